@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A load as written: `NAME[@LEVEL][,key=value]...`. Which names and keys there are, the room `load` knows.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// One load, taken apart but not yet checked against the loads there are. On paper and in JSON it is its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LoadSpec {
+    text: String,
+    name: String,
+    level: Option<String>,
+    options: Vec<(String, String)>,
+}
+
+/// Why a text is no load.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadSpecError {
+    /// Nothing in front of the first comma.
+    #[error("the load '{0}' has no name: write NAME[,key=value]..., such as hackbench,groups=10")]
+    NoName(String),
+    /// `,key` or `,=value`.
+    #[error("'{part}' in the load '{spec}' is not key=value")]
+    Option {
+        /// The whole load.
+        spec: String,
+        /// The part that could not be read.
+        part: String,
+    },
+    /// The same key twice.
+    #[error("'{key}' stands twice in the load '{spec}'")]
+    Twice {
+        /// The whole load.
+        spec: String,
+        /// The key.
+        key: String,
+    },
+}
+
+impl LoadSpec {
+    /// The load's name, such as `hackbench`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What stands after `@`, such as `50%`.
+    #[must_use]
+    pub fn level(&self) -> Option<&str> {
+        self.level.as_deref()
+    }
+
+    /// Keys and values in the order written; a key without value (`threads`) has the value "".
+    pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+impl FromStr for LoadSpec {
+    type Err = LoadSpecError;
+
+    fn from_str(text: &str) -> Result<Self, LoadSpecError> {
+        let mut parts = text.split(',').map(str::trim);
+        let head = parts.next().unwrap_or_default();
+        let (name, level) = head.split_once('@').map_or((head, None), |(name, level)| (name, Some(level.to_owned())));
+        if name.is_empty() {
+            return Err(LoadSpecError::NoName(text.to_owned()));
+        }
+        let mut options: Vec<(String, String)> = Vec::new();
+        for part in parts {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            if key.is_empty() {
+                return Err(LoadSpecError::Option { spec: text.to_owned(), part: part.to_owned() });
+            }
+            if options.iter().any(|(known, _)| known == key) {
+                return Err(LoadSpecError::Twice { spec: text.to_owned(), key: key.to_owned() });
+            }
+            options.push((key.to_owned(), value.to_owned()));
+        }
+        Ok(LoadSpec { text: text.to_owned(), name: name.to_owned(), level, options })
+    }
+}
+
+impl TryFrom<String> for LoadSpec {
+    type Error = LoadSpecError;
+
+    fn try_from(text: String) -> Result<Self, LoadSpecError> {
+        text.parse()
+    }
+}
+
+impl From<LoadSpec> for String {
+    fn from(spec: LoadSpec) -> String {
+        spec.text
+    }
+}
+
+impl fmt::Display for LoadSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taken_apart() {
+        let spec: LoadSpec = "hackbench@50%,groups=10,threads".parse().unwrap();
+        assert_eq!((spec.name(), spec.level()), ("hackbench", Some("50%")));
+        assert_eq!(spec.options().collect::<Vec<_>>(), [("groups", "10"), ("threads", "")]);
+        assert_eq!(spec.to_string(), "hackbench@50%,groups=10,threads");
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        let read = |text: &str| text.parse::<LoadSpec>().unwrap_err();
+        assert_eq!(read(""), LoadSpecError::NoName(String::new()));
+        assert_eq!(read("cpu,"), LoadSpecError::Option { spec: "cpu,".into(), part: String::new() });
+        assert_eq!(read("cpu,a=1,a=2"), LoadSpecError::Twice { spec: "cpu,a=1,a=2".into(), key: "a".into() });
+    }
+}

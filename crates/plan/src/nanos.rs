@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Time as a whole number of nanoseconds, and the durations people write.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A point in time or a span, in ns. Which clock a point belongs to is said where it is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub i64);
+
+/// What a bare number means: cyclictest's users write `-i 200` for 200 µs and `-D 10` for ten seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds, `ns`.
+    Nanosecond,
+    /// Microseconds, `us` or `µs`.
+    Microsecond,
+    /// Milliseconds, `ms`.
+    Millisecond,
+    /// Seconds, `s`.
+    Second,
+    /// Minutes, `m` or `min`.
+    Minute,
+    /// Hours, `h`.
+    Hour,
+    /// Days, `d`.
+    Day,
+}
+
+impl Unit {
+    const fn nanos(self) -> i64 {
+        match self {
+            Unit::Nanosecond => 1,
+            Unit::Microsecond => 1_000,
+            Unit::Millisecond => 1_000_000,
+            Unit::Second => 1_000_000_000,
+            Unit::Minute => 60_000_000_000,
+            Unit::Hour => 3_600_000_000_000,
+            Unit::Day => 86_400_000_000_000,
+        }
+    }
+
+    fn from_suffix(suffix: &str) -> Option<Self> {
+        Some(match suffix {
+            "ns" => Unit::Nanosecond,
+            "us" | "µs" | "μs" => Unit::Microsecond,
+            "ms" => Unit::Millisecond,
+            "s" => Unit::Second,
+            "m" | "min" => Unit::Minute,
+            "h" => Unit::Hour,
+            "d" => Unit::Day,
+            _ => return None,
+        })
+    }
+}
+
+/// Why a text is no duration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// There is no number in front.
+    #[error("'{0}' is not a duration: write a number and a unit, such as 200us, 1ms, 10s or 3h")]
+    NotANumber(String),
+    /// A number, then something that is no unit.
+    #[error("'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d")]
+    UnknownUnit {
+        /// What was written.
+        text: String,
+        /// The part that is no unit.
+        suffix: String,
+    },
+    /// Below zero.
+    #[error("'{0}' is negative: a duration cannot be")]
+    Negative(String),
+    /// More than fits 64 bits of nanoseconds, or a fraction of a nanosecond.
+    #[error("'{0}' does not fit a whole number of nanoseconds below 292 years")]
+    OutOfRange(String),
+}
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+
+    /// A number of whole microseconds.
+    #[must_use]
+    pub const fn from_micros(us: i64) -> Self {
+        Nanos(us * 1_000)
+    }
+
+    /// A number of whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(ms: i64) -> Self {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// A number of whole seconds.
+    #[must_use]
+    pub const fn from_secs(s: i64) -> Self {
+        Nanos(s * 1_000_000_000)
+    }
+
+    /// Reads `200us`, `1.5ms`, `10s`; a bare number counts in `bare`. Exact: decimals are never rounded.
+    ///
+    /// # Errors
+    /// [`DurationError`] names the part that could not be read.
+    pub fn parse(text: &str, bare: Unit) -> Result<Self, DurationError> {
+        let trimmed = text.trim();
+        if let Some(rest) = trimmed.strip_prefix('-')
+            && rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        {
+            return Err(DurationError::Negative(text.to_owned()));
+        }
+        let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
+        let (number, suffix) = trimmed.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+            return Err(DurationError::NotANumber(text.to_owned()));
+        }
+        let suffix = suffix.trim_start();
+        let unit = if suffix.is_empty() {
+            bare
+        } else {
+            Unit::from_suffix(suffix)
+                .ok_or_else(|| DurationError::UnknownUnit { text: text.to_owned(), suffix: suffix.to_owned() })?
+        };
+        exact_nanos(whole, fraction, unit).ok_or_else(|| DurationError::OutOfRange(text.to_owned()))
+    }
+
+    /// Microseconds as people read them; only for output.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
+    pub fn as_micros_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// Seconds as people read them; only for output.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// `whole.fraction` units in ns, if that is a whole number that fits.
+fn exact_nanos(whole: &str, fraction: &str, unit: Unit) -> Option<Nanos> {
+    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let mut total = whole.checked_mul(unit.nanos())?;
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        let parts = fraction.parse::<i128>().ok()?.checked_mul(i128::from(unit.nanos()))?;
+        if parts % scale != 0 {
+            return None;
+        }
+        total = total.checked_add(i64::try_from(parts / scale).ok()?)?;
+    }
+    Some(Nanos(total))
+}
+
+impl fmt::Display for Nanos {
+    /// In the largest unit that leaves a whole number: `200us`, `1ms`, `90s`. What it writes, [`Nanos::parse`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, suffix) = [(Unit::Hour, "h"), (Unit::Second, "s"), (Unit::Millisecond, "ms"), (Unit::Microsecond, "us")]
+            .into_iter()
+            .find(|(unit, _)| self.0 != 0 && self.0 % unit.nanos() == 0)
+            .unwrap_or((Unit::Nanosecond, "ns"));
+        write!(f, "{}{suffix}", self.0 / unit.nanos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        for (text, ns) in [
+            ("200us", 200_000),
+            ("200", 200_000),
+            ("1ms", 1_000_000),
+            ("1.5ms", 1_500_000),
+            (".5s", 500_000_000),
+            ("10s", 10_000_000_000),
+            ("3h", 10_800_000_000_000),
+            ("2 m", 120_000_000_000),
+            ("0", 0),
+            ("1.250", 1_250),
+        ] {
+            assert_eq!(Nanos::parse(text, Unit::Microsecond), Ok(Nanos(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        let read = |text| Nanos::parse(text, Unit::Microsecond).unwrap_err();
+        assert_eq!(read("10xs"), DurationError::UnknownUnit { text: "10xs".into(), suffix: "xs".into() });
+        assert_eq!(read("-5"), DurationError::Negative("-5".into()));
+        for text in ["", "ms", ".", "1.2.3", "abc"] {
+            assert_eq!(read(text), DurationError::NotANumber(text.into()), "{text}");
+        }
+        for text in ["0.5ns", "99999999999999999999s", "0.0001us", "400000d"] {
+            assert_eq!(read(text), DurationError::OutOfRange(text.into()), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(ns in 0..=i64::MAX) {
+            prop_assert_eq!(Nanos::parse(&Nanos(ns).to_string(), Unit::Day), Ok(Nanos(ns)));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = Nanos::parse(&text, Unit::Second);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One run, as asked for.
+
+use crate::{CpuId, LoadSpec, Nanos, Scheduling};
+use serde::{Deserialize, Serialize};
+
+/// A way to measure. More come with their rooms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Probe {
+    /// A thread that sleeps until an absolute time, again and again, on CLOCK_MONOTONIC.
+    Cyclic,
+}
+
+/// How long a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Length {
+    /// So many due activations of each thread.
+    Samples(u64),
+    /// So much time for each thread.
+    DurationNs(Nanos),
+}
+
+/// What happens to activations whose time has passed while an earlier one was late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missed {
+    /// Go on at the next planned time that lies ahead, and count the others as skipped.
+    Skip,
+    /// Run each of them at once, late.
+    CatchUp,
+}
+
+/// One run: one probe setting under one load. Everything the run needs is in it; nothing in it depends on a later look
+/// at the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// What people call it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub title: Option<String>,
+    /// The way to measure.
+    pub probe: Probe,
+    /// Time between two planned activations of the first thread, ns.
+    pub interval_ns: Nanos,
+    /// What each further thread's interval is longer, ns.
+    pub distance_ns: Nanos,
+    /// How long it runs.
+    pub length: Length,
+    /// The CPU of each thread, in order of thread index.
+    pub cpus: Vec<CpuId>,
+    /// What the threads ask of the scheduler.
+    pub scheduling: Scheduling,
+    /// All threads start at one instant, the n-th shifted by n times this. None: starts are spread over one interval.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub aligned_ns: Option<Nanos>,
+    /// How long the threads run before the first activation that counts, ns.
+    pub warmup_ns: Nanos,
+    /// A latency above this ends the run, ns.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub break_above_ns: Option<Nanos>,
+    /// What happens after an overrun.
+    pub missed: Missed,
+    /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
+    pub hold_dma_latency: bool,
+    /// What keeps the machine busy meanwhile.
+    pub loads: Vec<LoadSpec>,
+}
+
+/// What makes a run impossible on any machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// Outside what can be measured.
+    #[error("an interval of {0} cannot be measured: it must be from 1us to 1h")]
+    Interval(Nanos),
+    /// A length of nothing.
+    #[error("a run needs at least one activation: {0}")]
+    Empty(&'static str),
+    /// Longer than a sample's row can number.
+    #[error("{0} activations of one thread are more than a recording holds (1,000,000,000,000)")]
+    TooLong(u64),
+    /// Nowhere to run.
+    #[error("a run needs at least one thread and at most {limit}; {asked} were asked for")]
+    Threads {
+        /// Threads asked for.
+        asked: usize,
+        /// Threads possible.
+        limit: usize,
+    },
+}
+
+/// Far beyond any run (31 years at 1 ms), far below overflow of k x interval.
+const MOST_ACTIVATIONS: u64 = 1_000_000_000_000;
+/// As many as the largest machine has CPUs.
+const MOST_THREADS: usize = 8_192;
+
+impl Run {
+    /// The interval of thread `index`.
+    #[must_use]
+    pub fn interval_of(&self, index: usize) -> Nanos {
+        let index = i64::try_from(index).unwrap_or(i64::MAX);
+        Nanos(self.interval_ns.0.saturating_add(self.distance_ns.0.saturating_mul(index)))
+    }
+
+    /// How many activations of thread `index` fall due.
+    #[must_use]
+    pub fn activations_of(&self, index: usize) -> u64 {
+        match self.length {
+            Length::Samples(n) => n,
+            Length::DurationNs(duration) => u64::try_from(duration.0 / self.interval_of(index).0.max(1)).unwrap_or(0).max(1),
+        }
+    }
+
+    /// How long the longest thread takes, warm-up included, ns.
+    #[must_use]
+    pub fn expected_ns(&self) -> Nanos {
+        let longest = (0..self.cpus.len())
+            .map(|index| i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX).saturating_mul(self.interval_of(index).0))
+            .max();
+        Nanos(self.warmup_ns.0.saturating_add(longest.unwrap_or(0)))
+    }
+
+    /// Whether any machine could carry this out.
+    ///
+    /// # Errors
+    /// The first thing that makes it impossible.
+    pub fn check(&self) -> Result<(), RunError> {
+        if self.cpus.is_empty() || self.cpus.len() > MOST_THREADS {
+            return Err(RunError::Threads { asked: self.cpus.len(), limit: MOST_THREADS });
+        }
+        for index in [0, self.cpus.len() - 1] {
+            let interval = self.interval_of(index);
+            if !(1_000..=3_600_000_000_000).contains(&interval.0) {
+                return Err(RunError::Interval(interval));
+            }
+        }
+        match self.length {
+            Length::Samples(0) => return Err(RunError::Empty("0 samples were asked for")),
+            Length::DurationNs(Nanos(..=0)) => return Err(RunError::Empty("a duration of 0 was asked for")),
+            _ => {}
+        }
+        let longest = self.activations_of(0);
+        if longest > MOST_ACTIVATIONS { Err(RunError::TooLong(longest)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> Run {
+        Run {
+            title: None,
+            probe: Probe::Cyclic,
+            interval_ns: Nanos::from_millis(1),
+            distance_ns: Nanos::ZERO,
+            length: Length::DurationNs(Nanos::from_secs(10)),
+            cpus: vec![CpuId(0), CpuId(1)],
+            scheduling: Scheduling::DEFAULT,
+            aligned_ns: None,
+            warmup_ns: Nanos::from_millis(100),
+            break_above_ns: None,
+            missed: Missed::Skip,
+            hold_dma_latency: true,
+            loads: vec!["hackbench,groups=2".parse().unwrap()],
+        }
+    }
+
+    #[test]
+    fn length_and_distance() {
+        let mut run = run();
+        assert_eq!(run.activations_of(0), 10_000);
+        run.distance_ns = Nanos::from_micros(500);
+        assert_eq!((run.interval_of(1).0, run.activations_of(1)), (1_500_000, 6_666));
+        run.length = Length::Samples(4_000);
+        assert_eq!(run.activations_of(1), 4_000);
+        assert_eq!(run.expected_ns(), Nanos(100_000_000 + 4_000 * 1_500_000));
+        assert_eq!(run.check(), Ok(()));
+    }
+
+    #[test]
+    fn impossible_runs() {
+        let check = |change: fn(&mut Run)| {
+            let mut run = run();
+            change(&mut run);
+            run.check()
+        };
+        assert_eq!(check(|run| run.interval_ns = Nanos(0)), Err(RunError::Interval(Nanos(0))));
+        let long = Nanos(3_600_000_000_001);
+        assert_eq!(check(|run| run.interval_ns = Nanos(3_600_000_000_001)), Err(RunError::Interval(long)));
+        assert!(matches!(check(|run| run.length = Length::Samples(0)), Err(RunError::Empty(_))));
+        assert!(matches!(check(|run| run.length = Length::DurationNs(Nanos(0))), Err(RunError::Empty(_))));
+        assert!(matches!(check(|run| run.cpus.clear()), Err(RunError::Threads { asked: 0, .. })));
+        assert!(matches!(check(|run| run.length = Length::Samples(u64::MAX)), Err(RunError::TooLong(_))));
+    }
+}

@@ -1,0 +1,4 @@
+//! x
+#![forbid(unsafe_code)]
+mod document;
+pub use document::*;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every activation that was due is on time, late or skipped.
+
+use crate::Span;
+use serde::{Deserialize, Serialize};
+
+/// What became of the activations that were due. `due = on_time + late + skipped`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activations {
+    /// Activations whose planned time lay within the run.
+    pub due: u64,
+    /// Woken less than one interval late.
+    pub on_time: u64,
+    /// Woken one interval late or more.
+    pub late: u64,
+    /// Never run, because an earlier one was late.
+    pub skipped: u64,
+}
+
+impl Activations {
+    /// Adds another thread's.
+    pub fn merge(&mut self, other: &Activations) {
+        self.due += other.due;
+        self.on_time += other.on_time;
+        self.late += other.late;
+        self.skipped += other.skipped;
+    }
+}
+
+/// What the measuring thread did after an overrun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterOverrun {
+    /// It went on at the next planned time that lay ahead.
+    Skip,
+    /// It ran every activation, late.
+    CatchUp,
+}
+
+/// Receives each row's meaning.
+pub(crate) trait Sink {
+    /// Activations from number `first` on that woke, latencies in ns.
+    fn woken(&mut self, first: u64, latencies: &[i32]);
+    /// One activation that woke.
+    fn woken_one(&mut self, activation: u64, latency_ns: i64);
+    /// One activation that was skipped, and how long it had waited from its own planned time when the thread next ran.
+    fn skipped(&mut self, waited_ns: i64);
+    /// Activations that neither woke nor were skipped, as far as the rows tell: their samples were lost.
+    fn missing(&mut self, rows: u64);
+}
+
+/// Goes through rows in order and tells late from on time, skipped from lost.
+#[derive(Clone, Debug)]
+pub struct Accounting {
+    interval_ns: i64,
+    after: AfterOverrun,
+    next_row: u64,
+    /// The overrun that rows without a sample are owed to.
+    overrun: Option<Overrun>,
+    on_time: u64,
+    late: u64,
+    skipped: u64,
+    lost: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Overrun {
+    row: u64,
+    latency_ns: i64,
+}
+
+impl Accounting {
+    /// Starts at activation 0 of a thread with this interval.
+    #[must_use]
+    pub fn new(interval_ns: i64, after: AfterOverrun) -> Self {
+        Accounting { interval_ns: interval_ns.max(1), after, next_row: 0, overrun: None, on_time: 0, late: 0, skipped: 0, lost: 0 }
+    }
+
+    /// What became of the rows so far. Lost rows are in none of the four; see [`Accounting::lost`].
+    #[must_use]
+    pub const fn activations(&self) -> Activations {
+        let (on_time, late, skipped) = (self.on_time, self.late, self.skipped);
+        Activations { due: on_time + late + skipped, on_time, late, skipped }
+    }
+
+    /// Rows without a sample that no overrun explains.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(crate) fn visit(&mut self, span: Span<'_>, sink: &mut impl Sink) {
+        match span {
+            Span::Woken(values) => self.woken(values, sink),
+            Span::Long(latency) => self.woken_one(latency, sink),
+            Span::Missing(rows) => self.missing(rows, sink),
+        }
+    }
+
+    fn woken(&mut self, values: &[i32], sink: &mut impl Sink) {
+        sink.woken(self.next_row, values);
+        let any_late = values.iter().fold(i32::MIN, |max, v| max.max(*v));
+        if i64::from(any_late) >= self.interval_ns {
+            for (row, value) in (self.next_row..).zip(values) {
+                self.count(row, i64::from(*value));
+            }
+        } else if !values.is_empty() {
+            self.on_time += values.len() as u64;
+            self.overrun = None;
+        }
+        self.next_row += values.len() as u64;
+    }
+
+    fn woken_one(&mut self, latency_ns: i64, sink: &mut impl Sink) {
+        sink.woken_one(self.next_row, latency_ns);
+        self.count(self.next_row, latency_ns);
+        self.next_row += 1;
+    }
+
+    fn count(&mut self, row: u64, latency_ns: i64) {
+        let late = latency_ns >= self.interval_ns;
+        self.late += u64::from(late);
+        self.on_time += u64::from(!late);
+        self.overrun = (late && self.after == AfterOverrun::Skip).then_some(Overrun { row, latency_ns });
+    }
+
+    fn missing(&mut self, rows: u64, sink: &mut impl Sink) {
+        let end = self.next_row + rows;
+        while self.next_row < end {
+            let Some(waited) = self.waited(self.next_row) else { break };
+            sink.skipped(waited);
+            self.skipped += 1;
+            self.next_row += 1;
+        }
+        self.lost += end - self.next_row;
+        self.next_row = end;
+        sink.missing(rows);
+    }
+
+    /// How long the activation of this row had waited when the late one before it woke, if that is why it is missing.
+    fn waited(&self, row: u64) -> Option<i64> {
+        let overrun = self.overrun?;
+        let behind = i64::try_from(row - overrun.row).ok()?.checked_mul(self.interval_ns)?;
+        Some(overrun.latency_ns - behind).filter(|waited| *waited >= 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen {
+        skipped: Vec<i64>,
+    }
+
+    impl Sink for Seen {
+        fn woken(&mut self, _: u64, _: &[i32]) {}
+        fn woken_one(&mut self, _: u64, _: i64) {}
+        fn skipped(&mut self, waited_ns: i64) {
+            self.skipped.push(waited_ns);
+        }
+        fn missing(&mut self, _: u64) {}
+    }
+
+    fn account(after: AfterOverrun, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
+        let (mut accounting, mut seen) = (Accounting::new(1_000, after), Seen::default());
+        spans.iter().for_each(|span| accounting.visit(*span, &mut seen));
+        (accounting.activations(), accounting.lost(), seen.skipped)
+    }
+
+    #[test]
+    fn two_and_a_half_intervals_late_skip_two() {
+        let spans = [Span::Woken(&[10, 2_500]), Span::Missing(2), Span::Woken(&[7])];
+        let expected = Activations { due: 5, on_time: 2, late: 1, skipped: 2 };
+        assert_eq!(account(AfterOverrun::Skip, &spans), (expected, 0, vec![1_500, 500]));
+    }
+
+    #[test]
+    fn exactly_one_interval_late_skips_the_next() {
+        let spans = [Span::Woken(&[1_000]), Span::Missing(1), Span::Woken(&[-3])];
+        let expected = Activations { due: 3, on_time: 1, late: 1, skipped: 1 };
+        assert_eq!(account(AfterOverrun::Skip, &spans), (expected, 0, vec![0]));
+    }
+
+    #[test]
+    fn rows_that_no_overrun_explains_are_lost() {
+        let spans = [Span::Woken(&[10]), Span::Missing(3), Span::Long(5_000_000_000), Span::Missing(1), Span::Woken(&[4])];
+        let expected = Activations { due: 4, on_time: 2, late: 1, skipped: 1 };
+        assert_eq!(account(AfterOverrun::Skip, &spans), (expected, 3, vec![4_999_999_000]));
+        assert_eq!(account(AfterOverrun::CatchUp, &spans).1, 4);
+    }
+
+    #[test]
+    fn a_long_overrun_explains_only_its_own_rows() {
+        let spans = [Span::Woken(&[1_200]), Span::Missing(4)];
+        let expected = Activations { due: 2, on_time: 0, late: 1, skipped: 1 };
+        assert_eq!(account(AfterOverrun::Skip, &spans), (expected, 3, vec![200]));
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Latency over time in a bounded number of steps, without losing one extreme.
+//!
+//! The number of rows need not be known: when the steps run out, neighbours are joined and a step covers twice the rows.
+
+/// What happened during one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Smallest latency, ns; `i64::MAX` when none woke.
+    pub min: i64,
+    /// Largest latency, ns; `i64::MIN` when none woke.
+    pub max: i64,
+    /// Activations without a sample.
+    pub missing: u64,
+}
+
+impl Extent {
+    const EMPTY: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0 };
+
+    /// Smallest and largest latency, ns, if any activation woke.
+    #[must_use]
+    pub fn range(&self) -> Option<(i64, i64)> {
+        (self.min <= self.max).then_some((self.min, self.max))
+    }
+
+    fn join(self, other: Extent) -> Extent {
+        Extent { min: self.min.min(other.min), max: self.max.max(other.max), missing: self.missing + other.missing }
+    }
+}
+
+/// Extremes per step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    most_steps: usize,
+    rows_per_step: u64,
+    rows_in_last: u64,
+    steps: Vec<Extent>,
+}
+
+impl Envelope {
+    /// An envelope of at most `most_steps` steps (an even number; an odd one is rounded up).
+    #[must_use]
+    pub fn new(most_steps: usize) -> Self {
+        let most_steps = most_steps.max(2).next_multiple_of(2);
+        Envelope { most_steps, rows_per_step: 1, rows_in_last: 1, steps: Vec::with_capacity(most_steps) }
+    }
+
+    /// Rows that each step but the last covers.
+    #[must_use]
+    pub const fn rows_per_step(&self) -> u64 {
+        self.rows_per_step
+    }
+
+    /// The steps, in order of time.
+    #[must_use]
+    pub fn steps(&self) -> &[Extent] {
+        &self.steps
+    }
+
+    /// Adds rows that woke, latencies in ns.
+    pub fn woken(&mut self, mut values: &[i32]) {
+        while !values.is_empty() {
+            let room = usize::try_from(self.room()).unwrap_or(usize::MAX).min(values.len());
+            let (now, later) = values.split_at(room);
+            let (min, max) = now.iter().fold((i32::MAX, i32::MIN), |(min, max), v| (min.min(*v), max.max(*v)));
+            self.add(Extent { min: i64::from(min), max: i64::from(max), missing: 0 }, room as u64);
+            values = later;
+        }
+    }
+
+    /// Adds one row that woke, latency in ns.
+    pub fn woken_one(&mut self, value: i64) {
+        self.room();
+        self.add(Extent { min: value, max: value, missing: 0 }, 1);
+    }
+
+    /// Adds rows without a sample.
+    pub fn missing(&mut self, mut rows: u64) {
+        while rows > 0 {
+            let now = self.room().min(rows);
+            self.add(Extent { missing: now, ..Extent::EMPTY }, now);
+            rows -= now;
+        }
+    }
+
+    /// How many rows still fit the last step; makes a step, and room for it, when there is none.
+    fn room(&mut self) -> u64 {
+        if self.steps.is_empty() || self.rows_in_last == self.rows_per_step {
+            if self.steps.len() == self.most_steps {
+                self.steps = self.steps.chunks(2).map(|pair| pair.iter().fold(Extent::EMPTY, |a, b| a.join(*b))).collect();
+                self.rows_per_step *= 2;
+            }
+            self.steps.push(Extent::EMPTY);
+            self.rows_in_last = 0;
+        }
+        self.rows_per_step - self.rows_in_last
+    }
+
+    fn add(&mut self, extent: Extent, rows: u64) {
+        if let Some(last) = self.steps.last_mut() {
+            *last = last.join(extent);
+            self.rows_in_last += rows;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, any::<i32>()), 1..500),
+                                       most in 2_usize..40, piece in 1_usize..20) {
+            let mut envelope = Envelope::new(most);
+            for part in values.chunks(piece) {
+                for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
+                    if run[0].is_some() {
+                        envelope.woken(&run.iter().flatten().copied().collect::<Vec<_>>());
+                    } else {
+                        envelope.missing(run.len() as u64);
+                    }
+                }
+            }
+            prop_assert!(envelope.steps().len() <= most.next_multiple_of(2));
+            let rows = usize::try_from(envelope.rows_per_step()).unwrap();
+            let expected: Vec<Extent> = values.chunks(rows).map(|rows| Extent {
+                min: rows.iter().flatten().min().map_or(i64::MAX, |v| i64::from(*v)),
+                max: rows.iter().flatten().max().map_or(i64::MIN, |v| i64::from(*v)),
+                missing: rows.iter().filter(|v| v.is_none()).count() as u64,
+            }).collect();
+            prop_assert_eq!(envelope.steps(), expected);
+        }
+    }
+}

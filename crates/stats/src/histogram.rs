@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A log-linear histogram over every 64-bit latency: nothing overflows, and no bucket is wider than 1 % of its values.
+//!
+//! Magnitudes below 256 have a bucket each; above, every power of two is divided into 128 equal buckets.
+
+use serde::{Deserialize, Serialize};
+
+/// log2 of the buckets per power of two.
+const BITS: u32 = 7;
+/// A bucket's width is at most this share of its lower bound: 1/128.
+pub const RELATIVE_ERROR: f64 = 1.0 / (1 << BITS) as f64;
+
+/// Counts of latencies in ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    /// By bucket of the value, for values >= 0. Grown on demand.
+    positive: Vec<u64>,
+    /// By bucket of the magnitude, for values < 0.
+    negative: Vec<u64>,
+}
+
+/// One bucket that holds something: `lower <= value <= upper`, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(i64, i64, u64)", into = "(i64, i64, u64)")]
+pub struct Bucket {
+    /// Smallest value that belongs here, ns.
+    pub lower: i64,
+    /// Largest value that belongs here, ns.
+    pub upper: i64,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl From<(i64, i64, u64)> for Bucket {
+    fn from((lower, upper, count): (i64, i64, u64)) -> Self {
+        Bucket { lower, upper, count }
+    }
+}
+
+impl From<Bucket> for (i64, i64, u64) {
+    fn from(bucket: Bucket) -> Self {
+        (bucket.lower, bucket.upper, bucket.count)
+    }
+}
+
+/// The bucket of a magnitude.
+#[inline]
+pub(crate) fn index_of(magnitude: u64) -> usize {
+    let shift = (u64::BITS - (magnitude | 1).leading_zeros()).saturating_sub(BITS + 1);
+    // At most 56 x 128 + 255: fits any usize.
+    #[expect(clippy::cast_possible_truncation, reason = "magnitude >> shift is below 256 by construction")]
+    let within = (magnitude >> shift) as usize;
+    ((shift as usize) << BITS) + within
+}
+
+/// Smallest and largest magnitude of a bucket.
+pub(crate) fn bounds_of(index: usize) -> (u64, u64) {
+    let shift = (index >> BITS).saturating_sub(1);
+    let within = (index - (shift << BITS)) as u64;
+    let lower = within << shift;
+    (lower, lower + ((1_u64 << shift) - 1))
+}
+
+fn add(counts: &mut Vec<u64>, index: usize, n: u64) {
+    if index >= counts.len() {
+        counts.resize(index + 1, 0);
+    }
+    counts[index] += n;
+}
+
+impl Histogram {
+    /// Counts one value.
+    pub fn record(&mut self, value: i64) {
+        self.record_n(value, 1);
+    }
+
+    /// Counts `n` equal values.
+    pub fn record_n(&mut self, value: i64, n: u64) {
+        let counts = if value < 0 { &mut self.negative } else { &mut self.positive };
+        add(counts, index_of(value.unsigned_abs()), n);
+    }
+
+    /// Counts many values.
+    pub fn record_all(&mut self, values: &[i32]) {
+        for value in values {
+            self.record(i64::from(*value));
+        }
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (mine, theirs) in [(&mut self.positive, &other.positive), (&mut self.negative, &other.negative)] {
+            theirs.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|(index, n)| add(mine, index, *n));
+        }
+    }
+
+    /// How many values were counted.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.positive.iter().chain(&self.negative).sum()
+    }
+
+    /// The buckets that hold something, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        let negative = self.negative.iter().enumerate().rev().map(|(index, count)| {
+            let (lower, upper) = bounds_of(index);
+            Bucket { lower: 0_i64.saturating_sub_unsigned(upper), upper: 0_i64.saturating_sub_unsigned(lower), count: *count }
+        });
+        let positive = self.positive.iter().enumerate().map(|(index, count)| {
+            let (lower, upper) = bounds_of(index);
+            Bucket { lower: 0_i64.saturating_add_unsigned(lower), upper: 0_i64.saturating_add_unsigned(upper), count: *count }
+        });
+        negative.chain(positive).filter(|bucket| bucket.count > 0)
+    }
+
+    /// The bucket that holds the value of this rank (1 = smallest), and the rank within the bucket.
+    #[must_use]
+    pub fn bucket_of_rank(&self, rank: u64) -> Option<(Bucket, u64)> {
+        let mut left = rank;
+        self.buckets().find_map(|bucket| {
+            if left <= bucket.count {
+                return Some((bucket, left));
+            }
+            left -= bucket.count;
+            None
+        })
+    }
+
+    /// A histogram from buckets, such as those of a file. Buckets of another layout are counted where their lower bound is.
+    #[must_use]
+    pub fn from_buckets(buckets: &[Bucket]) -> Self {
+        let mut histogram = Histogram::default();
+        buckets.iter().for_each(|bucket| histogram.record_n(bucket.lower, bucket.count));
+        histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn buckets_touch_and_are_narrow() {
+        let mut next = 0_u64;
+        for index in 0..=index_of(u64::MAX >> 1) {
+            let (lower, upper) = bounds_of(index);
+            assert_eq!(lower, next, "bucket {index} begins where the one before it ends");
+            assert_eq!((index_of(lower), index_of(upper)), (index, index));
+            #[expect(clippy::cast_precision_loss)]
+            let width = (upper - lower) as f64 / lower.max(1) as f64;
+            assert!(width <= RELATIVE_ERROR, "bucket {index}: {lower}..={upper}");
+            next = upper + 1;
+        }
+    }
+
+    #[test]
+    fn extremes_have_a_bucket() {
+        let mut histogram = Histogram::default();
+        [i64::MIN, -1, 0, i64::MAX].into_iter().for_each(|v| histogram.record(v));
+        assert_eq!(histogram.total(), 4);
+        let buckets: Vec<_> = histogram.buckets().collect();
+        assert_eq!(buckets.len(), 4);
+        assert_eq!((buckets[0].lower, buckets[3].upper), (i64::MIN, i64::MAX));
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_counted_once_and_where_it_belongs(values in proptest::collection::vec(any::<i64>(), 1..300)) {
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|v| histogram.record(*v));
+            prop_assert_eq!(histogram.total(), values.len() as u64);
+            for bucket in histogram.buckets() {
+                let inside = values.iter().filter(|v| (bucket.lower..=bucket.upper).contains(*v)).count();
+                prop_assert_eq!(inside as u64, bucket.count);
+            }
+            let all: Vec<Bucket> = histogram.buckets().collect();
+            prop_assert_eq!(Histogram::from_buckets(&all).buckets().collect::<Vec<_>>(), all);
+        }
+
+        #[test]
+        fn merging_parts_is_the_whole(values in proptest::collection::vec(any::<i32>(), 0..300), cut in 0_usize..300) {
+            let (a, b) = values.split_at(cut.min(values.len()));
+            let count = |part: &[i32]| { let mut h = Histogram::default(); h.record_all(part); h };
+            let mut merged = count(a);
+            merged.merge(&count(b));
+            prop_assert_eq!(merged.buckets().collect::<Vec<_>>(), count(&values).buckets().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Count, extremes, mean and standard deviation from whole-number sums.
+
+/// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moments {
+    count: u64,
+    min: i64,
+    max: i64,
+    sum: i128,
+    squares: i128,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Moments { count: 0, min: i64::MAX, max: i64::MIN, sum: 0, squares: 0 }
+    }
+}
+
+/// Below this magnitude the squares of a whole chunk add up in 64 bits.
+const SMALL: i32 = 1 << 26;
+/// Values added in 64 bits before they go to 128.
+const CHUNK: usize = 1 << 10;
+
+impl Moments {
+    /// Adds one value.
+    pub fn record(&mut self, value: i64) {
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += i128::from(value);
+        self.squares += i128::from(value) * i128::from(value);
+    }
+
+    /// Adds many values.
+    pub fn record_all(&mut self, values: &[i32]) {
+        for chunk in values.chunks(CHUNK) {
+            let (min, max) = chunk.iter().fold((i32::MAX, i32::MIN), |(min, max), v| (min.min(*v), max.max(*v)));
+            if min > -SMALL && max < SMALL {
+                self.count += chunk.len() as u64;
+                self.min = self.min.min(i64::from(min));
+                self.max = self.max.max(i64::from(max));
+                self.sum += i128::from(chunk.iter().map(|v| i64::from(*v)).sum::<i64>());
+                self.squares += i128::from(chunk.iter().map(|v| i64::from(*v) * i64::from(*v)).sum::<i64>());
+            } else {
+                chunk.iter().for_each(|v| self.record(i64::from(*v)));
+            }
+        }
+    }
+
+    /// Adds what another has seen.
+    pub fn merge(&mut self, other: &Moments) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    /// How many values.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest value, ns.
+    #[must_use]
+    pub fn min(&self) -> Option<i64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The largest value, ns.
+    #[must_use]
+    pub fn max(&self) -> Option<i64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The arithmetic mean, ns.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a mean is a rounded figure; the sum before it was exact")]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The standard deviation with divisor n - 1, ns; none for fewer than two values.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "rounded once, after an exact difference")]
+    pub fn sd(&self) -> Option<f64> {
+        if self.count < 2 {
+            return None;
+        }
+        // n x sum(x^2) - sum(x)^2 in whole numbers, so that nothing cancels; in floating point where that overflows.
+        let n = i128::from(self.count);
+        let exact = n.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum)).and_then(|(a, b)| a.checked_sub(b));
+        let spread = exact.map_or_else(
+            || {
+                let (n, sum) = (self.count as f64, self.sum as f64);
+                (n * self.squares as f64 - sum * sum).max(0.0)
+            },
+            |exact| exact as f64,
+        );
+        Some((spread / self.count as f64 / (self.count - 1) as f64).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_values() {
+        let mut moments = Moments::default();
+        assert_eq!((moments.min(), moments.mean(), moments.sd()), (None, None, None));
+        moments.record_all(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
+        assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn many_at_once_equals_one_by_one(values in proptest::collection::vec(any::<i32>(), 0..3000), cut in 0_usize..3000) {
+            let mut one = Moments::default();
+            values.iter().for_each(|v| one.record(i64::from(*v)));
+            let (a, b) = values.split_at(cut.min(values.len()));
+            let (mut first, mut second) = (Moments::default(), Moments::default());
+            first.record_all(a);
+            second.record_all(b);
+            first.merge(&second);
+            prop_assert_eq!(first, one);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Everything that is said of one thread's latencies, from its rows.
+
+use crate::accounting::Sink;
+use crate::quantile::Refinement;
+use crate::{Accounting, Activations, AfterOverrun, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank};
+use serde::{Deserialize, Serialize};
+
+/// Latencies in brief, ns. Quantiles are nearest-rank: values that were observed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many latencies.
+    pub count: u64,
+    /// The smallest.
+    pub min: i64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The standard deviation, divisor n - 1; none for a single value.
+    pub sd: Option<f64>,
+    /// The largest.
+    pub max: i64,
+    /// The median.
+    pub p50: i64,
+    /// 90 % were at most this.
+    pub p90: i64,
+    /// 99 %.
+    pub p99: i64,
+    /// 99.9 %.
+    pub p999: i64,
+    /// 99.99 %.
+    pub p9999: i64,
+}
+
+const QUANTILES: [(u64, u64); 5] = [(50, 100), (90, 100), (99, 100), (999, 1_000), (9_999, 10_000)];
+const WORST: usize = 10;
+
+/// What one thread's rows tell.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    /// On time, late, skipped.
+    pub activations: Activations,
+    /// Rows without a sample that no overrun explains.
+    pub lost: u64,
+    /// Latencies as measured; none when nothing woke.
+    pub latency: Option<Summary>,
+    /// With each skipped activation counted in: it waited from its own planned time.
+    pub latency_with_skipped: Option<Summary>,
+    /// Latencies as measured.
+    pub histogram: Histogram,
+    /// Of the latencies as measured, for combining threads.
+    pub moments: Moments,
+    /// The ten worst activations.
+    pub worst: Vec<Worst>,
+    /// Latency over time.
+    pub envelope: Envelope,
+}
+
+/// First pass: all but the quantiles.
+struct Collect {
+    measured: Population,
+    skipped: Population,
+    worst: WorstActivations,
+    envelope: Envelope,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Population {
+    moments: Moments,
+    histogram: Histogram,
+}
+
+impl Population {
+    fn merged(&self, other: &Population) -> Population {
+        let mut both = self.clone();
+        both.moments.merge(&other.moments);
+        both.histogram.merge(&other.histogram);
+        both
+    }
+
+    fn ranks(&self) -> Vec<u64> {
+        QUANTILES.iter().map(|(numerator, denominator)| nearest_rank(self.moments.count(), *numerator, *denominator)).collect()
+    }
+
+    fn refinement(&self) -> Refinement {
+        Refinement::new(&self.histogram, &self.ranks())
+    }
+
+    fn summary(&self, quantiles: &[i64]) -> Option<Summary> {
+        let moments = &self.moments;
+        let &[p50, p90, p99, p999, p9999] = quantiles else { return None };
+        let (min, max, mean) = (moments.min()?, moments.max()?, moments.mean()?);
+        Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
+    }
+}
+
+/// Rows looked at together: what is read stays in the first-level cache for each of the things done with it.
+const BLOCK: usize = 4_096;
+
+impl Sink for Collect {
+    fn woken(&mut self, first: u64, latencies: &[i32]) {
+        for (block, values) in (0_u64..).zip(latencies.chunks(BLOCK)) {
+            self.measured.moments.record_all(values);
+            self.measured.histogram.record_all(values);
+            self.envelope.woken(values);
+            let max = values.iter().fold(i32::MIN, |max, v| max.max(*v));
+            if i64::from(max) > self.worst.threshold() {
+                for (activation, value) in (first + block * BLOCK as u64..).zip(values) {
+                    self.worst.offer(activation, i64::from(*value));
+                }
+            }
+        }
+    }
+
+    fn woken_one(&mut self, activation: u64, latency_ns: i64) {
+        self.measured.moments.record(latency_ns);
+        self.measured.histogram.record(latency_ns);
+        self.envelope.woken_one(latency_ns);
+        self.worst.offer(activation, latency_ns);
+    }
+
+    fn skipped(&mut self, waited_ns: i64) {
+        self.skipped.moments.record(waited_ns);
+        self.skipped.histogram.record(waited_ns);
+    }
+
+    fn missing(&mut self, rows: u64) {
+        self.envelope.missing(rows);
+    }
+}
+
+/// Later passes: the quantiles.
+struct Refine {
+    measured: Refinement,
+    with_skipped: Option<Refinement>,
+}
+
+impl Sink for Refine {
+    fn woken(&mut self, _first: u64, latencies: &[i32]) {
+        latencies.iter().for_each(|v| self.measured.record(i64::from(*v)));
+        if let Some(with_skipped) = &mut self.with_skipped {
+            latencies.iter().for_each(|v| with_skipped.record(i64::from(*v)));
+        }
+    }
+
+    fn woken_one(&mut self, _activation: u64, latency_ns: i64) {
+        self.measured.record(latency_ns);
+        if let Some(with_skipped) = &mut self.with_skipped {
+            with_skipped.record(latency_ns);
+        }
+    }
+
+    fn skipped(&mut self, waited_ns: i64) {
+        if let Some(with_skipped) = &mut self.with_skipped {
+            with_skipped.record(waited_ns);
+        }
+    }
+
+    fn missing(&mut self, _rows: u64) {}
+}
+
+impl Refine {
+    fn found(&self) -> bool {
+        self.measured.found().is_some() && self.with_skipped.as_ref().is_none_or(|refinement| refinement.found().is_some())
+    }
+
+    fn end_pass(&mut self) {
+        self.measured.end_pass();
+        if let Some(with_skipped) = &mut self.with_skipped {
+            with_skipped.end_pass();
+        }
+    }
+}
+
+/// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not hang us.
+const MOST_PASSES: usize = 6;
+
+/// Computes everything from the rows of one thread, in two to five passes and bounded memory.
+///
+/// `interval_ns` is the thread's own; `most_steps` bounds the envelope.
+///
+/// # Errors
+/// What the rows' source reports.
+pub fn summarise<R: Rows + ?Sized>(
+    rows: &R,
+    interval_ns: i64,
+    after: AfterOverrun,
+    most_steps: usize,
+) -> Result<Statistics, R::Error> {
+    let mut collect = Collect {
+        measured: Population::default(),
+        skipped: Population::default(),
+        worst: WorstActivations::new(WORST),
+        envelope: Envelope::new(most_steps),
+    };
+    let mut accounting = Accounting::new(interval_ns, after);
+    rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
+
+    let with_skipped = (collect.skipped.moments.count() > 0).then(|| collect.measured.merged(&collect.skipped));
+    let mut refine = Refine {
+        measured: collect.measured.refinement(),
+        with_skipped: with_skipped.as_ref().map(Population::refinement),
+    };
+    for _ in 0..MOST_PASSES {
+        if refine.found() {
+            break;
+        }
+        let mut accounting = Accounting::new(interval_ns, after);
+        rows.replay(&mut |span| accounting.visit(span, &mut refine))?;
+        refine.end_pass();
+    }
+
+    let latency = collect.measured.summary(&refine.measured.found().unwrap_or_default());
+    let latency_with_skipped = match (&with_skipped, &refine.with_skipped) {
+        (Some(population), Some(refinement)) => population.summary(&refinement.found().unwrap_or_default()),
+        _ => latency,
+    };
+    Ok(Statistics {
+        activations: accounting.activations(),
+        lost: accounting.lost(),
+        latency,
+        latency_with_skipped,
+        moments: collect.measured.moments,
+        histogram: collect.measured.histogram,
+        worst: collect.worst.list().to_vec(),
+        envelope: collect.envelope,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stats(spans: &[Span<'_>]) -> Statistics {
+        let Ok(statistics) = summarise(spans, 1_000, AfterOverrun::Skip, 64);
+        statistics
+    }
+    use crate::Span;
+
+    #[test]
+    fn nothing_woke() {
+        let nothing = stats(&[Span::Missing(3)]);
+        assert_eq!((nothing.latency, nothing.latency_with_skipped, nothing.lost), (None, None, 3));
+    }
+
+    #[test]
+    fn skipped_activations_waited_from_their_own_time() {
+        let statistics = stats(&[Span::Woken(&[10, 3_200]), Span::Missing(3), Span::Woken(&[20])]);
+        let measured = statistics.latency.unwrap();
+        let all = statistics.latency_with_skipped.unwrap();
+        assert_eq!((measured.count, measured.p50, measured.max), (3, 20, 3_200));
+        // 10, 20, 200, 1200, 2200, 3200
+        assert_eq!((all.count, all.p50, all.p90, all.min), (6, 200, 3_200, 10));
+        assert_eq!(statistics.worst[0], Worst { activation: 1, latency_ns: 3_200 });
+    }
+
+    proptest! {
+        /// Against sorting everything, the obvious way.
+        #[test]
+        fn exact(values in proptest::collection::vec(prop_oneof![0..900_i32, -50..2_000_i32, any::<i32>()], 1..2_000)) {
+            let statistics = stats(&[Span::Woken(&values)]);
+            let summary = statistics.latency.unwrap();
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let at = |q: f64| {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+                let rank = ((sorted.len() as f64 * q - 1e-9).ceil() as usize).max(1);
+                i64::from(sorted[rank - 1])
+            };
+            prop_assert_eq!((summary.min, summary.max), (at(0.0), at(1.0)));
+            prop_assert_eq!([summary.p50, summary.p90, summary.p99, summary.p999, summary.p9999], [at(0.5), at(0.9), at(0.99), at(0.999), at(0.9999)]);
+            prop_assert_eq!(statistics.histogram.total(), summary.count);
+            let late = values.iter().filter(|v| **v >= 1_000).count() as u64;
+            prop_assert_eq!(statistics.activations, Activations { due: summary.count, on_time: summary.count - late, late, skipped: 0 });
+        }
+    }
+}
