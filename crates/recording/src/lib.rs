@@ -1,4 +1,28 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `NAME.teiji` on disk.
+//!
+//! Here live the form of a recording, its writer, which leaves something valid wherever it is cut off, its reader, and
+//! the check that every figure follows from the samples. `docs/recording.md` describes the same for people.
+//!
+//! In: samples and facts from the other rooms. Out: files, and [`Recorded`] for whoever shows them. Must not touch:
+//! clocks, threads being measured, the machine beyond the folder it was given.
 #![forbid(unsafe_code)]
+
 mod document;
+mod error;
+mod folder;
+mod frames;
+mod json;
+mod reader;
+mod recorded;
+mod samples;
+mod verify;
+
 pub use document::*;
+pub use error::RecordingError;
+pub use folder::Folder;
+pub use json::to_text as document_text;
+pub use reader::Recording;
+pub use recorded::{ENVELOPE_STEPS, Recorded};
+pub use samples::{SampleFile, SampleWriter};
+pub use verify::{Difference, verify};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A recording being written.
+
+use crate::{Document, HostFacts, RecordingError, SampleWriter, json};
+use plan::{CpuId, Nanos};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The document.
+pub(crate) const DOCUMENT: &str = "run.json";
+/// Room kept for the final document, so that a full disk cannot leave a recording without one.
+const RESERVE: &str = ".reserve";
+/// More than the final document and the facts after need beyond what the first one took.
+const RESERVE_BYTES: usize = 192 * 1024;
+
+/// The folder of a recording that is being made. Dropped before [`Folder::begin`], it takes everything with it.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    begun: bool,
+}
+
+impl Folder {
+    /// Makes the folder, which must not exist; what cannot be written is found out now and not after ten hours.
+    ///
+    /// # Errors
+    /// When it exists, cannot be made, or the disk has no room.
+    pub fn create(path: &Path) -> Result<Self, RecordingError> {
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(RecordingError::Exists(path.to_owned())),
+            Err(error) => Err(RecordingError::io("make the folder", path)(error)),
+            Ok(()) => Ok(Folder { path: path.to_owned(), begun: false }),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes what is known before the first activation. From here on the folder stays, whatever happens.
+    ///
+    /// # Errors
+    /// When it cannot be written; the folder is then removed again.
+    pub fn begin(&mut self, document: &Document) -> Result<(), RecordingError> {
+        self.write("host-before.json", &document.host.before)?;
+        self.replace(document)?;
+        let known = fs::metadata(self.path.join(DOCUMENT)).map_or(0, |file| file.len());
+        let path = self.path.join(RESERVE);
+        let room = vec![0_u8; RESERVE_BYTES + usize::try_from(known).unwrap_or(0) * 3];
+        File::create(&path).and_then(|mut file| file.write_all(&room)).map_err(RecordingError::io("reserve room in", &path))?;
+        self.begun = true;
+        Ok(())
+    }
+
+    /// The file for one thread's samples, and its name.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn samples(&self, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<SampleWriter, RecordingError> {
+        SampleWriter::create(&self.path.join(samples_file(thread)), thread, cpu, start, interval)
+    }
+
+    /// Writes the facts after the run and the final document.
+    ///
+    /// # Errors
+    /// When they cannot be written; the document of the beginning is then still there.
+    pub fn finish(self, document: &Document) -> Result<(), RecordingError> {
+        let reserve = self.path.join(RESERVE);
+        fs::remove_file(&reserve).map_err(RecordingError::io("remove", &reserve))?;
+        if let Some(after) = &document.host.after {
+            self.write::<HostFacts>("host-after.json", after)?;
+        }
+        self.replace(document)
+    }
+
+    /// Puts the document in place in one step: whoever reads sees the old one or the new one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn replace(&self, document: &Document) -> Result<(), RecordingError> {
+        self.write("run.json.new", document)?;
+        let (new, path) = (self.path.join("run.json.new"), self.path.join(DOCUMENT));
+        fs::rename(&new, &path).map_err(RecordingError::io("put in place", &path))
+    }
+
+    fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RecordingError> {
+        let path = self.path.join(name);
+        let text = json::to_text(value)
+            .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
+        fs::write(&path, text).map_err(|source| {
+            let _ = fs::remove_file(&path);
+            RecordingError::Io { doing: "write", path, source }
+        })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !self.begun {
+            // Made by us a moment ago, and nothing in it but ours.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// The name of the file with a thread's samples.
+#[must_use]
+pub fn samples_file(thread: usize) -> String {
+    format!("samples-{thread}.arrows")
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The messages of an Arrow IPC stream, checked before they are decoded.
+//!
+//! The library's own stream reader trusts the lengths that a message states and panics where they lie. A recording may
+//! have been cut off, sit on a failing SD card, or come from a stranger, so the framing is read here, every length is
+//! held against the bytes there are, and only then the library decodes the batch.
+//! Format: <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::read_record_batch;
+use arrow_ipc::{MessageHeader, root_as_message};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+
+/// In front of every message.
+const CONTINUATION: u32 = 0xFFFF_FFFF;
+/// Far above the metadata of a stream with a handful of columns.
+const MOST_METADATA: u32 = 1 << 20;
+/// LZ4 cannot shrink anything by more than this.
+const MOST_COMPRESSION: i64 = 256;
+
+/// What a stream gives next.
+pub(crate) enum Frame {
+    /// Rows.
+    Batch(RecordBatch),
+    /// The mark that says the stream is whole.
+    End,
+}
+
+/// Reads a stream message by message.
+pub(crate) struct Frames<R> {
+    source: R,
+    schema: SchemaRef,
+}
+
+impl<R: Read> Frames<R> {
+    /// Reads the schema, the first message of every stream.
+    pub(crate) fn open(mut source: R) -> Result<Self, String> {
+        let (metadata, _body) = read_message(&mut source)?.ok_or("it holds nothing")?;
+        let message = root_as_message(&metadata).map_err(|error| format!("its first message is malformed: {error}"))?;
+        let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
+        let fields = schema.fields().ok_or("its schema has no fields")?;
+        let fields = fields.iter().map(|field| integer_field(&field)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Frames { source, schema: Arc::new(Schema::new(fields)) })
+    }
+
+    /// The columns' types.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next batch. An error where the stream stops without its end mark: it was cut off there, or is damaged.
+    pub(crate) fn next(&mut self) -> Result<Frame, String> {
+        let Some((metadata, body)) = read_message(&mut self.source)? else { return Ok(Frame::End) };
+        let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
+        if message.header_type() != MessageHeader::RecordBatch {
+            return Err(format!("a message is of an unexpected kind, {:?}", message.header_type()));
+        }
+        let batch = message.header_as_record_batch().ok_or("a message has no content")?;
+        check_lengths(&batch, &body)?;
+        read_record_batch(&Buffer::from(body), batch, self.schema.clone(), &HashMap::new(), None, &message.version())
+            .map(Frame::Batch)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Our files have columns of whole numbers only; the library's conversion of any other type may panic.
+fn integer_field(field: &arrow_ipc::Field<'_>) -> Result<Field, String> {
+    let name = field.name().unwrap_or_default();
+    let width = field.type_as_int().filter(|int| int.is_signed() && field.dictionary().is_none()).map(|int| int.bitWidth());
+    let data_type = match width {
+        Some(32) => DataType::Int32,
+        Some(64) => DataType::Int64,
+        _ => return Err(format!("its column '{name}' is not of signed 32- or 64-bit integers")),
+    };
+    Ok(Field::new(name, data_type, field.nullable()))
+}
+
+/// Metadata and body of the next message; none at the end mark.
+fn read_message(source: &mut impl Read) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+    if read_u32(source)? != CONTINUATION {
+        return Err("a message does not begin as one".to_owned());
+    }
+    let length = read_u32(source)?;
+    if length == 0 {
+        return Ok(None);
+    }
+    if length > MOST_METADATA {
+        return Err(format!("a message states {length} bytes of metadata"));
+    }
+    let metadata = read_exactly(source, u64::from(length))?;
+    let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
+    let length = u64::try_from(message.bodyLength()).map_err(|_| "a message states a negative length".to_owned())?;
+    let body = read_exactly(source, length)?;
+    Ok(Some((metadata, body)))
+}
+
+fn read_u32(source: &mut impl Read) -> Result<u32, String> {
+    let mut bytes = [0; 4];
+    source.read_exact(&mut bytes).map_err(|error| format!("it ends before its end mark ({error})"))?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+/// Exactly so many bytes, without believing the number before they are there.
+fn read_exactly(source: &mut impl Read, length: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(1 << 20)).unwrap_or(0));
+    source.take(length).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err("it ends within a message".to_owned()) }
+}
+
+/// Every buffer lies within the body, unpacks to no more than its rows need, and no column claims rows it does not have.
+fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
+    let rows = batch.length();
+    let nodes = batch.nodes().ok_or("a batch has no columns")?;
+    if rows < 0 || nodes.iter().any(|node| node.length() != rows || !(0..=rows).contains(&node.null_count())) {
+        return Err("a batch's columns are not of its length".to_owned());
+    }
+    if batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty()) {
+        return Err("a batch has buffers that whole numbers do not need".to_owned());
+    }
+    for buffer in batch.buffers().into_iter().flatten() {
+        let bytes = (usize::try_from(buffer.offset()).ok())
+            .zip(usize::try_from(buffer.length()).ok())
+            .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?))
+            .ok_or("a batch's buffer lies outside it")?;
+        if batch.compression().is_some()
+            && !bytes.is_empty()
+            && let unpacked = bytes.get(..8).and_then(|prefix| prefix.try_into().ok()).map_or(i64::MAX, i64::from_le_bytes)
+            && unpacked != -1
+            && !(0..=buffer.length().saturating_mul(MOST_COMPRESSION)).contains(&unpacked)
+        {
+            return Err("a batch's compressed buffer states an impossible size".to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A recording being read.
+
+use crate::folder::DOCUMENT;
+use crate::recorded::fill_in;
+use crate::{Document, End, ENVELOPE_STEPS, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
+use plan::Missed;
+use stats::{AfterOverrun, Statistics, summarise};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A recording on disk, its document read, its samples not yet.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    path: PathBuf,
+    document: Document,
+}
+
+impl Recording {
+    /// Reads the document.
+    ///
+    /// # Errors
+    /// When there is none, or it is none of ours, or of a later version.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        let file = path.join(DOCUMENT);
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() => {
+                return Err(RecordingError::NotARecording(path.to_owned()));
+            }
+            Err(source) => return Err(RecordingError::Io { doing: "read", path: file, source }),
+        };
+        let document = parse(&text).map_err(|why| RecordingError::Document { path: file, why })?;
+        Ok(Recording { path: path.to_owned(), document })
+    }
+
+    /// What `run.json` says.
+    #[must_use]
+    pub const fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Goes through all samples, threads side by side on the cores there are.
+    ///
+    /// # Errors
+    /// When samples cannot be read. A recording that was cut off is read as far as it goes.
+    pub fn summarise(self) -> Result<Recorded, RecordingError> {
+        let threads = self.statistics()?;
+        let mut document = self.document;
+        if document.state == State::Running {
+            for (thread, statistics) in document.threads.iter_mut().zip(&threads) {
+                fill_in(thread, statistics);
+                thread.activations = statistics.activations;
+                thread.proof.samples_lost = statistics.lost;
+            }
+        }
+        Ok(Recorded { path: self.path, document, threads })
+    }
+
+    fn statistics(&self) -> Result<Vec<Statistics>, RecordingError> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<Option<Result<Statistics, RecordingError>>>> = Mutex::new(Vec::new());
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= self.document.threads.len() {
+                    return;
+                }
+                let result = self.statistics_of(index);
+                let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                if results.len() <= index {
+                    results.resize_with(index + 1, || None);
+                }
+                results[index] = Some(result);
+            }
+        };
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(self.document.threads.len());
+        std::thread::scope(|scope| {
+            (1..workers).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+        results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().flatten().collect()
+    }
+
+    fn statistics_of(&self, index: usize) -> Result<Statistics, RecordingError> {
+        let thread = &self.document.threads[index];
+        let after = match self.document.run.missed {
+            Missed::Skip => AfterOverrun::Skip,
+            Missed::CatchUp => AfterOverrun::CatchUp,
+        };
+        // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
+        let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
+        let cut = self.document.state == State::Running || matches!(self.document.end, Some(End::RecordingFailed { .. }));
+        let file = SampleFile::open(&self.path.join(name), cut)?;
+        summarise(&file, thread.interval_ns.0, after, ENVELOPE_STEPS)
+    }
+}
+
+/// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
+fn parse(text: &str) -> Result<Document, String> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if value["format"] != FORMAT {
+        return Err(format!("it does not say that its format is {FORMAT}"));
+    }
+    match value["version"].as_u64() {
+        Some(version) if version <= u64::from(VERSION) => {}
+        _ => return Err(format!("its version is {}; this program reads versions up to {VERSION}", value["version"])),
+    }
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A recording as read back: what was written in `run.json`, and what its samples tell.
+
+use crate::{Document, HistogramDocument, Thread, WorstActivation};
+use plan::Nanos;
+use stats::{RELATIVE_ERROR, Statistics};
+use std::path::PathBuf;
+
+/// Steps of latency over time that are kept in memory; what is drawn is chosen from these.
+pub const ENVELOPE_STEPS: usize = 16_384;
+
+/// A recording with everything computed from its samples. For one that was cut off, `document.threads` is filled in from
+/// the samples too, so that a reader need not care.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// `run.json`.
+    pub document: Document,
+    /// What the samples of each thread tell, in the order of `document.threads`.
+    pub threads: Vec<Statistics>,
+}
+
+impl Recorded {
+    /// The folder's name without `.teiji`, or the title where one was given.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.document.run.title.clone().unwrap_or_else(|| {
+            let name = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy();
+            name.strip_suffix(".teiji").unwrap_or(&name).to_owned()
+        })
+    }
+}
+
+/// Writes into a thread's part of the document what its samples tell. The accounting stays as it is: the thread itself
+/// has counted it, and the two are compared.
+pub fn fill_in(thread: &mut Thread, statistics: &Statistics) {
+    thread.latency_ns = statistics.latency;
+    thread.latency_with_skipped_ns = statistics.latency_with_skipped;
+    thread.histogram_ns =
+        HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() };
+    thread.worst = statistics.worst.iter().map(|worst| placed(thread, worst)).collect();
+}
+
+fn placed(thread: &Thread, worst: &stats::Worst) -> WorstActivation {
+    let behind = i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+    WorstActivation {
+        activation: worst.activation,
+        planned_ns: Nanos(thread.start_ns.0.saturating_add(behind)),
+        since_start_ns: Nanos(behind),
+        latency_ns: worst.latency_ns,
+    }
+}
