@@ -121,19 +121,31 @@ fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), 
     if batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty()) {
         return Err("a batch has buffers that whole numbers do not need".to_owned());
     }
-    for buffer in batch.buffers().into_iter().flatten() {
-        let bytes = (usize::try_from(buffer.offset()).ok())
-            .zip(usize::try_from(buffer.length()).ok())
-            .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?))
-            .ok_or("a batch's buffer lies outside it")?;
-        if batch.compression().is_some()
-            && !bytes.is_empty()
-            && let unpacked = bytes.get(..8).and_then(|prefix| prefix.try_into().ok()).map_or(i64::MAX, i64::from_le_bytes)
-            && unpacked != -1
-            && !(0..=buffer.length().saturating_mul(MOST_COMPRESSION)).contains(&unpacked)
-        {
-            return Err("a batch's compressed buffer states an impossible size".to_owned());
+    let buffers = batch.buffers().into_iter().flatten();
+    let sizes = buffers.map(|buffer| unpacked_size(buffer, batch.compression().is_some(), body)).collect::<Result<Vec<_>, _>>()?;
+    // Each column has two: which rows hold something, and what.
+    for (node, pair) in nodes.iter().zip(sizes.chunks(2)) {
+        if node.null_count() > 0 && pair.first().is_none_or(|bytes| bytes.saturating_mul(8) < rows) {
+            return Err("a batch does not say which of its rows hold something".to_owned());
         }
     }
     Ok(())
+}
+
+/// Bytes of a buffer once decompressed; an error where it lies outside the body or states an impossible size.
+fn unpacked_size(buffer: &arrow_ipc::Buffer, compressed: bool, body: &[u8]) -> Result<i64, String> {
+    let bytes = (usize::try_from(buffer.offset()).ok())
+        .zip(usize::try_from(buffer.length()).ok())
+        .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?))
+        .ok_or("a batch's buffer lies outside it")?;
+    if !compressed || bytes.is_empty() {
+        return Ok(buffer.length());
+    }
+    let prefix = bytes.get(..8).and_then(|prefix| prefix.try_into().ok()).map(i64::from_le_bytes);
+    match prefix {
+        // Stored as it was, because it would not shrink.
+        Some(-1) => Ok(buffer.length() - 8),
+        Some(size) if (0..=buffer.length().saturating_mul(MOST_COMPRESSION)).contains(&size) => Ok(size),
+        _ => Err("a batch's compressed buffer states an impossible size".to_owned()),
+    }
 }
