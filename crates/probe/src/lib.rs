@@ -1,1 +1,29 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The measuring engine.
+//!
+//! Here live the real-time threads, the clock they sleep on, the accounting of their activations, and the ring that
+//! carries each sample out. Between its first and its last activation a measuring thread makes no system call but its
+//! sleep, takes no lock, allocates nothing and faults no page.
+//!
+//! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end an [`Outcome`] per thread. Must not touch:
+//! files, statistics, terminals.
+#![deny(unsafe_code)]
+
+mod clock;
+mod control;
+mod cycle;
+mod guard;
+mod measurement;
+mod memory;
+mod ring;
+#[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
+mod sys;
+mod thread;
+
+pub use clock::{Calibration, Clock, Monotonic, Woken};
+pub use control::{Control, StopReason};
+pub use cycle::{Counts, Cycle, measure};
+pub use measurement::{Measurement, ProbeError, allowed_cpus, can_schedule, set_scheduling};
+pub use memory::{MemoryLock, lock_memory};
+pub use ring::{Consumer, Producer, Sample, ring, slots_for};
+pub use thread::{Outcome, Usage};

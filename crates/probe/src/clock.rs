@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The clock activations are planned on. Behind a trait, so that the engine's accounting can be driven through every
+//! case by a clock that does exactly what a test wants.
+
+use plan::Nanos;
+use rustix::thread::ClockId;
+use rustix::time::Timespec;
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// The time had come.
+    OnTime,
+    /// A signal came first: the run is being stopped.
+    Interrupted,
+}
+
+/// A clock to sleep on.
+pub trait Clock {
+    /// The time, ns.
+    fn now(&mut self) -> Nanos;
+    /// Sleeps until an absolute time; returns at once if it has passed.
+    fn sleep_until(&mut self, time: Nanos) -> Woken;
+}
+
+/// CLOCK_MONOTONIC: not set by anybody, slewed by NTP at most, stands still while the machine is suspended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Monotonic;
+
+const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+impl Clock for Monotonic {
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        Nanos(now.tv_sec * NANOS_PER_SEC + i64::from(now.tv_nsec))
+    }
+
+    #[inline]
+    fn sleep_until(&mut self, time: Nanos) -> Woken {
+        // Whole numbers on purpose: below zero cannot be, the clock began at boot.
+        let request = Timespec { tv_sec: time.0 / NANOS_PER_SEC, tv_nsec: (time.0 % NANOS_PER_SEC) as _ };
+        match rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request) {
+            Ok(()) => Woken::OnTime,
+            Err(_) => Woken::Interrupted,
+        }
+    }
+}
+
+/// What the clock itself costs and resolves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// As the kernel states it, ns.
+    pub resolution_ns: i64,
+    /// Median cost of one reading, ns. Every latency contains it once; it is not subtracted.
+    pub read_ns: i64,
+}
+
+/// Readings per timed group: enough to resolve a fraction of the clock's own step.
+const GROUP: i64 = 64;
+/// Groups timed; their median is not disturbed by an interrupt or two.
+const GROUPS: usize = 31;
+
+impl Calibration {
+    /// Measures the clock on the CPU this runs on; takes well under a millisecond.
+    #[must_use]
+    pub fn of(clock: &mut impl Clock) -> Self {
+        let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
+        let mut costs: Vec<i64> = (0..GROUPS)
+            .map(|_| {
+                let start = clock.now();
+                for _ in 1..GROUP {
+                    std::hint::black_box(clock.now());
+                }
+                (clock.now().0 - start.0) / GROUP
+            })
+            .collect();
+        costs.sort_unstable();
+        Calibration { resolution_ns: resolution.tv_sec * NANOS_PER_SEC + i64::from(resolution.tv_nsec), read_ns: costs[GROUPS / 2] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_no_shorter_than_asked() {
+        let mut clock = Monotonic;
+        let until = Nanos(clock.now().0 + 2_000_000);
+        assert_eq!(clock.sleep_until(until), Woken::OnTime);
+        assert!(clock.now() >= until);
+    }
+
+    #[test]
+    fn a_reading_costs_something_below_a_millisecond() {
+        let calibration = Calibration::of(&mut Monotonic);
+        assert!((1..1_000_000).contains(&calibration.read_ns), "{calibration:?}");
+    }
+}

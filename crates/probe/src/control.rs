@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a run is stopped before its end, by whoever has a reason first.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Why a run was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// Whoever started it wants it to end.
+    Asked,
+    /// A latency above the limit.
+    BreakAbove {
+        /// Thread index.
+        thread: usize,
+        /// Activation number.
+        activation: u64,
+        /// Its latency, ns.
+        latency_ns: i64,
+    },
+    /// Nothing of ordinary priority had run for so long.
+    Starved {
+        /// How long, ns.
+        for_ns: i64,
+    },
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stopped: AtomicBool,
+    reason: Mutex<Option<StopReason>>,
+    heartbeat: AtomicI64,
+}
+
+/// Shared by the threads of one run. The measuring threads only look at a flag; the reason is written by the one that
+/// stops, off the measured path.
+#[derive(Clone, Debug, Default)]
+pub struct Control(Arc<Shared>);
+
+impl Control {
+    /// Nothing stopped yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops the run; the first reason stands.
+    #[cold]
+    pub fn stop(&self, reason: StopReason) {
+        self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+        self.0.stopped.store(true, Ordering::Release);
+    }
+
+    /// Whether it was stopped.
+    #[inline]
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.0.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Why it was stopped.
+    #[must_use]
+    pub fn reason(&self) -> Option<StopReason> {
+        self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A thread of ordinary priority was able to run at this time, ns.
+    pub fn beat(&self, now_ns: i64) {
+        self.0.heartbeat.store(now_ns, Ordering::Relaxed);
+    }
+
+    /// When one last was, ns.
+    #[must_use]
+    pub fn last_beat(&self) -> i64 {
+        self.0.heartbeat.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The loop that measures, and its accounting.
+//!
+//! Activation k is planned at `start + k x interval`, whatever happened before. An activation that wakes an interval or
+//! more after that is late; in the meantime the times of its successors passed, and those are skipped: the next one that
+//! runs is the first whose planned time lies ahead. `skipped = floor(latency / interval)` follows from the late one's
+//! latency alone, so a recording needs to store nothing else to tell skipped from lost.
+
+use crate::{Clock, Control, Producer, Sample, StopReason, Woken};
+use plan::{Missed, Nanos};
+
+/// What one thread is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycle {
+    /// Thread index; only named in [`StopReason::BreakAbove`].
+    pub thread: usize,
+    /// Planned time of activation 0, ns.
+    pub start: Nanos,
+    /// Between two activations, ns.
+    pub interval: Nanos,
+    /// How many fall due.
+    pub activations: u64,
+    /// A latency above this stops the run, ns.
+    pub break_above: Option<Nanos>,
+    /// What happens after an overrun.
+    pub missed: Missed,
+}
+
+/// What became of the activations. `due` is their sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Woken less than one interval late.
+    pub on_time: u64,
+    /// Woken one interval late or more.
+    pub late: u64,
+    /// Never run.
+    pub skipped: u64,
+}
+
+impl Counts {
+    /// Activations whose time came.
+    #[must_use]
+    pub const fn due(&self) -> u64 {
+        self.on_time + self.late + self.skipped
+    }
+}
+
+/// Runs the activations of one thread. This is the path that is measured: it allocates nothing and calls nothing but the
+/// clock.
+pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, control: &Control) -> Counts {
+    let interval = cycle.interval.0.max(1);
+    // One comparison decides whether an activation is ordinary.
+    let remarkable = cycle.break_above.map_or(interval, |limit| interval.min(limit.0.saturating_add(1)));
+    let (mut late, mut skipped) = (0, 0);
+    let mut next = 0;
+    let mut planned = cycle.start.0;
+    while next < cycle.activations {
+        if clock.sleep_until(Nanos(planned)) == Woken::Interrupted {
+            if control.is_stopped() {
+                break;
+            }
+            continue;
+        }
+        let latency = clock.now().0 - planned;
+        ring.push(Sample { activation: next, latency_ns: latency });
+        if latency >= remarkable {
+            if cycle.break_above.is_some_and(|limit| latency > limit.0) {
+                control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: next, latency_ns: latency });
+            }
+            if latency >= interval {
+                late += 1;
+                let passed = passed_by(latency, interval, cycle, next);
+                skipped += passed;
+                next += passed;
+                planned += passed.cast_signed() * interval;
+            }
+        }
+        next += 1;
+        planned += interval;
+        if control.is_stopped() {
+            break;
+        }
+    }
+    Counts { on_time: next - late - skipped, late, skipped }
+}
+
+/// Activations after `current` whose planned time is not ahead any more.
+#[cold]
+fn passed_by(latency: i64, interval: i64, cycle: &Cycle, current: u64) -> u64 {
+    match cycle.missed {
+        Missed::CatchUp => 0,
+        Missed::Skip => (latency / interval).unsigned_abs().min(cycle.activations - 1 - current),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Consumer, ring};
+    use proptest::prelude::*;
+
+    /// A clock that is wrong by exactly what a test says: the n-th sleep ends this much after its time (before it, if
+    /// negative), or where the clock stands, if that is later.
+    struct Scripted {
+        now: i64,
+        lateness: std::vec::IntoIter<i64>,
+        sleeps: u64,
+        stop_after: Option<(u64, Control)>,
+    }
+
+    impl Clock for Scripted {
+        fn now(&mut self) -> Nanos {
+            Nanos(self.now)
+        }
+
+        fn sleep_until(&mut self, time: Nanos) -> Woken {
+            if let Some((sleeps, control)) = &self.stop_after
+                && self.sleeps == *sleeps
+            {
+                control.stop(StopReason::Asked);
+                return Woken::Interrupted;
+            }
+            self.sleeps += 1;
+            self.now = time.0 + self.lateness.next().unwrap_or(0);
+            Woken::OnTime
+        }
+    }
+
+    const INTERVAL: i64 = 1_000;
+
+    fn cycle(activations: u64) -> Cycle {
+        Cycle { thread: 3, start: Nanos(1_000_000), interval: Nanos(INTERVAL), activations, break_above: None, missed: Missed::Skip }
+    }
+
+    fn drained(consumer: &mut Consumer) -> Vec<(u64, i64)> {
+        let mut samples = Vec::new();
+        let Ok(()) = consumer.drain(|sample| {
+            samples.push((sample.activation, sample.latency_ns));
+            Ok::<_, std::convert::Infallible>(())
+        });
+        samples
+    }
+
+    fn run(cycle: &Cycle, lateness: &[i64]) -> (Counts, Vec<(u64, i64)>, Control) {
+        let (mut producer, mut consumer) = ring(4_096);
+        let control = Control::new();
+        let mut clock = Scripted { now: 0, lateness: lateness.to_vec().into_iter(), sleeps: 0, stop_after: None };
+        let counts = measure(&mut clock, cycle, &mut producer, &control);
+        (counts, drained(&mut consumer), control)
+    }
+
+    #[test]
+    fn on_time() {
+        let (counts, samples, _) = run(&cycle(3), &[5, 0, 999]);
+        assert_eq!(counts, Counts { on_time: 3, late: 0, skipped: 0 });
+        assert_eq!(samples, [(0, 5), (1, 0), (2, 999)]);
+    }
+
+    #[test]
+    fn woken_early() {
+        let (counts, samples, _) = run(&cycle(3), &[5, -40, 6]);
+        assert_eq!(counts, Counts { on_time: 3, late: 0, skipped: 0 });
+        assert_eq!(samples, [(0, 5), (1, -40), (2, 6)]);
+    }
+
+    #[test]
+    fn exactly_one_interval_late() {
+        let (counts, samples, _) = run(&cycle(4), &[0, INTERVAL, 7]);
+        assert_eq!(counts, Counts { on_time: 2, late: 1, skipped: 1 });
+        assert_eq!(samples, [(0, 0), (1, 1_000), (3, 7)]);
+    }
+
+    #[test]
+    fn two_and_a_half_intervals_late() {
+        let (counts, samples, _) = run(&cycle(6), &[0, 2_500, 7, 8]);
+        assert_eq!(counts, Counts { on_time: 3, late: 1, skipped: 2 });
+        assert_eq!(samples, [(0, 0), (1, 2_500), (4, 7), (5, 8)]);
+    }
+
+    #[test]
+    fn the_clock_steps_back() {
+        let (counts, samples, _) = run(&cycle(4), &[0, -5_000, 3, 4]);
+        assert_eq!(counts, Counts { on_time: 4, late: 0, skipped: 0 });
+        assert_eq!(samples, [(0, 0), (1, -5_000), (2, 3), (3, 4)]);
+    }
+
+    #[test]
+    fn the_last_activation_is_late() {
+        let (counts, samples, _) = run(&cycle(3), &[0, 0, 5_700]);
+        assert_eq!(counts, Counts { on_time: 2, late: 1, skipped: 0 });
+        assert_eq!(samples, [(0, 0), (1, 0), (2, 5_700)]);
+    }
+
+    #[test]
+    fn the_run_ends_within_an_overrun() {
+        let (counts, samples, _) = run(&cycle(5), &[0, 0, 5_700]);
+        assert_eq!((counts, counts.due()), (Counts { on_time: 2, late: 1, skipped: 2 }, 5));
+        assert_eq!(samples.last(), Some(&(2, 5_700)));
+    }
+
+    #[test]
+    fn catching_up_skips_nothing() {
+        let cycle = Cycle { missed: Missed::CatchUp, ..cycle(4) };
+        let (counts, samples, _) = run(&cycle, &[0, 2_500, 1_500, 500]);
+        assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 0 });
+        assert_eq!(samples, [(0, 0), (1, 2_500), (2, 1_500), (3, 500)]);
+    }
+
+    #[test]
+    fn a_latency_above_the_limit_ends_the_run() {
+        let cycle = Cycle { break_above: Some(Nanos(300)), ..cycle(10) };
+        let (counts, samples, control) = run(&cycle, &[0, 300, 301, 0]);
+        assert_eq!(counts, Counts { on_time: 3, late: 0, skipped: 0 });
+        assert_eq!(samples.len(), 3);
+        assert_eq!(control.reason(), Some(StopReason::BreakAbove { thread: 3, activation: 2, latency_ns: 301 }));
+    }
+
+    #[test]
+    fn a_limit_above_the_interval() {
+        let cycle = Cycle { break_above: Some(Nanos(2_000)), ..cycle(10) };
+        let (counts, _, control) = run(&cycle, &[0, 1_500, 0, 2_600]);
+        assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 3 });
+        assert_eq!(control.reason(), Some(StopReason::BreakAbove { thread: 3, activation: 4, latency_ns: 2_600 }));
+    }
+
+    #[test]
+    fn stopped_while_asleep_the_activation_was_not_due() {
+        let (mut producer, mut consumer) = ring(16);
+        let control = Control::new();
+        let mut clock =
+            Scripted { now: 0, lateness: vec![1, 2].into_iter(), sleeps: 0, stop_after: Some((2, control.clone())) };
+        let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
+        assert_eq!((counts, drained(&mut consumer)), (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)]));
+    }
+
+    proptest! {
+        /// Whatever the clock does: all that was due is accounted for, planned times never repeat, and the rows alone
+        /// give the same accounting.
+        #[test]
+        fn nothing_vanishes(lateness in proptest::collection::vec(prop_oneof![0..900_i64, -2_000..9_000_i64], 0..300), due in 1_u64..300) {
+            let (counts, samples, _) = run(&cycle(due), &lateness);
+            prop_assert_eq!(counts.due(), due);
+            prop_assert_eq!(counts.on_time + counts.late, samples.len() as u64);
+            prop_assert!(samples.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            let mut expected = 0;
+            for (activation, latency) in &samples {
+                prop_assert_eq!(*activation, expected);
+                expected += 1 + if *latency >= INTERVAL { (*latency / INTERVAL).unsigned_abs() } else { 0 };
+            }
+            prop_assert!(expected >= due);
+        }
+    }
+}

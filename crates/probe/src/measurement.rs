@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All measuring threads of a run.
+
+use crate::guard::Guard;
+use crate::thread::{Assignment, Decision, Gate, Ready, STACK_BYTES, body};
+use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, slots_for, sys};
+use plan::{CpuId, Nanos, Run, Scheduling};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity};
+use std::io;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// Why measuring could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// A thread could not be made.
+    #[error("cannot start measuring thread {thread}: {source}")]
+    Spawn {
+        /// Thread index.
+        thread: usize,
+        /// Why.
+        source: io::Error,
+    },
+    /// A thread could not be pinned or given its scheduling.
+    #[error("measuring thread {thread} cannot run on CPU {cpu} with {scheduling}: {source}")]
+    Prepare {
+        /// Thread index.
+        thread: usize,
+        /// Its CPU.
+        cpu: CpuId,
+        /// Its scheduling.
+        scheduling: Scheduling,
+        /// Why.
+        source: io::Error,
+    },
+    /// Signals could not be set up.
+    #[error("cannot set up the signal that ends a sleep: {0}")]
+    Signal(io::Error),
+}
+
+/// Measuring threads at work.
+pub struct Measurement {
+    /// Where each thread's samples come out, in order of thread index.
+    pub consumers: Vec<Consumer>,
+    /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns.
+    pub starts: Vec<Nanos>,
+    threads: Vec<JoinHandle<Outcome>>,
+    pids: Vec<Option<Pid>>,
+    control: Control,
+    guard: Option<Guard>,
+}
+
+/// From "all threads are ready" to the first planned wake-up: time for the last of them to fall asleep.
+const LEAD: Nanos = Nanos::from_millis(2);
+/// How long the threads of a stopped run may take to end before they are given up.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Measurement {
+    /// Starts the threads of a run with the scheduling they were granted. They wait until all are ready, then for their
+    /// common start.
+    ///
+    /// # Errors
+    /// When a thread cannot be made, pinned or scheduled; none is left behind.
+    pub fn start(run: &Run, scheduling: Scheduling, control: &Control) -> Result<Self, ProbeError> {
+        sys::let_wake_interrupt().map_err(ProbeError::Signal)?;
+        let offsets: Vec<Nanos> = (0..run.cpus.len()).map(|index| offset_of(run, index)).collect();
+        let gate = Arc::new(Gate::default());
+        let mut measurement = Measurement {
+            consumers: Vec::new(),
+            starts: Vec::new(),
+            threads: Vec::new(),
+            pids: vec![None; run.cpus.len()],
+            control: control.clone(),
+            guard: None,
+        };
+        let prepared = measurement.prepare(run, scheduling, &offsets, &gate);
+        let first = Nanos(Monotonic.now().0 + LEAD.0 + run.warmup_ns.0);
+        measurement.starts = offsets.iter().map(|offset| Nanos(first.0 + offset.0)).collect();
+        match prepared {
+            Ok(()) => {
+                gate.open(Decision::Start(first));
+                Ok(measurement)
+            }
+            Err(error) => {
+                gate.open(Decision::GiveUp);
+                measurement.join();
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes the threads and waits until each is pinned and has its scheduling.
+    fn prepare(&mut self, run: &Run, scheduling: Scheduling, offsets: &[Nanos], gate: &Arc<Gate>) -> Result<(), ProbeError> {
+        let (tell, told) = channel();
+        for (index, (cpu, offset)) in run.cpus.iter().zip(offsets).enumerate() {
+            let interval = run.interval_of(index);
+            let (producer, consumer) = ring(slots_for(interval.0));
+            let cycle = Cycle {
+                thread: index,
+                start: *offset,
+                interval,
+                activations: run.activations_of(index),
+                break_above: run.break_above_ns,
+                missed: run.missed,
+            };
+            let assignment = Assignment {
+                cpu: *cpu,
+                scheduling,
+                warmup: run.warmup_ns,
+                cycle,
+                ring: producer,
+                control: self.control.clone(),
+                gate: Arc::clone(gate),
+            };
+            let thread = spawn(index, assignment, tell.clone());
+            self.threads.push(thread.map_err(|source| ProbeError::Spawn { thread: index, source })?);
+            self.consumers.push(consumer);
+        }
+        for (index, ready) in told.iter().take(run.cpus.len()) {
+            let cpu = run.cpus[index];
+            self.pids[index] = Some(ready.map_err(|source| ProbeError::Prepare { thread: index, cpu, scheduling, source })?);
+        }
+        let guard = Guard::over(scheduling, &self.control);
+        self.guard = guard.map_err(|source| ProbeError::Spawn { thread: run.cpus.len(), source })?;
+        Ok(())
+    }
+
+    /// Whether all threads have ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that does not end, because
+    /// something keeps it from its CPU, is given up after a few seconds and has no outcome.
+    pub fn join(self) -> Vec<Option<Outcome>> {
+        let step = Duration::from_millis(5);
+        let mut waited = Duration::ZERO;
+        while !self.threads.iter().all(JoinHandle::is_finished) && waited < PATIENCE {
+            if self.control.is_stopped() {
+                let asleep = self.threads.iter().zip(&self.pids).filter(|(thread, _)| !thread.is_finished());
+                asleep.filter_map(|(_, pid)| *pid).for_each(sys::wake);
+                waited += step;
+            }
+            std::thread::sleep(step);
+        }
+        if let Some(guard) = self.guard {
+            guard.end();
+        }
+        let outcome = |thread: JoinHandle<Outcome>| thread.is_finished().then(|| thread.join().ok()).flatten();
+        self.threads.into_iter().map(outcome).collect()
+    }
+}
+
+fn spawn(index: usize, assignment: Assignment, tell: Sender<(usize, Ready)>) -> io::Result<JoinHandle<Outcome>> {
+    Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(move || body(assignment, &tell))
+}
+
+/// How far a thread's beat is shifted against the first thread's. Unless aligned, threads take turns within one interval,
+/// so that their timers and wake-ups do not fall together.
+fn offset_of(run: &Run, index: usize) -> Nanos {
+    let position = i64::try_from(index).unwrap_or(i64::MAX);
+    match run.aligned_ns {
+        Some(offset) => Nanos(offset.0.saturating_mul(position)),
+        None => {
+            let threads = i64::try_from(run.cpus.len()).unwrap_or(i64::MAX).max(1);
+            Nanos(run.interval_ns.0 / threads * position)
+        }
+    }
+}
+
+/// The CPUs this process may use.
+///
+/// # Errors
+/// When the kernel does not say.
+pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).map(CpuId).collect())
+}
+
+/// Whether threads of this process may have this scheduling; tried on a thread of its own, because only the kernel knows
+/// (rights, limits, groups without real-time bandwidth).
+///
+/// # Errors
+/// What the kernel said.
+pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
+    let attempt = Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || sys::set_scheduling(scheduling))?;
+    attempt.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
+}
+
+/// Gives the calling thread this scheduling.
+///
+/// # Errors
+/// What the kernel said.
+pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
+    sys::set_scheduling(scheduling)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StopReason;
+    use plan::{Length, Missed, Probe};
+
+    fn run(interval: Nanos, samples: u64) -> Run {
+        Run {
+            title: None,
+            probe: Probe::Cyclic,
+            interval_ns: interval,
+            distance_ns: Nanos::ZERO,
+            length: Length::Samples(samples),
+            cpus: allowed_cpus().unwrap(),
+            scheduling: Scheduling::OTHER,
+            aligned_ns: None,
+            warmup_ns: Nanos::from_millis(2),
+            break_above_ns: None,
+            missed: Missed::Skip,
+            hold_dma_latency: false,
+            loads: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_thread_accounts_for_every_activation() {
+        let run = run(Nanos::from_millis(1), 50);
+        let mut measurement = Measurement::start(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut consumers = std::mem::take(&mut measurement.consumers);
+        for (outcome, consumer) in measurement.join().into_iter().zip(&mut consumers) {
+            let outcome = outcome.unwrap();
+            assert_eq!((outcome.counts.due(), outcome.lost), (50, 0));
+            let mut samples = 0;
+            let Ok(()) = consumer.drain(|_| { samples += 1; Ok::<_, std::convert::Infallible>(()) });
+            assert_eq!(outcome.counts.on_time + outcome.counts.late, samples);
+        }
+    }
+
+    #[test]
+    fn a_thread_asleep_for_an_hour_is_woken_to_stop() {
+        let control = Control::new();
+        let measurement = Measurement::start(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control).unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        control.stop(StopReason::Asked);
+        let before = std::time::Instant::now();
+        for outcome in measurement.join() {
+            // The first activation fell due at once; the next lies an hour ahead.
+            assert!(outcome.unwrap().counts.due() <= 1);
+        }
+        assert!(before.elapsed() < Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_an_error_and_leaves_no_thread() {
+        let mut run = run(Nanos::from_millis(1), 5);
+        run.cpus = vec![run.cpus[0], CpuId(1_000)];
+        let failed = Measurement::start(&run, Scheduling::OTHER, &Control::new());
+        assert!(matches!(failed, Err(ProbeError::Prepare { thread: 1, cpu: CpuId(1_000), .. })));
+    }
+}

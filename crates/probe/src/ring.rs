@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way of a sample out of its thread: a ring with one producer and one consumer, made and touched in advance.
+//!
+//! A slot is two atomics, written relaxed and published by the head with release, so the ring needs no unsafe code and
+//! on 64-bit machines costs the producer two stores, one more for the head, and a comparison. The producer reads the
+//! consumer's position only when the ring looks full from what it last saw. A full ring loses the newest sample and
+//! counts it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// One activation that woke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Its number, from 0.
+    pub activation: u64,
+    /// Actual minus planned wake-up time, ns.
+    pub latency_ns: i64,
+}
+
+struct Slot {
+    activation: AtomicU64,
+    latency_ns: AtomicI64,
+}
+
+/// A position on a cache line of its own, so that the two ends do not slow each other.
+#[repr(align(128))]
+struct Position(AtomicU64);
+
+struct Shared {
+    slots: Box<[Slot]>,
+    /// Slots minus one; the number of slots is a power of two.
+    mask: u64,
+    /// Samples ever written.
+    head: Position,
+    /// Samples ever taken out.
+    tail: Position,
+}
+
+/// The measuring thread's end.
+pub struct Producer {
+    shared: Arc<Shared>,
+    head: u64,
+    /// The consumer had come at least this far.
+    tail_seen: u64,
+    lost: u64,
+}
+
+/// The recorder's end.
+pub struct Consumer {
+    shared: Arc<Shared>,
+    tail: u64,
+}
+
+/// So many slots hold what a thread produces while the recorder is kept from running for eight seconds.
+#[must_use]
+pub fn slots_for(interval_ns: i64) -> u64 {
+    let eight_seconds = 8_000_000_000 / interval_ns.max(1);
+    u64::try_from(eight_seconds).unwrap_or(0).clamp(1 << 10, 1 << 20).next_power_of_two()
+}
+
+/// A ring of at least `slots` slots, all of its memory touched.
+#[must_use]
+pub fn ring(slots: u64) -> (Producer, Consumer) {
+    let slots = slots.clamp(1, 1 << 24).next_power_of_two();
+    let fresh: Box<[Slot]> =
+        (0..slots).map(|_| Slot { activation: AtomicU64::new(0), latency_ns: AtomicI64::new(0) }).collect();
+    // The allocator may hand out untouched zero pages; writing makes them ours.
+    fresh.iter().for_each(|slot| slot.activation.store(u64::MAX, Ordering::Relaxed));
+    let shared = Arc::new(Shared {
+        slots: fresh,
+        mask: slots - 1,
+        head: Position(AtomicU64::new(0)),
+        tail: Position(AtomicU64::new(0)),
+    });
+    (Producer { shared: Arc::clone(&shared), head: 0, tail_seen: 0, lost: 0 }, Consumer { shared, tail: 0 })
+}
+
+impl Shared {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "masked: at most 2^24 slots")]
+    fn slot(&self, position: u64) -> &Slot {
+        &self.slots[(position & self.mask) as usize]
+    }
+}
+
+impl Producer {
+    /// Hands a sample over. Wait-free; a sample that finds no room is counted as lost.
+    #[inline]
+    pub fn push(&mut self, sample: Sample) {
+        if self.head - self.tail_seen > self.shared.mask {
+            self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
+            if self.head - self.tail_seen > self.shared.mask {
+                self.lost += 1;
+                return;
+            }
+        }
+        let slot = self.shared.slot(self.head);
+        slot.activation.store(sample.activation, Ordering::Relaxed);
+        slot.latency_ns.store(sample.latency_ns, Ordering::Relaxed);
+        self.head += 1;
+        self.shared.head.0.store(self.head, Ordering::Release);
+    }
+
+    /// Samples that found no room.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl Consumer {
+    /// Takes out what is there, in order. Stops at the first error and keeps the rest for another time.
+    ///
+    /// # Errors
+    /// Whatever `take` returns.
+    pub fn drain<E>(&mut self, mut take: impl FnMut(Sample) -> Result<(), E>) -> Result<(), E> {
+        let head = self.shared.head.0.load(Ordering::Acquire);
+        let mut result = Ok(());
+        while self.tail < head && result.is_ok() {
+            let slot = self.shared.slot(self.tail);
+            result = take(Sample {
+                activation: slot.activation.load(Ordering::Relaxed),
+                latency_ns: slot.latency_ns.load(Ordering::Relaxed),
+            });
+            self.tail += 1;
+        }
+        self.shared.tail.0.store(self.tail, Ordering::Release);
+        result
+    }
+
+    /// Slots in all.
+    #[must_use]
+    pub fn slots(&self) -> u64 {
+        self.shared.mask + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    fn take_all(consumer: &mut Consumer) -> Vec<u64> {
+        let mut taken = Vec::new();
+        let Ok(()) = consumer.drain(|sample| {
+            taken.push(sample.activation);
+            Ok::<_, Infallible>(())
+        });
+        taken
+    }
+
+    #[test]
+    fn a_full_ring_counts_what_it_loses() {
+        let (mut producer, mut consumer) = ring(4);
+        (0..7).for_each(|activation| producer.push(Sample { activation, latency_ns: 0 }));
+        assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![0, 1, 2, 3]));
+        producer.push(Sample { activation: 9, latency_ns: 0 });
+        assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![9]));
+    }
+
+    #[test]
+    fn sizes_follow_the_interval() {
+        assert_eq!(slots_for(1_000_000), 8_192);
+        assert_eq!(slots_for(3_600_000_000_000), 1_024);
+        assert_eq!(slots_for(1_000), 1 << 20);
+    }
+
+    /// Two threads, a ring far too small: what arrives is in order and whole, and with what was lost makes up all.
+    #[test]
+    fn nothing_vanishes_between_two_threads() {
+        const SENT: u64 = 200_000;
+        let (mut producer, mut consumer) = ring(64);
+        let sender = std::thread::spawn(move || {
+            for activation in 0..SENT {
+                producer.push(Sample { activation, latency_ns: activation.cast_signed() * 3 });
+                if activation % 50 == 0 {
+                    std::thread::yield_now();
+                }
+            }
+            producer.lost()
+        });
+        let (mut received, mut last) = (0_u64, None);
+        loop {
+            let done = sender.is_finished();
+            let Ok(()) = consumer.drain(|sample| {
+                assert!(last < Some(sample.activation), "in order");
+                assert_eq!(sample.latency_ns, sample.activation.cast_signed() * 3, "whole");
+                last = Some(sample.activation);
+                received += 1;
+                Ok::<_, Infallible>(())
+            });
+            if done {
+                break;
+            }
+        }
+        assert_eq!(received + sender.join().unwrap(), SENT);
+    }
+}

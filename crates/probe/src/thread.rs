@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A measuring thread from birth to its outcome.
+
+use crate::{Clock, Control, Counts, Cycle, Monotonic, Producer, Woken, cycle, sys};
+use plan::{CpuId, Nanos, Scheduling};
+use rustix::thread::{CpuSet, Pid, sched_setaffinity};
+use std::hint::black_box;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Stack of each thread. Small, because with all memory locked every page of it is there from the beginning.
+pub(crate) const STACK_BYTES: usize = 128 * 1024;
+/// Part of the stack that is written to in advance, where memory could not be locked.
+const PREFAULT_BYTES: usize = 48 * 1024;
+
+/// What a thread has to tell in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What became of its activations.
+    pub counts: Counts,
+    /// Samples that found the ring full.
+    pub lost: u64,
+    /// What the kernel counted between its first and its last activation; none if it would not say.
+    pub usage: Option<Usage>,
+}
+
+/// What the kernel counted of a thread between its first and its last activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Page faults served without the disk.
+    pub minor_faults: u64,
+    /// Page faults that waited for the disk.
+    pub major_faults: u64,
+    /// Times it went to sleep.
+    pub voluntary_switches: u64,
+    /// Times it was taken off its CPU.
+    pub involuntary_switches: u64,
+}
+
+/// What a thread needs to begin.
+pub(crate) struct Assignment {
+    pub(crate) cpu: CpuId,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) warmup: Nanos,
+    /// The cycle; its start is shifted by `starts` when that is known.
+    pub(crate) cycle: Cycle,
+    pub(crate) ring: Producer,
+    pub(crate) control: Control,
+    pub(crate) gate: Arc<Gate>,
+}
+
+/// Where threads wait for their common start.
+#[derive(Default)]
+pub(crate) struct Gate {
+    decided: Mutex<Option<Decision>>,
+    opened: Condvar,
+}
+
+/// What becomes of threads that are ready.
+#[derive(Clone, Copy)]
+pub(crate) enum Decision {
+    /// Planned time of activation 0 of the first thread, ns.
+    Start(Nanos),
+    /// One of them could not be made ready: all go home.
+    GiveUp,
+}
+
+impl Gate {
+    /// Lets everyone through.
+    pub(crate) fn open(&self, decision: Decision) {
+        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) -> Decision {
+        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(decision) = *decided {
+                return decision;
+            }
+            decided = self.opened.wait(decided).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Readiness of a thread: its number, or what kept it.
+pub(crate) type Ready = Result<Pid, std::io::Error>;
+
+/// The body of a measuring thread.
+pub(crate) fn body(mut assignment: Assignment, ready: &Sender<(usize, Ready)>) -> Outcome {
+    sys::block_all_signals_but_wake();
+    prefault_stack();
+    let prepared = prepare(assignment.cpu, assignment.scheduling);
+    let _ = ready.send((assignment.cycle.thread, prepared));
+    let Decision::Start(start) = assignment.gate.pass() else {
+        return Outcome { counts: Counts::default(), lost: 0, usage: None };
+    };
+    assignment.cycle.start.0 += start.0;
+    let mut clock = Monotonic;
+    warm_up(&mut clock, &assignment);
+    let before = sys::thread_usage();
+    let counts = cycle::measure(&mut clock, &assignment.cycle, &mut assignment.ring, &assignment.control);
+    let after = sys::thread_usage();
+    // Back to ordinary, so that ending the thread disturbs no other that still measures.
+    let _ = sys::set_scheduling(Scheduling::OTHER);
+    Outcome { counts, lost: assignment.ring.lost(), usage: before.ok().zip(after.ok()).map(difference) }
+}
+
+fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
+    Usage {
+        minor_faults: after.minor_faults.saturating_sub(before.minor_faults),
+        major_faults: after.major_faults.saturating_sub(before.major_faults),
+        voluntary_switches: after.voluntary_switches.saturating_sub(before.voluntary_switches),
+        involuntary_switches: after.involuntary_switches.saturating_sub(before.involuntary_switches),
+    }
+}
+
+/// Pins the calling thread and gives it its scheduling.
+fn prepare(cpu: CpuId, scheduling: Scheduling) -> Ready {
+    let mut set = CpuSet::new();
+    set.set(usize::try_from(cpu.0).unwrap_or(usize::MAX));
+    sched_setaffinity(None, &set)?;
+    if !scheduling.policy.is_real_time() {
+        // Other policies may be woken 50 us late on purpose, to save power; ask for 1 ns instead. Real-time ones never are.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    }
+    sys::set_scheduling(scheduling)?;
+    Ok(rustix::thread::gettid())
+}
+
+/// Writes to the part of the stack the loop may use.
+#[inline(never)]
+fn prefault_stack() {
+    black_box(&mut [1_u8; PREFAULT_BYTES]);
+}
+
+/// Activations before activation 0, on the same beat, whose latencies are not kept: the first wake-ups of a thread load
+/// caches, branch predictors and the kernel's own paths.
+fn warm_up(clock: &mut Monotonic, assignment: &Assignment) {
+    let Cycle { start, interval, .. } = assignment.cycle;
+    for left in (1..=assignment.warmup.0 / interval.0.max(1)).rev() {
+        let planned = start.0 - left * interval.0;
+        if assignment.control.is_stopped() || clock.sleep_until(Nanos(planned)) == Woken::Interrupted {
+            return;
+        }
+        black_box(clock.now());
+    }
+}
