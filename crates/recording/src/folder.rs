@@ -56,6 +56,11 @@ impl Folder {
         Ok(())
     }
 
+    /// Removes all of it: the run that was begun never was.
+    pub fn discard(mut self) {
+        self.begun = false;
+    }
+
     /// The file for one thread's samples, and its name.
     ///
     /// # Errors

@@ -20,9 +20,9 @@ mod verify;
 
 pub use document::*;
 pub use error::RecordingError;
-pub use folder::Folder;
+pub use folder::{Folder, samples_file};
 pub use json::to_text as document_text;
 pub use reader::Recording;
-pub use recorded::{ENVELOPE_STEPS, Recorded};
+pub use recorded::{ENVELOPE_STEPS, Recorded, fill_in};
 pub use samples::{SampleFile, SampleWriter};
 pub use verify::{Difference, verify};

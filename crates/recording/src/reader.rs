@@ -36,6 +36,12 @@ impl Recording {
         Ok(Recording { path: path.to_owned(), document })
     }
 
+    /// A recording whose samples are on disk and whose document is not yet.
+    #[must_use]
+    pub fn of(path: &Path, document: Document) -> Self {
+        Recording { path: path.to_owned(), document }
+    }
+
     /// What `run.json` says.
     #[must_use]
     pub const fn document(&self) -> &Document {

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CPUs: their name and frequency from /proc/cpuinfo, and the lists sysfs names them with.
+
+use crate::root::{Fault, cpu_number, not_a_number};
+use plan::CpuId;
+use std::collections::BTreeMap;
+
+/// What /proc/cpuinfo says. Its keys differ with the architecture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuInfo {
+    /// `model name` (x86, 32-bit Arm), else `Model` or `Hardware` (boards).
+    pub model: Option<String>,
+    /// Whether the x86 flag `hypervisor` is set; none where there are no x86 flags.
+    pub hypervisor: Option<bool>,
+    /// `cpu MHz` in kHz; only x86 has it.
+    pub frequency_khz: BTreeMap<CpuId, u64>,
+}
+
+/// Reads /proc/cpuinfo.
+pub(crate) fn cpuinfo(text: &str, faults: &mut Vec<Fault>) -> CpuInfo {
+    let mut info = CpuInfo::default();
+    let mut board: Option<&str> = None;
+    let mut current = None;
+    for (index, line) in text.lines().enumerate() {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let value = value.trim();
+        match key.trim() {
+            "processor" => {
+                current = cpu_number(value);
+                if current.is_none() {
+                    faults.push(Fault::at(index + 1, "processor", not_a_number(value)));
+                }
+            }
+            "model name" if info.model.is_none() && !value.is_empty() => info.model = Some(value.to_owned()),
+            // `Model` names the board and comes after `Hardware`, which names the chip at best.
+            "Model" if !value.is_empty() => board = Some(value),
+            "Hardware" if board.is_none() && !value.is_empty() => board = Some(value),
+            "flags" if info.hypervisor.is_none() => {
+                info.hypervisor = Some(value.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
+            }
+            "cpu MHz" => {
+                if let Some(cpu) = current {
+                    match khz(value) {
+                        // 0 is how a CPU says that it was not asked, for instance because it has no tick.
+                        Some(0) => {}
+                        Some(khz) => drop(info.frequency_khz.insert(cpu, khz)),
+                        None => faults.push(Fault::at(index + 1, format!("cpu MHz of CPU {cpu}"), not_a_number(value))),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    info.model = info.model.or_else(|| board.map(str::to_owned));
+    info
+}
+
+/// `2299.998` MHz in kHz, exactly; digits beyond the third are cut off.
+fn khz(mhz: &str) -> Option<u64> {
+    let (whole, fraction) = mhz.split_once('.').unwrap_or((mhz, ""));
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let thousandths: u64 = fraction.bytes().chain(*b"000").take(3).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(thousandths)
+}
+
+/// A list such as `0-3,5`, as in /sys/devices/system/cpu/online.
+pub(crate) fn online(text: &str) -> Result<Vec<CpuId>, Fault> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = cpu_number(first).zip(cpu_number(last)).filter(|(first, last)| first <= last);
+        let Some((first, last)) = range else {
+            let shown: String = part.chars().take(40).collect();
+            return Err(Fault::at(1, "CPUs online", format!("'{shown}' is not a CPU or a range of them")));
+        };
+        cpus.extend((first.0..=last.0).map(CpuId));
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_machines::{GUEST_CPUINFO, PC_CPUINFO, PI_CPUINFO};
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> (CpuInfo, Vec<Fault>) {
+        let mut faults = Vec::new();
+        (cpuinfo(text, &mut faults), faults)
+    }
+
+    #[test]
+    fn a_guest_says_that_it_is_one() {
+        let (info, faults) = read(GUEST_CPUINFO);
+        assert_eq!(faults, []);
+        assert_eq!(info.model.as_deref(), Some("Intel(R) Xeon(R) Processor"));
+        assert_eq!(info.hypervisor, Some(true));
+        assert_eq!(info.frequency_khz, [(CpuId(0), 2_299_998), (CpuId(1), 2_299_998)].into());
+    }
+
+    #[test]
+    fn a_pc_says_that_it_is_none() {
+        assert_eq!(read(PC_CPUINFO).0.hypervisor, Some(false));
+    }
+
+    #[test]
+    fn a_board_has_a_model_and_no_flags() {
+        let (info, faults) = read(PI_CPUINFO);
+        assert_eq!(faults, []);
+        assert_eq!(info.model.as_deref(), Some("Raspberry Pi 4 Model B Rev 1.4"));
+        assert_eq!((info.hypervisor, info.frequency_khz.len()), (None, 0));
+        assert_eq!(read("Hardware\t: Freescale i.MX6\n").0.model.as_deref(), Some("Freescale i.MX6"));
+    }
+
+    #[test]
+    fn names_the_line() {
+        let (_, faults) = read("processor\t: 0\ncpu MHz\t: fast\nprocessor\t: two\ncpu MHz\t: 1.0\n");
+        assert_eq!(
+            faults,
+            [
+                Fault::at(2, "cpu MHz of CPU 0", "'fast' is not a number that fits"),
+                Fault::at(3, "processor", "'two' is not a number that fits"),
+            ]
+        );
+    }
+
+    #[test]
+    fn megahertz_exactly() {
+        assert_eq!(khz("2299.998"), Some(2_299_998));
+        assert_eq!(khz("800"), Some(800_000));
+        assert_eq!(khz("1.5"), Some(1_500));
+        assert_eq!(khz("1.23456"), Some(1_234));
+        for text in ["", ".", "x", "1.x", "-1", "99999999999999999999", "18446744073709551.616"] {
+            assert_eq!(khz(text), None, "{text}");
+        }
+        assert_eq!(read("processor : 0\ncpu MHz : 0.000\n").0.frequency_khz.len(), 0, "not asked is not 0");
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(online("0-1,3\n"), Ok(vec![CpuId(0), CpuId(1), CpuId(3)]));
+        assert_eq!(online("2,0,2"), Ok(vec![CpuId(0), CpuId(2)]));
+        assert_eq!(online("0-x"), Err(Fault::at(1, "CPUs online", "'0-x' is not a CPU or a range of them")));
+        for text in ["", "3-1", "0-4294967295", ","] {
+            assert!(online(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "((processor|cpu MHz|flags|Model)\t: [0-9.]{0,24}\n|\\PC*\n){0,8}", list in "[0-9,-]{0,24}|\\PC*") {
+            let _ = (read(&text), online(&list));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Reading files below a root, and keeping account of what could not be read.
+//!
+//! A fact may be missing for two reasons. The machine does not have it (no cpufreq driver, debugfs not mounted): that is
+//! how most machines are, and `None` says enough. Or it should be there and could not be had: then somebody will want to
+//! know the file, the line and the reason. [`Look`] keeps the two apart.
+
+use plan::CpuId;
+use recording::Unreadable;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Larger than any machine Linux runs on; a garbled number must not look like a CPU.
+const HIGHEST_CPU: u32 = 65_535;
+
+/// The directory below which the machine's files lie: `/`, or what a test laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRoot {
+    root: PathBuf,
+}
+
+impl HostRoot {
+    /// The running machine.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::at("/")
+    }
+
+    /// A directory that stands for a machine's `/`.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where a file of the machine lies, given its path without the leading slash, such as `proc/stat`.
+    #[must_use]
+    pub fn path(&self, relative: &str) -> PathBuf {
+        // An absolute path would replace the root when joined, and a test would read the real machine.
+        self.root.join(relative.trim_start_matches('/'))
+    }
+
+    /// Whether this is the machine the program runs on, so that system calls speak of it too.
+    pub(crate) fn is_system(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    fn read(&self, relative: &str) -> io::Result<String> {
+        // Device trees end their strings with NUL, and nothing promises UTF-8: no byte may cost us the rest of the file.
+        Ok(String::from_utf8_lossy(&std::fs::read(self.path(relative))?).into_owned())
+    }
+}
+
+/// What a parser could not make sense of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// From 1; none where the whole file lacks the item.
+    pub line: Option<usize>,
+    pub item: String,
+    pub error: String,
+}
+
+impl Fault {
+    pub fn at(line: usize, item: impl Into<String>, error: impl Into<String>) -> Self {
+        Fault { line: Some(line), item: item.into(), error: error.into() }
+    }
+
+    pub fn whole(item: impl Into<String>, error: impl Into<String>) -> Self {
+        Fault { line: None, item: item.into(), error: error.into() }
+    }
+}
+
+/// One look at a machine: reads, and remembers what could not be read.
+pub(crate) struct Look<'a> {
+    root: &'a HostRoot,
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl<'a> Look<'a> {
+    pub fn new(root: &'a HostRoot) -> Self {
+        Look { root, unreadable: Vec::new() }
+    }
+
+    /// A file that every Linux has.
+    pub fn expected(&mut self, relative: &str, item: &str) -> Option<String> {
+        self.text(relative, item, |_| false)
+    }
+
+    /// A file that many machines do not have.
+    pub fn optional(&mut self, relative: &str, item: &str) -> Option<String> {
+        self.text(relative, item, is_absent)
+    }
+
+    /// A file that many machines do not have and many users may not read, such as all of debugfs.
+    pub fn privileged(&mut self, relative: &str, item: &str) -> Option<String> {
+        self.text(relative, item, |kind| is_absent(kind) || kind == ErrorKind::PermissionDenied)
+    }
+
+    fn text(&mut self, relative: &str, item: &str, is_normal: impl Fn(ErrorKind) -> bool) -> Option<String> {
+        match self.root.read(relative) {
+            Ok(text) => return Some(text),
+            Err(error) if is_normal(error.kind()) => {}
+            Err(error) => self.fault(relative, Fault::whole(item, error.to_string())),
+        }
+        None
+    }
+
+    /// The value, or none with its fault remembered.
+    pub fn keep<T>(&mut self, relative: &str, parsed: Result<T, Fault>) -> Option<T> {
+        parsed.map_err(|fault| self.fault(relative, fault)).ok()
+    }
+
+    pub fn fault(&mut self, relative: &str, fault: Fault) {
+        let path = self.root.path(relative).display().to_string();
+        self.unreadable.push(Unreadable { path, line: fault.line, item: fault.item, error: fault.error });
+    }
+
+    pub fn faults(&mut self, relative: &str, faults: Vec<Fault>) {
+        for fault in faults {
+            self.fault(relative, fault);
+        }
+    }
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// A file that holds one number.
+pub(crate) fn one_number<T: std::str::FromStr>(text: &str, item: &str) -> Result<T, Fault> {
+    let text = text.trim();
+    text.parse().map_err(|_| Fault::at(1, item, not_a_number(text)))
+}
+
+pub(crate) fn not_a_number(text: &str) -> String {
+    // A fault goes into the recording; a megabyte of garbage must not.
+    let shown: String = text.chars().take(40).collect();
+    format!("'{shown}' is not a number that fits")
+}
+
+/// The number behind `cpu` or `CPU`.
+pub(crate) fn cpu_number(text: &str) -> Option<CpuId> {
+    // `+1` parses as a number and is none of the kernel's.
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|cpu| *cpu <= HIGHEST_CPU).map(CpuId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_path_escapes_the_root() {
+        let root = HostRoot::at("/somewhere");
+        assert_eq!(root.path("proc/stat"), Path::new("/somewhere/proc/stat"));
+        assert_eq!(root.path("/proc/stat"), Path::new("/somewhere/proc/stat"));
+        assert_eq!(HostRoot::system().path("proc/stat"), Path::new("/proc/stat"));
+    }
+
+    #[test]
+    fn absent_is_a_fault_only_where_it_was_expected() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "x").unwrap();
+        let root = HostRoot::at(dir.path());
+        let mut look = Look::new(&root);
+        assert_eq!(look.optional("proc/none", "a"), None);
+        assert_eq!(look.optional("file/below", "a"), None);
+        assert_eq!(look.privileged("proc/none", "a"), None);
+        assert_eq!(look.unreadable, []);
+        assert_eq!(look.expected("proc/none", "an item"), None);
+        let [entry] = &look.unreadable[..] else { panic!("one entry") };
+        assert_eq!(entry.path, dir.path().join("proc/none").display().to_string());
+        assert_eq!((entry.line, entry.item.as_str()), (None, "an item"));
+        assert!(entry.error.contains("No such file"), "{}", entry.error);
+    }
+
+    #[test]
+    fn a_directory_in_a_files_place_is_a_fault_even_where_it_is_optional() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("governor")).unwrap();
+        let root = HostRoot::at(dir.path());
+        let mut look = Look::new(&root);
+        assert_eq!(look.optional("governor", "governor"), None);
+        assert_eq!(look.privileged("governor", "governor"), None);
+        assert_eq!(look.unreadable.len(), 2);
+    }
+
+    #[test]
+    fn numbers_of_cpus() {
+        assert_eq!(cpu_number("12"), Some(CpuId(12)));
+        for text in ["", "+1", "-1", "4294967295", "x", "1 "] {
+            assert_eq!(cpu_number(text), None, "{text}");
+        }
+    }
+}

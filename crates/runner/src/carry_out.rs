@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The run itself.
+
+use crate::conditions::Conditions;
+use crate::live::{Progress, Tally};
+use crate::recorder::Recorder;
+use crate::{Granted, Signals, document};
+use host::HostRoot;
+use load::{Checked, Loads, StartError};
+use plan::{Nanos, Run};
+use probe::{Calibration, Clock, Control, Measurement, Monotonic, Outcome, ProbeError, StopReason};
+use recording::{Document, End, Folder, Recorded, Recording, RecordingError, State, Warning, fill_in, verify};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Everything a run needs, decided before it begins.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What to measure.
+    pub run: Run,
+    /// What the threads may have of it.
+    pub granted: Granted,
+    /// The loads of the run, checked.
+    pub loads: Vec<Checked>,
+    /// The verb by which the program, executed anew, becomes a load.
+    pub load_verb: &'static str,
+    /// The folder to be made.
+    pub directory: PathBuf,
+    /// For the recording.
+    pub command_line: Vec<String>,
+    /// For the recording.
+    pub version: String,
+    /// When the program started, CLOCK_MONOTONIC ns.
+    pub program_started: Nanos,
+}
+
+/// Looks on while a run goes on. Called at ordinary priority, a few times a second.
+pub trait Watch {
+    /// How far it is.
+    fn progress(&mut self, progress: &Progress);
+}
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// The recording could not be begun or ended.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The threads could not be started.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// A load could not be started.
+    #[error(transparent)]
+    Load(#[from] StartError),
+}
+
+/// Between two looks at rings, loads and signals.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Carries out a run. To be called on the program's main thread: loads end with the thread that started them.
+///
+/// # Errors
+/// When it could not begin: then nothing is left behind. A run that ends early, or whose recording fails half-way, is no
+/// error here but says so in its document.
+pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Result<Recorded, RunnerError> {
+    let mut folder = Folder::create(&order.directory)?;
+    let host = HostRoot::system();
+    let before = host.snapshot();
+    let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb)?;
+    let conditions = Conditions::arrange(&order.run, &host);
+    let calibration = Calibration::of(&mut Monotonic);
+
+    let control = Control::new();
+    let mut measurement = Measurement::start(&order.run, order.granted.scheduling, &control)?;
+    let consumers = std::mem::take(&mut measurement.consumers);
+    let slots = consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
+    let instrument = document::instrument(order, calibration, &conditions, slots, measurement.starts.first());
+    let mut document = document::opening(order, before, instrument, &conditions, &measurement.starts);
+    let begun = folder.begin(&document).and_then(|()| Recorder::open(&folder, &document, consumers, Monotonic.now()));
+    let mut recorder = match begun {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            control.stop(StopReason::Asked);
+            measurement.join();
+            folder.discard();
+            return Err(error.into());
+        }
+    };
+    loads.begin();
+    let begin = measurement.starts.iter().min().copied().unwrap_or_default();
+    let mut observe = Observe { order, signals, control: &control, begin, watch };
+    observe.until_the_end(&measurement, &mut recorder, &mut loads);
+    let outcomes = measurement.join();
+    let ended = Monotonic.now();
+    recorder.take(ended);
+
+    document.load = loads.stop();
+    document.warnings.extend(loads.warnings());
+    drop(conditions);
+    document.host.after = Some(host.snapshot());
+    Ok(closing(order, folder, document, &outcomes, recorder, document::end(control.reason(), signals.caught()), ended)?)
+}
+
+struct Observe<'a> {
+    order: &'a Order,
+    signals: &'a Signals,
+    control: &'a Control,
+    begin: Nanos,
+    watch: &'a mut dyn Watch,
+}
+
+impl Observe<'_> {
+    /// Records until all threads have ended or the run is stopped.
+    fn until_the_end(&mut self, measurement: &Measurement, recorder: &mut Recorder, loads: &mut Loads) {
+        let expected = self.order.run.expected_ns().0 - self.order.run.warmup_ns.0;
+        while !measurement.is_finished() && !self.control.is_stopped() {
+            let now = Monotonic.now();
+            self.control.beat(now.0);
+            recorder.take(now);
+            let alive = loads.poll();
+            let elapsed = Nanos(now.0 - self.begin.0);
+            let threads = recorder.tallies().map(Tally::show).collect();
+            self.watch.progress(&Progress { elapsed_ns: elapsed, expected_ns: Nanos(expected), threads, loads_alive: alive });
+            if self.signals.caught().is_some() || recorder.failed().is_some() {
+                self.control.stop(StopReason::Asked);
+                return;
+            }
+            let left = Duration::from_nanos(u64::try_from(expected - elapsed.0).unwrap_or(0));
+            std::thread::sleep(POLL.min(left + Duration::from_millis(1)));
+        }
+    }
+}
+
+/// Sums up from the disk, and writes the final document.
+fn closing(
+    order: &Order,
+    folder: Folder,
+    mut document: Document,
+    outcomes: &[Option<Outcome>],
+    mut recorder: Recorder,
+    end: End,
+    ended: Nanos,
+) -> Result<Recorded, RecordingError> {
+    for (thread, outcome) in document.threads.iter_mut().zip(outcomes) {
+        let passed = ended.0 - thread.start_ns.0;
+        let due_by_now = if passed < 0 { 0 } else { passed / thread.interval_ns.0 + 1 };
+        let due_by_now = u64::try_from(due_by_now).unwrap_or(0).min(order.run.activations_of(thread.index));
+        let tally = recorder.tallies().nth(thread.index);
+        if let Some(tally) = tally {
+            document::enter(thread, outcome.as_ref(), tally, due_by_now);
+        }
+    }
+    recorder.finish(document.threads.iter().map(|thread| thread.activations.due));
+    let written: Vec<u64> = recorder.written().collect();
+    for ((thread, outcome), written) in document.threads.iter_mut().zip(outcomes).zip(written) {
+        thread.proof.samples_lost = (thread.activations.on_time + thread.activations.late).saturating_sub(written);
+        document.warnings.extend(document::thread_warnings(thread, outcome.is_some()));
+    }
+    document.end = Some(recorder.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
+    document.state = if document.end == Some(End::Done) { State::Complete } else { State::Stopped };
+    document.ended_at = Some(document::time_of_day());
+    if let Some(after) = &document.host.after {
+        document.warnings.extend(host::warnings(&document.host.before, after));
+    }
+    let mut recorded = Recording::of(folder.path(), document).summarise()?;
+    for (thread, statistics) in recorded.document.threads.iter_mut().zip(&recorded.threads) {
+        fill_in(thread, statistics);
+    }
+    for difference in verify(&recorded) {
+        recorded.document.warnings.push(Warning {
+            code: "accounting-differs".to_owned(),
+            message: format!("{} was counted as {} and recorded as {}.", difference.place, difference.recorded, difference.recomputed),
+            evidence: "the thread's own count against the samples on disk".to_owned(),
+            next_step: "please report this as a defect of teiji, with the recording".to_owned(),
+        });
+    }
+    folder.finish(&recorded.document)?;
+    Ok(recorded)
+}

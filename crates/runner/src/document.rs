@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `run.json` as it is before the first activation, and what is added after the last.
+
+use crate::Order;
+use crate::conditions::Conditions;
+use crate::live::Tally;
+use plan::Nanos;
+use probe::{Calibration, Outcome, StopReason};
+use recording::{
+    Document, End, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning, samples_file,
+};
+use stats::Activations;
+use std::time::SystemTime;
+
+/// The time of day in RFC 3339, UTC.
+pub(crate) fn time_of_day() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
+/// What is known before the first activation.
+pub(crate) fn opening(order: &Order, before: HostFacts, instrument: Instrument, conditions: &Conditions, starts: &[Nanos]) -> Document {
+    let run = &order.run;
+    let thread = |(index, start): (usize, &Nanos)| Thread {
+        index,
+        cpu: run.cpus[index],
+        scheduling: order.granted.scheduling,
+        interval_ns: run.interval_of(index),
+        start_ns: *start,
+        samples_file: samples_file(index),
+        activations: Activations::default(),
+        latency_ns: None,
+        latency_with_skipped_ns: None,
+        histogram_ns: HistogramDocument::default(),
+        worst: Vec::new(),
+        proof: Proof::default(),
+    };
+    Document {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        teiji: order.version.clone(),
+        state: State::Running,
+        end: None,
+        started_at: time_of_day(),
+        ended_at: None,
+        command_line: order.command_line.clone(),
+        run: run.clone(),
+        instrument,
+        warnings: order.granted.warning.iter().chain(conditions.warnings()).cloned().collect(),
+        threads: starts.iter().enumerate().map(thread).collect(),
+        load: Vec::new(),
+        host: Host { before, after: None },
+    }
+}
+
+/// The instrument's own properties.
+pub(crate) fn instrument(order: &Order, calibration: Calibration, conditions: &Conditions, ring_slots: u64, first: Option<&Nanos>) -> Instrument {
+    Instrument {
+        clock: "CLOCK_MONOTONIC".to_owned(),
+        clock_resolution_ns: calibration.resolution_ns,
+        clock_read_ns: calibration.read_ns,
+        real_time: order.granted.warning.is_none(),
+        memory_locked: conditions.memory_locked(),
+        dma_latency_held: conditions.dma_latency_held(),
+        ring_slots,
+        start_to_first_activation_ns: first.map(|first| first.0 - order.run.warmup_ns.0 - order.program_started.0),
+    }
+}
+
+/// Why the run ended, from what stopped it.
+pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
+    match (reason, signal) {
+        (Some(StopReason::BreakAbove { thread, activation, latency_ns }), _) => End::BreakAbove { thread, activation, latency_ns },
+        (Some(StopReason::Starved { for_ns }), _) => End::Guard { starved_ns: for_ns },
+        (Some(StopReason::Asked), Some(name)) => End::Signal { name: name.to_owned() },
+        _ => End::Done,
+    }
+}
+
+/// Enters what a thread has counted. For one that did not come back, what was seen of it stands, and the activations whose
+/// time came since count as skipped: they were never run.
+pub(crate) fn enter(thread: &mut Thread, outcome: Option<&Outcome>, tally: &Tally, due_by_now: u64) {
+    match outcome {
+        Some(Outcome { counts, .. }) => {
+            thread.activations =
+                Activations { due: counts.due(), on_time: counts.on_time, late: counts.late, skipped: counts.skipped };
+        }
+        None => {
+            let (woken, late) = (tally.samples(), tally.late());
+            let due = due_by_now.max(woken);
+            thread.activations = Activations { due, on_time: woken - late, late, skipped: due - woken };
+        }
+    }
+    let usage = outcome.and_then(|outcome| outcome.usage);
+    thread.proof = Proof {
+        minor_faults: usage.map(|usage| usage.minor_faults),
+        major_faults: usage.map(|usage| usage.major_faults),
+        voluntary_switches: usage.map(|usage| usage.voluntary_switches),
+        involuntary_switches: usage.map(|usage| usage.involuntary_switches),
+        // Known only when the last batch is on disk.
+        samples_lost: 0,
+    };
+}
+
+/// What a reader must know of a thread.
+pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |code: &str, message: String, evidence: String, next_step: &str| {
+        warnings.push(Warning { code: code.to_owned(), message, evidence, next_step: next_step.to_owned() });
+    };
+    let (index, cpu) = (thread.index, thread.cpu);
+    if !came_back {
+        warn(
+            "thread-unresponsive",
+            format!("Thread {index} did not run any more when the run ended: something keeps CPU {cpu} from it."),
+            "it was asked to end and did not within 3 s".to_owned(),
+            "look for tasks of higher priority on that CPU: ps -eLo pid,rtprio,psr,comm",
+        );
+    }
+    if thread.proof.samples_lost > 0 {
+        warn(
+            "samples-lost",
+            format!("{} samples of thread {index} did not reach the recording; they are counted, but not in its statistics.", thread.proof.samples_lost),
+            format!("of {} that woke", thread.activations.on_time + thread.activations.late),
+            "measure with a longer interval, fewer threads or less load, or record to a faster disk",
+        );
+    }
+    let faults = (thread.proof.minor_faults.unwrap_or(0), thread.proof.major_faults.unwrap_or(0));
+    if faults != (0, 0) {
+        warn(
+            "page-faults",
+            format!("Thread {index} took page faults while it measured."),
+            format!("{} minor and {} major between its first and last activation", faults.0, faults.1),
+            "lock memory: see the warning about it, or run as root",
+        );
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_told() {
+        assert_eq!(end(None, None), End::Done);
+        assert_eq!(end(Some(StopReason::Asked), Some("SIGTERM")), End::Signal { name: "SIGTERM".into() });
+        let broken = StopReason::BreakAbove { thread: 1, activation: 2, latency_ns: 3 };
+        assert_eq!(end(Some(broken), Some("SIGINT")), End::BreakAbove { thread: 1, activation: 2, latency_ns: 3 });
+        assert_eq!(end(Some(StopReason::Starved { for_ns: 5 }), None), End::Guard { starved_ns: 5 });
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From the rings to the disk, at ordinary priority.
+
+use crate::live::Tally;
+use plan::Nanos;
+use probe::Consumer;
+use recording::{Document, Folder, RecordingError, SampleWriter};
+
+/// Takes samples out of the rings and writes them down.
+pub(crate) struct Recorder {
+    tracks: Vec<Track>,
+    flushed: Nanos,
+    /// The first thing that kept a sample from the disk. From then on samples are only tallied.
+    failed: Option<RecordingError>,
+}
+
+struct Track {
+    consumer: Consumer,
+    writer: SampleWriter,
+    tally: Tally,
+}
+
+/// What is not on disk may be lost with the process: at most this much, and half of the promised second.
+const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
+
+impl Recorder {
+    /// Opens a samples file for each thread of the document.
+    pub(crate) fn open(folder: &Folder, document: &Document, consumers: Vec<Consumer>, now: Nanos) -> Result<Self, RecordingError> {
+        let open = |(thread, consumer): (&recording::Thread, Consumer)| {
+            let writer = folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns)?;
+            Ok(Track { consumer, writer, tally: Tally::new(thread.cpu, thread.interval_ns.0) })
+        };
+        let tracks = document.threads.iter().zip(consumers).map(open).collect::<Result<_, _>>()?;
+        Ok(Recorder { tracks, flushed: now, failed: None })
+    }
+
+    /// Empties the rings, and writes if it is time. Does not fail: what could not be written is remembered.
+    pub(crate) fn take(&mut self, now: Nanos) {
+        let flush = now.0 - self.flushed.0 >= FLUSH_EVERY.0;
+        if flush {
+            self.flushed = now;
+        }
+        for track in &mut self.tracks {
+            let mut failed = track.take(self.failed.is_none()).err();
+            if flush && failed.is_none() && self.failed.is_none() {
+                failed = track.writer.flush().err();
+            }
+            self.failed = self.failed.take().or(failed);
+        }
+    }
+
+    /// Writes the rest; `due` is what each thread's accounting says.
+    pub(crate) fn finish(&mut self, due: impl IntoIterator<Item = u64>) {
+        for (track, due) in self.tracks.iter_mut().zip(due) {
+            if self.failed.is_none() {
+                self.failed = track.writer.finish(due).err();
+            }
+        }
+    }
+
+    pub(crate) const fn failed(&self) -> Option<&RecordingError> {
+        self.failed.as_ref()
+    }
+
+    pub(crate) fn tallies(&self) -> impl Iterator<Item = &Tally> {
+        self.tracks.iter().map(|track| &track.tally)
+    }
+
+    /// Samples of a thread that have reached the disk.
+    pub(crate) fn written(&self) -> impl Iterator<Item = u64> {
+        self.tracks.iter().map(|track| track.writer.written_samples())
+    }
+}
+
+impl Track {
+    fn take(&mut self, write: bool) -> Result<(), RecordingError> {
+        let mut result = Ok(());
+        let (writer, tally) = (&mut self.writer, &mut self.tally);
+        let Ok(()) = self.consumer.drain(|sample| {
+            tally.take(sample);
+            if write && result.is_ok() {
+                result = writer.push(sample.activation, sample.latency_ns);
+            }
+            Ok::<_, std::convert::Infallible>(())
+        });
+        result
+    }
+}
