@@ -1,1 +1,43 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What keeps the machine busy while it is measured, and the evidence of what it reached.
+//!
+//! Here live the loads ([`check`] knows their names and keys), the processes they run in, and the one who holds them
+//! ([`Loads`]). A load must neither disturb the measuring process nor survive it. So each load is a process of its own, the
+//! *leader*: the program itself, executed anew under a hidden verb whose body is [`worker`]. Nothing of the measuring process
+//! goes with it: no locked memory, no threads, no policy, no files. The leader forks the load's *tasks*, releases them at one
+//! instant, reads their CPU time from outside, so that observing costs them nothing, and tells its owner once a second.
+//!
+//! ```text
+//! owner (teiji)  --stdin: go, begin; closed means stop-->  leader  --fork-->  tasks
+//!                <--stdout: one line of JSON a second----
+//!                <--stderr: complaints of leader and tasks; its end means that all of them are gone
+//! ```
+//!
+//! Everything dies with its parent, whatever becomes of that: the leader asks the kernel for SIGKILL when its owner ends
+//! and each task when its leader does, the end of the leader's stdin says the same, and the owner kills the whole process
+//! group. INT, QUIT, TERM and HUP do not end a load: Ctrl-C is for the owner, who stops its loads when the recording is whole.
+//!
+//! In: a [`plan::LoadSpec`] for each load. Out: a [`recording::LoadEvidence`] for each, and warnings about loads that did not
+//! hold. Must not touch: the clock of the measurement, the measuring threads, and files.
+//!
+//! A new load is one file with its `Kind`, and one line in the table of `kinds.rs`.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+mod cpu;
+mod evidence;
+mod hackbench;
+mod held;
+mod kinds;
+mod leader;
+mod loads;
+mod report;
+mod spec;
+#[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
+mod sys;
+mod tap;
+mod team;
+
+pub use leader::worker;
+pub use loads::{Loads, StartError};
+pub use spec::{Checked, SpecError, check};

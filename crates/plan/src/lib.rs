@@ -17,5 +17,5 @@ mod scheduling;
 pub use cpus::{CpuError, CpuId, CpuList};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
-pub use run::{Length, Missed, Probe, Run, RunError};
+pub use run::{Length, MOST_THREADS, Missed, Probe, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};

@@ -92,7 +92,7 @@ pub enum RunError {
 /// Far beyond any run (31 years at 1 ms), far below overflow of k x interval.
 const MOST_ACTIVATIONS: u64 = 1_000_000_000_000;
 /// As many as the largest machine has CPUs.
-const MOST_THREADS: usize = 8_192;
+pub const MOST_THREADS: usize = 8_192;
 
 impl Run {
     /// The interval of thread `index`.

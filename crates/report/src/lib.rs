@@ -1,1 +1,67 @@
-//! x
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Recordings as people read them.
+//!
+//! Here live the summary in a terminal, the verdict in one line, the offline HTML page and the SVG files. Both kinds of
+//! chart are drawn from the same series, so that they cannot disagree.
+//!
+//! In: recordings as read back, [`recording::Recorded`]. Out: text. Must not touch: files, clocks, the machine; whoever
+//! calls knows where the text goes.
+#![forbid(unsafe_code)]
+
+mod charts;
+mod conditions;
+mod events;
+mod format;
+mod happenings;
+mod method;
+mod notices;
+mod overview;
+mod page;
+mod scale;
+mod series;
+mod svg;
+mod tables;
+mod terminal;
+mod verdict;
+mod words;
+
+#[cfg(test)]
+#[path = "../examples/synthetic/mod.rs"]
+mod synthetic;
+
+use overview::Overview;
+use recording::Recorded;
+use series::Charts;
+use words::Chart;
+
+/// What `teiji measure` ends with and `teiji show` prints again: plain text, within 80 columns unless a figure is longer.
+#[must_use]
+pub fn terminal_summary(recorded: &Recorded) -> String {
+    terminal::summary(&Overview::of(recorded))
+}
+
+/// One line with the one figure, and with everything that spoils it: no real-time rights, a run cut short, lost samples.
+#[must_use]
+pub fn verdict(recordings: &[Recorded]) -> String {
+    verdict::verdict(&Overview::of_all(recordings))
+}
+
+/// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
+///
+/// `command_line` is what the page says it was made by.
+#[must_use]
+pub fn html(recordings: &[Recorded], command_line: &str) -> String {
+    page::html(Overview::of_all(recordings), command_line)
+}
+
+/// The charts as files: name and content. They are drawn from the same series as the page's.
+#[must_use]
+pub fn svg_charts(recordings: &[Recorded]) -> Vec<(String, String)> {
+    let all = Overview::of_all(recordings);
+    let all = overview::charted(all);
+    let charts = Charts::new(&all, STEPS_OF_A_FILE);
+    Chart::ALL.into_iter().map(|chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &all))).collect()
+}
+
+/// Steps of latency over time in all panels of an SVG file.
+const STEPS_OF_A_FILE: usize = 20_000;

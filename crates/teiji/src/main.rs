@@ -1,1 +1,60 @@
-fn main(){}
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The program: reads the command line, hands it to its verb, and turns what comes back into an exit code.
+//!
+//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 4 the run could not be carried out.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod exit;
+mod live;
+mod output;
+
+use clap::{Parser, Subcommand};
+use probe::{Clock, Monotonic};
+use std::process::ExitCode;
+
+/// How late does this Linux machine wake up, why, and may one rely on it?
+#[derive(Parser)]
+#[command(name = "teiji", version, max_term_width = 100, after_help = exit::CODES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Measure wake-up latency, now, on this machine
+    Measure(commands::measure::Args),
+    /// Print the summary of recordings again
+    Show(commands::show::Args),
+    /// Recompute every figure of recordings from their samples
+    Verify(commands::verify::Args),
+    /// Make one offline HTML page of recordings
+    Report(commands::report::Args),
+    /// Become a load: only started by teiji itself
+    #[command(name = commands::load_worker::VERB, hide = true)]
+    LoadWorker(commands::load_worker::Args),
+}
+
+fn main() -> ExitCode {
+    let started = Monotonic.now();
+    let result = match Cli::parse().verb {
+        Verb::Measure(args) => commands::measure::run(&args, started),
+        Verb::Show(args) => commands::show::run(&args),
+        Verb::Verify(args) => commands::verify::run(&args),
+        Verb::Report(args) => commands::report::run(&args),
+        Verb::LoadWorker(args) => return commands::load_worker::run(&args),
+    };
+    result.unwrap_or_else(|failure| failure.report())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

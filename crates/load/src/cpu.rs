@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cpu`: arithmetic without end, one task pinned on each of its CPUs.
+//!
+//! It makes no system call and touches no memory beyond its stack and its counter: what a measuring thread suffers beside it
+//! is the scheduler's doing, and a warm or throttled core's.
+
+use crate::kinds::{Generator, Kind};
+use crate::spec::{Options, SpecError};
+use crate::team::{Post, Team};
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::io;
+use std::slice;
+
+pub(crate) const KIND: Kind = Kind { name: "cpu", keys: &[], level: Some(100.0), units: &["iterations"], read };
+
+#[derive(Debug)]
+struct Cpu;
+
+fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
+    Ok(Box::new(Cpu))
+}
+
+/// Tens of microseconds of work: long beside the store that counts it, short beside a second.
+const ITERATIONS: u64 = 10_000;
+
+impl Generator for Cpu {
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        for cpu in team.cpus().to_vec() {
+            team.fork(slice::from_ref(&cpu), calculate)?;
+        }
+        Ok(())
+    }
+}
+
+fn calculate(post: Post<'_>) -> io::Result<Infallible> {
+    let slot = post.wait()?;
+    let (mut whole, mut real) = (1_u64, 1.0_f64);
+    loop {
+        for _ in 0..ITERATIONS {
+            (whole, real) = step(whole, real);
+        }
+        (whole, real) = black_box((whole, real));
+        slot.add(0, ITERATIONS);
+    }
+}
+
+/// A step of Knuth's MMIX generator, and a floating-point one beside it, so that both kinds of unit have something to do.
+fn step(whole: u64, real: f64) -> (u64, f64) {
+    let whole = whole.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (whole, real * 0.5 + (whole >> 11) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arithmetic_never_settles() {
+        let mut state = (1, 1.0);
+        for _ in 0..100_000 {
+            let next = step(state.0, state.1);
+            assert!(next.0 != state.0 && next.1.is_finite());
+            state = next;
+        }
+    }
+}

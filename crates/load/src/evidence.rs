@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a leader's readings to what the load reached. Pure.
+//!
+//! Readings are folded as they come, so that a run of days holds no more memory than one of seconds.
+
+use crate::report::Reading;
+use recording::Reached;
+use std::collections::BTreeMap;
+
+/// The measured span of one load, as far as it has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    cpus: usize,
+    span: Option<Span>,
+}
+
+#[derive(Clone, Debug)]
+struct Span {
+    first: Reading,
+    /// Where the current whole second began.
+    second: Reading,
+    last: Reading,
+    worst_second: Option<f64>,
+}
+
+impl Account {
+    /// An empty account of a load on so many CPUs.
+    pub(crate) fn new(cpus: usize) -> Self {
+        Account { cpus, span: None }
+    }
+
+    /// The span begins here; what was before is forgotten.
+    pub(crate) fn begin(&mut self, reading: Reading) {
+        self.span = Some(Span { second: reading.clone(), last: reading.clone(), first: reading, worst_second: None });
+    }
+
+    /// A whole second ends here.
+    pub(crate) fn second(&mut self, reading: Reading) {
+        let cpus = self.cpus;
+        let Some(span) = &mut self.span else { return self.begin(reading) };
+        if let Some(use_now) = cpu_use(&span.second, &reading, cpus) {
+            span.worst_second = Some(span.worst_second.map_or(use_now, |worst| worst.min(use_now)));
+        }
+        span.second = reading.clone();
+        span.last = reading;
+    }
+
+    /// The span ends here, within a second.
+    pub(crate) fn end(&mut self, reading: Reading) {
+        match &mut self.span {
+            Some(span) => span.last = reading,
+            None => self.begin(reading),
+        }
+    }
+
+    /// CPU use in percent of one CPU, averaged over the load's CPUs; none if there was no time to observe. Shorter than one
+    /// whole second, the span is its own worst.
+    pub(crate) fn reached(&self) -> Option<Reached> {
+        let span = self.span.as_ref()?;
+        let mean = cpu_use(&span.first, &span.last, self.cpus)?;
+        Some(Reached { mean, worst_second: span.worst_second.unwrap_or(mean) })
+    }
+
+    /// What was done per second, by `..._per_s`.
+    pub(crate) fn rate(&self, units: &[&str]) -> BTreeMap<String, f64> {
+        let Some(span) = &self.span else { return BTreeMap::new() };
+        let Some(elapsed) = elapsed_ns(&span.first, &span.last) else { return BTreeMap::new() };
+        let done = span.first.work.iter().zip(&span.last.work).map(|(first, last)| last.saturating_sub(*first));
+        units.iter().zip(done).map(|(unit, done)| (format!("{unit}_per_s"), done as f64 * 1e9 / elapsed as f64)).collect()
+    }
+}
+
+fn elapsed_ns(from: &Reading, to: &Reading) -> Option<u64> {
+    to.at_ns.checked_sub(from.at_ns).filter(|elapsed| *elapsed > 0)
+}
+
+fn cpu_use(from: &Reading, to: &Reading, cpus: usize) -> Option<f64> {
+    let used = to.cpu_ns.saturating_sub(from.cpu_ns) as f64;
+    Some(100.0 * used / elapsed_ns(from, to)? as f64 / cpus.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn at(at_ns: u64, cpu_ns: u64, messages: u64) -> Reading {
+        Reading { at_ns, cpu_ns, work: vec![messages, messages * 100], alive: 1 }
+    }
+
+    #[test]
+    fn two_seconds_and_a_half() {
+        let mut account = Account::new(2);
+        account.begin(at(0, 77, 5));
+        account.begin(at(SECOND, SECOND, 100));
+        account.second(at(2 * SECOND, 3 * SECOND, 200));
+        account.second(at(3 * SECOND, 4 * SECOND, 300));
+        account.end(at(7 * SECOND / 2, 5 * SECOND, 350));
+        assert_eq!(account.reached(), Some(Reached { mean: 80.0, worst_second: 50.0 }));
+        let rate = account.rate(&["messages", "bytes"]);
+        assert_eq!(rate, BTreeMap::from([("messages_per_s".into(), 100.0), ("bytes_per_s".into(), 10_000.0)]));
+    }
+
+    #[test]
+    fn shorter_than_a_second_is_its_own_worst() {
+        let mut account = Account::new(1);
+        account.begin(at(10, 0, 0));
+        account.end(at(110, 25, 1));
+        assert_eq!(account.reached(), Some(Reached { mean: 25.0, worst_second: 25.0 }));
+    }
+
+    #[test]
+    fn what_was_not_observed_is_not_zero() {
+        let mut account = Account::new(1);
+        assert_eq!((account.reached(), account.rate(&["messages"])), (None, BTreeMap::new()));
+        account.begin(at(5, 5, 5));
+        assert_eq!((account.reached(), account.rate(&["messages"])), (None, BTreeMap::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn folded_is_the_same_as_all_at_once(
+            steps in proptest::collection::vec((1..3 * SECOND, 0..8 * SECOND, 0..1_000_000_u64), 1..50),
+            rest in (0..SECOND, 0..SECOND, 0..1_000_u64),
+            cpus in 1..9_usize,
+        ) {
+            let mut account = Account::new(cpus);
+            let mut now = at(123, 456, 789);
+            let first = now.clone();
+            account.begin(now.clone());
+            let mut worst = f64::INFINITY;
+            for (time, cpu, work) in &steps {
+                now = at(now.at_ns + time, now.cpu_ns + cpu, now.work[0] + work);
+                account.second(now.clone());
+                worst = worst.min(100.0 * *cpu as f64 / *time as f64 / cpus as f64);
+            }
+            now = at(now.at_ns + rest.0, now.cpu_ns + rest.1, now.work[0] + rest.2);
+            account.end(now.clone());
+            let elapsed = (now.at_ns - first.at_ns) as f64;
+            let mean = 100.0 * (now.cpu_ns - first.cpu_ns) as f64 / elapsed / cpus as f64;
+            prop_assert_eq!(account.reached(), Some(Reached { mean, worst_second: worst }));
+            let messages = (now.work[0] - first.work[0]) as f64 * 1e9 / elapsed;
+            prop_assert_eq!(account.rate(&["messages"]), BTreeMap::from([("messages_per_s".to_owned(), messages)]));
+        }
+
+        #[test]
+        fn no_reading_panics(readings in proptest::collection::vec((0..3_u8, any::<u64>(), any::<u64>()), 0..20)) {
+            let mut account = Account::new(0);
+            for (kind, at_ns, cpu_ns) in readings {
+                let reading = Reading { at_ns, cpu_ns, work: vec![], alive: 0 };
+                match kind {
+                    0 => account.begin(reading),
+                    1 => account.second(reading),
+                    _ => account.end(reading),
+                }
+            }
+            prop_assert!(account.reached().is_none_or(|reached| reached.mean >= 0.0 && reached.worst_second >= 0.0));
+        }
+    }
+}

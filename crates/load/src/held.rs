@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One load, as its owner holds it: its leader's process, what that has said, and the end of it.
+
+use crate::evidence::Account;
+use crate::report::{Order, Reading, Report};
+use crate::spec::Checked;
+use crate::tap::Tap;
+use recording::{LoadEvidence, Warning};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpgid};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two looks at something that will not take long.
+pub(crate) const PAUSE: Duration = Duration::from_millis(2);
+/// How long killed processes may take to be gone.
+const BURIAL: Duration = Duration::from_secs(2);
+/// What is kept of complaints, bytes: four thousand tasks may all complain of the same.
+const COMPLAINTS: usize = 2_000;
+
+/// How far a load has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Its tasks are being forked.
+    Assembling,
+    /// They stand at their posts.
+    Prepared,
+    /// They work.
+    Running,
+    /// They have been killed after the last reading.
+    Final,
+    /// The leader is gone.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) load: Checked,
+    pub(crate) phase: Phase,
+    leader: Child,
+    /// Closed to stop the load.
+    orders: Option<ChildStdin>,
+    reports: Tap,
+    complaints: Tap,
+    account: Account,
+    /// Why it did not hold.
+    death: Option<String>,
+    notes: Vec<String>,
+}
+
+impl Held {
+    /// Starts the leader. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
+    /// group reaches leader and tasks.
+    pub(crate) fn start(load: Checked, program: &Path, hidden_verb: &str) -> io::Result<Self> {
+        let order = Order { spec: load.spec.clone(), cpus: load.cpus.clone(), owner: std::process::id() };
+        let mut leader = Command::new(program)
+            .arg(hidden_verb)
+            .arg(serde_json::to_string(&order)?)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let orders = leader.stdin.take();
+        let pipes = leader.stdout.take().zip(leader.stderr.take());
+        let taps = pipes.map(|(reports, complaints)| Ok((Tap::new(reports.into())?, Tap::new(complaints.into())?)));
+        let (reports, complaints) = match taps.unwrap_or_else(|| Err(io::Error::other("its pipes are missing"))) {
+            Ok(taps) => taps,
+            Err(error) => {
+                let _ = leader.kill();
+                let _ = leader.wait();
+                return Err(error);
+            }
+        };
+        let account = Account::new(load.cpus.len());
+        let (phase, death, notes) = (Phase::Assembling, None, Vec::new());
+        Ok(Held { load, phase, leader, orders, reports, complaints, account, death, notes })
+    }
+
+    /// Gives an order. A leader that cannot take it is about to be found dead.
+    pub(crate) fn order(&mut self, order: u8) {
+        if let Some(orders) = &mut self.orders {
+            let _ = orders.write_all(&[order]);
+        }
+    }
+
+    /// Says that no more orders will come: the load is to stop.
+    pub(crate) fn close(&mut self) {
+        self.orders = None;
+    }
+
+    /// Takes in what the leader has said.
+    pub(crate) fn poll(&mut self) {
+        if self.phase == Phase::Gone {
+            return;
+        }
+        self.complaints.drain();
+        self.complaints.keep(COMPLAINTS);
+        self.reports.drain();
+        for line in self.reports.lines() {
+            match serde_json::from_str(&line) {
+                Ok(report) => self.hear(report),
+                Err(error) => self.fail(&format!("its leader said '{line}', which is no report: {error}")),
+            }
+        }
+        if self.reports.ended() {
+            self.end();
+        }
+    }
+
+    fn hear(&mut self, report: Report) {
+        match report {
+            Report::Prepared => self.phase = Phase::Prepared,
+            Report::Running(reading) => {
+                self.phase = Phase::Running;
+                self.account.begin(reading);
+            }
+            Report::Begun(reading) => self.account.begin(reading),
+            Report::Second(reading) => self.account.second(reading),
+            Report::Final(reading) => self.hear_last(reading),
+            Report::Note { text } => self.notes.push(text),
+            Report::Died { reason } | Report::Failed { reason } => self.fail(&reason),
+        }
+    }
+
+    fn hear_last(&mut self, reading: Reading) {
+        self.phase = Phase::Final;
+        if reading.alive != self.load.tasks {
+            self.fail(&format!("{} of its {} tasks lived to the end", reading.alive, self.load.tasks));
+        }
+        self.account.end(reading);
+    }
+
+    /// Kills what is left of the load and waits until it is gone. May be called again.
+    pub(crate) fn end(&mut self) {
+        if self.phase == Phase::Gone {
+            return;
+        }
+        let finished = self.phase == Phase::Final;
+        self.phase = Phase::Gone;
+        self.close();
+        let deadline = Instant::now() + BURIAL;
+        let group = Pid::from_child(&self.leader);
+        // The leader has not been waited for, so its number, which is the group's, cannot mean anybody else.
+        let _ = kill_process_group(group, Signal::KILL);
+        let status = loop {
+            match self.leader.try_wait() {
+                Ok(None) if Instant::now() < deadline => sleep(PAUSE),
+                Ok(None) => break "it does not die".to_owned(),
+                Ok(Some(status)) => break status.to_string(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        // Every task holds the pipe of complaints, so its end is theirs. Where the owner is the system's first process (the
+        // lab), tasks without a leader become its own children, and are to be waited for.
+        while Instant::now() < deadline {
+            self.complaints.drain();
+            let buried = matches!(waitpgid(group, WaitOptions::NOHANG), Err(Errno::CHILD));
+            if self.complaints.ended() && buried {
+                break;
+            }
+            sleep(PAUSE);
+        }
+        if !finished {
+            self.fail(&format!("its leader ended before it was told to: {status}"));
+        }
+    }
+
+    /// The load did not hold. The first reason is the one that counts.
+    pub(crate) fn fail(&mut self, reason: &str) {
+        if self.death.is_none() {
+            self.death = Some(reason.to_owned());
+        }
+    }
+
+    /// Whether nothing has been heard against it.
+    pub(crate) fn alive(&self) -> bool {
+        self.death.is_none()
+    }
+
+    /// Why it did not hold, in its own words.
+    pub(crate) fn said(&self) -> String {
+        let complaints = self.complaints.text();
+        let mut said = self.death.clone().unwrap_or_default();
+        if !complaints.is_empty() {
+            said += if said.is_empty() { "" } else { "; " };
+            said += &complaints;
+        }
+        if said.is_empty() { "it said nothing".to_owned() } else { said }
+    }
+
+    /// What it was asked to do and what it did.
+    pub(crate) fn evidence(&self) -> LoadEvidence {
+        LoadEvidence {
+            spec: self.load.spec.to_string(),
+            requested: self.load.kind.level,
+            reached: self.account.reached(),
+            cpus: self.load.cpus.clone(),
+            rate: self.account.rate(self.load.kind.units),
+            tasks: self.load.tasks as u64,
+            alive: self.death.is_none(),
+        }
+    }
+
+    /// What a reader of the figures should know of it.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let spec = self.load.spec.to_string();
+        let warning = |code: &str, message: String, evidence: String, next_step: &str| Warning {
+            code: code.to_owned(),
+            message,
+            evidence,
+            next_step: next_step.to_owned(),
+        };
+        let noted = |note: &String| {
+            let message = format!("the load '{spec}' ran under other conditions than usual");
+            warning("load-conditions", message, note.clone(), "start the measurement without nice")
+        };
+        let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
+        if !self.alive() {
+            let message =
+                format!("the load '{spec}' did not hold until the end: the figures were taken with less load than asked for");
+            let step = "see the kernel's log for a process killed for want of memory, and measure again";
+            warnings.push(warning("load-died", message, self.said(), step));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The leader of one load: the process between the owner and the tasks.
+//!
+//! It sleeps but for one look a second, on the load's own CPUs. Its own time is not counted as the load's.
+
+use crate::report::{BEGIN, GO, Order, Report};
+use crate::spec;
+use crate::sys::{self, Alone};
+use crate::team::{Team, now_ns};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, Signal, getppid, getpriority_process, getrlimit, setpriority_process, setrlimit};
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Between two looks at the tasks.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// The body of the hidden verb: runs one load on the orders of the [`crate::Loads`] that started this process, until its
+/// stdin ends. `order` is the argument that stood after the verb.
+///
+/// To be called on the main thread before anything else has been done: it forks, so it refuses to run beside other threads,
+/// and it takes over stdin, stdout, signals and scheduling of the whole process.
+#[must_use]
+pub fn worker(order: &str) -> ExitCode {
+    let result = serde_json::from_str(order)
+        .map_err(|error| io::Error::other(format!("this verb is for the program itself; its order cannot be read: {error}")))
+        .and_then(|order| lead(&order));
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    if say(&Report::Failed { reason: error.to_string() }).is_err() {
+        let _ = writeln!(io::stderr(), "{error}");
+    }
+    ExitCode::FAILURE
+}
+
+fn lead(order: &Order) -> io::Result<()> {
+    settle(order)?;
+    let (kind, generator) = spec::read(&order.spec).map_err(io::Error::other)?;
+    let size = generator.tasks(order.cpus.len());
+    let mut team = Team::new(Alone::check()?, kind.name, order.cpus.clone(), kind.units.len(), size)?;
+    generator.assemble(&mut team)?;
+    team.wait_ready()?;
+    say(&Report::Prepared)?;
+    obey(&mut team)
+}
+
+/// Follows orders until there are no more.
+fn obey(team: &mut Team) -> io::Result<()> {
+    // None: the tasks stand at their posts, there is nothing to look at.
+    let mut look_at_ns = None;
+    let mut died = false;
+    loop {
+        let next = next(look_at_ns)?;
+        if let Some(reason) = team.reap()
+            && !std::mem::replace(&mut died, true)
+        {
+            say(&Report::Died { reason })?;
+        }
+        match next {
+            Next::Order(GO) => {
+                team.release();
+                say(&Report::Running(team.reading()))?;
+            }
+            Next::Order(BEGIN) => say(&Report::Begun(team.reading()))?,
+            Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
+            Next::Look => say(&Report::Second(team.reading()))?,
+            Next::Stop => return say(&Report::Final(team.reading())),
+        }
+        // From the look that was taken, not from the one that was due: so a second is never shorter than one.
+        look_at_ns = Some(now_ns() + LOOK_NS);
+    }
+}
+
+/// What a leader waits for.
+enum Next {
+    /// An order of its owner.
+    Order(u8),
+    /// The time for a look.
+    Look,
+    /// The end of orders.
+    Stop,
+}
+
+/// Sleeps until there is an order, or the time has come.
+fn next(look_at_ns: Option<u64>) -> io::Result<Next> {
+    let stdin = rustix::stdio::stdin();
+    loop {
+        let left = look_at_ns.map(|look| Duration::from_nanos(look.saturating_sub(now_ns())));
+        let timeout = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], timeout.as_ref()) {
+            Err(Errno::INTR) => continue,
+            Ok(0) => return Ok(Next::Look),
+            other => other?,
+        };
+        let mut order = [0];
+        match rustix::io::read(stdin, &mut order) {
+            Err(Errno::INTR) => {}
+            Ok(0) => return Ok(Next::Stop),
+            other => return Ok(other.map(|_| Next::Order(order[0]))?),
+        }
+    }
+}
+
+/// Binds this process's life to its owner's and brings it to a known state, whatever the owner's is.
+///
+/// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
+/// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
+fn settle(order: &Order) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.owner) {
+        return Err(io::Error::other("the program that started this load has ended"));
+    }
+    rustix::thread::set_name(c"load-leader")?;
+    sys::settle_signals()?;
+    sys::schedule_ordinarily().map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
+    sys::bind(&order.cpus).map_err(|error| {
+        let cpus = plan::CpuList::format(&order.cpus);
+        io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
+    })?;
+    raise_file_limit();
+    take_precedence()
+}
+
+/// Puts this process in front of its tasks, which go back to nice 0 (see `team`). Hundreds of them on one CPU keep an ordinary
+/// process waiting for seconds, so that the measured span would begin late and "a second" would be several. Without the
+/// rights it has to do as it is: readings carry their own time, and stay right.
+fn take_precedence() -> io::Result<()> {
+    let nice = getpriority_process(None)?;
+    if setpriority_process(None, -20).is_err() && nice > 0 && setpriority_process(None, 0).is_err() {
+        say(&Report::Note { text: format!("it runs at nice {nice} as its parent does, and may not go back to 0") })?;
+    }
+    Ok(())
+}
+
+/// Many shells still set 1,024, which is enough for the loads there are; what is allowed may be used. Failing is no harm:
+/// a load that really runs out of files says so.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+/// One line to the owner.
+fn say(report: &Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(report)?;
+    line.push(b'\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&line)?;
+    stdout.flush()
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All loads of one measurement, held by the measuring process.
+//!
+//! No thread and no timer of its own: the owner calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
+//! pipe that holds ten minutes of it, so polling late loses nothing but the early news of a death.
+
+use crate::held::{Held, PAUSE, Phase};
+use crate::report::{BEGIN, GO};
+use crate::spec::Checked;
+use recording::{LoadEvidence, Warning};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long loads may take to be running: this, and for each of their tasks a little more, since a small board under an
+/// emulator forks a hundred times slower than a server.
+const START: Duration = Duration::from_secs(10);
+const START_PER_TASK: Duration = Duration::from_millis(10);
+/// How long a load may take to hand in its last reading and go. A leader under a busy real-time CPU can be late by seconds.
+const STOP: Duration = Duration::from_secs(5);
+
+/// Loads that run, until they are stopped or dropped.
+#[derive(Debug)]
+pub struct Loads {
+    held: Vec<Held>,
+}
+
+/// Why loads are not running.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The program could not be executed.
+    #[error("the load '{spec}' could not be started: executing {program}: {source}")]
+    Spawn {
+        /// The load.
+        spec: String,
+        /// What was to be executed.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The load itself says no.
+    #[error("the load '{spec}' could not be started: {said}")]
+    Failed {
+        /// The load.
+        spec: String,
+        /// Its own words.
+        said: String,
+    },
+    /// It is not running yet.
+    #[error("the load '{spec}' was not running after {}: {said}", humane(*after))]
+    TimedOut {
+        /// The load.
+        spec: String,
+        /// How long was waited.
+        after: Duration,
+        /// Its own words.
+        said: String,
+    },
+}
+
+fn humane(after: Duration) -> String {
+    format!("{} s", after.as_secs())
+}
+
+impl Loads {
+    /// Starts these loads, and returns when every task of every load is running; all are released when the last is ready.
+    /// `program` is executed once for each load with the arguments `hidden_verb` and an order, and is to call
+    /// [`crate::worker`] with the order: `/proc/self/exe`, for a program that starts itself.
+    ///
+    /// To be called on a thread that outlives the loads, such as the main thread: the kernel kills them when the *thread*
+    /// that started them ends, not only when its process does.
+    ///
+    /// # Errors
+    /// A load that cannot be run or takes too long. Then none is running.
+    pub fn start(checked: Vec<Checked>, program: &Path, hidden_verb: &str) -> Result<Self, StartError> {
+        let tasks: usize = checked.iter().map(|load| load.tasks).sum();
+        let patience = START + START_PER_TASK * u32::try_from(tasks).unwrap_or(u32::MAX);
+        let deadline = Instant::now() + patience;
+        let mut loads = Loads { held: Vec::with_capacity(checked.len()) };
+        for load in checked {
+            let spec = load.spec.to_string();
+            let held = Held::start(load, program, hidden_verb).map_err(|source| StartError::Spawn {
+                spec,
+                program: program.to_owned(),
+                source,
+            })?;
+            loads.held.push(held);
+        }
+        loads.wait_for(Phase::Prepared, deadline, patience)?;
+        loads.order(GO);
+        loads.wait_for(Phase::Running, deadline, patience)?;
+        Ok(loads)
+    }
+
+    fn wait_for(&mut self, phase: Phase, deadline: Instant, patience: Duration) -> Result<(), StartError> {
+        loop {
+            self.poll();
+            if let Some(held) = self.held.iter_mut().find(|held| !held.alive()) {
+                // Its complaints may still be on their way.
+                held.end();
+                return Err(StartError::Failed { spec: held.load.spec.to_string(), said: held.said() });
+            }
+            let Some(late) = self.held.iter_mut().find(|held| held.phase < phase) else { return Ok(()) };
+            if Instant::now() > deadline {
+                return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: patience, said: late.said() });
+            }
+            sleep(PAUSE);
+        }
+    }
+
+    fn order(&mut self, order: u8) {
+        for held in &mut self.held {
+            held.order(order);
+        }
+    }
+
+    /// The measured span begins: what the loads did before is not counted. Without it the span begins at the start. It begins
+    /// for a load when its leader gets to run, which under that load may be some milliseconds later.
+    pub fn begin(&mut self) {
+        self.order(BEGIN);
+    }
+
+    /// Takes in what the loads have said, without waiting, and returns whether all of them are as they should be. To be called
+    /// a few times a second; the death of a task is known at most a second after it.
+    pub fn poll(&mut self) -> bool {
+        for held in &mut self.held {
+            held.poll();
+        }
+        self.held.iter().all(Held::alive)
+    }
+
+    /// The measured span ends: stops all loads, waits until they are gone, at most some seconds, and returns what they
+    /// reached, in the order they were given. Called again, it returns the same again.
+    pub fn stop(&mut self) -> Vec<LoadEvidence> {
+        for held in &mut self.held {
+            held.close();
+        }
+        let deadline = Instant::now() + STOP;
+        loop {
+            self.poll();
+            if self.held.iter().all(|held| held.phase == Phase::Gone) {
+                break;
+            }
+            if Instant::now() > deadline {
+                for held in self.held.iter_mut().filter(|held| held.phase < Phase::Final) {
+                    held.fail(&format!("it did not stop within {} s", STOP.as_secs()));
+                }
+                self.kill();
+                break;
+            }
+            sleep(PAUSE);
+        }
+        self.held.iter().map(Held::evidence).collect()
+    }
+
+    /// What a reader of the figures should know of the loads; complete once they have been stopped.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.held.iter().flat_map(Held::warnings).collect()
+    }
+
+    fn kill(&mut self) {
+        for held in &mut self.held {
+            held.end();
+        }
+    }
+}
+
+impl Drop for Loads {
+    /// Kills what is still running, without asking for evidence.
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The words between a load's owner and its leader.
+
+use plan::{CpuId, LoadSpec};
+use serde::{Deserialize, Serialize};
+
+/// How many things a task can count.
+pub(crate) const COUNTERS: usize = 4;
+
+/// To the leader, on its stdin: release the tasks. The end of stdin means stop.
+pub(crate) const GO: u8 = b'g';
+/// To the leader: the measured span begins.
+pub(crate) const BEGIN: u8 = b'b';
+
+/// The leader's one argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// The load.
+    pub spec: LoadSpec,
+    /// Where it runs.
+    pub cpus: Vec<CpuId>,
+    /// The process id of the owner; a leader with another parent has been left behind.
+    pub owner: u32,
+}
+
+/// What a load has used and done, in all, up to an instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reading {
+    /// The instant, CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// CPU time of all tasks.
+    pub cpu_ns: u64,
+    /// What they counted, in the order of [`crate::kinds::Kind::units`].
+    pub work: Vec<u64>,
+    /// Tasks alive.
+    pub alive: usize,
+}
+
+/// From the leader, on its stdout, one line each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub(crate) enum Report {
+    /// Every task stands at its post.
+    Prepared,
+    /// They have been released.
+    Running(Reading),
+    /// The measured span begins here.
+    Begun(Reading),
+    /// At least a second has passed since the last reading.
+    Second(Reading),
+    /// The last reading; the tasks are killed now.
+    Final(Reading),
+    /// Something a reader of the recording should know.
+    Note {
+        /// One sentence.
+        text: String,
+    },
+    /// A task ended that should not.
+    Died {
+        /// Which, and of what.
+        reason: String,
+    },
+    /// The load cannot be run.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A pipe that is read without waiting.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::OwnedFd;
+
+/// The reading end of a pipe, and what has come out of it.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    /// None once it has ended.
+    pipe: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Tap {
+    /// Takes a pipe over. Only this end stops waiting; the writer's is another.
+    pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Tap { pipe: Some(File::from(pipe)), bytes: Vec::new() })
+    }
+
+    /// Takes in what is there.
+    pub(crate) fn drain(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return };
+        let mut chunk = [0; 4096];
+        loop {
+            match pipe.read(&mut chunk) {
+                Ok(count @ 1..) => self.bytes.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Ok(0) | Err(_) => break,
+            }
+        }
+        self.pipe = None;
+    }
+
+    /// Whether nobody holds the other end any more.
+    pub(crate) fn ended(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    /// Takes the whole lines out.
+    pub(crate) fn lines(&mut self) -> Vec<String> {
+        let Some(end) = self.bytes.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let rest = self.bytes.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.bytes, rest);
+        String::from_utf8_lossy(&whole).lines().map(str::to_owned).collect()
+    }
+
+    /// Forgets all but the first bytes.
+    pub(crate) fn keep(&mut self, limit: usize) {
+        self.bytes.truncate(limit);
+    }
+
+    /// All that is there, in one line.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).lines().map(str::trim).collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn lines_come_whole() {
+        let (source, mut sink) = io::pipe().unwrap();
+        let mut tap = Tap::new(source.into()).unwrap();
+        tap.drain();
+        assert!(tap.lines().is_empty() && !tap.ended());
+        sink.write_all(b"one\ntw").unwrap();
+        tap.drain();
+        assert_eq!(tap.lines(), ["one"]);
+        sink.write_all(b"o\nthree\nrest").unwrap();
+        drop(sink);
+        tap.drain();
+        assert_eq!(tap.lines(), ["two", "three"]);
+        assert!(tap.ended() && tap.lines().is_empty());
+        tap.keep(3);
+        assert_eq!(tap.text(), "res");
+    }
+}

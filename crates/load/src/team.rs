@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tasks of one load, as their leader sees them: forked, kept at their posts, released together, read, killed.
+
+use crate::report::Reading;
+use crate::sys::{self, Alone, Area, Slot};
+use plan::CpuId;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process, setpriority_process, waitpid,
+};
+use rustix::time::{ClockId, clock_gettime};
+use std::convert::Infallible;
+use std::ffi::CString;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// The tasks of one load.
+#[derive(Debug)]
+pub(crate) struct Team {
+    alone: Alone,
+    name: CString,
+    cpus: Vec<CpuId>,
+    counters: usize,
+    area: Area,
+    /// Gone once the tasks have been released.
+    barrier: Option<Barrier>,
+    tasks: Vec<Task>,
+}
+
+#[derive(Debug)]
+struct Task {
+    pid: Pid,
+    alive: bool,
+    cpu_ns: u64,
+}
+
+/// Each task writes a byte to `ready` and reads `gate`, which ends when the leader closes it: that wakes all of them at once.
+#[derive(Debug)]
+struct Barrier {
+    ready: (PipeReader, PipeWriter),
+    gate: (PipeReader, PipeWriter),
+}
+
+/// Where a task waits until all others are ready.
+#[derive(Debug)]
+pub(crate) struct Post<'a> {
+    slot: &'a Slot,
+    ready: PipeWriter,
+    gate: PipeReader,
+}
+
+impl<'a> Post<'a> {
+    /// Says that this task is ready, waits for the others, and hands it its counters.
+    pub(crate) fn wait(mut self) -> io::Result<&'a Slot> {
+        self.ready.write_all(b".")?;
+        self.gate.read_to_end(&mut Vec::new())?;
+        Ok(self.slot)
+    }
+}
+
+impl Team {
+    /// A team of `size` tasks still to be forked, named after their load.
+    pub(crate) fn new(alone: Alone, load: &str, cpus: Vec<CpuId>, counters: usize, size: usize) -> io::Result<Self> {
+        let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
+        let name = CString::new(format!("load-{load}"))?;
+        Ok(Team { alone, name, cpus, counters, area: Area::new(size)?, barrier: Some(barrier), tasks: Vec::new() })
+    }
+
+    /// The CPUs of the load.
+    pub(crate) fn cpus(&self) -> &[CpuId] {
+        &self.cpus
+    }
+
+    /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself, waits at its post, and then
+    /// works until it is killed; the leader's own values are not changed by it.
+    pub(crate) fn fork(&mut self, cpus: &[CpuId], body: impl FnOnce(Post<'_>) -> io::Result<Infallible>) -> io::Result<()> {
+        let number = self.tasks.len();
+        let size = self.area.slots().len();
+        let slot = self.area.slots().get(number).ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
+        let (leader, barrier, name) = (getpid(), &mut self.barrier, &self.name);
+        let task = || {
+            let error = settle(leader, name, cpus).and_then(|()| {
+                let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
+                let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
+                // The gate opens when nobody holds its other end any more, so nobody may keep a copy.
+                drop((heard, opener));
+                body(Post { slot, ready, gate })
+            });
+            let Err(error) = error;
+            let _ = writeln!(io::stderr(), "task {} of {size}: {error}", number + 1);
+            1
+        };
+        let pid = self.alone.fork(task).map_err(|error| {
+            let limits = "the limits are RLIMIT_NPROC (ulimit -u), the pids limit of the cgroup, and memory";
+            io::Error::new(error.kind(), format!("task {} of {size} could not be forked: {error}; {limits}", number + 1))
+        })?;
+        self.tasks.push(Task { pid, alive: true, cpu_ns: 0 });
+        Ok(())
+    }
+
+    /// Waits until every task stands at its post. How long that may take, the owner decides.
+    pub(crate) fn wait_ready(&mut self) -> io::Result<()> {
+        let mut missing = self.tasks.len();
+        while missing > 0 {
+            let Some(barrier) = &mut self.barrier else { return Ok(()) };
+            let tenth = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+            let ready = match poll(&mut [PollFd::new(&barrier.ready.0, PollFlags::IN)], Some(&tenth)) {
+                Err(rustix::io::Errno::INTR) => 0,
+                other => other?,
+            };
+            if ready > 0 {
+                missing = missing.saturating_sub(barrier.ready.0.read(&mut [0; 4096])?);
+            } else if let Some(reason) = self.reap() {
+                return Err(io::Error::other(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Releases all tasks at once.
+    pub(crate) fn release(&mut self) {
+        self.barrier = None;
+    }
+
+    /// What they have used and done until now. What a dead task used is counted as last seen.
+    pub(crate) fn reading(&mut self) -> Reading {
+        let before_ns = now_ns();
+        for task in self.tasks.iter_mut().filter(|task| task.alive) {
+            task.cpu_ns = sys::cpu_time_ns(task.pid).unwrap_or(task.cpu_ns);
+        }
+        // Reading thousands takes milliseconds; the middle of them is when the sum was true.
+        let at_ns = before_ns.midpoint(now_ns());
+        let done = |counter| self.area.slots().iter().map(|slot| slot.get(counter)).fold(0, u64::wrapping_add);
+        Reading {
+            at_ns,
+            cpu_ns: self.tasks.iter().map(|task| task.cpu_ns).sum(),
+            work: (0..self.counters).map(done).collect(),
+            alive: self.tasks.iter().filter(|task| task.alive).count(),
+        }
+    }
+
+    /// Buries tasks that ended by themselves, and says which. In a load whose tasks need one another, one death brings on
+    /// others that end with an error: whoever was killed by a signal is named first.
+    pub(crate) fn reap(&mut self) -> Option<String> {
+        let mut deaths = Vec::new();
+        while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+            if let Some(index) = self.tasks.iter().position(|task| task.pid == pid) {
+                self.tasks[index].alive = false;
+                deaths.push((status.exited(), index, pid, status));
+            }
+        }
+        deaths.sort_by_key(|&(exited, index, ..)| (exited, index));
+        let &(_, index, pid, status) = deaths.first()?;
+        let more = if deaths.len() > 1 { format!(", and {} more", deaths.len() - 1) } else { String::new() };
+        Some(format!("task {} of {} (process {pid}) ended by itself: {}{more}", index + 1, self.tasks.len(), describe(status)))
+    }
+}
+
+impl Drop for Team {
+    /// Kills and buries whoever is left. Each is a child not yet waited for, so its number cannot mean another process.
+    fn drop(&mut self) {
+        for task in self.tasks.iter().filter(|task| task.alive) {
+            let _ = kill_process(task.pid, Signal::KILL);
+        }
+        for task in self.tasks.iter().filter(|task| task.alive) {
+            while matches!(waitpid(Some(task.pid), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+        }
+    }
+}
+
+/// What each task does first: bind its life to the leader's, and leave the leader's pipes to the leader, so that their end
+/// is the leader's end.
+fn settle(leader: Pid, name: &CString, cpus: &[CpuId]) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() != Some(leader) {
+        return Err(io::Error::other("the leader ended meanwhile"));
+    }
+    rustix::thread::set_name(name)?;
+    if getpriority_process(None)? < 0 {
+        setpriority_process(None, 0)?;
+    }
+    rustix::stdio::dup2_stdin(io::pipe()?.0)?;
+    rustix::stdio::dup2_stdout(io::stderr())?;
+    sys::bind(cpus)
+}
+
+fn describe(status: WaitStatus) -> String {
+    ExitStatus::from_raw(status.as_raw()).to_string()
+}
+
+/// CLOCK_MONOTONIC.
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}

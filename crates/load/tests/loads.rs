@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loads as processes: that they work, say what they did, and are gone afterwards whatever happened.
+//!
+//! This program is test runner, owner of loads, and (executed anew by the room) leader of one, so it has its own main: a
+//! leader must be the only thread of its process, and the usual runner starts one for each test.
+//!
+//! The bounds are loose, because other programs may want the machine meanwhile; what counts as wrong is far outside of them.
+#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
+
+use load::{Checked, Loads, StartError, check, worker};
+use plan::{CpuId, LoadSpec};
+use recording::LoadEvidence;
+use rustix::process::{Pid, Signal, getpid, kill_process};
+use std::io::Read;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const TESTS: &[(&str, fn())] = &[
+    ("cpu_fills_its_cpu", cpu_fills_its_cpu),
+    ("hackbench_passes_messages_through_sockets", || hackbench_passes_messages("socket")),
+    ("hackbench_passes_messages_through_pipes", || hackbench_passes_messages("pipe")),
+    ("only_the_measured_span_counts", only_the_measured_span_counts),
+    ("nothing_is_inherited", nothing_is_inherited),
+    ("loads_stop_once", loads_stop_once),
+    ("a_dropped_load_is_gone", a_dropped_load_is_gone),
+    ("nothing_survives_its_killed_owner", nothing_survives_its_killed_owner),
+    ("signals_of_the_terminal_are_the_owners", signals_of_the_terminal_are_the_owners),
+    ("a_killed_task_is_told", a_killed_task_is_told),
+    ("a_killed_leader_is_told", a_killed_leader_is_told),
+    ("what_cannot_start_says_why", what_cannot_start_says_why),
+    ("a_leader_has_its_own_owner_only", a_leader_has_its_own_owner_only),
+    ("many_groups", many_groups),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["load-worker", order] => worker(order),
+        ["mute-worker", _] => {
+            sleep(Duration::from_secs(60));
+            ExitCode::SUCCESS
+        }
+        ["rude-worker", _] => {
+            eprintln!("no such verb");
+            ExitCode::FAILURE
+        }
+        ["own"] => own(),
+        _ => run_tests(&arguments),
+    }
+}
+
+fn run_tests(arguments: &[String]) -> ExitCode {
+    let list = arguments.iter().any(|word| word == "--list");
+    let filters: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let mut failed = 0;
+    for (name, test) in TESTS.iter().filter(|(name, _)| filters.is_empty() || filters.iter().any(|part| name.contains(*part))) {
+        if list {
+            println!("{name}: test");
+            continue;
+        }
+        let start = Instant::now();
+        let passed = catch_unwind(test).is_ok();
+        println!("test {name} ... {} ({:.1} s)", if passed { "ok" } else { "FAILED" }, start.elapsed().as_secs_f64());
+        failed += usize::from(!passed);
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A process that owns loads until it is killed.
+fn own() -> ExitCode {
+    let _loads = start(&["cpu,cpus=0", "hackbench,groups=1"]);
+    println!("running");
+    sleep(Duration::from_secs(60));
+    ExitCode::FAILURE
+}
+
+fn available() -> Vec<CpuId> {
+    (0..u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap()).map(CpuId).collect()
+}
+
+fn checked(spec: &str) -> Checked {
+    check(&spec.parse::<LoadSpec>().unwrap(), &available(), &available()).unwrap()
+}
+
+fn start(specs: &[&str]) -> Loads {
+    start_as(specs, "load-worker").unwrap()
+}
+
+fn start_as(specs: &[&str], verb: &str) -> Result<Loads, StartError> {
+    Loads::start(specs.iter().copied().map(checked).collect(), Path::new("/proc/self/exe"), verb)
+}
+
+fn measure(specs: &[&str], millis: u64) -> Vec<LoadEvidence> {
+    let mut loads = start(specs);
+    loads.begin();
+    sleep(Duration::from_millis(millis));
+    assert!(loads.poll());
+    loads.stop()
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: Pid,
+    parent: Option<Pid>,
+    group: Option<Pid>,
+}
+
+/// Every process that is not a zombie.
+fn processes() -> Vec<Process> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries.filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+fn process(pid: i32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    if fields.next()? == "Z" {
+        return None;
+    }
+    let mut number = || Pid::from_raw(fields.next()?.parse().ok()?);
+    Some(Process { pid: Pid::from_raw(pid)?, parent: number(), group: number() })
+}
+
+fn children(of: Pid) -> Vec<Pid> {
+    processes().into_iter().filter(|process| process.parent == Some(of)).map(|process| process.pid).collect()
+}
+
+/// Processes of these groups: leaders and their tasks.
+fn members(leaders: &[Pid]) -> Vec<Pid> {
+    let led = |process: &Process| process.group.is_some_and(|group| leaders.contains(&group));
+    processes().into_iter().filter(led).map(|process| process.pid).collect()
+}
+
+fn soon(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within 2 s: {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn cpu_fills_its_cpu() {
+    let mut loads = start(&["cpu,cpus=0"]);
+    let task = children(children(getpid())[0])[0];
+    loads.begin();
+    let (before, begun) = (waited(task), Instant::now());
+    sleep(Duration::from_millis(1500));
+    let waited = 100.0 * (waited(task) - before) / begun.elapsed().as_secs_f64();
+    let [evidence] = &loads.stop()[..] else { panic!("one load, one evidence") };
+    assert_eq!((evidence.spec.as_str(), evidence.requested, evidence.tasks), ("cpu,cpus=0", Some(100.0), 1));
+    assert_eq!((&evidence.cpus, evidence.alive), (&vec![CpuId(0)], true));
+    let reached = evidence.reached.unwrap();
+    // It has the CPU or wants it.
+    assert!(reached.mean + waited > 70.0 && reached.mean < 101.0, "{reached:?}, and waited {waited} %");
+    assert!((0.0..101.0).contains(&reached.worst_second), "{reached:?}");
+    assert!(evidence.rate["iterations_per_s"] > 1e4, "{:?}", evidence.rate);
+}
+
+/// How long a process has waited for a CPU that others had, s; 0 where the kernel does not say.
+fn waited(process: Pid) -> f64 {
+    let schedstat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap_or_default();
+    schedstat.split(' ').nth(1).map_or(0.0, |ns| ns.parse::<f64>().unwrap() / 1e9)
+}
+
+fn hackbench_passes_messages(via: &str) {
+    let [evidence] = &measure(&[&format!("hackbench,groups=1,via={via}")], 500)[..] else { panic!("one load, one evidence") };
+    assert_eq!((evidence.requested, evidence.tasks, evidence.alive), (None, 40, true));
+    let reached = evidence.reached.unwrap();
+    assert!((2.0..101.0).contains(&reached.mean), "{reached:?}");
+    assert_eq!(reached.mean.to_bits(), reached.worst_second.to_bits());
+    let (messages, bytes) = (evidence.rate["messages_per_s"], evidence.rate["bytes_per_s"]);
+    assert!(messages > 100.0 && (bytes / messages - 100.0).abs() < 1.0, "{:?}", evidence.rate);
+}
+
+/// Two loads take half of CPU 0 each. If the first second, when one of them was alone, counted, it would have more.
+fn only_the_measured_span_counts() {
+    let mut alone = start(&["cpu,cpus=0"]);
+    sleep(Duration::from_millis(800));
+    let mut other = start(&["cpu,cpus=0"]);
+    alone.begin();
+    other.begin();
+    sleep(Duration::from_millis(800));
+    for mut loads in [alone, other] {
+        loads.poll();
+        let reached = loads.stop()[0].reached.unwrap();
+        // The second to be stopped has the CPU for itself a moment longer.
+        assert!((1.0..62.0).contains(&reached.mean), "{reached:?}");
+    }
+}
+
+fn nothing_is_inherited() {
+    let mut loads = start(&["cpu,cpus=0", "hackbench,groups=1,cpus=0"]);
+    let leaders = children(getpid());
+    assert_eq!(leaders.len(), 2);
+    let files = |process: Pid| std::fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
+    let tasks = leaders.iter().flat_map(|leader| children(*leader).into_iter().map(|task| (*leader, task)));
+    for (leader, task) in tasks {
+        let status = std::fs::read_to_string(format!("/proc/{task}/status")).unwrap();
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+        assert_eq!((field("Cpus_allowed_list:"), field("SigBlk:"), field("Threads:")), ("0".into(), "0".repeat(16), "1".into()));
+        assert!(["load-cpu", "load-hackbench"].contains(&field("Name:").as_str()), "{status}");
+        assert_eq!(field("VmLck:"), "0 kB");
+        // The three standard ones (and what this test inherited), and one end of a receiver, twenty of a sender.
+        soon("a task has no more files than it uses", || files(task) <= files(leader) + 20);
+        assert_eq!(rustix::process::getpriority_process(Some(task)).unwrap(), 0);
+    }
+    loads.stop();
+}
+
+fn loads_stop_once() {
+    let mut loads = start(&["cpu", "hackbench,groups=1"]);
+    let leaders = children(getpid());
+    assert_eq!(members(&leaders).len(), 2 + available().len() + 40);
+    loads.begin();
+    sleep(Duration::from_millis(200));
+    let first = loads.stop();
+    assert_eq!(members(&leaders), []);
+    assert!(first.iter().all(|load| load.alive), "{first:?}");
+    assert_eq!(loads.stop(), first);
+    assert!(loads.poll() && loads.warnings().is_empty());
+}
+
+fn a_dropped_load_is_gone() {
+    let loads = start(&["hackbench,groups=2,via=pipe"]);
+    let leaders = children(getpid());
+    assert_eq!(members(&leaders).len(), 81);
+    drop(loads);
+    assert_eq!(members(&leaders), []);
+}
+
+fn nothing_survives_its_killed_owner() {
+    let mut owner = Command::new("/proc/self/exe").arg("own").stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = [0; 8];
+    owner.stdout.take().unwrap().read_exact(&mut line).unwrap();
+    let leaders = children(Pid::from_child(&owner));
+    assert_eq!((leaders.len(), members(&leaders).len()), (2, 43));
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    soon("all processes of a killed owner's loads are gone", || members(&leaders).is_empty());
+}
+
+fn signals_of_the_terminal_are_the_owners() {
+    let mut loads = start(&["hackbench,groups=1"]);
+    let leaders = children(getpid());
+    assert!(!leaders.contains(&getpid()) && members(&leaders).len() == 41);
+    for process in members(&leaders) {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+            kill_process(process, signal).unwrap();
+        }
+    }
+    sleep(Duration::from_millis(100));
+    assert!(loads.stop()[0].alive, "{:?}", loads.warnings());
+}
+
+fn a_killed_task_is_told() {
+    for spec in ["cpu,cpus=0", "hackbench,groups=1"] {
+        let mut loads = start(&[spec]);
+        loads.begin();
+        let victim = children(children(getpid())[0])[0];
+        kill_process(victim, Signal::KILL).unwrap();
+        soon("the death of a task is known", || process(victim.as_raw_nonzero().get()).is_none());
+        let evidence = loads.stop();
+        assert!(!evidence[0].alive && !loads.poll());
+        let [warning] = &loads.warnings()[..] else { panic!("one warning: {:?}", loads.warnings()) };
+        assert_eq!(warning.code, "load-died");
+        let told = format!("(process {victim}) ended by itself: signal: 9 (SIGKILL)");
+        assert!(warning.evidence.contains(&told), "{warning:?}");
+    }
+}
+
+fn a_killed_leader_is_told() {
+    let mut loads = start(&["hackbench,groups=1", "cpu,cpus=0"]);
+    let leaders = children(getpid());
+    let named = |pid: &&Pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap().contains("hackbench");
+    let victim = *leaders.iter().find(named).unwrap();
+    loads.begin();
+    kill_process(victim, Signal::KILL).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while loads.poll() {
+        assert!(Instant::now() < deadline, "a dead leader goes unnoticed");
+        sleep(Duration::from_millis(5));
+    }
+    assert_eq!(members(&[victim]), []);
+    let evidence = loads.stop();
+    assert_eq!((evidence[0].alive, evidence[1].alive), (false, true));
+    assert!(loads.warnings()[0].evidence.contains("its leader ended before it was told to: signal: 9 (SIGKILL)"));
+    assert_eq!(members(&leaders), []);
+}
+
+fn what_cannot_start_says_why() {
+    let error = start_as(&["cpu"], "rude-worker").unwrap_err().to_string();
+    let expected = "the load 'cpu' could not be started: its leader ended before it was told to: exit status: 1; no such verb";
+    assert_eq!(error, expected);
+    let nowhere = Loads::start(vec![checked("cpu")], Path::new("/nowhere"), "load-worker").unwrap_err().to_string();
+    assert_eq!(nowhere, "the load 'cpu' could not be started: executing /nowhere: No such file or directory (os error 2)");
+    // A CPU that the list of available ones promises and the machine does not have.
+    let far = [CpuId(4_000)];
+    let load = check(&"cpu,cpus=4000".parse().unwrap(), &far, &far).unwrap();
+    let error = Loads::start(vec![checked("cpu"), load], Path::new("/proc/self/exe"), "load-worker").unwrap_err().to_string();
+    assert!(
+        error.starts_with("the load 'cpu,cpus=4000' could not be started: cannot run on CPUs 4000: Invalid argument"),
+        "{error}"
+    );
+    assert_eq!(children(getpid()), []);
+}
+
+fn a_leader_has_its_own_owner_only() {
+    let order = r#"{"spec":"cpu","cpus":[0],"owner":1}"#;
+    for (order, said) in [(order, "the program that started this load has ended"), ("nonsense", "its order cannot be read")] {
+        let output = Command::new("/proc/self/exe").args(["load-worker", order]).stdin(Stdio::null()).output().unwrap();
+        assert!(!output.status.success());
+        assert!(String::from_utf8_lossy(&output.stdout).contains(said), "{output:?}");
+    }
+}
+
+/// More channels than a process may usually have open.
+fn many_groups() {
+    let mut loads = start(&["hackbench,groups=30"]);
+    let evidence = loads.stop();
+    assert_eq!((evidence[0].tasks, evidence[0].alive), (1200, true), "{:?}", loads.warnings());
+    assert_eq!(children(getpid()), []);
+}

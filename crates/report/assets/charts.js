@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The charts of the page, drawn by uPlot from the JSON in #data. Nothing is computed here that the page claims in words:
+// the figures come from the program, and these functions only place them.
+'use strict';
+
+const Charts = (() => {
+  const SECOND = 1e9;
+  /** Latencies below this are drawn here: a logarithmic axis has no 0. */
+  const LEAST_US = 0.1;
+  const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+  const COLOURS = 8;
+
+  const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const colour = (place) => variable(`--c${place % COLOURS}`);
+  const dash = (place) => DASHES[place % DASHES.length];
+  const us = (ns) => ns / 1000;
+
+  const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+  const tenths = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  const short = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+  const seconds = (s) => new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(s);
+  const oneIn = (share) => (share > 0.999 ? 'all' : `1 in ${whole.format(Math.round(1 / share))}`);
+
+  /** Powers of ten; their 2- and 5-fold where there is room; every second or third where there is none. */
+  function logTicks(min, max, wanted) {
+    const decades = Math.log10(max / min);
+    const multiples = decades * 3 <= wanted ? [1, 2, 5] : [1];
+    const every = Math.max(1, Math.ceil(decades / wanted));
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(min) / every) * every; 10 ** power <= max; power += every) {
+      for (const multiple of multiples) {
+        const tick = Number((multiple * 10 ** power).toPrecision(3));
+        if (tick >= min * 0.999 && tick <= max * 1.001) ticks.push(tick);
+      }
+    }
+    // A range too narrow for that is as good as linear.
+    return ticks.length > 1 ? ticks : linearTicks(min, max, wanted);
+  }
+
+  function linearTicks(min, max, wanted) {
+    const rough = (max - min) / Math.max(1, wanted);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
+    const ticks = [];
+    for (let n = Math.ceil(min / step - 1e-9); n * step <= max * (1 + 1e-9); n++) ticks.push(Number((n * step).toPrecision(12)));
+    return ticks;
+  }
+
+  const label = (value) => (Math.abs(value) >= 1000 ? whole.format(value) : String(Number(value.toPrecision(6))));
+
+  function axis(name, log, format, room) {
+    const horizontal = room > 40;
+    return {
+      label: name,
+      labelSize: 20,
+      labelGap: horizontal ? 4 : 2,
+      labelFont: `12px ${variable('--font')}`,
+      font: `12px ${variable('--font')}`,
+      stroke: () => variable('--soft'),
+      grid: { stroke: () => variable('--grid'), width: 1 },
+      ticks: { show: false },
+      gap: 6,
+      splits: (u, _, min, max) => {
+        const size = (horizontal ? u.bbox.width : u.bbox.height) / devicePixelRatio;
+        return (log ? logTicks : linearTicks)(min, max, Math.max(2, Math.floor(size / room)));
+      },
+      filter: (_, splits) => splits,
+      values: (_, splits) => splits.map(format),
+      ...(horizontal
+        ? { size: 28 }
+        : { size: (u, values) => 14 + 7 * Math.max(3, ...(values ?? []).map((text) => text.length)) }),
+    };
+  }
+
+  /** What all charts share: zoom by dragging, by keys and by the buttons, and a line that says what is under the cursor. */
+  function options(element, height, axes, scales, series, hooks, extra) {
+    return {
+      width: Math.max(200, element.clientWidth),
+      height,
+      legend: { show: false },
+      padding: [10, 14, 0, 0],
+      axes,
+      scales,
+      series: [{}, ...series],
+      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, dist: 4 } },
+      hooks,
+      ...extra,
+    };
+  }
+
+  function interval(u, ns) {
+    if (ns === null || ns === undefined) return;
+    const x = u.valToPos(us(ns), 'x', true);
+    const { left, top, width, height } = u.bbox;
+    if (x < left || x > left + width) return;
+    const { ctx } = u;
+    ctx.save();
+    ctx.strokeStyle = variable('--soft');
+    ctx.fillStyle = variable('--soft');
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([1, 3].map((n) => n * devicePixelRatio));
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, top + height);
+    ctx.stroke();
+    ctx.font = `${11 * devicePixelRatio}px ${variable('--font')}`;
+    const text = `one interval, ${short.format(us(ns))} µs`;
+    const room = ctx.measureText(text).width + 6 * devicePixelRatio;
+    ctx.textAlign = x - room > left ? 'right' : 'left';
+    ctx.fillText(text, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
+    ctx.restore();
+  }
+
+  const shared = (recordings) => {
+    const first = recordings[0]?.interval_ns ?? null;
+    return recordings.every((recording) => recording.interval_ns === first) ? first : null;
+  };
+
+  /** Index of the last value that is not above `x`. */
+  function last(values, x) {
+    let [low, high] = [0, values.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (values[middle] <= x) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  function histogram(element, data, { log, say, height }) {
+    const edges = data.edges_ns.map(us);
+    const most = Math.max(1, ...data.recordings.flatMap((recording) => recording.counts));
+    // Nothing is drawn below the axis: half an activation is the bottom of a logarithmic one.
+    const floor = log ? 0.25 : 0;
+    const columns = data.recordings.map((recording) => [...recording.counts.map((n) => n || floor), floor]);
+    const series = data.recordings.map((recording, place) => ({
+      label: recording.name,
+      stroke: () => colour(place),
+      fill: () => `${colour(place)}22`,
+      width: 1.75,
+      dash: dash(place),
+      points: { show: false },
+      paths: uPlot.paths.stepped({ align: 1 }),
+    }));
+    const hooks = {
+      draw: [(u) => interval(u, shared(data.recordings))],
+      setCursor: [(u) => {
+        const bin = u.cursor.left >= 0 ? last(edges, u.posToVal(u.cursor.left, 'x')) : -1;
+        if (bin < 0 || bin >= edges.length - 1) return say('');
+        const counts = data.recordings.map((recording) => `${recording.name} ${whole.format(recording.counts[bin])}`);
+        return say(`${tenths.format(edges[bin])}–${tenths.format(edges[bin + 1])} µs: ${counts.join(' · ')}`);
+      }],
+    };
+    const axes = [
+      axis('wake-up latency, µs', true, label, 64),
+      axis(log ? 'activations (logarithmic)' : 'activations', log, label, 32),
+    ];
+    const scales = {
+      x: { time: false, distr: 3, range: (_, min, max) => [min, max] },
+      y: log ? { distr: 3, range: () => [0.5, most * 1.8] } : { range: () => [0, most * 1.06] },
+    };
+    return [new uPlot(options(element, height, axes, scales, series, hooks), [edges, ...columns], element)];
+  }
+
+  function exceedance(element, data, { say, height }) {
+    const recordings = data.recordings.filter((recording) => recording.samples > 0);
+    const xs = [...new Set(recordings.flatMap((recording) => recording.exceedance.latency_ns))].sort((a, b) => a - b);
+    const most = Math.max(10, ...recordings.map((recording) => recording.samples));
+    const share = (recording, ns) => {
+      const { latency_ns: latencies, at_least: counts } = recording.exceedance;
+      const next = last(latencies, ns - 1e-9) + 1;
+      return next < latencies.length ? counts[next] / recording.samples : 0;
+    };
+    const columns = recordings.map((recording) => xs.map((ns) => share(recording, ns) || null));
+    const series = data.recordings.map((recording, place) => ({
+      label: recording.name,
+      stroke: () => colour(place),
+      width: 2,
+      dash: dash(place),
+      points: { show: false },
+      paths: uPlot.paths.stepped({ align: -1 }),
+    })).filter((_, place) => data.recordings[place].samples > 0);
+    const ends = (u) => {
+      recordings.forEach((recording, place) => {
+        if (!u.series[place + 1].show) return;
+        const [x, y] = [u.valToPos(us(recording.max_ns), 'x', true), u.valToPos(1 / recording.samples, 'y', true)];
+        if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
+        u.ctx.fillStyle = colour(data.recordings.indexOf(recording));
+        u.ctx.beginPath();
+        u.ctx.arc(x, y, 3.5 * devicePixelRatio, 0, 2 * Math.PI);
+        u.ctx.fill();
+      });
+    };
+    const hooks = {
+      draw: [(u) => interval(u, shared(data.recordings)), ends],
+      setCursor: [(u) => {
+        if (u.cursor.left < 0) return say('');
+        const x = u.posToVal(u.cursor.left, 'x');
+        const shares = recordings.map((recording) => {
+          const at = share(recording, x * 1000);
+          return `${recording.name} ${at > 0 ? oneIn(at) : 'none'}`;
+        });
+        return say(`${short.format(x)} µs or later: ${shares.join(' · ')}`);
+      }],
+    };
+    const axes = [
+      axis('wake-up latency, µs', true, label, 64),
+      axis('activations at least so late', true, oneIn, 34),
+    ];
+    const scales = {
+      x: { time: false, distr: 3, range: (u, min, max) => [min, max > min ? max : min * 2] },
+      y: { distr: 3, range: () => [0.6 / most, 1.3] },
+    };
+    return [new uPlot(options(element, height, axes, scales, series, hooks), [xs.map(us), ...columns], element)];
+  }
+
+  /** One panel for each recording, all with the same scale of latencies. */
+  function overTime(element, data, { log, thread, height }) {
+    const every = data.recordings.map((recording) => recording.time);
+    const extremes = every.flatMap((time) => [...time.min_ns, ...time.max_ns]).filter((ns) => ns !== null);
+    const low = us(extremes.reduce((a, b) => Math.min(a, b), Infinity));
+    const high = us(extremes.reduce((a, b) => Math.max(a, b), -Infinity));
+    return data.recordings.map((recording, place) => {
+      const panel = document.createElement('div');
+      panel.className = 'panel';
+      panel.innerHTML = '<p class="panel-head"><b></b><span></span></p>';
+      panel.querySelector('b').textContent = recording.name;
+      element.append(panel);
+      const chosen = recording.threads.find((one) => String(one.thread) === thread);
+      const time = thread === '' ? recording.time : chosen?.time;
+      const worst = recording.worst.filter((one) => thread === '' || String(one.thread) === thread);
+      const range = Number.isFinite(low) ? [low, high] : [1, 10];
+      if (!time) {
+        panel.querySelector('span').textContent = 'has no such thread';
+        return null;
+      }
+      return timePanel(panel, time, worst, place, range, { log, height, last: place === data.recordings.length - 1 });
+    }).filter((plot) => plot !== null);
+  }
+
+  function timePanel(panel, time, worst, place, [low, high], { log, height, last: isLast }) {
+    const step = time.step_ns / SECOND;
+    const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => n * step);
+    const drawn = (values) => {
+      const column = values.map((ns) => (ns === null ? null : log ? Math.max(LEAST_US, us(ns)) : us(ns)));
+      // The last step is as wide as the others.
+      return [...column, column.at(-1) ?? null];
+    };
+    const said = panel.querySelector('span');
+    const describe = (from, to) => {
+      const [first, end] = [Math.max(0, Math.floor(from / step + 1e-6)), Math.min(time.max_ns.length, Math.ceil(to / step - 1e-6))];
+      const maxima = time.max_ns.slice(first, end).filter((ns) => ns !== null);
+      const minima = time.min_ns.slice(first, end).filter((ns) => ns !== null);
+      const missing = time.missing.filter(([at]) => at >= first && at < end).reduce((sum, [, n]) => sum + n, 0);
+      const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
+      const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
+      const span = maxima.length > 0 ? `${tenths.format(us(min))}–${tenths.format(us(max))} µs` : 'nothing woke';
+      const lost = missing > 0 ? ` · ${whole.format(missing)} skipped or lost` : '';
+      return { max, text: `${seconds(Math.max(0, from))}–${seconds(to)} s: ${span}${lost}` };
+    };
+    const whatIsShown = (u) => {
+      const shown = describe(u.scales.x.min, u.scales.x.max);
+      panel.dataset.shownMaxNs = String(shown.max);
+      said.textContent = shown.text;
+    };
+    const hooks = {
+      setScale: [(u, key) => key === 'x' && whatIsShown(u)],
+      setCursor: [(u) => {
+        if (u.cursor.left < 0) return whatIsShown(u);
+        const at = Math.floor(u.posToVal(u.cursor.left, 'x') / step) * step;
+        said.textContent = describe(at, at + step).text;
+        return undefined;
+      }],
+      draw: [(u) => marks(u, time, step, worst, place)],
+    };
+    const paths = uPlot.paths.stepped({ align: 1 });
+    const line = { stroke: () => colour(place), width: 1, points: { show: false }, paths };
+    const bands = [{ series: [2, 1], fill: () => `${colour(place)}66` }];
+    const axes = [
+      axis(isLast ? 'time since the first activation, s' : null, false, label, 72),
+      axis('µs', log, label, 30),
+    ];
+    const scales = {
+      x: { time: false, range: (_, min, max) => [min, max] },
+      y: log
+        ? { distr: 3, range: () => [Math.max(LEAST_US, low) * 0.8, Math.max(2 * LEAST_US, high) * 1.35] }
+        : { range: () => [Math.min(0, low), Math.max(1, high) * 1.06] },
+    };
+    const size = isLast ? height : height - 20;
+    return new uPlot(options(panel, size, axes, scales, [line, line], hooks, { bands }), [xs, drawn(time.min_ns), drawn(time.max_ns)], panel);
+  }
+
+  /** Rings around the worst wake-ups; triangles where activations were skipped or lost. */
+  function marks(u, time, step, worst, place) {
+    const { ctx, bbox } = u;
+    const dot = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left - 4 * dot, bbox.top - 8 * dot, bbox.width + 8 * dot, bbox.height + 8 * dot);
+    ctx.clip();
+    ctx.fillStyle = variable('--paper');
+    ctx.strokeStyle = colour(place);
+    ctx.lineWidth = 1.5 * dot;
+    for (const one of worst) {
+      const x = u.valToPos((one.since_start_ns) / SECOND, 'x', true);
+      const y = u.valToPos(Math.max(LEAST_US, us(one.latency_ns)), 'y', true);
+      ctx.beginPath();
+      ctx.arc(x, y, 3 * dot, 0, 2 * Math.PI);
+      ctx.fill();
+      ctx.stroke();
+    }
+    ctx.fillStyle = variable('--ink');
+    let before = -Infinity;
+    for (const [at] of time.missing) {
+      const x = Math.round(u.valToPos(at * step, 'x', true));
+      if (x - before < dot) continue;
+      before = x;
+      ctx.beginPath();
+      ctx.moveTo(x - 3.5 * dot, bbox.top - 7 * dot);
+      ctx.lineTo(x + 3.5 * dot, bbox.top - 7 * dot);
+      ctx.lineTo(x, bbox.top - dot);
+      ctx.fill();
+    }
+    ctx.restore();
+  }
+
+  return { histogram, exceedance, overTime, dash };
+})();

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// What the page does besides lying there: charts, their switches, keys and zoom, and the choice of light or dark. Without
+// scripts, and on paper, the SVG pictures beside the charts stand in.
+'use strict';
+
+(() => {
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const root = document.documentElement;
+  const narrow = () => innerWidth < 560;
+
+  /** One chart of the page with everything around it. */
+  class View {
+    constructor(section) {
+      this.section = section;
+      this.kind = section.id;
+      this.element = section.querySelector('.canvas');
+      this.readout = section.querySelector('.readout');
+      this.reset = section.querySelector('.reset');
+      this.log = true;
+      this.thread = '';
+      this.hidden = new Set();
+      this.plots = [];
+      for (const part of [this.element, this.readout, section.querySelector('.controls')]) part.hidden = false;
+      section.querySelector('.paper').classList.add('only-print');
+      this.controls();
+      if (this.kind !== 'latency-over-time') this.legend();
+      this.draw();
+    }
+
+    controls() {
+      const switches = [...this.section.querySelectorAll('[data-scale]')];
+      for (const button of switches) {
+        button.addEventListener('click', () => {
+          this.log = button.dataset.scale === 'log';
+          for (const other of switches) other.setAttribute('aria-pressed', String(other === button));
+          this.draw();
+        });
+      }
+      this.section.querySelector('#thread')?.addEventListener('change', (event) => {
+        this.thread = event.target.value;
+        this.draw();
+      });
+      this.reset.addEventListener('click', () => this.whole());
+      this.element.addEventListener('keydown', (event) => this.key(event));
+      this.element.addEventListener('dblclick', () => this.whole());
+    }
+
+    legend() {
+      const legend = this.section.querySelector('.legend');
+      legend.hidden = false;
+      data.recordings.forEach((recording, place) => {
+        const button = document.createElement('button');
+        button.type = 'button';
+        button.setAttribute('aria-pressed', 'true');
+        button.innerHTML = `<svg width="30" height="10" aria-hidden="true"><path d="M1 5H29" class="l${place % 8}" stroke-dasharray="${Charts.dash(place).join(' ')}"/></svg><span></span>`;
+        button.querySelector('span').textContent = recording.name;
+        button.addEventListener('click', () => {
+          if (!this.hidden.delete(place)) this.hidden.add(place);
+          button.setAttribute('aria-pressed', String(!this.hidden.has(place)));
+          this.hide();
+        });
+        legend.append(button);
+      });
+    }
+
+    hide() {
+      for (const plot of this.plots) {
+        plot.series.forEach((series, n) => {
+          const place = data.recordings.findIndex((recording) => recording.name === series.label);
+          if (n > 0 && place >= 0) plot.setSeries(n, { show: !this.hidden.has(place) });
+        });
+      }
+    }
+
+    draw() {
+      for (const plot of this.plots) plot.destroy();
+      this.element.textContent = '';
+      const say = (text) => { this.readout.textContent = text || '\u00a0'; };
+      const many = data.recordings.length > 4;
+      const settings = { log: this.log, thread: this.thread, say, height: narrow() ? 270 : 360 };
+      if (this.kind === 'histogram') this.plots = Charts.histogram(this.element, data, settings);
+      if (this.kind === 'exceedance') this.plots = Charts.exceedance(this.element, data, settings);
+      if (this.kind === 'latency-over-time') this.plots = Charts.overTime(this.element, data, { ...settings, height: many || narrow() ? 160 : 210 });
+      say(this.kind === 'latency-over-time' ? 'Drag to zoom; double click, or Esc, for the whole range. With the keyboard: + − ← →.' : '');
+      this.extent = this.plots.map((plot) => [plot.data[0][0], plot.data[0].at(-1)]);
+      for (const plot of this.plots) {
+        (plot.hooks.setScale ??= []).push((u, key) => key === 'x' && this.zoomed(u));
+      }
+      this.reset.disabled = true;
+      this.hide();
+    }
+
+    /** The other panels of the same length follow. */
+    zoomed(plot) {
+      if (this.following) return;
+      this.following = true;
+      const [from, to] = this.extent[this.plots.indexOf(plot)] ?? [0, 0];
+      const { min, max } = plot.scales.x;
+      this.plots.forEach((other, n) => {
+        const same = Math.abs(this.extent[n][1] - to) <= 0.01 * to;
+        if (other !== plot && same && this.kind === 'latency-over-time') other.setScale('x', { min, max });
+      });
+      this.following = false;
+      this.reset.disabled = this.plots.every((other, n) => other.scales.x.min <= this.extent[n][0] && other.scales.x.max >= this.extent[n][1]);
+      void from;
+    }
+
+    whole() {
+      this.plots.forEach((plot, n) => plot.setScale('x', { min: this.extent[n][0], max: this.extent[n][1] }));
+    }
+
+    key(event) {
+      const moves = { '+': [0.25, -0.25], '=': [0.25, -0.25], '-': [-0.5, 0.5], ArrowRight: [0.2, 0.2], ArrowLeft: [-0.2, -0.2] };
+      if (event.key === 'Escape' || event.key === '0') this.whole();
+      const move = moves[event.key];
+      if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      this.plots.forEach((plot, n) => {
+        // Steps are shares of what is seen, on a logarithmic axis too.
+        const log = plot.scales.x.distr === 3;
+        const [forth, back] = log ? [Math.log, Math.exp] : [Number, Number];
+        const [from, to] = this.extent[n].map(forth);
+        const [min, max] = [forth(plot.scales.x.min), forth(plot.scales.x.max)];
+        const width = max - min;
+        let [left, right] = [min + move[0] * width, max + move[1] * width];
+        if (left < from) [left, right] = [from, Math.min(to, right + (move[0] === move[1] ? from - left : 0))];
+        if (right > to) [left, right] = [Math.max(from, left - (move[0] === move[1] ? right - to : 0)), to];
+        if (right - left > (to - from) * 1e-4) plot.setScale('x', { min: back(left), max: back(right) });
+      });
+    }
+
+    resize() {
+      for (const plot of this.plots) {
+        const width = Math.max(200, plot.root.parentElement.clientWidth);
+        if (width !== plot.width) plot.setSize({ width, height: plot.height });
+      }
+    }
+  }
+
+  const views = [...document.querySelectorAll('section.chart')].map((section) => new View(section));
+
+  let waiting = 0;
+  addEventListener('resize', () => {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(() => views.forEach((view) => view.resize()));
+  });
+
+  const button = document.getElementById('theme');
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : system.matches);
+  const themed = () => {
+    button.setAttribute('aria-pressed', String(isDark()));
+    button.textContent = isDark() ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', isDark() ? 'Use light colours' : 'Use dark colours');
+    views.forEach((view) => view.plots.forEach((plot) => plot.redraw(false, true)));
+  };
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    root.dataset.theme = isDark() ? 'light' : 'dark';
+    themed();
+  });
+  system.addEventListener('change', themed);
+  themed();
+})();

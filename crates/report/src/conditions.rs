@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The conditions under which recordings were made, side by side: what the machine was before, what it was after, and where
+//! recordings differ.
+
+use crate::format::{self, count};
+use crate::overview::Overview;
+use plan::{CpuId, CpuList};
+use recording::HostFacts;
+use std::collections::BTreeMap;
+
+/// Characters of a fact; a kernel's command line has up to 4,096.
+const LONGEST_FACT: usize = 600;
+
+/// One fact of every recording.
+pub(crate) struct Fact {
+    pub(crate) name: &'static str,
+    /// One for each recording, in order.
+    pub(crate) values: Vec<Value>,
+    /// The recordings do not agree on it, and it is not one that is different every time.
+    pub(crate) differs: bool,
+}
+
+/// A fact of one recording.
+pub(crate) struct Value {
+    /// None: not known.
+    pub(crate) before: Option<String>,
+    /// Only where it differs from `before`.
+    pub(crate) after: Option<String>,
+    /// It is not the same after as before, and that is not what it usually does.
+    pub(crate) changed: bool,
+}
+
+/// What is asked of a look at the machine.
+struct Question {
+    name: &'static str,
+    /// Different at every look, so that a difference says nothing by itself.
+    moves: bool,
+    answer: fn(&HostFacts) -> Option<String>,
+}
+
+const fn fixed(name: &'static str, answer: fn(&HostFacts) -> Option<String>) -> Question {
+    Question { name, moves: false, answer }
+}
+
+const fn moving(name: &'static str, answer: fn(&HostFacts) -> Option<String>) -> Question {
+    Question { name, moves: true, answer }
+}
+
+const QUESTIONS: [Question; 20] = [
+    fixed("Machine", |facts| facts.hostname.clone()),
+    fixed("CPU", |facts| facts.cpu_model.clone()),
+    fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
+    fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
+    fixed("Virtual machine", |facts| facts.hypervisor.map(|below| if below { "yes: a hypervisor lies below" } else { "no" }.to_owned())),
+    fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
+    fixed("Kernel", |facts| facts.kernel.clone()),
+    fixed("Kernel version", |facts| facts.kernel_version.clone()),
+    fixed("Preemption", |facts| facts.preemption.clone()),
+    fixed("Kernel command line", |facts| facts.kernel_command_line.clone()),
+    fixed("Clock source", |facts| facts.clocksource.clone()),
+    fixed("Other clock sources", other_clocksources),
+    fixed("Isolated CPUs", |facts| facts.isolated_cpus.as_deref().map(or_none)),
+    fixed("CPUs without tick", |facts| facts.nohz_full_cpus.as_deref().map(or_none)),
+    fixed("Real-time throttling", throttling),
+    fixed("Transparent huge pages", |facts| facts.transparent_hugepages.clone()),
+    fixed("Governor", |facts| by_cpu(facts, |cpu| cpu.governor.clone())),
+    moving("Frequency, limits", frequency),
+    moving("Memory available", |facts| facts.memory_available_kib.map(mebibytes)),
+    moving("Load average 1, 5, 15 min", |facts| facts.load_average.map(|[a, b, c]| format!("{a:.2}, {b:.2}, {c:.2}"))),
+];
+
+/// The facts of all recordings; one that nobody knows is left out.
+pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
+    let ask = |question: &Question| {
+        let values: Vec<Value> = all.iter().map(|overview| value(question, &overview.recorded.document.host)).collect();
+        let differs = !question.moves && values.iter().any(|value| value.before != values[0].before);
+        Fact { name: question.name, values, differs }
+    };
+    QUESTIONS.iter().map(ask).filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some())).collect()
+}
+
+fn value(question: &Question, host: &recording::Host) -> Value {
+    let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, LONGEST_FACT));
+    let before = answer(&host.before);
+    let after = host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| "not known".to_owned()));
+    let changed = after.is_some() && !question.moves;
+    Value { before, after, changed }
+}
+
+fn cpus_online(facts: &HostFacts) -> String {
+    CpuList::format(&facts.cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>())
+}
+
+fn or_none(text: &str) -> String {
+    if text.trim().is_empty() { "none".to_owned() } else { text.trim().to_owned() }
+}
+
+fn mebibytes(kib: u64) -> String {
+    format!("{} MiB", count(kib / 1_024))
+}
+
+fn other_clocksources(facts: &HostFacts) -> Option<String> {
+    let others = facts.clocksources_available.iter().filter(|source| Some(*source) != facts.clocksource.as_ref());
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    (!facts.clocksources_available.is_empty()).then(|| or_none(&others.join(", ")))
+}
+
+fn throttling(facts: &HostFacts) -> Option<String> {
+    let runtime = facts.rt_runtime_us?;
+    if runtime < 0 {
+        return Some("off: real-time threads may use all time".to_owned());
+    }
+    let period = facts.rt_period_us.map_or_else(|| "a period".to_owned(), |us| format!("{} ms", us / 1_000));
+    Some(format!("real-time threads may use {} ms of {period}", runtime / 1_000))
+}
+
+/// `performance`, or `0-1: performance; 2: powersave`.
+fn by_cpu(facts: &HostFacts, item: impl Fn(&recording::CpuFacts) -> Option<String>) -> Option<String> {
+    let mut groups: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
+    for cpu in &facts.cpus {
+        groups.entry(item(cpu)?).or_default().push(cpu.cpu);
+    }
+    if let [(only, _)] = groups.iter().collect::<Vec<_>>()[..] {
+        return Some(only.clone());
+    }
+    let texts: Vec<String> = groups.iter().map(|(what, cpus)| format!("{}: {what}", CpuList::format(cpus))).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+fn frequency(facts: &HostFacts) -> Option<String> {
+    let now: Vec<u64> = facts.cpus.iter().filter_map(|cpu| cpu.frequency_khz).collect();
+    let (low, high) = (now.iter().min()?, now.iter().max()?);
+    let mhz = |khz: u64| count(khz / 1_000);
+    let mut text = if mhz(*low) == mhz(*high) { format!("{} MHz", mhz(*low)) } else { format!("{}–{} MHz", mhz(*low), mhz(*high)) };
+    let least = facts.cpus.iter().filter_map(|cpu| cpu.frequency_min_khz).min();
+    let most = facts.cpus.iter().filter_map(|cpu| cpu.frequency_max_khz).max();
+    if let (Some(least), Some(most)) = (least, most) {
+        text += &format!(" (allowed {}–{})", mhz(least), mhz(most));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    fn named<'f>(facts: &'f [Fact], name: &str) -> &'f Fact {
+        facts.iter().find(|fact| fact.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_changed_meanwhile_and_what_differs_between_recordings() {
+        let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
+        recordings[1].document.host.before.cpus[1].governor = Some("performance".into());
+        let all = Overview::of_all(&recordings);
+        let facts = facts(&all);
+
+        let clock = named(&facts, "Clock source");
+        assert_eq!((clock.values[1].before.as_deref(), clock.values[1].after.as_deref()), (Some("tsc"), Some("hpet")));
+        assert!(clock.values[1].changed && !clock.values[0].changed && !clock.differs);
+
+        let governor = named(&facts, "Governor");
+        assert_eq!(governor.values[1].before.as_deref(), Some("1: performance; 0: schedutil"));
+        assert!(governor.differs);
+
+        let memory = named(&facts, "Memory available");
+        assert!(memory.values[0].after.is_some() && !memory.values[0].changed && !memory.differs);
+        assert!(facts.iter().all(|fact| fact.name != "CPUs without tick"), "nobody knows it");
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_no_after() {
+        let mut recorded = Synthetic::idle().build();
+        recorded.document.host.after = None;
+        let recordings = [recorded];
+        assert!(facts(&Overview::of_all(&recordings)).iter().all(|fact| fact.values[0].after.is_none()));
+    }
+}

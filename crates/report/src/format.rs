@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
+
+use plan::Nanos;
+
+/// A whole number with its thousands apart: `19,998`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number of things: `1 sample`, `12 samples`.
+pub(crate) fn counted(n: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// ns as µs with one decimal, for tables: `1,240.3`. One decimal everywhere, so that the points stand below one another.
+pub(crate) fn micros(ns: i64) -> String {
+    let tenths = (ns.unsigned_abs() + 50) / 100;
+    let sign = if ns < 0 && tenths > 0 { "-" } else { "" };
+    format!("{sign}{}.{}", count(tenths / 10), tenths % 10)
+}
+
+/// A mean in ns as µs with one decimal.
+pub(crate) fn micros_f64(ns: f64) -> String {
+    // A latency is below 2^63 ns; a float converts saturating.
+    #[expect(clippy::cast_possible_truncation, reason = "rounded first, saturating")]
+    micros(ns.round() as i64)
+}
+
+const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
+
+/// A latency with three digits and its unit: `83.4 µs`, `1.24 ms`. Rounded to nearest.
+pub(crate) fn latency(ns: i64) -> String {
+    three_digits(ns, |value, step| value / step + u64::from(value % step >= step.div_ceil(2)))
+}
+
+/// The same, rounded up: what stands behind "at most" must not be less than what was seen.
+pub(crate) fn at_most(ns: i64) -> String {
+    if ns < 0 { latency(ns) } else { three_digits(ns, u64::div_ceil) }
+}
+
+fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
+    let value = ns.unsigned_abs();
+    let sign = if ns < 0 { "-" } else { "" };
+    let mut step = 1;
+    while round(value, step) >= 1_000 {
+        step *= 10;
+    }
+    let rounded = round(value, step) * step;
+    let (unit, suffix) = UNITS.into_iter().find(|(unit, _)| rounded >= *unit).unwrap_or((1, "ns"));
+    let whole = count(rounded / unit);
+    let places = (unit / step.min(unit)).ilog10() as usize;
+    if places == 0 {
+        return format!("{sign}{whole} {suffix}");
+    }
+    format!("{sign}{whole}.{:0places$} {suffix}", rounded % unit / step)
+}
+
+/// A length of time: `10 s`, `2.5 min`, `3 h`.
+pub(crate) fn span(length: Nanos) -> String {
+    let seconds = length.as_secs_f64();
+    let (value, unit) = match seconds {
+        s if s >= 7_200.0 => (s / 3_600.0, "h"),
+        s if s >= 120.0 => (s / 60.0, "min"),
+        s if s >= 1.0 || s <= 0.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s => (s * 1e6, "µs"),
+    };
+    let text = format!("{value:.1}");
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A share of a whole in percent, never rounded to all or nothing: `99.99 %`.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".to_owned();
+    }
+    if part == whole || part == 0 {
+        return format!("{} %", if part == 0 { 0 } else { 100 });
+    }
+    let share = 100.0 * part as f64 / whole as f64;
+    for decimals in 1..=6 {
+        let text = format!("{share:.decimals$}");
+        let value: f64 = text.parse().unwrap_or(share);
+        if value > 0.0 && value < 100.0 {
+            return format!("{text} %");
+        }
+    }
+    if share > 50.0 { "> 99.999999 %".to_owned() } else { "< 0.000001 %".to_owned() }
+}
+
+/// A rate as the number of activations among which there is one, rounded down: `6,676`.
+pub(crate) fn one_in(rate: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
+    count((1.0 / rate).floor() as u64)
+}
+
+/// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel command lines come from
+/// outside, and one of them must not fill a page.
+pub(crate) fn clip(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables() {
+        assert_eq!([0, 7, 999, 1_000, 1_234_567].map(count), ["0", "7", "999", "1,000", "1,234,567"]);
+        assert_eq!([0, 49, 50, 83_449, 1_240_250, -1_500, -20].map(micros), ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]);
+        assert_eq!(micros_f64(61_249.4), "61.2");
+    }
+
+    #[test]
+    fn prose() {
+        for (ns, nearest, up) in [
+            (0, "0 ns", "0 ns"),
+            (950, "950 ns", "950 ns"),
+            (1_000, "1.00 µs", "1.00 µs"),
+            (83_449, "83.4 µs", "83.5 µs"),
+            (999_499, "999 µs", "1.00 ms"),
+            (999_500, "1.00 ms", "1.00 ms"),
+            (1_244_900, "1.24 ms", "1.25 ms"),
+            (5_000_000_001, "5.00 s", "5.01 s"),
+            (99_999_999_999, "100 s", "100 s"),
+            (3_600_000_000_000, "3,600 s", "3,600 s"),
+            (-2_340, "-2.34 µs", "-2.34 µs"),
+        ] {
+            assert_eq!((latency(ns).as_str(), at_most(ns).as_str()), (nearest, up), "{ns}");
+        }
+    }
+
+    #[test]
+    fn lengths_and_shares() {
+        assert_eq!([10_000, 150_000, 10_800_000, 500].map(|ms| span(Nanos::from_millis(ms))), ["10 s", "2.5 min", "3 h", "500 ms"]);
+        assert_eq!([(0, 5), (5, 5), (19_998, 20_000), (99_999, 100_000), (0, 0)].map(|(a, b)| percent(a, b)), [
+            "0 %", "100 %", "99.99 %", "99.999 %", "–"
+        ]);
+        assert_eq!((one_in(1.5e-4), clip("αβγδ", 3), clip("αβγ", 3)), ("6,666".into(), "αβ…".into(), "αβγ".into()));
+    }
+}

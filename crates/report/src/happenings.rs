@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tables of what happened on the machine meanwhile.
+
+use crate::events::{self, Rise, Source};
+use crate::format::{self, count};
+use crate::overview::Overview;
+
+/// One table.
+pub(crate) struct Happenings {
+    pub(crate) title: &'static str,
+    pub(crate) lead: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// One for each recording.
+    pub(crate) cells: Vec<Cell>,
+}
+
+pub(crate) struct Cell {
+    pub(crate) figure: String,
+    pub(crate) beside: String,
+    pub(crate) bad: bool,
+}
+
+/// CPU time, interrupts, softirqs.
+pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
+    vec![
+        Happenings { title: "Where the CPUs’ time went", lead: "Of all CPUs, between the two looks at the machine.".into(), rows: cpu_time(all) },
+        counted("Interrupts that rose", events::interrupts(all)),
+        counted("Softirqs that rose", events::softirqs(all)),
+    ]
+}
+
+fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Happenings {
+    let mut lead = "Counts on all CPUs, and how often a second.".to_owned();
+    if more > 0 {
+        lead += &format!(" {} that rose less often are left out.", format::counted(more as u64, "source"));
+    }
+    let row = |source: Source| Row {
+        name: format::clip(&source.name, 40),
+        description: format::clip(&source.description, 80),
+        cells: source.rises.iter().map(|rise| rise.as_ref().map_or_else(not_known, cell)).collect(),
+    };
+    Happenings { title, lead, rows: sources.into_iter().map(row).collect() }
+}
+
+fn not_known() -> Cell {
+    Cell { figure: "–".into(), beside: String::new(), bad: false }
+}
+
+fn cell(rise: &Rise) -> Cell {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
+    let rate = rise.per_second.map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
+    let mostly = rise.mostly.map(|(cpu, percent)| format!("{percent} % on CPU {cpu}"));
+    Cell { figure: count(rise.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
+}
+
+fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
+    events::cpu_time(all)
+        .into_iter()
+        .filter(|row| row.shares.iter().flatten().any(|(_, ms)| *ms > 0) || row.kind == "steal")
+        .map(|row| Row {
+            // Time that somebody else took: a hypervisor's guest cannot tell it from its own lateness.
+            cells: row.shares.iter().map(|share| share.map_or_else(not_known, |(percent, ms)| time(percent, ms, row.kind == "steal"))).collect(),
+            description: meaning(&row.kind).to_owned(),
+            name: row.kind,
+        })
+        .collect()
+}
+
+fn time(percent: f64, ms: u64, spoils: bool) -> Cell {
+    Cell { figure: format!("{percent:.1} %"), beside: format!("{} ms", count(ms)), bad: spoils && ms > 0 }
+}
+
+fn meaning(kind: &str) -> &'static str {
+    match kind {
+        "iowait" => "idle, with a disk being waited for",
+        "irq" => "in interrupt handlers",
+        "softirq" => "in deferred interrupt work",
+        "steal" => "taken by the hypervisor",
+        _ => "",
+    }
+}

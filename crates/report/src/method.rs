@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How it was measured, with which words.
+
+use crate::format::{self, count};
+use crate::overview::Overview;
+use crate::terminal;
+use plan::{Missed, Nanos};
+use recording::Proof;
+
+/// The words of the field, as the page uses them.
+pub(crate) const WORDS: [(&str, &str); 10] = [
+    ("activation", "One due wake-up of a periodic thread. Every one that was due is on time, late or skipped."),
+    ("latency", "Actual minus planned wake-up time. Negative if the thread was woken early. Reading the clock is contained in it."),
+    ("late", "Woken one interval or more after its planned time."),
+    ("skipped", "Never run, because an earlier activation was so late that this one’s time had passed."),
+    ("with skipped", "The same figures with each skipped activation counted in, as waiting from its own planned time until the thread ran again."),
+    ("p99.9", "99.9 % of the latencies were at most this (nearest rank: a latency that was observed). Shown from 1,000 samples on."),
+    ("sd", "Standard deviation, with divisor n − 1."),
+    ("exceedance", "The share of woken activations that were at least so late."),
+    ("95 % confidence", "If wake-ups are independent and the machine does not change, 95 of 100 such statements are true. Latencies are not independent for certain: take it as the best case."),
+    ("lost", "Measured, but the sample found no room on its way to the recording."),
+];
+
+/// One property of all recordings.
+pub(crate) struct MethodRow {
+    pub(crate) name: &'static str,
+    pub(crate) values: Vec<String>,
+    pub(crate) one_for_all: bool,
+}
+
+/// A command line that was used.
+pub(crate) struct Command {
+    pub(crate) what: String,
+    pub(crate) line: String,
+}
+
+/// What was asked, how it was done, and the proof that the threads measured undisturbed by themselves.
+pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
+    type Answer = fn(&Overview<'_>) -> String;
+    let questions: [(&'static str, Answer); 14] = [
+        ("Recorded", |o| o.recorded.document.started_at.clone()),
+        ("Length", terminal::length),
+        ("Interval", interval),
+        ("Scheduling", scheduling),
+        ("After an overrun", |o| match o.recorded.document.run.missed {
+            Missed::Skip => "go on at the next planned time ahead, count the others as skipped".to_owned(),
+            Missed::CatchUp => "run each activation at once, late".to_owned(),
+        }),
+        ("Warm-up, not counted", |o| o.recorded.document.run.warmup_ns.to_string()),
+        ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| "never".to_owned(), |limit| limit.to_string())),
+        ("Clock", clock),
+        ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
+        ("CPU latency (/dev/cpu_dma_latency)", |o| {
+            if o.recorded.document.instrument.dma_latency_held { "held at 0: no deep idle states" } else { "left alone" }.to_owned()
+        }),
+        ("Start to first activation", |o| {
+            o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| "not known".to_owned(), format::latency)
+        }),
+        ("Page faults while measuring", |o| proof(o, |proof| Some(proof.minor_faults? + proof.major_faults?))),
+        ("Preempted while measuring", |o| proof(o, |proof| proof.involuntary_switches)),
+        ("Samples lost", |o| count(o.lost)),
+    ];
+    let row = |(name, answer): (&'static str, Answer)| {
+        let values: Vec<String> = all.iter().map(answer).collect();
+        let one_for_all = values.iter().all(|value| *value == values[0]);
+        MethodRow { name, values, one_for_all }
+    };
+    if all.is_empty() { Vec::new() } else { questions.into_iter().map(row).collect() }
+}
+
+fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+fn interval(overview: &Overview<'_>) -> String {
+    let run = &overview.recorded.document.run;
+    if run.distance_ns == Nanos::ZERO { run.interval_ns.to_string() } else { format!("{}, each further thread {} more", run.interval_ns, run.distance_ns) }
+}
+
+fn scheduling(overview: &Overview<'_>) -> String {
+    let document = &overview.recorded.document;
+    let mut granted: Vec<String> = document.threads.iter().map(|thread| thread.scheduling.to_string()).collect();
+    granted.dedup();
+    if granted.is_empty() { format!("{} asked for", document.run.scheduling) } else { granted.join(", ") }
+}
+
+fn clock(overview: &Overview<'_>) -> String {
+    let instrument = &overview.recorded.document.instrument;
+    format!("{}, resolution {} ns, a reading costs {} ns", instrument.clock, instrument.clock_resolution_ns, instrument.clock_read_ns)
+}
+
+/// A sum over all threads; a thread that did not live to say leaves the sum unknown.
+fn proof(overview: &Overview<'_>, of: fn(&Proof) -> Option<u64>) -> String {
+    let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.proof)).sum();
+    sum.map_or_else(|| "not known".to_owned(), |n| if n == 0 { "none".to_owned() } else { count(n) })
+}
+
+/// What is said of the warm-up below the summary.
+pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
+    let longest = all.iter().map(|overview| overview.recorded.document.run.warmup_ns).max().unwrap_or_default();
+    if longest.0 > 0 { format!("The first {longest} of each recording were warm-up and are not in the figures.") } else { String::new() }
+}
+
+/// Characters of a command line.
+const LONGEST_COMMAND: usize = 2_000;
+
+/// The command lines that made the recordings, and this page.
+pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
+    let mut commands: Vec<Command> = all
+        .iter()
+        .map(|overview| Command { what: overview.name.clone(), line: format::clip(&quoted(&overview.recorded.document.command_line), LONGEST_COMMAND) })
+        .collect();
+    if !of_page.is_empty() {
+        commands.push(Command { what: "this page".into(), line: format::clip(of_page, LONGEST_COMMAND) });
+    }
+    commands
+}
+
+/// Words as a shell would have to be given them.
+fn quoted(words: &[String]) -> String {
+    let plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=,:@%+^~".contains(c));
+    let quote = |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_given_to_a_shell_again() {
+        let words = ["teiji", "measure", "--title", "it's late", "-a", "1-3,!2", ""].map(str::to_owned);
+        assert_eq!(quoted(&words), r"teiji measure --title 'it'\''s late' -a '1-3,!2' ''");
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a reader must know before the figures, and what was seen of the conditions: notices, warnings, loads.
+
+use crate::format::{self, count};
+use crate::overview::{Overview, list};
+use plan::CpuList;
+
+/// Characters of a message or a piece of evidence.
+const LONGEST: usize = 1_000;
+/// Warnings shown; no recording of ours has as many.
+const MOST_WARNINGS: usize = 60;
+/// The code of the warning that stands at the top of everything.
+pub(crate) const NO_REAL_TIME: &str = "no-real-time";
+
+/// Something that spoils the figures.
+#[derive(Clone, Debug)]
+pub(crate) struct Notice {
+    pub(crate) title: &'static str,
+    pub(crate) text: String,
+    pub(crate) next_step: String,
+}
+
+/// What spoils the figures of one recording, the worst first.
+pub(crate) fn of(overview: &Overview<'_>) -> Vec<Notice> {
+    let name = &overview.name;
+    let mut notices = Vec::new();
+    if let Some(how) = overview.no_real_time() {
+        let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
+        let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
+        notices.push(Notice { title: "No real-time rights.", text: format!("{name}: measured with {how}."), next_step });
+    }
+    if let Some(policy) = overview.ordinary() {
+        let text = format!("{name}: measured with {policy}, as asked. These are no real-time figures.");
+        notices.push(Notice { title: "Ordinary scheduling.", text, next_step: String::new() });
+    }
+    if let Some(how) = overview.cut_short() {
+        notices.push(Notice { title: "Not the whole run.", text: format!("{name} {how}."), next_step: String::new() });
+    }
+    if overview.lost > 0 {
+        let text = format!("{name}: {}. What they would have shown is not known.", format::counted(overview.lost, "sample"));
+        notices.push(Notice { title: "Samples lost.", text, next_step: String::new() });
+    }
+    notices
+}
+
+/// A warning, and the recordings that have it.
+pub(crate) struct GroupedWarning {
+    pub(crate) message: String,
+    pub(crate) evidence: String,
+    pub(crate) next_step: String,
+    /// Empty where all have it.
+    pub(crate) recordings: String,
+}
+
+/// All warnings but the one at the top, each once.
+pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
+    let mut groups: Vec<(&recording::Warning, Vec<&str>)> = Vec::new();
+    for overview in all {
+        for warning in &overview.recorded.document.warnings {
+            if warning.code == NO_REAL_TIME && overview.no_real_time().is_some() {
+                continue;
+            }
+            match groups.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, names)) => names.push(&overview.name),
+                None => groups.push((warning, vec![&overview.name])),
+            }
+        }
+    }
+    groups
+        .into_iter()
+        .take(MOST_WARNINGS)
+        .map(|(warning, names)| GroupedWarning {
+            message: format::clip(&warning.message, LONGEST),
+            evidence: format::clip(&warning.evidence, LONGEST),
+            next_step: format::clip(&warning.next_step, LONGEST),
+            recordings: if names.len() == all.len() { String::new() } else { list(&names) },
+        })
+        .collect()
+}
+
+/// What a load was asked for and what it did.
+pub(crate) struct LoadRow {
+    pub(crate) recording: String,
+    pub(crate) spec: String,
+    pub(crate) requested: String,
+    pub(crate) mean: String,
+    pub(crate) worst: String,
+    pub(crate) cpus: String,
+    pub(crate) tasks: String,
+    pub(crate) did: String,
+    pub(crate) alive: bool,
+}
+
+/// The loads of all recordings.
+pub(crate) fn loads(all: &[Overview<'_>]) -> Vec<LoadRow> {
+    let percent = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1} %"));
+    let row = |overview: &Overview<'_>, load: &recording::LoadEvidence| LoadRow {
+        recording: overview.name.clone(),
+        spec: format::clip(&load.spec, 200),
+        requested: percent(load.requested),
+        mean: percent(load.reached.map(|reached| reached.mean)),
+        worst: percent(load.reached.map(|reached| reached.worst_second)),
+        cpus: CpuList::format(&load.cpus),
+        tasks: count(load.tasks),
+        did: did(load).join(", "),
+        alive: load.alive,
+    };
+    all.iter().flat_map(|overview| overview.recorded.document.load.iter().map(move |load| row(overview, load))).collect()
+}
+
+/// `812,345 messages/s`.
+pub(crate) fn did(load: &recording::LoadEvidence) -> Vec<String> {
+    let one = |(unit, rate): (&String, &f64)| {
+        let unit = unit.strip_suffix("_per_s").map_or_else(|| unit.clone(), |unit| format!("{unit}/s"));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
+        let rate = if *rate >= 100.0 { count(rate.round() as u64) } else { format!("{rate:.1}") };
+        format!("{rate} {}", unit.replace('_', " "))
+    };
+    load.rate.iter().map(one).collect()
+}

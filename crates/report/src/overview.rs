@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One recording as a whole: its threads added up, what it is called, and what a reader must know before its figures.
+
+use crate::format;
+use crate::series::MOST_CHARTED;
+use recording::{End, Recorded, State};
+use stats::{Activations, Histogram, Moments, nearest_rank};
+
+/// Characters of a name that a table or a sentence has room for.
+const LONGEST_NAME: usize = 60;
+
+/// What is said of a recording, over all its threads.
+pub(crate) struct Overview<'a> {
+    pub(crate) recorded: &'a Recorded,
+    /// Differs from every other recording's of the same report.
+    pub(crate) name: String,
+    pub(crate) activations: Activations,
+    pub(crate) lost: u64,
+    /// Latencies as measured.
+    pub(crate) histogram: Histogram,
+    pub(crate) moments: Moments,
+}
+
+/// A quantile, and how many latencies it needs before it is one: with fewer, it would be the maximum under another name.
+#[derive(Clone, Copy)]
+pub(crate) struct Quantile {
+    pub(crate) name: &'static str,
+    pub(crate) numerator: u64,
+    pub(crate) denominator: u64,
+}
+
+impl Quantile {
+    pub(crate) const P50: Quantile = Quantile { name: "p50", numerator: 50, denominator: 100 };
+    pub(crate) const P90: Quantile = Quantile { name: "p90", numerator: 90, denominator: 100 };
+    pub(crate) const P99: Quantile = Quantile { name: "p99", numerator: 99, denominator: 100 };
+    pub(crate) const P999: Quantile = Quantile { name: "p99.9", numerator: 999, denominator: 1_000 };
+    pub(crate) const P9999: Quantile = Quantile { name: "p99.99", numerator: 9_999, denominator: 10_000 };
+
+    /// Whether `samples` latencies carry it.
+    pub(crate) const fn is_carried_by(self, samples: u64) -> bool {
+        samples >= self.denominator / (self.denominator - self.numerator)
+    }
+}
+
+impl<'a> Overview<'a> {
+    /// All recordings of a report, in order, with names that tell them apart.
+    pub(crate) fn of_all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
+        let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::of).collect();
+        for place in 1..all.len() {
+            let same = all[..place].iter().filter(|before| before.name == all[place].name || is_numbered(&before.name, &all[place].name)).count();
+            if same > 0 {
+                all[place].name = format!("{} ({})", all[place].name, same + 1);
+            }
+        }
+        all
+    }
+
+    pub(crate) fn of(recorded: &'a Recorded) -> Overview<'a> {
+        let mut overview = Overview {
+            recorded,
+            name: format::clip(&recorded.name(), LONGEST_NAME),
+            activations: Activations::default(),
+            lost: 0,
+            histogram: Histogram::default(),
+            moments: Moments::default(),
+        };
+        for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
+            overview.activations.merge(&statistics.activations);
+            // The ring counts what it could not take, the samples what is missing: the larger has seen more.
+            overview.lost += statistics.lost.max(thread.proof.samples_lost);
+            overview.histogram.merge(&statistics.histogram);
+            overview.moments.merge(&statistics.moments);
+        }
+        overview
+    }
+
+    /// The loads by name: `hackbench and cpu`; none when the machine was left alone.
+    pub(crate) fn loads(&self) -> Option<String> {
+        let names: Vec<&str> = self.recorded.document.run.loads.iter().map(plan::LoadSpec::name).collect();
+        (!names.is_empty()).then(|| list(&names))
+    }
+
+    /// `under hackbench` or `idle`.
+    pub(crate) fn condition(&self) -> String {
+        self.loads().map_or_else(|| "idle".to_owned(), |loads| format!("under {}", format::clip(&loads, LONGEST_NAME)))
+    }
+
+    /// A quantile over all threads, ns, if there are enough latencies to speak of it. From the histogram, and therefore up
+    /// to 1 % above the exact one.
+    pub(crate) fn quantile(&self, quantile: Quantile) -> Option<i64> {
+        let samples = self.moments.count();
+        if !quantile.is_carried_by(samples) {
+            return None;
+        }
+        let (bucket, _) = self.histogram.bucket_of_rank(nearest_rank(samples, quantile.numerator, quantile.denominator))?;
+        self.moments.max().map(|max| bucket.upper.min(max))
+    }
+
+    /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
+    pub(crate) fn no_real_time(&self) -> Option<String> {
+        let document = &self.recorded.document;
+        let asked = document.run.scheduling;
+        let granted = document.threads.iter().map(|thread| thread.scheduling).find(|granted| *granted != asked);
+        match granted {
+            Some(granted) if asked.policy.is_real_time() => Some(format!("{granted} instead of {asked}")),
+            _ if asked.policy.is_real_time() && !document.instrument.real_time => Some(format!("{asked} was not granted")),
+            _ => None,
+        }
+    }
+
+    /// Ordinary scheduling that was asked for: no fault, but no real-time figure either.
+    pub(crate) fn ordinary(&self) -> Option<&'static str> {
+        let asked = self.recorded.document.run.scheduling.policy;
+        (!asked.is_real_time()).then(|| asked.kernel_name())
+    }
+
+    /// Why the recording holds less than was asked for, as the end of a sentence that began with its name.
+    pub(crate) fn cut_short(&self) -> Option<String> {
+        let document = &self.recorded.document;
+        let end = match (document.state, &document.end) {
+            (State::Complete, _) => return None,
+            (State::Running, _) => "is incomplete: it was cut off, and up to its last second is missing".to_owned(),
+            (State::Stopped, None | Some(End::Done)) => "was stopped before its planned end".to_owned(),
+            (State::Stopped, Some(End::Signal { name })) => format!("was stopped early by {name}"),
+            (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => format!(
+                "was stopped early: activation {} of thread {thread} was {} late, above the limit asked for",
+                format::count(*activation),
+                format::latency(*latency_ns)
+            ),
+            (State::Stopped, Some(End::Guard { starved_ns })) => {
+                format!("was stopped early by its guard: nothing else had run for {}", format::latency(*starved_ns))
+            }
+            (State::Stopped, Some(End::RecordingFailed { error })) => {
+                format!("was stopped early: it could not be written any further ({})", format::clip(error, 200))
+            }
+        };
+        Some(end)
+    }
+
+    /// What the maximum may claim.
+    pub(crate) fn claim(&self) -> Option<String> {
+        let samples = self.moments.count();
+        let rate = stats::rate_beyond_maximum(samples, 0.95)?;
+        // Of one or two samples nothing can be said that is worth saying.
+        (samples >= 10).then(|| {
+            format!(
+                "0 of {} were beyond the maximum: at 95 % confidence fewer than 1 in {} activations is worse, \
+                 if they are independent",
+                format::count(samples),
+                format::one_in(rate)
+            )
+        })
+    }
+
+    /// Interval of all threads where they share one, ns.
+    pub(crate) fn interval_ns(&self) -> Option<i64> {
+        let threads = &self.recorded.document.threads;
+        let first = threads.first()?.interval_ns;
+        threads.iter().all(|thread| thread.interval_ns == first).then_some(first.0)
+    }
+}
+
+/// The recordings with the latest wake-ups, as many as a chart is readable with, in their own order.
+pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
+    let mut maxima: Vec<Option<i64>> = all.iter().map(|overview| overview.moments.max()).collect();
+    maxima.sort_unstable_by(|a, b| b.cmp(a));
+    if let Some(least) = maxima.get(MOST_CHARTED - 1).copied() {
+        all.retain(|overview| overview.moments.max() >= least);
+        all.truncate(MOST_CHARTED);
+    }
+    all
+}
+
+fn is_numbered(name: &str, base: &str) -> bool {
+    name.strip_prefix(base).is_some_and(|rest| rest.starts_with(" (") && rest.ends_with(')'))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn quantiles_need_their_samples() {
+        assert!(Quantile::P99.is_carried_by(100) && !Quantile::P99.is_carried_by(99));
+        assert!(Quantile::P9999.is_carried_by(10_000) && !Quantile::P9999.is_carried_by(9_999));
+        assert!(Quantile::P50.is_carried_by(2) && !Quantile::P50.is_carried_by(1));
+    }
+
+    #[test]
+    fn combined_quantiles_are_at_most_one_percent_above_the_exact_ones() {
+        let recorded = Synthetic::idle().threads(1).build();
+        let exact = recorded.threads[0].latency.unwrap();
+        let overview = Overview::of(&recorded);
+        for (quantile, exact) in [(Quantile::P50, exact.p50), (Quantile::P99, exact.p99), (Quantile::P999, exact.p999)] {
+            let combined = overview.quantile(quantile).unwrap();
+            assert!(combined >= exact && combined - exact <= exact / 100, "{}: {combined} for {exact}", quantile.name);
+        }
+    }
+
+    #[test]
+    fn equal_names_are_told_apart() {
+        let same = [Synthetic::idle().build(), Synthetic::idle().build(), Synthetic::idle().build()];
+        let names: Vec<String> = Overview::of_all(&same).into_iter().map(|overview| overview.name).collect();
+        assert_eq!(names, ["idle", "idle (2)", "idle (3)"]);
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The offline page: everything in one file, for a browser without a network.
+
+use crate::conditions::{self, Value};
+use crate::format;
+use crate::happenings::{self, Happenings};
+use crate::method::{self, Command, MethodRow};
+use crate::notices::{self, GroupedWarning, LoadRow, Notice};
+use crate::overview::{self, Overview};
+use crate::series::Charts;
+use crate::tables::{self, DataTable, SummaryRecording, WorstTable};
+use crate::words::Chart;
+use crate::{charts, verdict};
+use askama::Template;
+
+/// A page stays below this, whatever was recorded.
+pub(crate) const MOST_BYTES: usize = 2_000_000;
+
+/// Everything the template shows. Texts are escaped by the template, except those marked `safe` in it: assets, SVG (escaped
+/// by its writer) and the data (escaped by [`embedded`]).
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'p> {
+    version: &'static str,
+    title: String,
+    verdict: String,
+    hero: Option<Hero>,
+    about: String,
+    notices: Vec<Notice>,
+    columns: [&'static str; tables::COLUMNS.len()],
+    summary: Vec<SummaryRecording>,
+    rows_left_out: usize,
+    tall: bool,
+    approximate: bool,
+    warmup: String,
+    charts: Vec<ChartView>,
+    thread_choices: Vec<ThreadChoice>,
+    worst: Vec<WorstTable>,
+    warnings: Vec<GroupedWarning>,
+    loads: Vec<LoadRow>,
+    names: Vec<String>,
+    facts: Vec<FactRow>,
+    happenings: Vec<Happenings>,
+    method: Vec<MethodRow>,
+    commands: Vec<Command>,
+    words: &'p [(&'static str, &'static str)],
+    data: String,
+    css: &'static str,
+    uplot_css: &'static str,
+    uplot_js: &'static str,
+    uplot_licence: &'static str,
+    charts_js: &'static str,
+    page_js: &'static str,
+}
+
+/// The one figure.
+struct Hero {
+    number: String,
+    unit: String,
+    label: String,
+    /// Which recording the claim is about, where there are several.
+    claim_of: String,
+    claim: Option<String>,
+}
+
+struct ChartView {
+    id: &'static str,
+    title: &'static str,
+    lead: &'static str,
+    alternative: String,
+    svg: String,
+    table: DataTable,
+}
+
+struct ThreadChoice {
+    index: usize,
+    name: String,
+}
+
+struct FactRow {
+    name: &'static str,
+    values: Vec<Value>,
+    differs: bool,
+    /// The same in every recording, before and after.
+    one_for_all: bool,
+}
+
+/// How much of everything the page holds.
+#[derive(Clone, Copy)]
+struct Room {
+    steps: usize,
+    rows: usize,
+}
+
+/// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
+pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
+    let mut room = Room { steps: 36_000, rows: 600 };
+    let verdict = verdict::verdict(&all);
+    let recorded = all.len();
+    let rights = all.iter().flat_map(notices::of).collect::<Vec<_>>();
+    let charted = overview::charted(all);
+    loop {
+        let page = write(&charted, recorded, &verdict, &rights, command_line, room);
+        if page.len() < MOST_BYTES || room.steps < 64 {
+            return page;
+        }
+        room = Room { steps: room.steps / 2, rows: (room.rows / 2).max(16) };
+    }
+}
+
+fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice], command_line: &str, room: Room) -> String {
+    let series = Charts::new(all, room.steps);
+    let (summary, rows_left_out) = tables::summary(all, room.rows);
+    let page = Page {
+        version: env!("CARGO_PKG_VERSION"),
+        title: format!("{} – teiji", all.first().map_or("No recording", |overview| overview.name.as_str())),
+        verdict: verdict.to_owned(),
+        hero: hero(all),
+        about: about(all, recorded),
+        notices: notices.iter().take(room.rows).cloned().collect(),
+        columns: tables::COLUMNS,
+        tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
+        summary,
+        rows_left_out,
+        approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
+        warmup: method::warmup(all),
+        charts: Chart::ALL.into_iter().map(|chart| view(chart, &series, all)).collect(),
+        thread_choices: thread_choices(&series),
+        worst: tables::worst(&series),
+        warnings: notices::warnings(all),
+        loads: notices::loads(all),
+        names: all.iter().map(|overview| overview.name.clone()).collect(),
+        facts: facts(all),
+        happenings: happenings::all(all),
+        method: method::rows(all),
+        commands: method::commands(all, command_line),
+        words: &method::WORDS,
+        data: embedded(&series),
+        css: include_str!("../assets/page.css"),
+        uplot_css: include_str!("../assets/uPlot.min.css"),
+        uplot_js: include_str!("../assets/uPlot.iife.min.js"),
+        uplot_licence: include_str!("../assets/uPlot.LICENSE"),
+        charts_js: include_str!("../assets/charts.js"),
+        page_js: include_str!("../assets/page.js"),
+    };
+    // A String takes every character, so that nothing can fail here but the template itself, which the tests render.
+    page.render().unwrap_or_else(|error| format!("<!doctype html><title>teiji</title><p>The page could not be written: {error}"))
+}
+
+/// JSON inside a script element: a browser ends the element at `</`, and knows `<!--` there too.
+fn embedded(series: &Charts) -> String {
+    serde_json::to_string(series).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
+}
+
+fn hero(all: &[Overview<'_>]) -> Option<Hero> {
+    let labels = verdict::labels(all);
+    let (worst, label) = all.iter().zip(labels).max_by_key(|(overview, _)| overview.moments.max())?;
+    let text = format::at_most(worst.moments.max()?);
+    let (number, unit) = text.rsplit_once(' ')?;
+    Some(Hero {
+        number: number.to_owned(),
+        unit: unit.to_owned(),
+        label: format!("the latest wake-up, {label}"),
+        claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
+        claim: worst.claim(),
+    })
+}
+
+/// The machine and the time, in one line.
+fn about(all: &[Overview<'_>], recorded: usize) -> String {
+    let mut parts = Vec::new();
+    if let Some(first) = all.first() {
+        let document = &first.recorded.document;
+        let host = &document.host.before;
+        parts.extend(host.hostname.as_deref().map(|name| format::clip(name, 80)));
+        parts.extend(host.cpu_model.as_deref().map(|name| format::clip(name, 80)));
+        parts.extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
+        parts.extend(host.preemption.as_deref().map(|name| format::clip(name, 80)));
+        parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
+    }
+    if all.len() < recorded {
+        parts.push(format!("of {recorded} recordings the {} with the latest wake-ups are shown", all.len()));
+    }
+    parts.join(" · ")
+}
+
+fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
+    let (lead, table) = match chart {
+        Chart::Histogram => (
+            "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
+            tables::histogram(series),
+        ),
+        Chart::Time => (
+            "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten worst, \
+             triangles at the top skipped or lost activations.",
+            tables::time(series),
+        ),
+        Chart::Exceedance => ("Read across: one in so many activations woke at least so late.", tables::exceedance(all)),
+    };
+    let alternative = chart.described(series, all);
+    ChartView { id: chart.file(), title: chart.title(), lead, alternative, svg: charts::draw(chart, series, all), table }
+}
+
+fn thread_choices(series: &Charts) -> Vec<ThreadChoice> {
+    let Some(most) = series.recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else { return Vec::new() };
+    most.iter().map(|thread| ThreadChoice { index: thread.thread, name: format!("thread {}, CPU {}", thread.thread, thread.cpu) }).collect()
+}
+
+fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {
+    conditions::facts(all)
+        .into_iter()
+        .map(|fact| {
+            let first = fact.values.first().and_then(|value| value.before.clone());
+            let one_for_all = fact.values.iter().all(|value| value.before == first && value.after.is_none());
+            FactRow { name: fact.name, values: fact.values, differs: fact.differs, one_for_all }
+        })
+        .collect()
+}

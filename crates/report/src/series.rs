@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the charts show. The page and the SVG files draw from these values and from nothing else.
+//!
+//! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
+
+use crate::overview::Overview;
+use serde::Serialize;
+use stats::{Bucket, Histogram};
+
+/// Recordings that a chart is still readable with; the latest wake-ups are among them.
+pub(crate) const MOST_CHARTED: usize = 16;
+
+/// Latencies below this share the first bin, the early ones (below 0) too: no kernel wakes a thread within 128 ns, and a
+/// logarithmic axis has to begin somewhere.
+const FLOOR_NS: i64 = 128;
+/// Bins of an octave as steps of 1/128 of its lower bound: the whole steps nearest to 16 equal steps of a logarithmic axis,
+/// so that every bucket of [`stats::Histogram`] lies in exactly one bin.
+const STEPS: [i64; 17] = [0, 6, 12, 18, 24, 31, 38, 45, 53, 61, 69, 78, 87, 97, 107, 117, 128];
+const BINS_PER_OCTAVE: usize = STEPS.len() - 1;
+
+/// All charts of a report.
+#[derive(Debug, Serialize)]
+pub(crate) struct Charts {
+    /// Bin `i` of every histogram holds latencies from `edges_ns[i]` up to, not including, `edges_ns[i + 1]`; the first also
+    /// holds what lies below.
+    pub(crate) edges_ns: Vec<i64>,
+    pub(crate) recordings: Vec<Series>,
+}
+
+/// One recording's.
+#[derive(Debug, Serialize)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    /// Latencies counted.
+    pub(crate) samples: u64,
+    pub(crate) interval_ns: Option<i64>,
+    pub(crate) max_ns: Option<i64>,
+    /// Counts by bin of [`Charts::edges_ns`].
+    pub(crate) counts: Vec<u64>,
+    pub(crate) exceedance: Exceedance,
+    /// All threads together.
+    pub(crate) time: Time,
+    /// Each thread; empty if there is no room for them.
+    pub(crate) threads: Vec<ThreadSeries>,
+    /// The ten worst of all threads, worst first.
+    pub(crate) worst: Vec<WorstPoint>,
+}
+
+/// How many activations were at least so late.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Exceedance {
+    pub(crate) latency_ns: Vec<i64>,
+    /// Descending, and never 0.
+    pub(crate) at_least: Vec<u64>,
+}
+
+/// Extremes over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Time {
+    /// Step `i` covers the time from `i * step_ns` after activation 0.
+    pub(crate) step_ns: i64,
+    /// ns; null where nothing woke.
+    pub(crate) min_ns: Vec<Option<i64>>,
+    pub(crate) max_ns: Vec<Option<i64>>,
+    /// `[step, activations without a sample]`, where there are any.
+    pub(crate) missing: Vec<(usize, u64)>,
+}
+
+/// One thread over time.
+#[derive(Debug, Serialize)]
+pub(crate) struct ThreadSeries {
+    pub(crate) thread: usize,
+    pub(crate) cpu: u32,
+    pub(crate) time: Time,
+}
+
+/// One of the worst activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct WorstPoint {
+    pub(crate) thread: usize,
+    pub(crate) cpu: u32,
+    pub(crate) activation: u64,
+    pub(crate) since_start_ns: i64,
+    pub(crate) latency_ns: i64,
+}
+
+impl Charts {
+    /// At most `most_steps` steps of latency over time in all.
+    pub(crate) fn new(all: &[Overview<'_>], most_steps: usize) -> Charts {
+        let (first, last) = bin_range(all);
+        let edges_ns = (first..=last + 1).map(lower_edge).collect();
+        let steps = Steps::share(all, most_steps);
+        let recordings = all.iter().map(|overview| Series::new(overview, first, last, steps)).collect();
+        Charts { edges_ns, recordings }
+    }
+
+    /// Smallest and largest latency of all, ns.
+    pub(crate) fn range_ns(&self) -> Option<(i64, i64)> {
+        let min = self.recordings.iter().flat_map(|series| series.time.min_ns.iter().flatten()).min()?;
+        let max = self.recordings.iter().flat_map(|series| series.time.max_ns.iter().flatten()).max()?;
+        Some((*min, *max))
+    }
+
+    /// The interval of every recording, where they share one, ns: what is later is late.
+    pub(crate) fn interval_ns(&self) -> Option<i64> {
+        let first = self.recordings.first()?.interval_ns?;
+        self.recordings.iter().all(|series| series.interval_ns == Some(first)).then_some(first)
+    }
+}
+
+impl Series {
+    fn new(overview: &Overview<'_>, first: usize, last: usize, steps: Steps) -> Series {
+        let recorded = overview.recorded;
+        let mut counts = vec![0; last + 1 - first];
+        overview.histogram.buckets().for_each(|bucket| counts[bin_of(bucket.lower) - first] += bucket.count);
+        let threads = recorded.document.threads.iter().zip(&recorded.threads);
+        let whole: Vec<Time> = threads.clone().map(|(thread, statistics)| Time::of(&statistics.envelope, thread.interval_ns.0)).collect();
+        let mut worst: Vec<WorstPoint> = threads
+            .clone()
+            .flat_map(|(thread, statistics)| {
+                statistics.worst.iter().map(|worst| WorstPoint {
+                    thread: thread.index,
+                    cpu: thread.cpu.0,
+                    activation: worst.activation,
+                    since_start_ns: i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0),
+                    latency_ns: worst.latency_ns,
+                })
+            })
+            .collect();
+        worst.sort_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.since_start_ns));
+        worst.truncate(10);
+        Series {
+            name: overview.name.clone(),
+            samples: overview.moments.count(),
+            interval_ns: overview.interval_ns(),
+            max_ns: overview.moments.max(),
+            counts,
+            exceedance: Exceedance::new(&overview.histogram, overview.moments.max()),
+            time: Time::together(&whole, steps.together),
+            threads: threads
+                .zip(&whole)
+                .filter(|_| steps.each > 0)
+                .map(|((thread, _), time)| ThreadSeries { thread: thread.index, cpu: thread.cpu.0, time: time.reduced(steps.each) })
+                .collect(),
+            worst,
+        }
+    }
+}
+
+/// Steps over time for all threads of a recording together, and for each thread.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    together: usize,
+    each: usize,
+}
+
+impl Steps {
+    /// More steps than a screen has columns leave something to zoom into.
+    const MOST: usize = 4_096;
+    /// Fewer would be no picture of a thread.
+    const LEAST: usize = 24;
+
+    fn share(all: &[Overview<'_>], most_steps: usize) -> Steps {
+        let threads: usize = all.iter().map(|overview| overview.recorded.threads.len()).sum();
+        let together = (most_steps / 3 / all.len().max(1)).clamp(2, Self::MOST);
+        let each = (most_steps * 2 / 3 / threads.max(1)).min(Self::MOST);
+        // A single thread of each recording is all of its threads together.
+        let wanted = each >= Self::LEAST && threads > all.len();
+        Steps { together: if wanted { together } else { (most_steps / all.len().max(1)).clamp(2, Self::MOST) }, each: if wanted { each } else { 0 } }
+    }
+}
+
+impl Time {
+    fn of(envelope: &stats::Envelope, interval_ns: i64) -> Time {
+        let rows = i64::try_from(envelope.rows_per_step()).unwrap_or(i64::MAX);
+        let steps = envelope.steps();
+        Time {
+            step_ns: rows.saturating_mul(interval_ns),
+            min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
+            max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
+            missing: steps.iter().enumerate().filter(|(_, step)| step.missing > 0).map(|(place, step)| (place, step.missing)).collect(),
+        }
+    }
+
+    /// How long it is, ns.
+    pub(crate) fn length_ns(&self) -> i64 {
+        self.step_ns.saturating_mul(i64::try_from(self.max_ns.len()).unwrap_or(i64::MAX))
+    }
+
+    /// The same in at most `most` steps.
+    pub(crate) fn reduced(&self, most: usize) -> Time {
+        Time::together(std::slice::from_ref(self), most)
+    }
+
+    /// Several over the same time as one, in at most `most` steps. A step that straddles two goes to the earlier.
+    fn together(parts: &[Time], most: usize) -> Time {
+        let finest = parts.iter().map(|part| part.step_ns).max().unwrap_or(1).max(1);
+        let length = parts.iter().map(Time::length_ns).max().unwrap_or(0);
+        let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
+        // Whole multiples of the coarsest part's step, so that equal parts are joined without moving anything.
+        let step_ns = finest.saturating_mul((length.div_ceil_of(finest)).div_ceil_of(most).max(1));
+        let steps = usize::try_from(length.div_ceil_of(step_ns)).unwrap_or(0);
+        let mut time = Time { step_ns, min_ns: vec![None; steps], max_ns: vec![None; steps], missing: Vec::new() };
+        let mut missing = vec![0_u64; steps];
+        for part in parts {
+            let place = |step: usize| usize::try_from(i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns) / step_ns).unwrap_or(0);
+            for (step, (min, max)) in part.min_ns.iter().zip(&part.max_ns).enumerate() {
+                let into = place(step);
+                time.min_ns[into] = [time.min_ns[into], *min].into_iter().flatten().min();
+                time.max_ns[into] = time.max_ns[into].max(*max);
+            }
+            part.missing.iter().for_each(|(step, n)| missing[place(*step)] += n);
+        }
+        time.missing = missing.into_iter().enumerate().filter(|(_, n)| *n > 0).collect();
+        time
+    }
+}
+
+/// Division of positive numbers, rounded up.
+trait DivCeil {
+    fn div_ceil_of(self, by: Self) -> Self;
+}
+
+impl DivCeil for i64 {
+    fn div_ceil_of(self, by: i64) -> i64 {
+        self / by + i64::from(self % by != 0)
+    }
+}
+
+impl Exceedance {
+    fn new(histogram: &Histogram, max: Option<i64>) -> Exceedance {
+        let buckets: Vec<Bucket> = histogram.buckets().collect();
+        let mut exceedance = Exceedance::default();
+        let mut above = histogram.total();
+        let mut bin = None;
+        for bucket in &buckets {
+            // One point a bin: at its first bucket the count of everything from there on is exact.
+            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower)) {
+                exceedance.latency_ns.push(bucket.lower.max(FLOOR_NS));
+                exceedance.at_least.push(above);
+            }
+            above -= bucket.count;
+        }
+        if let Some(max) = max.filter(|max| exceedance.latency_ns.last().is_some_and(|last| last < max)) {
+            exceedance.latency_ns.push(max);
+            exceedance.at_least.push(1);
+        }
+        exceedance
+    }
+}
+
+fn bin_of(value: i64) -> usize {
+    if value < FLOOR_NS {
+        return 0;
+    }
+    let octave = value.ilog2() - FLOOR_NS.ilog2();
+    let step = (value >> octave) - FLOOR_NS;
+    1 + octave as usize * BINS_PER_OCTAVE + STEPS.partition_point(|edge| *edge <= step) - 1
+}
+
+/// Smallest latency of a bin.
+fn lower_edge(bin: usize) -> i64 {
+    let Some(above) = bin.checked_sub(1) else { return FLOOR_NS / 2 };
+    let octave = u32::try_from(above / BINS_PER_OCTAVE).unwrap_or(u32::MAX);
+    (FLOOR_NS + STEPS[above % BINS_PER_OCTAVE]).checked_shl(octave).filter(|edge| *edge > 0 && octave < 56).unwrap_or(i64::MAX)
+}
+
+/// First and last bin that hold something in any recording.
+fn bin_range(all: &[Overview<'_>]) -> (usize, usize) {
+    let ends = |overview: &Overview<'_>| Some((bin_of(overview.moments.min()?), bin_of(overview.moments.max()?)));
+    let ends: Vec<(usize, usize)> = all.iter().filter_map(ends).collect();
+    let first = ends.iter().map(|(first, _)| *first).min().unwrap_or(1);
+    let last = ends.iter().map(|(_, last)| *last).max().unwrap_or(1);
+    (first, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn bins_touch_and_hold_every_latency() {
+        for bin in 1..=56 * BINS_PER_OCTAVE {
+            let lower = lower_edge(bin);
+            assert_eq!(bin_of(lower), bin);
+            assert_eq!(bin_of(lower - 1), bin - 1);
+        }
+        assert_eq!((bin_of(i64::MIN), bin_of(i64::MAX)), (0, 56 * BINS_PER_OCTAVE));
+    }
+
+    #[test]
+    fn no_activation_is_dropped_and_no_extreme_lost() {
+        let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
+        let all = Overview::of_all(&recordings);
+        for most_steps in [10_000, 300, 2] {
+            let charts = Charts::new(&all, most_steps);
+            for (series, overview) in charts.recordings.iter().zip(&all) {
+                assert_eq!(series.counts.iter().sum::<u64>(), overview.moments.count());
+                assert_eq!(series.time.max_ns.iter().flatten().max().copied(), overview.moments.max());
+                assert_eq!(series.time.min_ns.iter().flatten().min().copied(), overview.moments.min());
+                assert_eq!(series.time.missing.iter().map(|(_, n)| n).sum::<u64>(), overview.activations.skipped);
+                for (thread, statistics) in series.threads.iter().zip(&overview.recorded.threads) {
+                    assert_eq!(thread.time.max_ns.iter().flatten().max().copied(), statistics.latency.map(|summary| summary.max));
+                    assert!(thread.time.max_ns.len() <= most_steps / 3);
+                }
+                assert_eq!(series.worst.first().map(|worst| worst.latency_ns), overview.moments.max());
+            }
+        }
+    }
+
+    #[test]
+    fn exceedance_falls_from_all_to_one() {
+        let recordings = [Synthetic::hackbench().build()];
+        let all = Overview::of_all(&recordings);
+        let exceedance = &Charts::new(&all, 100).recordings[0].exceedance;
+        assert_eq!(exceedance.at_least.first().copied(), Some(all[0].moments.count()));
+        assert_eq!(exceedance.latency_ns.last().copied(), all[0].moments.max());
+        assert!(exceedance.at_least.is_sorted_by(|a, b| a >= b) && exceedance.at_least.iter().all(|n| *n > 0));
+        assert!(exceedance.latency_ns.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn threads_of_different_intervals_share_one_time_axis() {
+        let slow = Time { step_ns: 3_000, min_ns: vec![Some(1), Some(2)], max_ns: vec![Some(9), Some(8)], missing: vec![] };
+        let fast = Time { step_ns: 2_000, min_ns: vec![Some(5), None, Some(0)], max_ns: vec![Some(5), None, Some(30)], missing: vec![(1, 4)] };
+        let both = Time::together(&[slow, fast], 100);
+        assert_eq!(both, Time { step_ns: 3_000, min_ns: vec![Some(1), Some(0)], max_ns: vec![Some(9), Some(30)], missing: vec![(0, 4)] });
+        assert_eq!(both.reduced(1).max_ns, [Some(30)]);
+    }
+}

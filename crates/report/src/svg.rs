@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A small writer of SVG: as much as three charts need.
+
+use std::fmt::Write as _;
+
+/// Colours on white that most kinds of colour-blindness tell apart (Okabe and Ito, "Color Universal Design", 2008; the light
+/// ones darkened for thin lines). Dashes tell the same lines apart without any colour.
+pub(crate) const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#a8528a", "#b07d00", "#3a9bd1", "#6b5a00", "#444444"];
+const DASHES: [&str; 4] = ["", "7 3", "2 2", "9 3 2 3"];
+
+/// The colour of the n-th recording.
+pub(crate) fn colour(place: usize) -> &'static str {
+    COLOURS[place % COLOURS.len()]
+}
+
+/// The dash pattern of the n-th recording; empty for a solid line.
+pub(crate) fn dash(place: usize) -> &'static str {
+    DASHES[place % DASHES.len()]
+}
+
+/// Which end of a text lies at its point.
+#[derive(Clone, Copy)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A picture in the making.
+pub(crate) struct Svg {
+    body: String,
+    width: u32,
+    height: u32,
+}
+
+impl Svg {
+    /// A picture with what it is called and what it shows, for those who cannot see it.
+    pub(crate) fn new(width: u32, height: u32, title: &str, description: &str) -> Svg {
+        let mut body = String::new();
+        let _ = write!(
+            body,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+             font-family=\"system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\" font-size=\"12\">\n\
+             <title>{}</title>\n<desc>{}</desc>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
+            escape(title),
+            escape(description)
+        );
+        Svg { body, width, height }
+    }
+
+    pub(crate) const fn width(&self) -> f64 {
+        self.width as f64
+    }
+
+    pub(crate) const fn height(&self) -> f64 {
+        self.height as f64
+    }
+
+    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, attributes: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let _ = writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>", escape(text));
+    }
+
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {
+        let _ = writeln!(self.body, "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {attributes}/>", from.0, from.1, to.0, to.1);
+    }
+
+    /// Lines through points, each part on its own; a part of no points is left out.
+    pub(crate) fn path(&mut self, parts: &[Vec<(f64, f64)>], attributes: &str) {
+        let mut d = String::new();
+        for part in parts {
+            for (place, (x, y)) in part.iter().enumerate() {
+                let _ = write!(d, "{}{x:.1} {y:.1}", if place == 0 { 'M' } else { 'L' });
+            }
+        }
+        let _ = writeln!(self.body, "<path d=\"{d}\" {attributes}/>");
+    }
+
+    pub(crate) fn circle(&mut self, x: f64, y: f64, radius: f64, attributes: &str) {
+        let _ = writeln!(self.body, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" {attributes}/>");
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.body.push_str("</svg>\n");
+        self.body
+    }
+}
+
+/// Text as XML and HTML want it.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // XML knows no other control characters.
+            c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        let mut svg = Svg::new(10, 10, "a<b", "\"&\u{1}");
+        svg.text(1.0, 2.0, Anchor::End, "", "</script><img onerror=x>");
+        let written = svg.finish();
+        assert!(written.contains("<title>a&lt;b</title>") && written.contains("&quot;&amp;\u{fffd}"));
+        assert!(!written.contains("<img") && !written.contains("</script>"));
+    }
+}

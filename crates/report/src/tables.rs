@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tables of the page: the summary, the figures behind each chart, the worst wake-ups.
+
+use crate::format::{self, count, micros, micros_f64};
+use crate::overview::{Overview, Quantile};
+use crate::series::{Charts, Time};
+use crate::svg;
+use crate::words;
+use plan::Nanos;
+use stats::{Activations, Summary};
+
+/// The latency columns, named for readers.
+pub(crate) const COLUMNS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
+/// The same as `run.json` names them.
+const KEYS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max"];
+
+pub(crate) struct SummaryRecording {
+    pub(crate) place: usize,
+    /// Which of the page's colours.
+    pub(crate) colour: usize,
+    pub(crate) condition: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+pub(crate) struct Row {
+    /// `whole`, `thread` or `skipped`.
+    pub(crate) kind: &'static str,
+    pub(crate) thread: usize,
+    pub(crate) name: String,
+    pub(crate) cpu: String,
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+pub(crate) struct Account {
+    pub(crate) key: &'static str,
+    pub(crate) value: String,
+    pub(crate) text: String,
+    pub(crate) bad: bool,
+}
+
+pub(crate) struct Figure {
+    pub(crate) key: &'static str,
+    /// The value itself, where it is exact.
+    pub(crate) ns: Option<String>,
+    pub(crate) exact: String,
+    pub(crate) text: String,
+}
+
+/// A table behind a chart.
+pub(crate) struct DataTable {
+    pub(crate) title: &'static str,
+    pub(crate) head: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+pub(crate) struct WorstTable {
+    pub(crate) name: String,
+    pub(crate) colour: usize,
+    pub(crate) rows: Vec<[String; 5]>,
+}
+
+/// The summary in at most about `most_rows` rows, the latest threads first to be kept; and how many threads were left out.
+pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRecording>, usize) {
+    let mut maxima: Vec<Option<i64>> =
+        all.iter().flat_map(|overview| &overview.recorded.threads).map(|statistics| statistics.latency.map(|summary| summary.max)).collect();
+    maxima.sort_unstable_by(|a, b| b.cmp(a));
+    let threads = maxima.len();
+    let least = maxima.get(most_rows).copied().flatten();
+    let mut shown = 0;
+    let mut recordings = Vec::new();
+    for (place, overview) in all.iter().enumerate() {
+        let mut rows = vec![whole(overview)];
+        for (thread, statistics) in overview.recorded.document.threads.iter().zip(&overview.recorded.threads) {
+            if shown == most_rows || threads > most_rows && statistics.latency.map(|summary| summary.max) < least {
+                continue;
+            }
+            shown += 1;
+            let figures = statistics.latency.as_ref().map_or_else(nothing, exact);
+            let (name, cpu) = (format!("thread {}", thread.index), thread.cpu.to_string());
+            rows.push(Row { kind: "thread", thread: thread.index, name, cpu, accounts: accounts(&statistics.activations), figures });
+            if let Some(summary) = statistics.latency_with_skipped.as_ref().filter(|_| statistics.activations.skipped > 0) {
+                let name = "with skipped".to_owned();
+                rows.push(Row { kind: "skipped", thread: thread.index, name, cpu: String::new(), accounts: empty(), figures: exact(summary) });
+            }
+        }
+        recordings.push(SummaryRecording { place, colour: place % svg::COLOURS.len(), condition: overview.condition(), rows });
+    }
+    (recordings, threads - shown)
+}
+
+fn whole(overview: &Overview<'_>) -> Row {
+    let figures = match &overview.recorded.threads[..] {
+        [only] => only.latency.as_ref().map_or_else(nothing, exact),
+        _ => combined(overview),
+    };
+    let threads = &overview.recorded.document.threads;
+    let cpus = plan::CpuList::format(&threads.iter().map(|thread| thread.cpu).collect::<Vec<_>>());
+    Row { kind: "whole", thread: 0, name: overview.name.clone(), cpu: cpus, accounts: accounts(&overview.activations), figures }
+}
+
+fn accounts(activations: &Activations) -> Vec<Account> {
+    let Activations { due, on_time, late, skipped } = *activations;
+    [("due", due), ("on_time", on_time), ("late", late), ("skipped", skipped)]
+        .map(|(key, n)| Account { key, value: n.to_string(), text: count(n), bad: n > 0 && matches!(key, "late" | "skipped") })
+        .into()
+}
+
+fn empty() -> Vec<Account> {
+    ["", "", "", ""].map(|key| Account { key, value: String::new(), text: String::new(), bad: false }).into()
+}
+
+fn nothing() -> Vec<Figure> {
+    KEYS.map(|key| Figure { key, ns: None, exact: String::new(), text: "–".into() }).into()
+}
+
+fn exact(summary: &Summary) -> Vec<Figure> {
+    let whole = |key, ns: i64| Figure { key, ns: Some(ns.to_string()), exact: format!("{ns} ns"), text: micros(ns) };
+    let real = |key, ns: f64| Figure { key, ns: Some(ns.to_string()), exact: format!("{ns:.1} ns"), text: micros_f64(ns) };
+    let none = |key| Figure { key, ns: None, exact: String::new(), text: "–".into() };
+    let quantile = |key, quantile: Quantile, ns| if quantile.is_carried_by(summary.count) { whole(key, ns) } else { none(key) };
+    vec![
+        whole("min", summary.min),
+        real("mean", summary.mean),
+        summary.sd.map_or_else(|| none("sd"), |sd| real("sd", sd)),
+        quantile("p50", Quantile::P50, summary.p50),
+        quantile("p90", Quantile::P90, summary.p90),
+        quantile("p99", Quantile::P99, summary.p99),
+        quantile("p999", Quantile::P999, summary.p999),
+        quantile("p9999", Quantile::P9999, summary.p9999),
+        whole("max", summary.max),
+    ]
+}
+
+fn combined(overview: &Overview<'_>) -> Vec<Figure> {
+    let moments = &overview.moments;
+    let figure = |key, text: Option<String>| Figure { key, ns: None, exact: String::new(), text: text.unwrap_or_else(|| "–".to_owned()) };
+    let quantile = |key, quantile| figure(key, overview.quantile(quantile).map(|ns| format!("~{}", micros(ns))));
+    vec![
+        figure("min", moments.min().map(micros)),
+        figure("mean", moments.mean().map(micros_f64)),
+        figure("sd", moments.sd().map(micros_f64)),
+        quantile("p50", Quantile::P50),
+        quantile("p90", Quantile::P90),
+        quantile("p99", Quantile::P99),
+        quantile("p999", Quantile::P999),
+        quantile("p9999", Quantile::P9999),
+        figure("max", moments.max().map(micros)),
+    ]
+}
+
+fn head(first: &str, charts: &Charts) -> Vec<String> {
+    std::iter::once(first.to_owned()).chain(charts.recordings.iter().map(|series| series.name.clone())).collect()
+}
+
+/// Bins of the chart that make one row of the table: a quarter of an octave.
+const BINS_A_ROW: usize = 4;
+
+pub(crate) fn histogram(charts: &Charts) -> DataTable {
+    let rows = charts.edges_ns[..charts.edges_ns.len() - 1].chunks(BINS_A_ROW).enumerate().filter_map(|(row, edges)| {
+        let first = row * BINS_A_ROW;
+        let sums: Vec<u64> = charts.recordings.iter().map(|series| series.counts.iter().skip(first).take(edges.len()).sum()).collect();
+        let (from, to) = (edges.first()?, charts.edges_ns.get(first + edges.len())?);
+        let range = format!("{} – {}", micros(*from), micros(*to));
+        sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
+    });
+    DataTable { title: "The counts as a table", head: head("µs", charts), rows: rows.collect() }
+}
+
+pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
+    let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
+    let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
+    let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
+        let cells = rarities.iter().map(|points| points.get(row).map_or_else(|| "–".to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
+        std::iter::once(format!("1 in {}", count(*one_in))).chain(cells).collect()
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| "–".to_owned(), micros));
+    rows.push(std::iter::once("the latest".to_owned()).chain(maxima).collect());
+    let head = std::iter::once("at least so late, µs".to_owned()).chain(all.iter().map(|overview| overview.name.clone())).collect();
+    DataTable { title: "The curve as a table", head, rows }
+}
+
+/// Slices of time in the table.
+const SLICES: usize = 12;
+
+pub(crate) fn time(charts: &Charts) -> DataTable {
+    let mut rows = Vec::new();
+    for series in &charts.recordings {
+        let time: Time = series.time.reduced(SLICES);
+        let missing = |slice: usize| time.missing.iter().find(|(step, _)| *step == slice).map_or(0, |(_, n)| *n);
+        for (slice, (min, max)) in time.min_ns.iter().zip(&time.max_ns).enumerate() {
+            let seconds = Nanos(time.step_ns).as_secs_f64();
+            let from = seconds * slice as f64;
+            let to = (from + seconds).min(Nanos(series.time.length_ns()).as_secs_f64());
+            let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
+            rows.push(vec![
+                format!("{}, {from:.2} – {to:.2} s", series.name),
+                figure(min),
+                figure(max),
+                count(missing(slice)),
+            ]);
+        }
+    }
+    let head = ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(str::to_owned).into();
+    DataTable { title: "The course as a table", head, rows }
+}
+
+pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
+    let table = |(place, series): (usize, &crate::series::Series)| WorstTable {
+        name: series.name.clone(),
+        colour: place % svg::COLOURS.len(),
+        rows: series
+            .worst
+            .iter()
+            .map(|worst| {
+                let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
+                [micros(worst.latency_ns), at, worst.cpu.to_string(), worst.thread.to_string(), format::count(worst.activation)]
+            })
+            .collect(),
+    };
+    charts.recordings.iter().enumerate().map(table).collect()
+}

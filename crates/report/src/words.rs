@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the charts show, in words: for screen readers, and beside the SVG files.
+
+use crate::format::{count, counted, latency};
+use crate::overview::{Overview, Quantile};
+use crate::series::Charts;
+use plan::Nanos;
+
+/// Recordings whose figures are read out; a text alternative of a page's length helps nobody.
+const MOST_READ_OUT: usize = 6;
+
+/// One of the three charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chart {
+    Histogram,
+    Time,
+    Exceedance,
+}
+
+impl Chart {
+    pub(crate) const ALL: [Chart; 3] = [Chart::Histogram, Chart::Time, Chart::Exceedance];
+
+    /// Name of its SVG file, without `.svg`.
+    pub(crate) const fn file(self) -> &'static str {
+        match self {
+            Chart::Histogram => "histogram",
+            Chart::Time => "latency-over-time",
+            Chart::Exceedance => "exceedance",
+        }
+    }
+
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Chart::Histogram => "How often how late",
+            Chart::Time => "Latency over time",
+            Chart::Exceedance => "How rarely how late",
+        }
+    }
+
+    /// What it shows, with its figures.
+    pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
+        let what = match self {
+            Chart::Histogram => "Histogram of wake-up latency.",
+            Chart::Time => "Smallest and largest wake-up latency over the time of each recording.",
+            Chart::Exceedance => "Share of activations that woke at least so late, both axes logarithmic.",
+        };
+        let mut parts = vec![what.to_owned()];
+        for (place, overview) in all.iter().enumerate().take(MOST_READ_OUT) {
+            let figures = match self {
+                Chart::Histogram => distribution(overview),
+                Chart::Time => course(charts, place, overview),
+                Chart::Exceedance => rarity(overview),
+            };
+            parts.push(format!("{}: {figures}.", overview.name));
+        }
+        if all.len() > MOST_READ_OUT {
+            parts.push(format!("And {} more.", counted((all.len() - MOST_READ_OUT) as u64, "recording")));
+        }
+        parts.join(" ")
+    }
+}
+
+fn distribution(overview: &Overview<'_>) -> String {
+    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return "no activation woke".to_owned() };
+    let mut text = format!("{} from {} to {}", counted(overview.moments.count(), "latency").replace("latencys", "latencies"), latency(min), latency(max));
+    if let Some(median) = overview.quantile(Quantile::P50) {
+        text += &format!(", half of them up to {}", latency(median));
+    }
+    if let Some(p99) = overview.quantile(Quantile::P99) {
+        text += &format!(", 99 % up to {}", latency(p99));
+    }
+    text
+}
+
+fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
+    let series = &charts.recordings[place];
+    let mut text = format!("{:.1} s", Nanos(series.time.length_ns()).as_secs_f64());
+    if let (Some(worst), Some(min)) = (series.worst.first(), overview.moments.min()) {
+        text += &format!(
+            ", latencies from {} to {}; the latest wake-up was at {:.3} s on CPU {}",
+            latency(min),
+            latency(worst.latency_ns),
+            Nanos(worst.since_start_ns).as_secs_f64(),
+            worst.cpu
+        );
+    }
+    let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
+    if missing > 0 {
+        text += &format!("; {} skipped or lost", counted(missing, "activation"));
+    }
+    text
+}
+
+fn rarity(overview: &Overview<'_>) -> String {
+    let points = rarities(overview);
+    if points.is_empty() {
+        return "no activation woke".to_owned();
+    }
+    let points: Vec<String> = points.into_iter().map(|(one_in, ns)| format!("1 in {} at {} or later", count(one_in), latency(ns))).collect();
+    format!("{}; the latest at {}", points.join(", "), latency(overview.moments.max().unwrap_or(0)))
+}
+
+/// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.
+pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
+    (1..=12)
+        .map_while(|power| {
+            let one_in = 10_u64.pow(power);
+            let wanted = overview.moments.count() / one_in;
+            if wanted == 0 {
+                return None;
+            }
+            let rank = overview.moments.count() + 1 - wanted;
+            overview.histogram.bucket_of_rank(rank).map(|(bucket, _)| (one_in, bucket.upper.min(overview.moments.max().unwrap_or(bucket.upper))))
+        })
+        .collect()
+}

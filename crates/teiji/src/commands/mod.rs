@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One file per verb.
+
+pub mod load_worker;
+pub mod measure;
+pub mod report;
+pub mod show;
+pub mod verify;
+
+use crate::exit::Failure;
+use recording::{Recorded, Recording};
+use std::path::PathBuf;
+
+/// Reads recordings with all their samples.
+fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
+    paths.iter().map(|path| Recording::open(path).and_then(Recording::summarise).map_err(Failure::bad_input)).collect()
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji verify`: every figure again, from the samples.
+
+use crate::exit::{EXCEEDED, Outcome};
+use crate::output;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Recordings (NAME.teiji)
+    #[arg(required = true, value_name = "REC")]
+    recordings: Vec<PathBuf>,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let mut all_well = true;
+    for recorded in super::read(&args.recordings)? {
+        let differences = recording::verify(&recorded);
+        let samples: u64 = recorded.threads.iter().map(|thread| thread.histogram.total()).sum();
+        let (path, threads) = (recorded.path.display(), recorded.threads.len());
+        if differences.is_empty() {
+            output::say(&format!("{path}: every figure follows from its {samples} samples of {threads} threads"));
+        } else {
+            all_well = false;
+            output::say(&format!("{path}: {} figures do not follow from its samples", differences.len()));
+            for difference in differences {
+                output::say(&format!("  {}: recorded {}, recomputed {}", difference.place, difference.recorded, difference.recomputed));
+            }
+        }
+    }
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the program ends: each kind of failure has its code, given in one place.
+
+use crate::output;
+use std::process::ExitCode;
+
+/// For `--help`.
+pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 4 the run could not be carried out";
+
+/// A limit was exceeded (`--break-above`), or a check failed (`verify`).
+pub const EXCEEDED: u8 = 1;
+/// Usage, or input that cannot be used.
+pub const BAD_INPUT: u8 = 2;
+/// The run itself could not be carried out.
+pub const NOT_CARRIED_OUT: u8 = 4;
+
+/// Why a verb did not do what it was asked to.
+pub struct Failure {
+    code: u8,
+    error: anyhow::Error,
+}
+
+/// What a verb returns.
+pub type Outcome = Result<ExitCode, Failure>;
+
+impl Failure {
+    /// The user has to change something.
+    pub fn bad_input(error: impl Into<anyhow::Error>) -> Self {
+        Failure { code: BAD_INPUT, error: error.into() }
+    }
+
+    /// The machine did not let us.
+    pub fn not_carried_out(error: impl Into<anyhow::Error>) -> Self {
+        Failure { code: NOT_CARRIED_OUT, error: error.into() }
+    }
+
+    /// Says it, and gives the code.
+    pub fn report(&self) -> ExitCode {
+        output::complain(&format!("error: {:#}", self.error));
+        ExitCode::from(self.code)
+    }
+}
