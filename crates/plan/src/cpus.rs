@@ -60,7 +60,8 @@ impl FromStr for CpuList {
     type Err = CpuError;
 
     fn from_str(list: &str) -> Result<Self, CpuError> {
-        let parts = list.split(',').map(|part| Part::read(part.trim()).ok_or_else(|| syntax(list, part))).collect::<Result<_, _>>()?;
+        let parts =
+            list.split(',').map(|part| Part::read(part.trim()).ok_or_else(|| syntax(list, part))).collect::<Result<_, _>>()?;
         Ok(CpuList { parts })
     }
 }

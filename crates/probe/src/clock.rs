@@ -76,7 +76,10 @@ impl Calibration {
             })
             .collect();
         costs.sort_unstable();
-        Calibration { resolution_ns: resolution.tv_sec * NANOS_PER_SEC + i64::from(resolution.tv_nsec), read_ns: costs[GROUPS / 2] }
+        Calibration {
+            resolution_ns: resolution.tv_sec * NANOS_PER_SEC + i64::from(resolution.tv_nsec),
+            read_ns: costs[GROUPS / 2],
+        }
     }
 }
 

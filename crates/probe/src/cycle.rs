@@ -129,7 +129,14 @@ mod tests {
     const INTERVAL: i64 = 1_000;
 
     fn cycle(activations: u64) -> Cycle {
-        Cycle { thread: 3, start: Nanos(1_000_000), interval: Nanos(INTERVAL), activations, break_above: None, missed: Missed::Skip }
+        Cycle {
+            thread: 3,
+            start: Nanos(1_000_000),
+            interval: Nanos(INTERVAL),
+            activations,
+            break_above: None,
+            missed: Missed::Skip,
+        }
     }
 
     fn drained(consumer: &mut Consumer) -> Vec<(u64, i64)> {
@@ -227,8 +234,7 @@ mod tests {
     fn stopped_while_asleep_the_activation_was_not_due() {
         let (mut producer, mut consumer) = ring(16);
         let control = Control::new();
-        let mut clock =
-            Scripted { now: 0, lateness: vec![1, 2].into_iter(), sleeps: 0, stop_after: Some((2, control.clone())) };
+        let mut clock = Scripted { now: 0, lateness: vec![1, 2].into_iter(), sleeps: 0, stop_after: Some((2, control.clone())) };
         let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
         assert_eq!((counts, drained(&mut consumer)), (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)]));
     }

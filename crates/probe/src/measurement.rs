@@ -7,8 +7,8 @@ use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, slots_for
 use plan::{CpuId, Nanos, Run, Scheduling};
 use rustix::thread::{CpuSet, Pid, sched_getaffinity};
 use std::io;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -186,7 +186,8 @@ pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
 /// # Errors
 /// What the kernel said.
 pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
-    let attempt = Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || sys::set_scheduling(scheduling))?;
+    let attempt =
+        Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || sys::set_scheduling(scheduling))?;
     attempt.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
 }
 
@@ -231,7 +232,10 @@ mod tests {
             let outcome = outcome.unwrap();
             assert_eq!((outcome.counts.due(), outcome.lost), (50, 0));
             let mut samples = 0;
-            let Ok(()) = consumer.drain(|_| { samples += 1; Ok::<_, std::convert::Infallible>(()) });
+            let Ok(()) = consumer.drain(|_| {
+                samples += 1;
+                Ok::<_, std::convert::Infallible>(())
+            });
             assert_eq!(outcome.counts.on_time + outcome.counts.late, samples);
         }
     }

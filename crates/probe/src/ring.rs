@@ -63,16 +63,11 @@ pub fn slots_for(interval_ns: i64) -> u64 {
 #[must_use]
 pub fn ring(slots: u64) -> (Producer, Consumer) {
     let slots = slots.clamp(1, 1 << 24).next_power_of_two();
-    let fresh: Box<[Slot]> =
-        (0..slots).map(|_| Slot { activation: AtomicU64::new(0), latency_ns: AtomicI64::new(0) }).collect();
+    let fresh: Box<[Slot]> = (0..slots).map(|_| Slot { activation: AtomicU64::new(0), latency_ns: AtomicI64::new(0) }).collect();
     // The allocator may hand out untouched zero pages; writing makes them ours.
     fresh.iter().for_each(|slot| slot.activation.store(u64::MAX, Ordering::Relaxed));
-    let shared = Arc::new(Shared {
-        slots: fresh,
-        mask: slots - 1,
-        head: Position(AtomicU64::new(0)),
-        tail: Position(AtomicU64::new(0)),
-    });
+    let shared =
+        Arc::new(Shared { slots: fresh, mask: slots - 1, head: Position(AtomicU64::new(0)), tail: Position(AtomicU64::new(0)) });
     (Producer { shared: Arc::clone(&shared), head: 0, tail_seen: 0, lost: 0 }, Consumer { shared, tail: 0 })
 }
 

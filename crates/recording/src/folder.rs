@@ -94,8 +94,8 @@ impl Folder {
 
     fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RecordingError> {
         let path = self.path.join(name);
-        let text = json::to_text(value)
-            .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
+        let text =
+            json::to_text(value).map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
         fs::write(&path, text).map_err(|source| {
             let _ = fs::remove_file(&path);
             RecordingError::Io { doing: "write", path, source }

@@ -39,7 +39,7 @@ pub(crate) struct Frames<R> {
 impl<R: Read> Frames<R> {
     /// Reads the schema, the first message of every stream.
     pub(crate) fn open(mut source: R) -> Result<Self, String> {
-        let (metadata, _body) = read_message(&mut source)?.ok_or("it holds nothing")?;
+        let Message { metadata, .. } = read_message(&mut source)?.ok_or("it holds nothing")?;
         let message = root_as_message(&metadata).map_err(|error| format!("its first message is malformed: {error}"))?;
         let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
         let fields = schema.fields().ok_or("its schema has no fields")?;
@@ -54,7 +54,7 @@ impl<R: Read> Frames<R> {
 
     /// The next batch. An error where the stream stops without its end mark: it was cut off there, or is damaged.
     pub(crate) fn next(&mut self) -> Result<Frame, String> {
-        let Some((metadata, body)) = read_message(&mut self.source)? else { return Ok(Frame::End) };
+        let Some(Message { metadata, body }) = read_message(&mut self.source)? else { return Ok(Frame::End) };
         let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
         if message.header_type() != MessageHeader::RecordBatch {
             return Err(format!("a message is of an unexpected kind, {:?}", message.header_type()));
@@ -79,8 +79,14 @@ fn integer_field(field: &arrow_ipc::Field<'_>) -> Result<Field, String> {
     Ok(Field::new(name, data_type, field.nullable()))
 }
 
+/// A message as it stands in the stream.
+struct Message {
+    metadata: Vec<u8>,
+    body: Vec<u8>,
+}
+
 /// Metadata and body of the next message; none at the end mark.
-fn read_message(source: &mut impl Read) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+fn read_message(source: &mut impl Read) -> Result<Option<Message>, String> {
     if read_u32(source)? != CONTINUATION {
         return Err("a message does not begin as one".to_owned());
     }
@@ -95,7 +101,7 @@ fn read_message(source: &mut impl Read) -> Result<Option<(Vec<u8>, Vec<u8>)>, St
     let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
     let length = u64::try_from(message.bodyLength()).map_err(|_| "a message states a negative length".to_owned())?;
     let body = read_exactly(source, length)?;
-    Ok(Some((metadata, body)))
+    Ok(Some(Message { metadata, body }))
 }
 
 fn read_u32(source: &mut impl Read) -> Result<u32, String> {
@@ -122,7 +128,8 @@ fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), 
         return Err("a batch has buffers that whole numbers do not need".to_owned());
     }
     let buffers = batch.buffers().into_iter().flatten();
-    let sizes = buffers.map(|buffer| unpacked_size(buffer, batch.compression().is_some(), body)).collect::<Result<Vec<_>, _>>()?;
+    let sizes =
+        buffers.map(|buffer| unpacked_size(buffer, batch.compression().is_some(), body)).collect::<Result<Vec<_>, _>>()?;
     // Each column has two: which rows hold something, and what.
     for (node, pair) in nodes.iter().zip(sizes.chunks(2)) {
         if node.null_count() > 0 && pair.first().is_none_or(|bytes| bytes.saturating_mul(8) < rows) {

@@ -15,7 +15,9 @@ mod frames;
 mod json;
 mod reader;
 mod recorded;
+mod sample_file;
 mod samples;
+mod stream;
 mod verify;
 
 pub use document::*;
@@ -24,5 +26,6 @@ pub use folder::{Folder, samples_file};
 pub use json::to_text as document_text;
 pub use reader::Recording;
 pub use recorded::{ENVELOPE_STEPS, Recorded, fill_in};
-pub use samples::{SampleFile, SampleWriter};
+pub use sample_file::SampleFile;
+pub use samples::SampleWriter;
 pub use verify::{Difference, verify};

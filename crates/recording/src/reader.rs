@@ -3,7 +3,7 @@
 
 use crate::folder::DOCUMENT;
 use crate::recorded::fill_in;
-use crate::{Document, End, ENVELOPE_STEPS, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
+use crate::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
 use plan::Missed;
 use stats::{AfterOverrun, Statistics, summarise};
 use std::fs;
@@ -27,7 +27,9 @@ impl Recording {
         let file = path.join(DOCUMENT);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() => {
+            Err(error)
+                if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) && path.exists() =>
+            {
                 return Err(RecordingError::NotARecording(path.to_owned()));
             }
             Err(source) => return Err(RecordingError::Io { doing: "read", path: file, source }),

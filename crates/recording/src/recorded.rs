@@ -37,8 +37,7 @@ impl Recorded {
 pub fn fill_in(thread: &mut Thread, statistics: &Statistics) {
     thread.latency_ns = statistics.latency;
     thread.latency_with_skipped_ns = statistics.latency_with_skipped;
-    thread.histogram_ns =
-        HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() };
+    thread.histogram_ns = HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() };
     thread.worst = statistics.worst.iter().map(|worst| placed(thread, worst)).collect();
 }
 

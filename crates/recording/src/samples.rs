@@ -8,81 +8,27 @@
 //! `samples-<thread>-long.arrows`, which is written first and exists only then.
 
 use crate::RecordingError;
-use crate::frames::{Frame, Frames};
-use arrow_array::builder::{ArrayBuilder, Int32Builder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
+use crate::stream::{Stream, coalesce};
 use arrow_array::{Array, Int32Array, Int64Array, RecordBatch};
-use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow_ipc::{CompressionType, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_buffer::{NullBuffer, NullBufferBuilder};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use plan::{CpuId, Nanos};
-use stats::{Rows, Span};
-use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows after which a batch is written though nobody asked for it: bounds memory after a long stall.
 const MOST_ROWS: usize = 1 << 16;
 
-/// A stream of Arrow batches in a file that ends on a whole batch, whatever happens.
-struct Stream {
-    path: PathBuf,
-    file: File,
-    encoder: StreamWriter<Vec<u8>>,
-    /// Bytes of the file that are whole batches.
-    good: u64,
-}
+/// Room for the rows of half a second at 5 kHz.
+const FIRST_ROWS: usize = 2_560;
 
-impl Stream {
-    fn create(path: &Path, schema: &SchemaRef) -> Result<Self, RecordingError> {
-        let file =
-            OpenOptions::new().write(true).create_new(true).open(path).map_err(RecordingError::io("create", path))?;
-        let options = IpcWriteOptions::try_new(8, false, MetadataVersion::V5)
-            .and_then(|options| options.try_with_compression(Some(CompressionType::LZ4_FRAME)))
-            .map_err(|error| arrow(path, 0, &error))?;
-        let encoder =
-            StreamWriter::try_new_with_options(Vec::new(), schema, options).map_err(|error| arrow(path, 0, &error))?;
-        let mut stream = Stream { path: path.to_owned(), file, encoder, good: 0 };
-        stream.write_out()?;
-        Ok(stream)
-    }
-
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordingError> {
-        self.encoder.write(batch).map_err(|error| arrow(&self.path, 0, &error))?;
-        self.write_out()
-    }
-
-    fn finish(&mut self) -> Result<(), RecordingError> {
-        self.encoder.finish().map_err(|error| arrow(&self.path, 0, &error))?;
-        self.write_out()
-    }
-
-    /// Writes what the encoder holds, all of it or nothing.
-    fn write_out(&mut self) -> Result<(), RecordingError> {
-        let bytes = std::mem::take(self.encoder.get_mut());
-        let written = self.file.write_all(&bytes);
-        if let Err(source) = written {
-            // Half a batch helps nobody; what was whole before stays.
-            let _ = self.file.set_len(self.good).and_then(|()| self.file.seek(SeekFrom::Start(self.good)));
-            return Err(RecordingError::Io { doing: "write to", path: self.path.clone(), source });
-        }
-        self.good += bytes.len() as u64;
-        // The allocation is used again.
-        *self.encoder.get_mut() = bytes;
-        self.encoder.get_mut().clear();
-        Ok(())
-    }
-}
-
-fn arrow(path: &Path, rows: u64, error: &ArrowError) -> RecordingError {
-    RecordingError::Samples { path: path.to_owned(), rows, why: error.to_string() }
-}
+/// A finished file that takes more is written again in larger batches: at 1 ms, the batches of a run that may be cut off
+/// any moment cost a tenth on top of 4 bytes a row.
+const MOST_BYTES_PER_HUNDRED_ROWS: u64 = 405;
 
 /// `samples-0.arrows` -> `samples-0-long.arrows`.
-fn long_path(path: &Path) -> PathBuf {
+pub(crate) fn long_path(path: &Path) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{stem}-long.arrows"))
 }
@@ -91,11 +37,12 @@ fn long_path(path: &Path) -> PathBuf {
 pub struct SampleWriter {
     stream: Stream,
     schema: SchemaRef,
-    rows: Int32Builder,
+    /// Latencies of the rows that are not on disk yet; 0 in rows without a sample.
+    rows: Vec<i32>,
+    /// Which of them hold none: first row and number of rows of each gap.
+    gaps: Vec<(usize, usize)>,
     next_row: u64,
-    written_rows: u64,
     written_samples: u64,
-    samples: u64,
     long: Option<Stream>,
     long_rows: Vec<(i64, i64)>,
 }
@@ -113,11 +60,10 @@ impl SampleWriter {
         Ok(SampleWriter {
             stream: Stream::create(path, &schema)?,
             schema,
-            rows: Int32Builder::new(),
+            rows: Vec::with_capacity(FIRST_ROWS),
+            gaps: Vec::new(),
             next_row: 0,
-            written_rows: 0,
             written_samples: 0,
-            samples: 0,
             long: None,
             long_rows: Vec::new(),
         })
@@ -127,32 +73,40 @@ impl SampleWriter {
     ///
     /// # Errors
     /// When a batch had to be written and could not be.
+    #[inline]
     pub fn push(&mut self, activation: u64, latency_ns: i64) -> Result<(), RecordingError> {
-        self.missing_until(activation)?;
-        let stored = i32::try_from(latency_ns).unwrap_or(if latency_ns < 0 { i32::MIN } else { i32::MAX });
-        // The two values that stand for "beyond 32 bits" are themselves written in full as well.
-        if stored == i32::MIN || stored == i32::MAX {
-            self.long_rows.push((self.next_row.cast_signed(), latency_ns));
+        if activation > self.next_row {
+            self.missing_until(activation)?;
         }
-        self.rows.append_value(stored);
-        self.samples += 1;
-        self.row_added()
-    }
-
-    fn missing_until(&mut self, activation: u64) -> Result<(), RecordingError> {
-        while self.next_row < activation {
-            let room = (MOST_ROWS - self.rows.len()) as u64;
-            let now = room.min(activation - self.next_row);
-            self.rows.append_nulls(usize::try_from(now).unwrap_or(MOST_ROWS));
-            self.next_row += now - 1;
-            self.row_added()?;
-        }
-        Ok(())
-    }
-
-    fn row_added(&mut self) -> Result<(), RecordingError> {
+        let stored = match i32::try_from(latency_ns) {
+            Ok(value) if value != i32::MIN && value != i32::MAX => value,
+            _ => self.long(latency_ns),
+        };
+        self.rows.push(stored);
         self.next_row += 1;
         if self.rows.len() >= MOST_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    /// What stands in the row of a latency beyond 32 bits. The two values that do are themselves written in full as well.
+    #[cold]
+    fn long(&mut self, latency_ns: i64) -> i32 {
+        self.long_rows.push((self.next_row.cast_signed(), latency_ns));
+        if latency_ns < 0 { i32::MIN } else { i32::MAX }
+    }
+
+    #[cold]
+    fn missing_until(&mut self, activation: u64) -> Result<(), RecordingError> {
+        while self.next_row < activation {
+            let room = MOST_ROWS - self.rows.len();
+            let now = usize::try_from(activation - self.next_row).map_or(room, |rows| rows.min(room));
+            self.gaps.push((self.rows.len(), now));
+            self.rows.resize(self.rows.len() + now, 0);
+            self.next_row += now as u64;
+            if self.rows.len() >= MOST_ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what there is as a batch, so that it survives whatever happens next.
@@ -164,11 +118,15 @@ impl SampleWriter {
             return Ok(());
         }
         self.flush_long()?;
-        let batch = RecordBatch::try_new(self.schema.clone(), vec![Arc::new(self.rows.finish())])
-            .map_err(|error| arrow(&self.stream.path, self.written_rows, &error))?;
+        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(FIRST_ROWS));
+        let samples = rows.len() - self.gaps.iter().map(|(_, gap)| gap).sum::<usize>();
+        let woken = validity(rows.len(), &self.gaps);
+        self.gaps.clear();
+        let column = Int32Array::new(rows.into(), woken);
+        let batch =
+            RecordBatch::try_new(self.schema.clone(), vec![Arc::new(column)]).map_err(|error| self.stream.unencodable(&error))?;
         self.stream.write(&batch)?;
-        self.written_rows = self.next_row;
-        self.written_samples = self.samples;
+        self.written_samples += samples as u64;
         Ok(())
     }
 
@@ -180,11 +138,11 @@ impl SampleWriter {
         let schema = Arc::new(Schema::new(fields.to_vec()));
         let mut stream = match self.long.take() {
             Some(stream) => stream,
-            None => Stream::create(&long_path(&self.stream.path), &schema)?,
+            None => Stream::create(&long_path(self.stream.path()), &schema)?,
         };
         let (rows, latencies): (Vec<i64>, Vec<i64>) = self.long_rows.drain(..).unzip();
         let columns: Vec<Arc<dyn Array>> = vec![Arc::new(Int64Array::from(rows)), Arc::new(Int64Array::from(latencies))];
-        let batch = RecordBatch::try_new(schema, columns).map_err(|error| arrow(&stream.path, 0, &error))?;
+        let batch = RecordBatch::try_new(schema, columns).map_err(|error| stream.unencodable(&error))?;
         stream.write(&batch)?;
         self.long = Some(stream);
         Ok(())
@@ -200,7 +158,12 @@ impl SampleWriter {
         if let Some(long) = &mut self.long {
             long.finish()?;
         }
-        self.stream.finish()
+        self.stream.finish()?;
+        if self.stream.bytes() > self.next_row * MOST_BYTES_PER_HUNDRED_ROWS / 100 {
+            // The file is whole as it is; if there is no room for a better one, it stays.
+            let _ = coalesce(&self.stream, &self.schema);
+        }
+        Ok(())
     }
 
     /// Samples that have reached the file.
@@ -210,115 +173,24 @@ impl SampleWriter {
     }
 }
 
-/// The samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
-/// pass sees the same.
-#[derive(Clone, Debug)]
-pub struct SampleFile {
-    path: PathBuf,
-    bytes: u64,
-    long: BTreeMap<u64, i64>,
-    /// Whether the end may be missing: then reading stops at the last whole batch.
-    cut: bool,
-}
-
-impl SampleFile {
-    /// Opens the samples of a recording; `cut` says that it may end anywhere.
-    ///
-    /// # Errors
-    /// When the file is not there.
-    pub fn open(path: &Path, cut: bool) -> Result<Self, RecordingError> {
-        let bytes = std::fs::metadata(path).map_err(RecordingError::io("read", path))?.len();
-        let long = long_path(path);
-        let long = if long.exists() { read_long(&long, cut)? } else { BTreeMap::new() };
-        Ok(SampleFile { path: path.to_owned(), bytes, long, cut })
+/// Which rows hold a sample; nothing at all if each of them does.
+fn validity(rows: usize, gaps: &[(usize, usize)]) -> Option<NullBuffer> {
+    let mut builder = NullBufferBuilder::new(rows);
+    for (start, gap) in gaps {
+        builder.append_n_non_nulls(start - builder.len());
+        builder.append_n_nulls(*gap);
     }
-}
-
-fn frames(path: &Path, bytes: u64) -> Result<Result<Frames<impl Read>, String>, RecordingError> {
-    let file = File::open(path).map_err(RecordingError::io("read", path))?;
-    Ok(Frames::open(BufReader::with_capacity(1 << 18, file.take(bytes))))
-}
-
-fn read_long(path: &Path, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingError> {
-    let mut found = BTreeMap::new();
-    let read = frames(path, u64::MAX)?.and_then(|mut frames| {
-        while let Frame::Batch(batch) = frames.next()? {
-            let columns: Vec<_> = batch.columns().iter().map(|c| c.as_primitive_opt::<Int64Type>()).collect();
-            let &[Some(rows), Some(latencies)] = columns.as_slice() else { return Err("two Int64 columns expected".to_owned()) };
-            found.extend(rows.values().iter().map(|row| row.cast_unsigned()).zip(latencies.values().iter().copied()));
-        }
-        Ok(())
-    });
-    match read {
-        Err(why) if !cut => Err(RecordingError::Samples { path: path.to_owned(), rows: found.len() as u64, why }),
-        _ => Ok(found),
-    }
-}
-
-impl Rows for SampleFile {
-    type Error = RecordingError;
-
-    fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {
-        let mut row = 0_u64;
-        let read = frames(&self.path, self.bytes)?.and_then(|mut frames| {
-            if frames.schema().fields().len() != 1 || frames.schema().field(0).data_type() != &DataType::Int32 {
-                return Err("one Int32 column, latency_ns, expected".to_owned());
-            }
-            while let Frame::Batch(batch) = frames.next()? {
-                let latencies = batch.column(0).as_primitive::<Int32Type>();
-                self.visit_batch(row, latencies, visit);
-                row += latencies.len() as u64;
-            }
-            Ok(())
-        });
-        match read {
-            Err(why) if !self.cut => Err(RecordingError::Samples { path: self.path.clone(), rows: row, why }),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl SampleFile {
-    fn visit_batch(&self, first: u64, latencies: &Int32Array, visit: &mut dyn FnMut(Span<'_>)) {
-        let Some(nulls) = latencies.nulls().filter(|nulls| nulls.null_count() > 0) else {
-            self.visit_woken(first, latencies.values(), visit);
-            return;
-        };
-        let mut done = 0;
-        for (start, end) in nulls.valid_slices() {
-            if start > done {
-                visit(Span::Missing((start - done) as u64));
-            }
-            self.visit_woken(first + start as u64, &latencies.values()[start..end], visit);
-            done = end;
-        }
-        if done < latencies.len() {
-            visit(Span::Missing((latencies.len() - done) as u64));
-        }
-    }
-
-    fn visit_woken(&self, first: u64, mut values: &[i32], visit: &mut dyn FnMut(Span<'_>)) {
-        let mut row = first;
-        for (long_row, latency) in self.long.range(first..first + values.len() as u64) {
-            let Ok(before) = usize::try_from(long_row - row) else { break };
-            let (now, rest) = values.split_at(before);
-            if !now.is_empty() {
-                visit(Span::Woken(now));
-            }
-            visit(Span::Long(*latency));
-            values = rest.get(1..).unwrap_or_default();
-            row = long_row + 1;
-        }
-        if !values.is_empty() {
-            visit(Span::Woken(values));
-        }
-    }
+    builder.append_n_non_nulls(rows - builder.len());
+    builder.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SampleFile;
     use proptest::prelude::*;
+    use stats::{Rows, Span};
+    use std::fs::OpenOptions;
 
     /// (activation, latency) of every sample, and the number of rows.
     fn read(file: &SampleFile) -> Result<(Vec<(u64, i64)>, u64), RecordingError> {
@@ -337,24 +209,35 @@ mod tests {
         Ok((samples, row))
     }
 
-    fn write(path: &Path, samples: &[(u64, i64)], due: u64, flush_every: usize) -> Vec<u64> {
+    /// A file that was never finished, and its length after each flush.
+    fn write_unfinished(path: &Path, samples: &[(u64, i64)], flush_every: usize) -> (SampleWriter, Vec<u64>) {
         let mut writer = SampleWriter::create(path, 0, CpuId(1), Nanos(5), Nanos(1_000)).unwrap();
-        let mut good = vec![writer.stream.good];
+        let mut lengths = vec![writer.stream.bytes()];
         for chunk in samples.chunks(flush_every) {
             chunk.iter().for_each(|(activation, latency)| writer.push(*activation, *latency).unwrap());
             writer.flush().unwrap();
-            good.push(writer.stream.good);
+            lengths.push(writer.stream.bytes());
         }
+        (writer, lengths)
+    }
+
+    fn write(path: &Path, samples: &[(u64, i64)], due: u64, flush_every: usize) {
+        let (mut writer, _) = write_unfinished(path, samples, flush_every);
         writer.finish(due).unwrap();
         assert_eq!(writer.written_samples(), samples.len() as u64);
-        good
     }
 
     fn some_samples() -> impl Strategy<Value = Vec<(u64, i64)>> {
         let latency = some_latency();
         proptest::collection::vec((1_u64..4, latency), 1..200).prop_map(|steps| {
             let mut activation = 0;
-            steps.into_iter().map(|(step, latency)| { activation += step; (activation, latency) }).collect()
+            steps
+                .into_iter()
+                .map(|(step, latency)| {
+                    activation += step;
+                    (activation, latency)
+                })
+                .collect()
         })
     }
 
@@ -379,13 +262,13 @@ mod tests {
         fn cut_anywhere(samples in some_samples(), every in 1_usize..50, cut in 0.0..1.0_f64) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("samples-0.arrows");
-            let good = write(&path, &samples, samples.last().unwrap().0 + 1, every);
+            let (_, lengths) = write_unfinished(&path, &samples, every);
             let bytes = std::fs::metadata(&path).unwrap().len();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let cut = (bytes as f64 * cut) as u64;
             OpenOptions::new().write(true).open(&path).unwrap().set_len(cut).unwrap();
             let (found, _) = read(&SampleFile::open(&path, true).unwrap()).unwrap();
-            let flushes = good.iter().filter(|end| **end <= cut).count().saturating_sub(1);
+            let flushes = lengths.iter().filter(|end| **end <= cut).count().saturating_sub(1);
             prop_assert_eq!(found.as_slice(), &samples[..samples.len().min(flushes * every)]);
         }
 
@@ -414,8 +297,16 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_leaves_whole_batches() {
-        let mut stream = SampleWriter::create(Path::new("/dev/full"), 0, CpuId(0), Nanos(0), Nanos(1));
-        assert!(stream.as_mut().is_err_and(|error| matches!(error, RecordingError::Io { .. })), "create_new on a device");
+    fn a_finished_file_costs_little_more_than_its_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        let samples: Vec<(u64, i64)> = (0..10_000).map(|activation| (activation, 7)).collect();
+        let (mut writer, lengths) = write_unfinished(&path, &samples, 500);
+        let before = lengths.last().unwrap();
+        writer.finish(10_000).unwrap();
+        let after = std::fs::metadata(&path).unwrap().len();
+        assert!(*before > 41_000 && after <= 41_000, "{before} bytes, then {after}");
+        assert_eq!(read(&SampleFile::open(&path, false).unwrap()).unwrap(), (samples, 10_000));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
     }
 }

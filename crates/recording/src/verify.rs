@@ -50,6 +50,9 @@ fn difference(place: &str, recorded: &impl ToString, recomputed: &impl ToString)
 
 /// Goes down both trees side by side; through JSON, so that a field added later is compared without anyone thinking of it.
 fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut Vec<Difference>) {
+    if recorded == recomputed {
+        return;
+    }
     match (recorded, recomputed) {
         (Value::Object(old), Value::Object(new)) if old.len() == new.len() => {
             for (key, value) in old {
@@ -61,7 +64,6 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
                 compare(&format!("{place}[{index}]"), a, b, differences);
             }
         }
-        _ if recorded == recomputed => {}
         _ => differences.push(difference(place, recorded, recomputed)),
     }
 }
@@ -76,7 +78,11 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
         }
     };
     expect("activations.due", counted.due, counted.on_time + counted.late + counted.skipped);
-    expect("proof.samples_lost", thread.proof.samples_lost, (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late));
+    expect(
+        "proof.samples_lost",
+        thread.proof.samples_lost,
+        (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late),
+    );
     if thread.proof.samples_lost == 0 {
         expect("activations.on_time", counted.on_time, rows.on_time);
         expect("activations.late", counted.late, rows.late);

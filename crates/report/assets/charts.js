@@ -12,7 +12,7 @@ const Charts = (() => {
 
   const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (place) => variable(`--c${place % COLOURS}`);
-  const dash = (place) => DASHES[place % DASHES.length];
+  const dash = (place) => DASHES[(place + Math.floor(place / COLOURS)) % DASHES.length];
   const us = (ns) => ns / 1000;
 
   const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -33,8 +33,8 @@ const Charts = (() => {
         if (tick >= min * 0.999 && tick <= max * 1.001) ticks.push(tick);
       }
     }
-    // A range too narrow for that is as good as linear.
-    return ticks.length > 1 ? ticks : linearTicks(min, max, wanted);
+    // A range within two such ticks is as good as linear.
+    return ticks.length < 2 && decades < 1 ? linearTicks(min, max, wanted) : ticks;
   }
 
   function linearTicks(min, max, wanted) {
@@ -104,9 +104,13 @@ const Charts = (() => {
     ctx.lineTo(x, top + height);
     ctx.stroke();
     ctx.font = `${11 * devicePixelRatio}px ${variable('--font')}`;
-    const text = `one interval, ${short.format(us(ns))} µs`;
+    const text = `one interval, ${ns >= 1e6 ? `${short.format(ns / 1e6)} ms` : `${short.format(us(ns))} µs`}`;
     const room = ctx.measureText(text).width + 6 * devicePixelRatio;
     ctx.textAlign = x - room > left ? 'right' : 'left';
+    ctx.setLineDash([]);
+    ctx.strokeStyle = variable('--paper');
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.strokeText(text, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
     ctx.fillText(text, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
     ctx.restore();
   }
@@ -136,7 +140,8 @@ const Charts = (() => {
     const series = data.recordings.map((recording, place) => ({
       label: recording.name,
       stroke: () => colour(place),
-      fill: () => `${colour(place)}22`,
+      // More than three grounds over one another are mud.
+      ...(data.recordings.length <= 3 ? { fill: () => `${colour(place)}22` } : {}),
       width: 1.75,
       dash: dash(place),
       points: { show: false },
@@ -240,23 +245,23 @@ const Charts = (() => {
 
   function timePanel(panel, time, worst, place, [low, high], { log, height, last: isLast }) {
     const step = time.step_ns / SECOND;
-    const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => n * step);
+    const end = time.length_ns / SECOND;
+    const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
     const drawn = (values) => {
       const column = values.map((ns) => (ns === null ? null : log ? Math.max(LEAST_US, us(ns)) : us(ns)));
-      // The last step is as wide as the others.
       return [...column, column.at(-1) ?? null];
     };
     const said = panel.querySelector('span');
     const describe = (from, to) => {
-      const [first, end] = [Math.max(0, Math.floor(from / step + 1e-6)), Math.min(time.max_ns.length, Math.ceil(to / step - 1e-6))];
-      const maxima = time.max_ns.slice(first, end).filter((ns) => ns !== null);
-      const minima = time.min_ns.slice(first, end).filter((ns) => ns !== null);
-      const missing = time.missing.filter(([at]) => at >= first && at < end).reduce((sum, [, n]) => sum + n, 0);
+      const [first, behind] = [Math.max(0, Math.floor(from / step + 1e-6)), Math.min(time.max_ns.length, Math.ceil(to / step - 1e-6))];
+      const maxima = time.max_ns.slice(first, behind).filter((ns) => ns !== null);
+      const minima = time.min_ns.slice(first, behind).filter((ns) => ns !== null);
+      const missing = time.missing.filter(([at]) => at >= first && at < behind).reduce((sum, [, n]) => sum + n, 0);
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
       const span = maxima.length > 0 ? `${tenths.format(us(min))}–${tenths.format(us(max))} µs` : 'nothing woke';
       const lost = missing > 0 ? ` · ${whole.format(missing)} skipped or lost` : '';
-      return { max, text: `${seconds(Math.max(0, from))}–${seconds(to)} s: ${span}${lost}` };
+      return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
     };
     const whatIsShown = (u) => {
       const shown = describe(u.scales.x.min, u.scales.x.max);
@@ -274,11 +279,11 @@ const Charts = (() => {
       draw: [(u) => marks(u, time, step, worst, place)],
     };
     const paths = uPlot.paths.stepped({ align: 1 });
-    const line = { stroke: () => colour(place), width: 1, points: { show: false }, paths };
-    const bands = [{ series: [2, 1], fill: () => `${colour(place)}66` }];
+    const lines = ['55', 'ff'].map((alpha) => ({ stroke: () => colour(place) + alpha, width: 1, points: { show: false }, paths }));
+    const bands = [{ series: [2, 1], fill: () => `${colour(place)}4d` }];
     const axes = [
       axis(isLast ? 'time since the first activation, s' : null, false, label, 72),
-      axis('µs', log, label, 30),
+      axis('µs', log, label, 22),
     ];
     const scales = {
       x: { time: false, range: (_, min, max) => [min, max] },
@@ -287,7 +292,7 @@ const Charts = (() => {
         : { range: () => [Math.min(0, low), Math.max(1, high) * 1.06] },
     };
     const size = isLast ? height : height - 20;
-    return new uPlot(options(panel, size, axes, scales, [line, line], hooks, { bands }), [xs, drawn(time.min_ns), drawn(time.max_ns)], panel);
+    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands }), [xs, drawn(time.min_ns), drawn(time.max_ns)], panel);
   }
 
   /** Rings around the worst wake-ups; triangles where activations were skipped or lost. */

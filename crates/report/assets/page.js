@@ -94,7 +94,7 @@
     zoomed(plot) {
       if (this.following) return;
       this.following = true;
-      const [from, to] = this.extent[this.plots.indexOf(plot)] ?? [0, 0];
+      const [, to] = this.extent[this.plots.indexOf(plot)] ?? [0, 0];
       const { min, max } = plot.scales.x;
       this.plots.forEach((other, n) => {
         const same = Math.abs(this.extent[n][1] - to) <= 0.01 * to;
@@ -102,7 +102,6 @@
       });
       this.following = false;
       this.reset.disabled = this.plots.every((other, n) => other.scales.x.min <= this.extent[n][0] && other.scales.x.max >= this.extent[n][1]);
-      void from;
     }
 
     whole() {

@@ -20,5 +20,20 @@ fn main() -> std::io::Result<()> {
         std::fs::write(folder.join(format!("{}.txt", recorded.name())), report::terminal_summary(recorded))?;
         std::fs::write(folder.join(format!("{}.run.json", recorded.name())), serde_json::to_string(&recorded.document)?)?;
     }
-    std::fs::write(folder.join("verdict.txt"), report::verdict(&recordings))
+    std::fs::write(folder.join("verdict.txt"), report::verdict(&recordings))?;
+
+    let many: Vec<_> =
+        (0..8).map(|n| Synthetic::hackbench().title(&format!("kernel {n}")).seed(n).threads(64).due(4_096).build()).collect();
+    std::fs::write(folder.join("many.html"), report::html(&many, command))?;
+
+    let mut spoiled =
+        Synthetic::idle().title("a rather long title for </script> a recording that was cut off").threads(1).build();
+    spoiled.document.state = recording::State::Running;
+    spoiled.document.host.after = None;
+    spoiled.document.instrument.real_time = false;
+    spoiled.document.threads[0].scheduling = plan::Scheduling::OTHER;
+    spoiled.document.threads[0].proof.samples_lost = 12;
+    spoiled.document.warnings[0].code = "no-real-time".into();
+    spoiled.document.warnings[0].next_step = "sudo setcap cap_sys_nice,cap_ipc_lock=ep teiji".into();
+    std::fs::write(folder.join("spoiled.html"), report::html(&[spoiled], command))
 }

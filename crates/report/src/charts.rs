@@ -53,7 +53,7 @@ fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg
     let top = TITLE + 14.0 + rows.len() as f64 * LEGEND_LINE;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
     let mut svg = Svg::new(WIDTH, height + top as u32, chart.title(), description);
-    svg.text(16.0, TITLE, Anchor::Start, "font-size=\"16\" font-weight=\"600\" fill=\"#16191d\"", chart.title());
+    svg.text(16.0, TITLE, Anchor::Start, "class=\"title\" font-size=\"16\" font-weight=\"600\" fill=\"#16191d\"", chart.title());
     for (line, row) in rows.iter().enumerate() {
         let y = TITLE + 24.0 + line as f64 * LEGEND_LINE;
         for (x, place) in row {
@@ -138,7 +138,10 @@ fn histogram(charts: &Charts, description: &str) -> String {
     for (place, series) in charts.recordings.iter().enumerate() {
         let steps = steps(&plot, &edges, series);
         let fill = format!("fill=\"{}\" fill-opacity=\"0.12\" stroke=\"none\"", colour(place));
-        svg.path(std::slice::from_ref(&steps), &fill);
+        // More than three grounds over one another are mud.
+        if charts.recordings.len() <= 3 {
+            svg.path(std::slice::from_ref(&steps), &fill);
+        }
         svg.path(&[steps], &stroke(place, 1.6));
     }
     plot.names(&mut svg, "wake-up latency, µs (logarithmic)", "activations in a step of 4.4 % (logarithmic)");
@@ -206,7 +209,7 @@ fn over_time(charts: &Charts, description: &str) -> String {
     for (place, series) in charts.recordings.iter().enumerate() {
         let top = top + 10.0 + (PANEL + 24.0) * place as f64;
         let bottom = top + PANEL;
-        let seconds = plan::Nanos(series.time.length_ns().max(1)).as_secs_f64();
+        let seconds = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
         let plot = Plot {
             x: Scale::linear(0.0, seconds, LEFT, right),
             y: Scale::log(us(min).max(0.1) * 0.8, us(max).max(0.2) * 1.25, bottom, top),
@@ -219,7 +222,8 @@ fn over_time(charts: &Charts, description: &str) -> String {
         band(&mut svg, &plot, place, series);
     }
     let bottom = svg.height() - BOTTOM + 6.0;
-    let whole = Plot { x: Scale::linear(0.0, 1.0, LEFT, right), y: Scale::linear(0.0, 1.0, bottom, top), left: LEFT, right, top, bottom };
+    let whole =
+        Plot { x: Scale::linear(0.0, 1.0, LEFT, right), y: Scale::linear(0.0, 1.0, bottom, top), left: LEFT, right, top, bottom };
     whole.names(&mut svg, "time since the first activation, s", "smallest to largest latency, µs (logarithmic)");
     svg.finish()
 }
@@ -238,7 +242,8 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series) {
     for run in extents.chunk_by(|a, b| a.is_some() == b.is_some()) {
         let bounds: Vec<(f64, f64)> = run.iter().flatten().copied().collect();
         let upper = (step..).zip(&bounds).flat_map(|(step, (_, max))| [(at(step), *max), (at(step + 1), *max)]);
-        let lower = (step..step + bounds.len()).zip(&bounds).rev().flat_map(|(step, (min, _))| [(at(step + 1), *min), (at(step), *min)]);
+        let lower =
+            (step..step + bounds.len()).zip(&bounds).rev().flat_map(|(step, (min, _))| [(at(step + 1), *min), (at(step), *min)]);
         parts.push(upper.chain(lower).collect());
         step += run.len();
     }
@@ -246,10 +251,18 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series) {
     svg.path(&parts, &format!("fill=\"{colour}\" fill-opacity=\"0.45\" stroke=\"{colour}\" stroke-width=\"0.7\""));
     for worst in &series.worst {
         let x = plot.x.at(plan::Nanos(worst.since_start_ns).as_secs_f64());
-        svg.circle(x, plot.y.at(us(worst.latency_ns)), 2.6, &format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.3\""));
+        svg.circle(
+            x,
+            plot.y.at(us(worst.latency_ns)),
+            2.6,
+            &format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.3\""),
+        );
     }
-    let marks: Vec<Vec<(f64, f64)>> =
-        time.missing.iter().map(|(step, _)| vec![(at(*step) - 3.0, plot.top - 7.0), (at(*step) + 3.0, plot.top - 7.0), (at(*step), plot.top - 1.0)]).collect();
+    let marks: Vec<Vec<(f64, f64)>> = time
+        .missing
+        .iter()
+        .map(|(step, _)| vec![(at(*step) - 3.0, plot.top - 7.0), (at(*step) + 3.0, plot.top - 7.0), (at(*step), plot.top - 1.0)])
+        .collect();
     if !marks.is_empty() {
         svg.path(&marks, "fill=\"#16191d\" stroke=\"none\"");
     }

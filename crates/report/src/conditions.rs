@@ -46,25 +46,28 @@ const fn moving(name: &'static str, answer: fn(&HostFacts) -> Option<String>) ->
     Question { name, moves: true, answer }
 }
 
-const QUESTIONS: [Question; 20] = [
+const QUESTIONS: [Question; 21] = [
     fixed("Machine", |facts| facts.hostname.clone()),
     fixed("CPU", |facts| facts.cpu_model.clone()),
     fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
     fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
-    fixed("Virtual machine", |facts| facts.hypervisor.map(|below| if below { "yes: a hypervisor lies below" } else { "no" }.to_owned())),
+    fixed("Virtual machine", |facts| {
+        facts.hypervisor.map(|below| if below { "yes: a hypervisor lies below" } else { "no" }.to_owned())
+    }),
     fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
     fixed("Kernel", |facts| facts.kernel.clone()),
     fixed("Kernel version", |facts| facts.kernel_version.clone()),
     fixed("Preemption", |facts| facts.preemption.clone()),
     fixed("Kernel command line", |facts| facts.kernel_command_line.clone()),
     fixed("Clock source", |facts| facts.clocksource.clone()),
-    fixed("Other clock sources", other_clocksources),
+    fixed("Clock sources available", |facts| Some(facts.clocksources_available.join(", ")).filter(|list| !list.is_empty())),
     fixed("Isolated CPUs", |facts| facts.isolated_cpus.as_deref().map(or_none)),
     fixed("CPUs without tick", |facts| facts.nohz_full_cpus.as_deref().map(or_none)),
     fixed("Real-time throttling", throttling),
     fixed("Transparent huge pages", |facts| facts.transparent_hugepages.clone()),
     fixed("Governor", |facts| by_cpu(facts, |cpu| cpu.governor.clone())),
-    moving("Frequency, limits", frequency),
+    fixed("Frequency limits", frequency_limits),
+    moving("Frequency", frequency),
     moving("Memory available", |facts| facts.memory_available_kib.map(mebibytes)),
     moving("Load average 1, 5, 15 min", |facts| facts.load_average.map(|[a, b, c]| format!("{a:.2}, {b:.2}, {c:.2}"))),
 ];
@@ -76,13 +79,22 @@ pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
         let differs = !question.moves && values.iter().any(|value| value.before != values[0].before);
         Fact { name: question.name, values, differs }
     };
-    QUESTIONS.iter().map(ask).filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some())).collect()
+    QUESTIONS
+        .iter()
+        .map(ask)
+        .filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some()))
+        .collect()
 }
 
 fn value(question: &Question, host: &recording::Host) -> Value {
     let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, LONGEST_FACT));
     let before = answer(&host.before);
-    let after = host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| "not known".to_owned()));
+    let after = host
+        .after
+        .as_ref()
+        .map(answer)
+        .filter(|after| *after != before)
+        .map(|after| after.unwrap_or_else(|| "not known".to_owned()));
     let changed = after.is_some() && !question.moves;
     Value { before, after, changed }
 }
@@ -99,18 +111,13 @@ fn mebibytes(kib: u64) -> String {
     format!("{} MiB", count(kib / 1_024))
 }
 
-fn other_clocksources(facts: &HostFacts) -> Option<String> {
-    let others = facts.clocksources_available.iter().filter(|source| Some(*source) != facts.clocksource.as_ref());
-    let others: Vec<&str> = others.map(String::as_str).collect();
-    (!facts.clocksources_available.is_empty()).then(|| or_none(&others.join(", ")))
-}
-
 fn throttling(facts: &HostFacts) -> Option<String> {
     let runtime = facts.rt_runtime_us?;
     if runtime < 0 {
         return Some("off: real-time threads may use all time".to_owned());
     }
-    let period = facts.rt_period_us.map_or_else(|| "a period".to_owned(), |us| format!("{} ms", us / 1_000));
+    let period =
+        facts.rt_period_us.map_or_else(|| "a period".to_owned(), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
     Some(format!("real-time threads may use {} ms of {period}", runtime / 1_000))
 }
 
@@ -128,16 +135,18 @@ fn by_cpu(facts: &HostFacts, item: impl Fn(&recording::CpuFacts) -> Option<Strin
 }
 
 fn frequency(facts: &HostFacts) -> Option<String> {
-    let now: Vec<u64> = facts.cpus.iter().filter_map(|cpu| cpu.frequency_khz).collect();
-    let (low, high) = (now.iter().min()?, now.iter().max()?);
-    let mhz = |khz: u64| count(khz / 1_000);
-    let mut text = if mhz(*low) == mhz(*high) { format!("{} MHz", mhz(*low)) } else { format!("{}–{} MHz", mhz(*low), mhz(*high)) };
-    let least = facts.cpus.iter().filter_map(|cpu| cpu.frequency_min_khz).min();
-    let most = facts.cpus.iter().filter_map(|cpu| cpu.frequency_max_khz).max();
-    if let (Some(least), Some(most)) = (least, most) {
-        text += &format!(" (allowed {}–{})", mhz(least), mhz(most));
-    }
-    Some(text)
+    let now = || facts.cpus.iter().filter_map(|cpu| cpu.frequency_khz);
+    Some(megahertz(now().min()?, now().max()?))
+}
+
+fn frequency_limits(facts: &HostFacts) -> Option<String> {
+    let lowest = facts.cpus.iter().filter_map(|cpu| cpu.frequency_min_khz).min()?;
+    Some(megahertz(lowest, facts.cpus.iter().filter_map(|cpu| cpu.frequency_max_khz).max()?))
+}
+
+fn megahertz(low: u64, high: u64) -> String {
+    let (low, high) = (count(low / 1_000), count(high / 1_000));
+    if low == high { format!("{low} MHz") } else { format!("{low}–{high} MHz") }
 }
 
 #[cfg(test)]

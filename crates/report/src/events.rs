@@ -71,8 +71,8 @@ fn mostly(by_cpu: &[u64], count: u64, host: &Host) -> Option<(u32, u64)> {
     let (place, most) = by_cpu.iter().enumerate().max_by_key(|(_, n)| **n)?;
     let cpu = host.after.as_ref()?.cpus.get(place)?.cpu.0;
     let percent = most.saturating_mul(100) / count.max(1);
-    // Twice its even share is worth a word.
-    (by_cpu.len() > 1 && percent >= 60 && percent.saturating_mul(by_cpu.len() as u64) >= 150).then_some((cpu, percent))
+    // A good deal more than its even share is worth a word.
+    (by_cpu.len() > 1 && percent >= 60 && percent.saturating_mul(by_cpu.len() as u64) >= 130).then_some((cpu, percent))
 }
 
 fn seconds(host: &Host) -> Option<f64> {

@@ -78,25 +78,6 @@ pub(crate) fn span(length: Nanos) -> String {
     format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A share of a whole in percent, never rounded to all or nothing: `99.99 %`.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "–".to_owned();
-    }
-    if part == whole || part == 0 {
-        return format!("{} %", if part == 0 { 0 } else { 100 });
-    }
-    let share = 100.0 * part as f64 / whole as f64;
-    for decimals in 1..=6 {
-        let text = format!("{share:.decimals$}");
-        let value: f64 = text.parse().unwrap_or(share);
-        if value > 0.0 && value < 100.0 {
-            return format!("{text} %");
-        }
-    }
-    if share > 50.0 { "> 99.999999 %".to_owned() } else { "< 0.000001 %".to_owned() }
-}
-
 /// A rate as the number of activations among which there is one, rounded down: `6,676`.
 pub(crate) fn one_in(rate: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
@@ -119,7 +100,10 @@ mod tests {
     #[test]
     fn tables() {
         assert_eq!([0, 7, 999, 1_000, 1_234_567].map(count), ["0", "7", "999", "1,000", "1,234,567"]);
-        assert_eq!([0, 49, 50, 83_449, 1_240_250, -1_500, -20].map(micros), ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]);
+        assert_eq!(
+            [0, 49, 50, 83_449, 1_240_250, -1_500, -20].map(micros),
+            ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]
+        );
         assert_eq!(micros_f64(61_249.4), "61.2");
     }
 
@@ -143,11 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn lengths_and_shares() {
-        assert_eq!([10_000, 150_000, 10_800_000, 500].map(|ms| span(Nanos::from_millis(ms))), ["10 s", "2.5 min", "3 h", "500 ms"]);
-        assert_eq!([(0, 5), (5, 5), (19_998, 20_000), (99_999, 100_000), (0, 0)].map(|(a, b)| percent(a, b)), [
-            "0 %", "100 %", "99.99 %", "99.999 %", "–"
-        ]);
+    fn lengths_and_rates() {
+        assert_eq!(
+            [10_000, 150_000, 10_800_000, 500].map(|ms| span(Nanos::from_millis(ms))),
+            ["10 s", "2.5 min", "3 h", "500 ms"]
+        );
         assert_eq!((one_in(1.5e-4), clip("αβγδ", 3), clip("αβγ", 3)), ("6,666".into(), "αβ…".into(), "αβγ".into()));
     }
 }

@@ -28,7 +28,11 @@ pub(crate) struct Cell {
 /// CPU time, interrupts, softirqs.
 pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
     vec![
-        Happenings { title: "Where the CPUs’ time went", lead: "Of all CPUs, between the two looks at the machine.".into(), rows: cpu_time(all) },
+        Happenings {
+            title: "Where the CPUs’ time went",
+            lead: "Of all CPUs, between the two looks at the machine.".into(),
+            rows: cpu_time(all),
+        },
         counted("Interrupts that rose", events::interrupts(all)),
         counted("Softirqs that rose", events::softirqs(all)),
     ]
@@ -53,7 +57,9 @@ fn not_known() -> Cell {
 
 fn cell(rise: &Rise) -> Cell {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
-    let rate = rise.per_second.map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
+    let rate = rise
+        .per_second
+        .map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
     let mostly = rise.mostly.map(|(cpu, percent)| format!("{percent} % on CPU {cpu}"));
     Cell { figure: count(rise.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
 }
@@ -64,7 +70,11 @@ fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
         .filter(|row| row.shares.iter().flatten().any(|(_, ms)| *ms > 0) || row.kind == "steal")
         .map(|row| Row {
             // Time that somebody else took: a hypervisor's guest cannot tell it from its own lateness.
-            cells: row.shares.iter().map(|share| share.map_or_else(not_known, |(percent, ms)| time(percent, ms, row.kind == "steal"))).collect(),
+            cells: row
+                .shares
+                .iter()
+                .map(|share| share.map_or_else(not_known, |(percent, ms)| time(percent, ms, row.kind == "steal")))
+                .collect(),
             description: meaning(&row.kind).to_owned(),
             name: row.kind,
         })

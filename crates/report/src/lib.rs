@@ -8,6 +8,7 @@
 //! calls knows where the text goes.
 #![forbid(unsafe_code)]
 
+mod bins;
 mod charts;
 mod conditions;
 mod events;
@@ -17,11 +18,14 @@ mod method;
 mod notices;
 mod overview;
 mod page;
+#[cfg(test)]
+mod page_tests;
 mod scale;
 mod series;
 mod svg;
 mod tables;
 mod terminal;
+mod text;
 mod verdict;
 mod words;
 

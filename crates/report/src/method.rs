@@ -10,14 +10,26 @@ use recording::Proof;
 /// The words of the field, as the page uses them.
 pub(crate) const WORDS: [(&str, &str); 10] = [
     ("activation", "One due wake-up of a periodic thread. Every one that was due is on time, late or skipped."),
-    ("latency", "Actual minus planned wake-up time. Negative if the thread was woken early. Reading the clock is contained in it."),
+    (
+        "latency",
+        "Actual minus planned wake-up time. Negative if the thread was woken early. Reading the clock is contained in it.",
+    ),
     ("late", "Woken one interval or more after its planned time."),
     ("skipped", "Never run, because an earlier activation was so late that this one’s time had passed."),
-    ("with skipped", "The same figures with each skipped activation counted in, as waiting from its own planned time until the thread ran again."),
-    ("p99.9", "99.9 % of the latencies were at most this (nearest rank: a latency that was observed). Shown from 1,000 samples on."),
+    (
+        "with skipped",
+        "The same figures with each skipped activation counted in, as waiting from its own planned time until the thread ran again.",
+    ),
+    (
+        "p99.9",
+        "99.9 % of the latencies were at most this (nearest rank: a latency that was observed). Shown from 1,000 samples on.",
+    ),
     ("sd", "Standard deviation, with divisor n − 1."),
     ("exceedance", "The share of woken activations that were at least so late."),
-    ("95 % confidence", "If wake-ups are independent and the machine does not change, 95 of 100 such statements are true. Latencies are not independent for certain: take it as the best case."),
+    (
+        "95 % confidence",
+        "If wake-ups are independent and the machine does not change, 95 of 100 such statements are true. Latencies are not independent for certain: take it as the best case.",
+    ),
     ("lost", "Measured, but the sample found no room on its way to the recording."),
 ];
 
@@ -51,7 +63,8 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
         ("CPU latency (/dev/cpu_dma_latency)", |o| {
-            if o.recorded.document.instrument.dma_latency_held { "held at 0: no deep idle states" } else { "left alone" }.to_owned()
+            if o.recorded.document.instrument.dma_latency_held { "held at 0: no deep idle states" } else { "left alone" }
+                .to_owned()
         }),
         ("Start to first activation", |o| {
             o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| "not known".to_owned(), format::latency)
@@ -74,7 +87,11 @@ fn yes(is: bool) -> String {
 
 fn interval(overview: &Overview<'_>) -> String {
     let run = &overview.recorded.document.run;
-    if run.distance_ns == Nanos::ZERO { run.interval_ns.to_string() } else { format!("{}, each further thread {} more", run.interval_ns, run.distance_ns) }
+    if run.distance_ns == Nanos::ZERO {
+        run.interval_ns.to_string()
+    } else {
+        format!("{}, each further thread {} more", run.interval_ns, run.distance_ns)
+    }
 }
 
 fn scheduling(overview: &Overview<'_>) -> String {
@@ -86,7 +103,10 @@ fn scheduling(overview: &Overview<'_>) -> String {
 
 fn clock(overview: &Overview<'_>) -> String {
     let instrument = &overview.recorded.document.instrument;
-    format!("{}, resolution {} ns, a reading costs {} ns", instrument.clock, instrument.clock_resolution_ns, instrument.clock_read_ns)
+    format!(
+        "{}, resolution {} ns, a reading costs {} ns",
+        instrument.clock, instrument.clock_resolution_ns, instrument.clock_read_ns
+    )
 }
 
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
@@ -98,7 +118,11 @@ fn proof(overview: &Overview<'_>, of: fn(&Proof) -> Option<u64>) -> String {
 /// What is said of the warm-up below the summary.
 pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
     let longest = all.iter().map(|overview| overview.recorded.document.run.warmup_ns).max().unwrap_or_default();
-    if longest.0 > 0 { format!("The first {longest} of each recording were warm-up and are not in the figures.") } else { String::new() }
+    if longest.0 > 0 {
+        format!("The first {} of each recording were warm-up and are not in the figures.", format::span(longest))
+    } else {
+        String::new()
+    }
 }
 
 /// Characters of a command line.
@@ -108,7 +132,10 @@ const LONGEST_COMMAND: usize = 2_000;
 pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
     let mut commands: Vec<Command> = all
         .iter()
-        .map(|overview| Command { what: overview.name.clone(), line: format::clip(&quoted(&overview.recorded.document.command_line), LONGEST_COMMAND) })
+        .map(|overview| Command {
+            what: overview.name.clone(),
+            line: format::clip(&quoted(&overview.recorded.document.command_line), LONGEST_COMMAND),
+        })
         .collect();
     if !of_page.is_empty() {
         commands.push(Command { what: "this page".into(), line: format::clip(of_page, LONGEST_COMMAND) });

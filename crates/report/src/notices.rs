@@ -18,29 +18,41 @@ pub(crate) struct Notice {
     pub(crate) title: &'static str,
     pub(crate) text: String,
     pub(crate) next_step: String,
+    pub(crate) is_command: bool,
 }
 
-/// What spoils the figures of one recording, the worst first.
-pub(crate) fn of(overview: &Overview<'_>) -> Vec<Notice> {
-    let name = &overview.name;
-    let mut notices = Vec::new();
-    if let Some(how) = overview.no_real_time() {
-        let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
-        let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
-        notices.push(Notice { title: "No real-time rights.", text: format!("{name}: measured with {how}."), next_step });
-    }
-    if let Some(policy) = overview.ordinary() {
-        let text = format!("{name}: measured with {policy}, as asked. These are no real-time figures.");
-        notices.push(Notice { title: "Ordinary scheduling.", text, next_step: String::new() });
-    }
-    if let Some(how) = overview.cut_short() {
-        notices.push(Notice { title: "Not the whole run.", text: format!("{name} {how}."), next_step: String::new() });
-    }
-    if overview.lost > 0 {
-        let text = format!("{name}: {}. What they would have shown is not known.", format::counted(overview.lost, "sample"));
-        notices.push(Notice { title: "Samples lost.", text, next_step: String::new() });
+/// What spoils the figures, recording by recording, the worst first.
+pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = Vec::new();
+    for overview in all {
+        let only = all.len() == 1;
+        let of = if only { String::new() } else { format!("{}: ", overview.name) };
+        let (measured, it) = if only { ("Measured", "This recording") } else { ("measured", overview.name.as_str()) };
+        let mut add =
+            |title, text, next_step: String| notices.push(Notice { title, text, is_command: is_command(&next_step), next_step });
+        if let Some(how) = overview.no_real_time() {
+            let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
+            let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
+            add("No real-time rights.", format!("{of}{measured} with {how}."), next_step);
+        }
+        if let Some(policy) = overview.ordinary() {
+            let text = format!("{of}{measured} with {policy}, as asked. These are no real-time figures.");
+            add("Ordinary scheduling.", text, String::new());
+        }
+        if let Some(how) = overview.cut_short() {
+            add("Not the whole run.", format!("{it} {how}."), String::new());
+        }
+        if overview.lost > 0 {
+            let lost = format::counted(overview.lost, "sample");
+            add("Samples lost.", format!("{of}{lost}. What they would have shown is not known."), String::new());
+        }
     }
     notices
+}
+
+/// Whether a next step is a command to be copied rather than a sentence to be read.
+pub(crate) fn is_command(next_step: &str) -> bool {
+    !next_step.trim_end().ends_with('.')
 }
 
 /// A warning, and the recordings that have it.
@@ -48,6 +60,7 @@ pub(crate) struct GroupedWarning {
     pub(crate) message: String,
     pub(crate) evidence: String,
     pub(crate) next_step: String,
+    pub(crate) is_command: bool,
     /// Empty where all have it.
     pub(crate) recordings: String,
 }
@@ -73,6 +86,7 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
             message: format::clip(&warning.message, LONGEST),
             evidence: format::clip(&warning.evidence, LONGEST),
             next_step: format::clip(&warning.next_step, LONGEST),
+            is_command: is_command(&warning.next_step),
             recordings: if names.len() == all.len() { String::new() } else { list(&names) },
         })
         .collect()

@@ -24,17 +24,16 @@ pub(crate) struct Overview<'a> {
 /// A quantile, and how many latencies it needs before it is one: with fewer, it would be the maximum under another name.
 #[derive(Clone, Copy)]
 pub(crate) struct Quantile {
-    pub(crate) name: &'static str,
     pub(crate) numerator: u64,
     pub(crate) denominator: u64,
 }
 
 impl Quantile {
-    pub(crate) const P50: Quantile = Quantile { name: "p50", numerator: 50, denominator: 100 };
-    pub(crate) const P90: Quantile = Quantile { name: "p90", numerator: 90, denominator: 100 };
-    pub(crate) const P99: Quantile = Quantile { name: "p99", numerator: 99, denominator: 100 };
-    pub(crate) const P999: Quantile = Quantile { name: "p99.9", numerator: 999, denominator: 1_000 };
-    pub(crate) const P9999: Quantile = Quantile { name: "p99.99", numerator: 9_999, denominator: 10_000 };
+    pub(crate) const P50: Quantile = Quantile { numerator: 50, denominator: 100 };
+    pub(crate) const P90: Quantile = Quantile { numerator: 90, denominator: 100 };
+    pub(crate) const P99: Quantile = Quantile { numerator: 99, denominator: 100 };
+    pub(crate) const P999: Quantile = Quantile { numerator: 999, denominator: 1_000 };
+    pub(crate) const P9999: Quantile = Quantile { numerator: 9_999, denominator: 10_000 };
 
     /// Whether `samples` latencies carry it.
     pub(crate) const fn is_carried_by(self, samples: u64) -> bool {
@@ -47,7 +46,10 @@ impl<'a> Overview<'a> {
     pub(crate) fn of_all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
         let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::of).collect();
         for place in 1..all.len() {
-            let same = all[..place].iter().filter(|before| before.name == all[place].name || is_numbered(&before.name, &all[place].name)).count();
+            let same = all[..place]
+                .iter()
+                .filter(|before| before.name == all[place].name || is_numbered(&before.name, &all[place].name))
+                .count();
             if same > 0 {
                 all[place].name = format!("{} ({})", all[place].name, same + 1);
             }
@@ -85,6 +87,12 @@ impl<'a> Overview<'a> {
         self.loads().map_or_else(|| "idle".to_owned(), |loads| format!("under {}", format::clip(&loads, LONGEST_NAME)))
     }
 
+    /// The same, unless the name says it already.
+    pub(crate) fn condition_unless_named(&self) -> Option<String> {
+        let named = self.name.contains(&self.loads().unwrap_or_else(|| "idle".to_owned()));
+        (!named).then(|| self.condition())
+    }
+
     /// A quantile over all threads, ns, if there are enough latencies to speak of it. From the histogram, and therefore up
     /// to 1 % above the exact one.
     pub(crate) fn quantile(&self, quantile: Quantile) -> Option<i64> {
@@ -100,10 +108,12 @@ impl<'a> Overview<'a> {
     pub(crate) fn no_real_time(&self) -> Option<String> {
         let document = &self.recorded.document;
         let asked = document.run.scheduling;
-        let granted = document.threads.iter().map(|thread| thread.scheduling).find(|granted| *granted != asked);
+        let granted = document.threads.iter().map(|thread| thread.scheduling).find(|granted| !granted.policy.is_real_time());
         match granted {
             Some(granted) if asked.policy.is_real_time() => Some(format!("{granted} instead of {asked}")),
-            _ if asked.policy.is_real_time() && !document.instrument.real_time => Some(format!("{asked} was not granted")),
+            _ if asked.policy.is_real_time() && !document.instrument.real_time => {
+                Some(format!("ordinary scheduling instead of {asked}"))
+            }
             _ => None,
         }
     }
@@ -206,7 +216,7 @@ mod tests {
         let overview = Overview::of(&recorded);
         for (quantile, exact) in [(Quantile::P50, exact.p50), (Quantile::P99, exact.p99), (Quantile::P999, exact.p999)] {
             let combined = overview.quantile(quantile).unwrap();
-            assert!(combined >= exact && combined - exact <= exact / 100, "{}: {combined} for {exact}", quantile.name);
+            assert!(combined >= exact && combined - exact <= exact / 100, "{combined} for {exact}");
         }
     }
 

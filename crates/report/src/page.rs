@@ -24,6 +24,8 @@ struct Page<'p> {
     version: &'static str,
     title: String,
     verdict: String,
+    /// The verdict with figures that stay on one line with their units.
+    headline: String,
     hero: Option<Hero>,
     about: String,
     notices: Vec<Notice>,
@@ -97,10 +99,10 @@ pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
     let mut room = Room { steps: 36_000, rows: 600 };
     let verdict = verdict::verdict(&all);
     let recorded = all.len();
-    let rights = all.iter().flat_map(notices::of).collect::<Vec<_>>();
+    let spoilers: Vec<Notice> = notices::spoilers(&all);
     let charted = overview::charted(all);
     loop {
-        let page = write(&charted, recorded, &verdict, &rights, command_line, room);
+        let page = write(&charted, recorded, &verdict, &spoilers, command_line, room);
         if page.len() < MOST_BYTES || room.steps < 64 {
             return page;
         }
@@ -115,6 +117,7 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         version: env!("CARGO_PKG_VERSION"),
         title: format!("{} – teiji", all.first().map_or("No recording", |overview| overview.name.as_str())),
         verdict: verdict.to_owned(),
+        headline: unbroken(verdict),
         hero: hero(all),
         about: about(all, recorded),
         notices: notices.iter().take(room.rows).cloned().collect(),
@@ -147,6 +150,12 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
     page.render().unwrap_or_else(|error| format!("<!doctype html><title>teiji</title><p>The page could not be written: {error}"))
 }
 
+fn unbroken(text: &str) -> String {
+    [" ns", " µs", " ms", " s late", " s early"]
+        .iter()
+        .fold(text.to_owned(), |text, unit| text.replace(unit, &unit.replacen(' ', "\u{a0}", 1)))
+}
+
 /// JSON inside a script element: a browser ends the element at `</`, and knows `<!--` there too.
 fn embedded(series: &Charts) -> String {
     serde_json::to_string(series).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
@@ -154,13 +163,13 @@ fn embedded(series: &Charts) -> String {
 
 fn hero(all: &[Overview<'_>]) -> Option<Hero> {
     let labels = verdict::labels(all);
-    let (worst, label) = all.iter().zip(labels).max_by_key(|(overview, _)| overview.moments.max())?;
+    let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.moments.max())?;
     let text = format::at_most(worst.moments.max()?);
     let (number, unit) = text.rsplit_once(' ')?;
     Some(Hero {
         number: number.to_owned(),
         unit: unit.to_owned(),
-        label: format!("the latest wake-up, {label}"),
+        label: format!("the worst wake-up, {label}"),
         claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         claim: worst.claim(),
     })
@@ -179,7 +188,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {
-        parts.push(format!("of {recorded} recordings the {} with the latest wake-ups are shown", all.len()));
+        parts.push(format!("of {recorded} recordings the {} with the worst wake-ups are shown", all.len()));
     }
     parts.join(" · ")
 }
@@ -202,8 +211,12 @@ fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
 }
 
 fn thread_choices(series: &Charts) -> Vec<ThreadChoice> {
-    let Some(most) = series.recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else { return Vec::new() };
-    most.iter().map(|thread| ThreadChoice { index: thread.thread, name: format!("thread {}, CPU {}", thread.thread, thread.cpu) }).collect()
+    let Some(most) = series.recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
+        return Vec::new();
+    };
+    most.iter()
+        .map(|thread| ThreadChoice { index: thread.thread, name: format!("thread {}, CPU {}", thread.thread, thread.cpu) })
+        .collect()
 }
 
 fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {

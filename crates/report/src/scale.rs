@@ -63,7 +63,8 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<f64> {
         exponent += every;
     }
     ticks.retain(|tick| *tick >= from * (1.0 - 1e-9) && *tick <= to * (1.0 + 1e-9));
-    ticks
+    // A range within two such ticks is as good as linear.
+    if ticks.len() < 2 && decades < 1.0 { linear_ticks(from, to, wanted) } else { ticks }
 }
 
 /// A tick's value with its thousands apart, and as many decimals as it needs.
@@ -88,6 +89,8 @@ mod tests {
         assert_eq!(labels, ["10", "100", "1,000"]);
         let labels: Vec<String> = Scale::log(0.15, 6.0, 0.0, 1.0).ticks(6).into_iter().map(tick_label).collect();
         assert_eq!(labels, ["0.2", "0.5", "1", "2", "5"]);
+        let labels: Vec<String> = Scale::log(55.0, 58.2, 0.0, 1.0).ticks(4).into_iter().map(tick_label).collect();
+        assert_eq!(labels, ["56", "58", "60"]);
     }
 
     #[test]

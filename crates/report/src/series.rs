@@ -3,20 +3,13 @@
 //!
 //! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
 
+use crate::bins::{FLOOR_NS, bin_of, bin_range, lower_edge};
 use crate::overview::Overview;
 use serde::Serialize;
 use stats::{Bucket, Histogram};
 
 /// Recordings that a chart is still readable with; the latest wake-ups are among them.
 pub(crate) const MOST_CHARTED: usize = 16;
-
-/// Latencies below this share the first bin, the early ones (below 0) too: no kernel wakes a thread within 128 ns, and a
-/// logarithmic axis has to begin somewhere.
-const FLOOR_NS: i64 = 128;
-/// Bins of an octave as steps of 1/128 of its lower bound: the whole steps nearest to 16 equal steps of a logarithmic axis,
-/// so that every bucket of [`stats::Histogram`] lies in exactly one bin.
-const STEPS: [i64; 17] = [0, 6, 12, 18, 24, 31, 38, 45, 53, 61, 69, 78, 87, 97, 107, 117, 128];
-const BINS_PER_OCTAVE: usize = STEPS.len() - 1;
 
 /// All charts of a report.
 #[derive(Debug, Serialize)]
@@ -59,6 +52,8 @@ pub(crate) struct Exceedance {
 pub(crate) struct Time {
     /// Step `i` covers the time from `i * step_ns` after activation 0.
     pub(crate) step_ns: i64,
+    /// How long it is; the last step may be shorter than the others.
+    pub(crate) length_ns: i64,
     /// ns; null where nothing woke.
     pub(crate) min_ns: Vec<Option<i64>>,
     pub(crate) max_ns: Vec<Option<i64>>,
@@ -114,7 +109,7 @@ impl Series {
         let mut counts = vec![0; last + 1 - first];
         overview.histogram.buckets().for_each(|bucket| counts[bin_of(bucket.lower) - first] += bucket.count);
         let threads = recorded.document.threads.iter().zip(&recorded.threads);
-        let whole: Vec<Time> = threads.clone().map(|(thread, statistics)| Time::of(&statistics.envelope, thread.interval_ns.0)).collect();
+        let whole: Vec<Time> = threads.clone().map(|(thread, statistics)| Time::of(statistics, thread.interval_ns.0)).collect();
         let mut worst: Vec<WorstPoint> = threads
             .clone()
             .flat_map(|(thread, statistics)| {
@@ -140,7 +135,11 @@ impl Series {
             threads: threads
                 .zip(&whole)
                 .filter(|_| steps.each > 0)
-                .map(|((thread, _), time)| ThreadSeries { thread: thread.index, cpu: thread.cpu.0, time: time.reduced(steps.each) })
+                .map(|((thread, _), time)| ThreadSeries {
+                    thread: thread.index,
+                    cpu: thread.cpu.0,
+                    time: time.reduced(steps.each),
+                })
                 .collect(),
             worst,
         }
@@ -166,25 +165,29 @@ impl Steps {
         let each = (most_steps * 2 / 3 / threads.max(1)).min(Self::MOST);
         // A single thread of each recording is all of its threads together.
         let wanted = each >= Self::LEAST && threads > all.len();
-        Steps { together: if wanted { together } else { (most_steps / all.len().max(1)).clamp(2, Self::MOST) }, each: if wanted { each } else { 0 } }
+        Steps {
+            together: if wanted { together } else { (most_steps / all.len().max(1)).clamp(2, Self::MOST) },
+            each: if wanted { each } else { 0 },
+        }
     }
 }
 
 impl Time {
-    fn of(envelope: &stats::Envelope, interval_ns: i64) -> Time {
-        let rows = i64::try_from(envelope.rows_per_step()).unwrap_or(i64::MAX);
-        let steps = envelope.steps();
+    fn of(statistics: &stats::Statistics, interval_ns: i64) -> Time {
+        let lasting = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX).saturating_mul(interval_ns);
+        let steps = statistics.envelope.steps();
         Time {
-            step_ns: rows.saturating_mul(interval_ns),
+            step_ns: lasting(statistics.envelope.rows_per_step()),
+            length_ns: lasting(statistics.activations.due + statistics.lost),
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
             max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
-            missing: steps.iter().enumerate().filter(|(_, step)| step.missing > 0).map(|(place, step)| (place, step.missing)).collect(),
+            missing: steps
+                .iter()
+                .enumerate()
+                .filter(|(_, step)| step.missing > 0)
+                .map(|(place, step)| (place, step.missing))
+                .collect(),
         }
-    }
-
-    /// How long it is, ns.
-    pub(crate) fn length_ns(&self) -> i64 {
-        self.step_ns.saturating_mul(i64::try_from(self.max_ns.len()).unwrap_or(i64::MAX))
     }
 
     /// The same in at most `most` steps.
@@ -195,15 +198,17 @@ impl Time {
     /// Several over the same time as one, in at most `most` steps. A step that straddles two goes to the earlier.
     fn together(parts: &[Time], most: usize) -> Time {
         let finest = parts.iter().map(|part| part.step_ns).max().unwrap_or(1).max(1);
-        let length = parts.iter().map(Time::length_ns).max().unwrap_or(0);
+        let length_ns = parts.iter().map(|part| part.length_ns).max().unwrap_or(0);
         let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
         // Whole multiples of the coarsest part's step, so that equal parts are joined without moving anything.
-        let step_ns = finest.saturating_mul((length.div_ceil_of(finest)).div_ceil_of(most).max(1));
-        let steps = usize::try_from(length.div_ceil_of(step_ns)).unwrap_or(0);
-        let mut time = Time { step_ns, min_ns: vec![None; steps], max_ns: vec![None; steps], missing: Vec::new() };
+        let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(most).max(1));
+        let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
+        let mut time = Time { step_ns, length_ns, min_ns: vec![None; steps], max_ns: vec![None; steps], missing: Vec::new() };
         let mut missing = vec![0_u64; steps];
         for part in parts {
-            let place = |step: usize| usize::try_from(i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns) / step_ns).unwrap_or(0);
+            let place = |step: usize| {
+                usize::try_from(i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns) / step_ns).unwrap_or(0)
+            };
             for (step, (min, max)) in part.min_ns.iter().zip(&part.max_ns).enumerate() {
                 let into = place(step);
                 time.min_ns[into] = [time.min_ns[into], *min].into_iter().flatten().min();
@@ -234,8 +239,10 @@ impl Exceedance {
         let mut above = histogram.total();
         let mut bin = None;
         for bucket in &buckets {
-            // One point a bin: at its first bucket the count of everything from there on is exact.
-            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower)) {
+            // A point at the first bucket of each bin, and wherever the curve has fallen by 2 %: there the count of
+            // everything from the bucket on is exact.
+            let fell = exceedance.at_least.last().is_none_or(|last| (last - above).saturating_mul(50) > *last);
+            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower)) || fell && bucket.lower >= FLOOR_NS {
                 exceedance.latency_ns.push(bucket.lower.max(FLOOR_NS));
                 exceedance.at_least.push(above);
             }
@@ -249,45 +256,10 @@ impl Exceedance {
     }
 }
 
-fn bin_of(value: i64) -> usize {
-    if value < FLOOR_NS {
-        return 0;
-    }
-    let octave = value.ilog2() - FLOOR_NS.ilog2();
-    let step = (value >> octave) - FLOOR_NS;
-    1 + octave as usize * BINS_PER_OCTAVE + STEPS.partition_point(|edge| *edge <= step) - 1
-}
-
-/// Smallest latency of a bin.
-fn lower_edge(bin: usize) -> i64 {
-    let Some(above) = bin.checked_sub(1) else { return FLOOR_NS / 2 };
-    let octave = u32::try_from(above / BINS_PER_OCTAVE).unwrap_or(u32::MAX);
-    (FLOOR_NS + STEPS[above % BINS_PER_OCTAVE]).checked_shl(octave).filter(|edge| *edge > 0 && octave < 56).unwrap_or(i64::MAX)
-}
-
-/// First and last bin that hold something in any recording.
-fn bin_range(all: &[Overview<'_>]) -> (usize, usize) {
-    let ends = |overview: &Overview<'_>| Some((bin_of(overview.moments.min()?), bin_of(overview.moments.max()?)));
-    let ends: Vec<(usize, usize)> = all.iter().filter_map(ends).collect();
-    let first = ends.iter().map(|(first, _)| *first).min().unwrap_or(1);
-    let last = ends.iter().map(|(_, last)| *last).max().unwrap_or(1);
-    (first, last)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-
-    #[test]
-    fn bins_touch_and_hold_every_latency() {
-        for bin in 1..=56 * BINS_PER_OCTAVE {
-            let lower = lower_edge(bin);
-            assert_eq!(bin_of(lower), bin);
-            assert_eq!(bin_of(lower - 1), bin - 1);
-        }
-        assert_eq!((bin_of(i64::MIN), bin_of(i64::MAX)), (0, 56 * BINS_PER_OCTAVE));
-    }
 
     #[test]
     fn no_activation_is_dropped_and_no_extreme_lost() {
@@ -322,10 +294,31 @@ mod tests {
 
     #[test]
     fn threads_of_different_intervals_share_one_time_axis() {
-        let slow = Time { step_ns: 3_000, min_ns: vec![Some(1), Some(2)], max_ns: vec![Some(9), Some(8)], missing: vec![] };
-        let fast = Time { step_ns: 2_000, min_ns: vec![Some(5), None, Some(0)], max_ns: vec![Some(5), None, Some(30)], missing: vec![(1, 4)] };
+        let slow = Time {
+            step_ns: 3_000,
+            length_ns: 6_000,
+            min_ns: vec![Some(1), Some(2)],
+            max_ns: vec![Some(9), Some(8)],
+            missing: vec![],
+        };
+        let fast = Time {
+            step_ns: 2_000,
+            length_ns: 5_000,
+            min_ns: vec![Some(5), None, Some(0)],
+            max_ns: vec![Some(5), None, Some(30)],
+            missing: vec![(1, 4)],
+        };
         let both = Time::together(&[slow, fast], 100);
-        assert_eq!(both, Time { step_ns: 3_000, min_ns: vec![Some(1), Some(0)], max_ns: vec![Some(9), Some(30)], missing: vec![(0, 4)] });
+        assert_eq!(
+            both,
+            Time {
+                step_ns: 3_000,
+                length_ns: 6_000,
+                min_ns: vec![Some(1), Some(0)],
+                max_ns: vec![Some(9), Some(30)],
+                missing: vec![(0, 4)]
+            }
+        );
         assert_eq!(both.reduced(1).max_ns, [Some(30)]);
     }
 }

@@ -13,9 +13,9 @@ pub(crate) fn colour(place: usize) -> &'static str {
     COLOURS[place % COLOURS.len()]
 }
 
-/// The dash pattern of the n-th recording; empty for a solid line.
+/// The dash pattern of the n-th recording; empty for a solid line. Shifted by one when the colours begin again.
 pub(crate) fn dash(place: usize) -> &'static str {
-    DASHES[place % DASHES.len()]
+    DASHES[(place + place / COLOURS.len()) % DASHES.len()]
 }
 
 /// Which end of a text lies at its point.
@@ -62,7 +62,8 @@ impl Svg {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let _ = writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>", escape(text));
+        let _ =
+            writeln!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>", escape(text));
     }
 
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {

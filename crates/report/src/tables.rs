@@ -62,8 +62,11 @@ pub(crate) struct WorstTable {
 
 /// The summary in at most about `most_rows` rows, the latest threads first to be kept; and how many threads were left out.
 pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRecording>, usize) {
-    let mut maxima: Vec<Option<i64>> =
-        all.iter().flat_map(|overview| &overview.recorded.threads).map(|statistics| statistics.latency.map(|summary| summary.max)).collect();
+    let mut maxima: Vec<Option<i64>> = all
+        .iter()
+        .flat_map(|overview| &overview.recorded.threads)
+        .map(|statistics| statistics.latency.map(|summary| summary.max))
+        .collect();
     maxima.sort_unstable_by(|a, b| b.cmp(a));
     let threads = maxima.len();
     let least = maxima.get(most_rows).copied().flatten();
@@ -78,13 +81,32 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             shown += 1;
             let figures = statistics.latency.as_ref().map_or_else(nothing, exact);
             let (name, cpu) = (format!("thread {}", thread.index), thread.cpu.to_string());
-            rows.push(Row { kind: "thread", thread: thread.index, name, cpu, accounts: accounts(&statistics.activations), figures });
+            rows.push(Row {
+                kind: "thread",
+                thread: thread.index,
+                name,
+                cpu,
+                accounts: accounts(&statistics.activations),
+                figures,
+            });
             if let Some(summary) = statistics.latency_with_skipped.as_ref().filter(|_| statistics.activations.skipped > 0) {
                 let name = "with skipped".to_owned();
-                rows.push(Row { kind: "skipped", thread: thread.index, name, cpu: String::new(), accounts: empty(), figures: exact(summary) });
+                rows.push(Row {
+                    kind: "skipped",
+                    thread: thread.index,
+                    name,
+                    cpu: String::new(),
+                    accounts: empty(),
+                    figures: exact(summary),
+                });
             }
         }
-        recordings.push(SummaryRecording { place, colour: place % svg::COLOURS.len(), condition: overview.condition(), rows });
+        recordings.push(SummaryRecording {
+            place,
+            colour: place % svg::COLOURS.len(),
+            condition: overview.condition_unless_named().unwrap_or_default(),
+            rows,
+        });
     }
     (recordings, threads - shown)
 }
@@ -134,7 +156,10 @@ fn exact(summary: &Summary) -> Vec<Figure> {
 
 fn combined(overview: &Overview<'_>) -> Vec<Figure> {
     let moments = &overview.moments;
-    let figure = |key, text: Option<String>| Figure { key, ns: None, exact: String::new(), text: text.unwrap_or_else(|| "–".to_owned()) };
+    let figure =
+        |key, text: Option<String>| Figure {
+            key, ns: None, exact: String::new(), text: text.unwrap_or_else(|| "–".to_owned())
+        };
     let quantile = |key, quantile| figure(key, overview.quantile(quantile).map(|ns| format!("~{}", micros(ns))));
     vec![
         figure("min", moments.min().map(micros)),
@@ -159,7 +184,8 @@ const BINS_A_ROW: usize = 4;
 pub(crate) fn histogram(charts: &Charts) -> DataTable {
     let rows = charts.edges_ns[..charts.edges_ns.len() - 1].chunks(BINS_A_ROW).enumerate().filter_map(|(row, edges)| {
         let first = row * BINS_A_ROW;
-        let sums: Vec<u64> = charts.recordings.iter().map(|series| series.counts.iter().skip(first).take(edges.len()).sum()).collect();
+        let sums: Vec<u64> =
+            charts.recordings.iter().map(|series| series.counts.iter().skip(first).take(edges.len()).sum()).collect();
         let (from, to) = (edges.first()?, charts.edges_ns.get(first + edges.len())?);
         let range = format!("{} – {}", micros(*from), micros(*to));
         sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
@@ -171,13 +197,15 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
     let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
-        let cells = rarities.iter().map(|points| points.get(row).map_or_else(|| "–".to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
+        let cells =
+            rarities.iter().map(|points| points.get(row).map_or_else(|| "–".to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
         std::iter::once(format!("1 in {}", count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
     let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| "–".to_owned(), micros));
-    rows.push(std::iter::once("the latest".to_owned()).chain(maxima).collect());
-    let head = std::iter::once("at least so late, µs".to_owned()).chain(all.iter().map(|overview| overview.name.clone())).collect();
+    rows.push(std::iter::once("the worst".to_owned()).chain(maxima).collect());
+    let head =
+        std::iter::once("at least so late, µs".to_owned()).chain(all.iter().map(|overview| overview.name.clone())).collect();
     DataTable { title: "The curve as a table", head, rows }
 }
 
@@ -192,14 +220,9 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
         for (slice, (min, max)) in time.min_ns.iter().zip(&time.max_ns).enumerate() {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * slice as f64;
-            let to = (from + seconds).min(Nanos(series.time.length_ns()).as_secs_f64());
+            let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
-            rows.push(vec![
-                format!("{}, {from:.2} – {to:.2} s", series.name),
-                figure(min),
-                figure(max),
-                count(missing(slice)),
-            ]);
+            rows.push(vec![format!("{}, {from:.2} – {to:.2} s", series.name), figure(min), figure(max), count(missing(slice))]);
         }
     }
     let head = ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(str::to_owned).into();

@@ -2,23 +2,19 @@
 //! The summary in a terminal: what spoils the figures first, then one table, then what the figures may claim.
 
 use crate::format::{self, count, counted, micros, micros_f64};
-use crate::notices::{NO_REAL_TIME, did};
+use crate::notices::{NO_REAL_TIME, did, is_command};
 use crate::overview::{Overview, Quantile};
+use crate::text::{Table, unwrapped, wrapped};
 use recording::Warning;
 use stats::Summary;
-use std::fmt::Write as _;
 
-/// Columns of a terminal that nobody has widened.
-const WIDTH: usize = 80;
 /// Shown where the samples do not carry a figure.
 const NOTHING: &str = "–";
 
 /// What `teiji measure` ends with and `teiji show` prints again.
 pub(crate) fn summary(overview: &Overview<'_>) -> String {
     let mut out = String::new();
-    for line in spoilers(overview) {
-        wrapped(&mut out, "", &line);
-    }
+    spoilers(&mut out, overview);
     if !out.is_empty() {
         out.push('\n');
     }
@@ -37,21 +33,23 @@ pub(crate) fn summary(overview: &Overview<'_>) -> String {
     out
 }
 
-fn spoilers(overview: &Overview<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
+fn spoilers(out: &mut String, overview: &Overview<'_>) {
     if let Some(how) = overview.no_real_time() {
-        lines.push(format!("NO REAL-TIME RIGHTS: measured with {how}."));
+        wrapped(out, "", &format!("NO REAL-TIME RIGHTS: measured with {how}."));
         let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
-        lines.extend(warning.filter(|warning| !warning.next_step.is_empty()).map(|warning| format!("  To grant them: {}", warning.next_step)));
+        if let Some(warning) = warning.filter(|warning| !warning.next_step.is_empty()) {
+            next_step(out, &warning.next_step);
+        }
     }
     if let Some(policy) = overview.ordinary() {
-        lines.push(format!("ORDINARY SCHEDULING: measured with {policy}, as asked; no real-time figures."));
+        wrapped(out, "", &format!("ORDINARY SCHEDULING: measured with {policy}, as asked; no real-time figures."));
     }
-    lines.extend(overview.cut_short().map(|how| format!("NOT THE WHOLE RUN: this recording {how}.")));
+    if let Some(how) = overview.cut_short() {
+        wrapped(out, "", &format!("NOT THE WHOLE RUN: this recording {how}."));
+    }
     if overview.lost > 0 {
-        lines.push(format!("SAMPLES LOST: {}; what they would have shown is not known.", count(overview.lost)));
+        wrapped(out, "", &format!("SAMPLES LOST: {}; what they would have shown is not known.", count(overview.lost)));
     }
-    lines
 }
 
 fn heading(out: &mut String, overview: &Overview<'_>) {
@@ -62,7 +60,7 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
         parts[0] += &format!(" (+{} for each further thread)", document.run.distance_ns);
     }
     parts.push(format!("{} planned", length(overview)));
-    parts.push(overview.condition());
+    parts.extend(overview.condition_unless_named());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
@@ -81,43 +79,6 @@ pub(crate) fn length(overview: &Overview<'_>) -> String {
     }
 }
 
-/// Rows of text below a heading, flush right.
-struct Table {
-    head: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
-    /// Columns to leave out first when the table is too wide.
-    expendable: &'static [&'static str],
-}
-
-impl Table {
-    fn render(&self) -> String {
-        let widths: Vec<usize> = (0..self.head.len())
-            .map(|column| self.rows.iter().map(|row| row[column].chars().count()).chain([self.head[column].chars().count()]).max().unwrap_or(0))
-            .collect();
-        let mut shown: Vec<usize> = (0..self.head.len()).collect();
-        let mut gap = 2;
-        let total = |shown: &[usize], gap: usize| shown.iter().map(|column| widths[*column] + gap).sum::<usize>() - gap;
-        let mut expendable = self.expendable.iter();
-        while total(&shown, gap) > WIDTH {
-            if gap > 1 {
-                gap -= 1;
-            } else if let Some(name) = expendable.next() {
-                shown.retain(|column| self.head[*column] != *name);
-            } else {
-                break;
-            }
-        }
-        let mut out = String::new();
-        let head: Vec<String> = self.head.iter().map(|name| (*name).to_owned()).collect();
-        for row in std::iter::once(&head).chain(&self.rows) {
-            let cells: Vec<String> = shown.iter().map(|column| format!("{:>width$}", row[*column], width = widths[*column])).collect();
-            out.push_str(cells.join(&" ".repeat(gap)).trim_end());
-            out.push('\n');
-        }
-        out
-    }
-}
-
 fn activations(overview: &Overview<'_>) -> Table {
     let head = vec!["thread", "cpu", "due", "on time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"];
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
@@ -125,11 +86,14 @@ fn activations(overview: &Overview<'_>) -> Table {
         .map(|(thread, statistics)| {
             let mut row = vec![thread.index.to_string(), thread.cpu.to_string()];
             row.extend(accounts(&statistics.activations));
-            row.extend(statistics.latency.as_ref().map_or_else(|| vec![NOTHING.to_owned(); 6], |summary| {
-                let mut cells = vec![micros(summary.min)];
-                cells.extend(figures(summary));
-                cells
-            }));
+            row.extend(statistics.latency.as_ref().map_or_else(
+                || vec![NOTHING.to_owned(); 6],
+                |summary| {
+                    let mut cells = vec![micros(summary.min)];
+                    cells.extend(figures(summary));
+                    cells
+                },
+            ));
             row
         })
         .collect();
@@ -146,7 +110,7 @@ fn activations(overview: &Overview<'_>) -> Table {
         row.push(moments.max().map_or_else(|| NOTHING.to_owned(), micros));
         rows.push(row);
     }
-    Table { head, rows, expendable: &["p50", "mean", "on time"] }
+    Table { head, rows, expendable: &["p50"] }
 }
 
 fn accounts(activations: &stats::Activations) -> [String; 4] {
@@ -155,7 +119,8 @@ fn accounts(activations: &stats::Activations) -> [String; 4] {
 
 /// Mean, p50, p99, p99.9, max.
 fn figures(summary: &Summary) -> [String; 5] {
-    let quantile = |quantile: Quantile, ns: i64| if quantile.is_carried_by(summary.count) { micros(ns) } else { NOTHING.to_owned() };
+    let quantile =
+        |quantile: Quantile, ns: i64| if quantile.is_carried_by(summary.count) { micros(ns) } else { NOTHING.to_owned() };
     [
         micros_f64(summary.mean),
         quantile(Quantile::P50, summary.p50),
@@ -176,7 +141,7 @@ fn notes(out: &mut String, overview: &Overview<'_>) {
     }
     let warmup = overview.recorded.document.run.warmup_ns;
     if warmup.0 > 0 {
-        text += &format!(" The first {warmup} were warm-up and are not in the figures.");
+        text += &format!(" The first {} were warm-up and are not in the figures.", format::span(warmup));
     }
     wrapped(out, "", &text);
     if let Some(claim) = overview.claim() {
@@ -204,7 +169,11 @@ fn skipped(out: &mut String, overview: &Overview<'_>) {
         row.extend(figures(summary));
         row
     });
-    let table = Table { head: vec!["thread", "cpu", "count", "mean", "p50", "p99", "p99.9", "max"], rows: rows.collect(), expendable: &[] };
+    let table = Table {
+        head: vec!["thread", "cpu", "count", "mean", "p50", "p99", "p99.9", "max"],
+        rows: rows.collect(),
+        expendable: &[],
+    };
     out.push_str(&table.render());
 }
 
@@ -240,30 +209,110 @@ fn reached(load: &recording::LoadEvidence) -> String {
     parts.join(", ")
 }
 
+/// A command stays on one line, so that it can be copied.
+fn next_step(out: &mut String, text: &str) {
+    let line = format!("What helps: {text}");
+    if is_command(text) { unwrapped(out, "  ", &line) } else { wrapped(out, "  ", &line) }
+}
+
 fn warn(out: &mut String, warning: &Warning) {
     wrapped(out, "", &format!("Warning: {}", warning.message));
     if !warning.evidence.is_empty() {
         wrapped(out, "  ", &format!("Seen: {}", warning.evidence));
     }
     if !warning.next_step.is_empty() {
-        wrapped(out, "  ", &format!("Do: {}", warning.next_step));
+        next_step(out, &warning.next_step);
     }
 }
 
-/// Adds lines of at most [`WIDTH`] columns; a word longer than a line stays whole, so that a command can be copied.
-/// What comes from outside cannot move the cursor: control characters become spaces.
-fn wrapped(out: &mut String, indent: &str, text: &str) {
-    let lead: String = text.chars().take_while(|c| *c == ' ').collect();
-    let indent = format!("{indent}{lead}");
-    let mut line = indent.clone();
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        if line.len() > indent.len() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            let _ = writeln!(out, "{line}");
-            line = format!("{indent}  ");
-        } else if line.trim_start().len() > 0 {
-            line.push(' ');
-        }
-        line.push_str(word);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use crate::text::WIDTH;
+    use recording::State;
+
+    const TWO_THREADS: &str = "\
+hackbench: cyclic, every 1ms, 10,000 activations of each thread planned
+SCHED_FIFO 90 on Linux 6.1.0-37-amd64, voluntary (PREEMPT_DYNAMIC)
+
+thread  cpu     due  on time  late  skipped  min  mean    p99   p99.9      max
+     0    0  10,000    9,996     2        2  2.8  12.5   59.4   319.2  1,358.1
+     1    1  10,000    9,998     1        1  2.8  12.1   56.6   213.9  1,446.9
+   all       20,000   19,994     3        3  2.8  12.3  ~58.1  ~282.6  1,446.9
+
+Latencies in µs, as measured. ~ is at most 1 % above the exact value. The first
+100 ms were warm-up and are not in the figures.
+0 of 19,997 were beyond the maximum: at 95 % confidence fewer than 1 in 6,675
+activations is worse, if they are independent.
+
+With the skipped activations counted in, each from its own planned time:
+thread  cpu   count  mean  p50   p99  p99.9      max
+     0    0  10,000  12.5  9.7  59.6  319.2  1,358.1
+     1    1  10,000  12.2  9.6  56.6  213.9  1,446.9
+
+Load hackbench,groups=10: 97.8 % of each CPU reached (94.1 % in its worst
+second), 812,345 messages/s, 400 tasks.
+
+Warning: The CPU frequency may change during the run.
+  Seen: governor schedutil on CPUs 0-1
+  What helps: sudo cpupower frequency-set -g performance
+";
+
+    const SPOILED: &str = "\
+NO REAL-TIME RIGHTS: measured with SCHED_OTHER instead of SCHED_FIFO 90.
+  What helps: sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji
+NOT THE WHOLE RUN: this recording is incomplete: it was cut off, and up to its
+last second is missing.
+SAMPLES LOST: 3; what they would have shown is not known.
+
+idle: cyclic, every 1ms, 2 activations of each thread planned
+SCHED_OTHER on Linux 6.1.0-37-amd64, voluntary (PREEMPT_DYNAMIC)
+
+thread  cpu  due  on time  late  skipped   min  mean   p50  p99  p99.9   max
+     0    0    2        2     0        0  10.0  46.7  10.0    –      –  83.4
+
+Latencies in µs, as measured. – stands where there are too few samples for the
+figure. The first 100 ms were warm-up and are not in the figures.
+";
+
+    fn said(recorded: &recording::Recorded) -> String {
+        summary(&Overview::of(recorded))
     }
-    let _ = writeln!(out, "{line}");
+
+    #[test]
+    fn two_threads_under_load() {
+        let said = said(&Synthetic::hackbench().build());
+        assert_eq!(said, TWO_THREADS, "\n{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn what_spoils_the_figures_comes_first() {
+        let mut recorded = Synthetic::idle().threads(1).samples(&[10_000, 83_449]).build();
+        recorded.document.state = State::Running;
+        recorded.document.instrument.real_time = false;
+        recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
+        recorded.document.threads[0].proof.samples_lost = 3;
+        recorded.document.warnings[0] = Warning {
+            code: NO_REAL_TIME.into(),
+            message: "Not said twice.".into(),
+            evidence: String::new(),
+            next_step: "sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji".into(),
+        };
+        let said = said(&recorded);
+        assert_eq!(said, SPOILED, "\n{said}");
+    }
+
+    #[test]
+    fn a_terminal_is_not_steered_from_outside() {
+        let said = said(&Synthetic::idle().title("\u{1b}[2Jgone\u{7}").build());
+        assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
+    }
+
+    #[test]
+    fn long_figures_leave_the_median_out_and_stay_narrow() {
+        let long = Synthetic::hackbench().due(1_000_000).samples(&[999_999, 123_456]).threads(1).build();
+        assert!(said(&long).lines().all(|line| line.chars().count() <= WIDTH));
+    }
 }

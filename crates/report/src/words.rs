@@ -31,16 +31,16 @@ impl Chart {
 
     pub(crate) const fn title(self) -> &'static str {
         match self {
-            Chart::Histogram => "How often how late",
+            Chart::Histogram => "Histogram of latencies",
             Chart::Time => "Latency over time",
-            Chart::Exceedance => "How rarely how late",
+            Chart::Exceedance => "Exceedance",
         }
     }
 
     /// What it shows, with its figures.
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
-            Chart::Histogram => "Histogram of wake-up latency.",
+            Chart::Histogram => "How many activations woke how late.",
             Chart::Time => "Smallest and largest wake-up latency over the time of each recording.",
             Chart::Exceedance => "Share of activations that woke at least so late, both axes logarithmic.",
         };
@@ -62,7 +62,12 @@ impl Chart {
 
 fn distribution(overview: &Overview<'_>) -> String {
     let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return "no activation woke".to_owned() };
-    let mut text = format!("{} from {} to {}", counted(overview.moments.count(), "latency").replace("latencys", "latencies"), latency(min), latency(max));
+    let mut text = format!(
+        "{} from {} to {}",
+        counted(overview.moments.count(), "latency").replace("latencys", "latencies"),
+        latency(min),
+        latency(max)
+    );
     if let Some(median) = overview.quantile(Quantile::P50) {
         text += &format!(", half of them up to {}", latency(median));
     }
@@ -74,10 +79,10 @@ fn distribution(overview: &Overview<'_>) -> String {
 
 fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     let series = &charts.recordings[place];
-    let mut text = format!("{:.1} s", Nanos(series.time.length_ns()).as_secs_f64());
+    let mut text = format!("{:.1} s", Nanos(series.time.length_ns).as_secs_f64());
     if let (Some(worst), Some(min)) = (series.worst.first(), overview.moments.min()) {
         text += &format!(
-            ", latencies from {} to {}; the latest wake-up was at {:.3} s on CPU {}",
+            ", latencies from {} to {}; the worst was at {:.3} s on CPU {}",
             latency(min),
             latency(worst.latency_ns),
             Nanos(worst.since_start_ns).as_secs_f64(),
@@ -96,8 +101,9 @@ fn rarity(overview: &Overview<'_>) -> String {
     if points.is_empty() {
         return "no activation woke".to_owned();
     }
-    let points: Vec<String> = points.into_iter().map(|(one_in, ns)| format!("1 in {} at {} or later", count(one_in), latency(ns))).collect();
-    format!("{}; the latest at {}", points.join(", "), latency(overview.moments.max().unwrap_or(0)))
+    let points: Vec<String> =
+        points.into_iter().map(|(one_in, ns)| format!("1 in {} at {} or later", count(one_in), latency(ns))).collect();
+    format!("{}; the worst at {}", points.join(", "), latency(overview.moments.max().unwrap_or(0)))
 }
 
 /// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.
@@ -110,7 +116,10 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
                 return None;
             }
             let rank = overview.moments.count() + 1 - wanted;
-            overview.histogram.bucket_of_rank(rank).map(|(bucket, _)| (one_in, bucket.upper.min(overview.moments.max().unwrap_or(bucket.upper))))
+            overview
+                .histogram
+                .bucket_of_rank(rank)
+                .map(|(bucket, _)| (one_in, bucket.upper.min(overview.moments.max().unwrap_or(bucket.upper))))
         })
         .collect()
 }

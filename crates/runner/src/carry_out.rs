@@ -36,6 +36,8 @@ pub struct Order {
 
 /// Looks on while a run goes on. Called at ordinary priority, a few times a second.
 pub trait Watch {
+    /// Whether it wants to look at all; asked once, since figures that nobody sees are not computed.
+    fn looks_on(&self) -> bool;
     /// How far it is.
     fn progress(&mut self, progress: &Progress);
 }
@@ -76,7 +78,8 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let slots = consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
     let instrument = document::instrument(order, calibration, &conditions, slots, measurement.starts.first());
     let mut document = document::opening(order, before, instrument, &conditions, &measurement.starts);
-    let begun = folder.begin(&document).and_then(|()| Recorder::open(&folder, &document, consumers, Monotonic.now()));
+    let begun =
+        folder.begin(&document).and_then(|()| Recorder::open(&folder, &document, consumers, Monotonic.now(), watch.looks_on()));
     let mut recorder = match begun {
         Ok(recorder) => recorder,
         Err(error) => {
@@ -119,8 +122,10 @@ impl Observe<'_> {
             recorder.take(now);
             let alive = loads.poll();
             let elapsed = Nanos(now.0 - self.begin.0);
-            let threads = recorder.tallies().map(Tally::show).collect();
-            self.watch.progress(&Progress { elapsed_ns: elapsed, expected_ns: Nanos(expected), threads, loads_alive: alive });
+            if self.watch.looks_on() {
+                let threads = recorder.tallies().map(Tally::show).collect();
+                self.watch.progress(&Progress { elapsed_ns: elapsed, expected_ns: Nanos(expected), threads, loads_alive: alive });
+            }
             if self.signals.caught().is_some() || recorder.failed().is_some() {
                 self.control.stop(StopReason::Asked);
                 return;
@@ -169,7 +174,10 @@ fn closing(
     for difference in verify(&recorded) {
         recorded.document.warnings.push(Warning {
             code: "accounting-differs".to_owned(),
-            message: format!("{} was counted as {} and recorded as {}.", difference.place, difference.recorded, difference.recomputed),
+            message: format!(
+                "{} was counted as {} and recorded as {}.",
+                difference.place, difference.recorded, difference.recomputed
+            ),
             evidence: "the thread's own count against the samples on disk".to_owned(),
             next_step: "please report this as a defect of teiji, with the recording".to_owned(),
         });

@@ -18,7 +18,13 @@ pub(crate) fn time_of_day() -> String {
 }
 
 /// What is known before the first activation.
-pub(crate) fn opening(order: &Order, before: HostFacts, instrument: Instrument, conditions: &Conditions, starts: &[Nanos]) -> Document {
+pub(crate) fn opening(
+    order: &Order,
+    before: HostFacts,
+    instrument: Instrument,
+    conditions: &Conditions,
+    starts: &[Nanos],
+) -> Document {
     let run = &order.run;
     let thread = |(index, start): (usize, &Nanos)| Thread {
         index,
@@ -53,7 +59,13 @@ pub(crate) fn opening(order: &Order, before: HostFacts, instrument: Instrument, 
 }
 
 /// The instrument's own properties.
-pub(crate) fn instrument(order: &Order, calibration: Calibration, conditions: &Conditions, ring_slots: u64, first: Option<&Nanos>) -> Instrument {
+pub(crate) fn instrument(
+    order: &Order,
+    calibration: Calibration,
+    conditions: &Conditions,
+    ring_slots: u64,
+    first: Option<&Nanos>,
+) -> Instrument {
     Instrument {
         clock: "CLOCK_MONOTONIC".to_owned(),
         clock_resolution_ns: calibration.resolution_ns,
@@ -69,7 +81,9 @@ pub(crate) fn instrument(order: &Order, calibration: Calibration, conditions: &C
 /// Why the run ended, from what stopped it.
 pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
     match (reason, signal) {
-        (Some(StopReason::BreakAbove { thread, activation, latency_ns }), _) => End::BreakAbove { thread, activation, latency_ns },
+        (Some(StopReason::BreakAbove { thread, activation, latency_ns }), _) => {
+            End::BreakAbove { thread, activation, latency_ns }
+        }
         (Some(StopReason::Starved { for_ns }), _) => End::Guard { starved_ns: for_ns },
         (Some(StopReason::Asked), Some(name)) => End::Signal { name: name.to_owned() },
         _ => End::Done,
@@ -119,7 +133,10 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
     if thread.proof.samples_lost > 0 {
         warn(
             "samples-lost",
-            format!("{} samples of thread {index} did not reach the recording; they are counted, but not in its statistics.", thread.proof.samples_lost),
+            format!(
+                "{} samples of thread {index} did not reach the recording; they are counted, but not in its statistics.",
+                thread.proof.samples_lost
+            ),
             format!("of {} that woke", thread.activations.on_time + thread.activations.late),
             "measure with a longer interval, fewer threads or less load, or record to a faster disk",
         );

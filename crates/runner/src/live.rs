@@ -45,30 +45,32 @@ pub(crate) struct Tally {
     cpu: CpuId,
     interval_ns: i64,
     last: Option<Sample>,
-    moments: Moments,
-    histogram: Histogram,
+    samples: u64,
     late: u64,
-    skipped: u64,
+    /// Only if somebody looks on.
+    shown: Option<(Moments, Histogram)>,
 }
 
 impl Tally {
-    pub(crate) fn new(cpu: CpuId, interval_ns: i64) -> Self {
-        let (moments, histogram) = (Moments::default(), Histogram::default());
-        Tally { cpu, interval_ns, last: None, moments, histogram, late: 0, skipped: 0 }
+    pub(crate) fn new(cpu: CpuId, interval_ns: i64, shown: bool) -> Self {
+        let shown = shown.then(|| (Moments::default(), Histogram::default()));
+        Tally { cpu, interval_ns, last: None, samples: 0, late: 0, shown }
     }
 
+    #[inline]
     pub(crate) fn take(&mut self, sample: Sample) {
-        let expected = self.last.map_or(0, |last| last.activation + 1);
-        self.skipped += sample.activation.saturating_sub(expected);
         self.late += u64::from(sample.latency_ns >= self.interval_ns);
-        self.moments.record(sample.latency_ns);
-        self.histogram.record(sample.latency_ns);
+        self.samples += 1;
         self.last = Some(sample);
+        if let Some((moments, histogram)) = &mut self.shown {
+            moments.record(sample.latency_ns);
+            histogram.record(sample.latency_ns);
+        }
     }
 
     /// Samples seen.
     pub(crate) const fn samples(&self) -> u64 {
-        self.moments.count()
+        self.samples
     }
 
     /// Of those, late ones.
@@ -77,16 +79,17 @@ impl Tally {
     }
 
     pub(crate) fn show(&self) -> LiveThread {
-        let rank = nearest_rank(self.moments.count(), 99, 100);
+        let (moments, histogram) = self.shown.clone().unwrap_or_default();
+        let rank = nearest_rank(moments.count(), 99, 100);
         LiveThread {
             cpu: self.cpu,
-            min: self.moments.min(),
+            min: moments.min(),
             last: self.last.map(|sample| sample.latency_ns),
-            mean: self.moments.mean(),
-            p99: self.histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket.upper),
-            max: self.moments.max(),
+            mean: moments.mean(),
+            p99: histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket.upper),
+            max: moments.max(),
             late: self.late,
-            skipped: self.skipped,
+            skipped: self.last.map_or(0, |last| last.activation + 1 - self.samples),
         }
     }
 }
@@ -97,7 +100,7 @@ mod tests {
 
     #[test]
     fn gaps_are_skipped_activations() {
-        let mut tally = Tally::new(CpuId(1), 1_000);
+        let mut tally = Tally::new(CpuId(1), 1_000, true);
         for (activation, latency_ns) in [(0, 10), (1, 2_500), (4, 30)] {
             tally.take(Sample { activation, latency_ns });
         }

@@ -24,11 +24,17 @@ struct Track {
 const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
 
 impl Recorder {
-    /// Opens a samples file for each thread of the document.
-    pub(crate) fn open(folder: &Folder, document: &Document, consumers: Vec<Consumer>, now: Nanos) -> Result<Self, RecordingError> {
+    /// Opens a samples file for each thread of the document; `shown` says whether anybody looks on.
+    pub(crate) fn open(
+        folder: &Folder,
+        document: &Document,
+        consumers: Vec<Consumer>,
+        now: Nanos,
+        shown: bool,
+    ) -> Result<Self, RecordingError> {
         let open = |(thread, consumer): (&recording::Thread, Consumer)| {
             let writer = folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns)?;
-            Ok(Track { consumer, writer, tally: Tally::new(thread.cpu, thread.interval_ns.0) })
+            Ok(Track { consumer, writer, tally: Tally::new(thread.cpu, thread.interval_ns.0, shown) })
         };
         let tracks = document.threads.iter().zip(consumers).map(open).collect::<Result<_, _>>()?;
         Ok(Recorder { tracks, flushed: now, failed: None })
@@ -73,16 +79,18 @@ impl Recorder {
 }
 
 impl Track {
+    /// Empties the ring, up to the first sample that cannot be written.
     fn take(&mut self, write: bool) -> Result<(), RecordingError> {
-        let mut result = Ok(());
-        let (writer, tally) = (&mut self.writer, &mut self.tally);
-        let Ok(()) = self.consumer.drain(|sample| {
+        let Track { consumer, writer, tally } = self;
+        if write {
+            return consumer.drain(|sample| {
+                tally.take(sample);
+                writer.push(sample.activation, sample.latency_ns)
+            });
+        }
+        consumer.drain(|sample| {
             tally.take(sample);
-            if write && result.is_ok() {
-                result = writer.push(sample.activation, sample.latency_ns);
-            }
-            Ok::<_, std::convert::Infallible>(())
-        });
-        result
+            Ok(())
+        })
     }
 }

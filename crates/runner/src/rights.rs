@@ -26,7 +26,10 @@ fn no_real_time(asked: Scheduling, error: &std::io::Error) -> Warning {
     let program = std::env::current_exe().map_or_else(|_| "teiji".to_owned(), |path| path.display().to_string());
     Warning {
         code: "no-real-time".to_owned(),
-        message: format!("No real-time rights: measured with {}, not {asked}; the figures say little about real-time threads.", Scheduling::OTHER),
+        message: format!(
+            "No real-time rights: measured with {}, not {asked}; the figures say little about real-time threads.",
+            Scheduling::OTHER
+        ),
         evidence: format!("the kernel refused {asked}: {error}"),
         next_step: format!(
             "run as root, or grant the rights once: sudo setcap cap_sys_nice,cap_ipc_lock,cap_dac_override=ep {program}"

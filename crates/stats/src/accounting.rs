@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every activation that was due is on time, late or skipped.
 
-use crate::Span;
+use crate::{Block, Span};
 use serde::{Deserialize, Serialize};
 
 /// What became of the activations that were due. `due = on_time + late + skipped`, always.
@@ -38,8 +38,8 @@ pub enum AfterOverrun {
 
 /// Receives each row's meaning.
 pub(crate) trait Sink {
-    /// Activations from number `first` on that woke, latencies in ns.
-    fn woken(&mut self, first: u64, latencies: &[i32]);
+    /// Activations from number `first` on that woke.
+    fn woken(&mut self, first: u64, latencies: Block<'_>);
     /// One activation that woke.
     fn woken_one(&mut self, activation: u64, latency_ns: i64);
     /// One activation that was skipped, and how long it had waited from its own planned time when the thread next ran.
@@ -72,7 +72,16 @@ impl Accounting {
     /// Starts at activation 0 of a thread with this interval.
     #[must_use]
     pub fn new(interval_ns: i64, after: AfterOverrun) -> Self {
-        Accounting { interval_ns: interval_ns.max(1), after, next_row: 0, overrun: None, on_time: 0, late: 0, skipped: 0, lost: 0 }
+        Accounting {
+            interval_ns: interval_ns.max(1),
+            after,
+            next_row: 0,
+            overrun: None,
+            on_time: 0,
+            late: 0,
+            skipped: 0,
+            lost: 0,
+        }
     }
 
     /// What became of the rows so far. Lost rows are in none of the four; see [`Accounting::lost`].
@@ -97,17 +106,18 @@ impl Accounting {
     }
 
     fn woken(&mut self, values: &[i32], sink: &mut impl Sink) {
-        sink.woken(self.next_row, values);
-        let any_late = values.iter().fold(i32::MIN, |max, v| max.max(*v));
-        if i64::from(any_late) >= self.interval_ns {
-            for (row, value) in (self.next_row..).zip(values) {
-                self.count(row, i64::from(*value));
+        for block in Block::each(values) {
+            sink.woken(self.next_row, block);
+            if i64::from(block.max) >= self.interval_ns {
+                for (row, value) in (self.next_row..).zip(block.values) {
+                    self.count(row, i64::from(*value));
+                }
+            } else {
+                self.on_time += block.values.len() as u64;
+                self.overrun = None;
             }
-        } else if !values.is_empty() {
-            self.on_time += values.len() as u64;
-            self.overrun = None;
+            self.next_row += block.values.len() as u64;
         }
-        self.next_row += values.len() as u64;
     }
 
     fn woken_one(&mut self, latency_ns: i64, sink: &mut impl Sink) {
@@ -154,7 +164,7 @@ mod tests {
     }
 
     impl Sink for Seen {
-        fn woken(&mut self, _: u64, _: &[i32]) {}
+        fn woken(&mut self, _: u64, _: Block<'_>) {}
         fn woken_one(&mut self, _: u64, _: i64) {}
         fn skipped(&mut self, waited_ns: i64) {
             self.skipped.push(waited_ns);

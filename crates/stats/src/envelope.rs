@@ -3,6 +3,8 @@
 //!
 //! The number of rows need not be known: when the steps run out, neighbours are joined and a step covers twice the rows.
 
+use crate::Block;
+
 /// What happened during one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -15,6 +17,10 @@ pub struct Extent {
 }
 
 impl Extent {
+    fn of(block: Block<'_>) -> Extent {
+        Extent { min: i64::from(block.min), max: i64::from(block.max), missing: 0 }
+    }
+
     const EMPTY: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0 };
 
     /// Smallest and largest latency, ns, if any activation woke.
@@ -57,14 +63,18 @@ impl Envelope {
         &self.steps
     }
 
-    /// Adds rows that woke, latencies in ns.
-    pub fn woken(&mut self, mut values: &[i32]) {
-        while !values.is_empty() {
-            let room = usize::try_from(self.room()).unwrap_or(usize::MAX).min(values.len());
-            let (now, later) = values.split_at(room);
-            let (min, max) = now.iter().fold((i32::MAX, i32::MIN), |(min, max), v| (min.min(*v), max.max(*v)));
-            self.add(Extent { min: i64::from(min), max: i64::from(max), missing: 0 }, room as u64);
-            values = later;
+    /// Adds rows that woke.
+    pub fn woken(&mut self, block: Block<'_>) {
+        let mut left = block.values;
+        loop {
+            let room = usize::try_from(self.room()).unwrap_or(usize::MAX).min(left.len());
+            let (now, later) = left.split_at(room);
+            let extent = if now.len() == block.values.len() { Extent::of(block) } else { Extent::of(Block::of(now)) };
+            self.add(extent, now.len() as u64);
+            left = later;
+            if left.is_empty() {
+                return;
+            }
         }
     }
 
@@ -117,7 +127,7 @@ mod tests {
             for part in values.chunks(piece) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     if run[0].is_some() {
-                        envelope.woken(&run.iter().flatten().copied().collect::<Vec<_>>());
+                        envelope.woken(Block::of(&run.iter().flatten().copied().collect::<Vec<_>>()));
                     } else {
                         envelope.missing(run.len() as u64);
                     }

@@ -53,6 +53,16 @@ pub(crate) fn index_of(magnitude: u64) -> usize {
     ((shift as usize) << BITS) + within
 }
 
+/// [`index_of`] for what fits 31 bits: most latencies, and fewer instructions.
+#[inline]
+pub(crate) fn index_of_32(magnitude: u32) -> usize {
+    let shift = (u32::BITS - (magnitude | (1 << BITS)).leading_zeros()) - (BITS + 1);
+    ((shift << BITS) + (magnitude >> shift)) as usize
+}
+
+/// Buckets that hold what fits 31 bits.
+pub(crate) const BUCKETS_32: usize = ((u32::BITS as usize - 1 - (BITS as usize + 1)) << BITS) + (2 << BITS);
+
 /// Smallest and largest magnitude of a bucket.
 pub(crate) fn bounds_of(index: usize) -> (u64, u64) {
     let shift = (index >> BITS).saturating_sub(1);
@@ -82,8 +92,15 @@ impl Histogram {
 
     /// Counts many values.
     pub fn record_all(&mut self, values: &[i32]) {
+        if self.positive.len() < BUCKETS_32 {
+            self.positive.resize(BUCKETS_32, 0);
+        }
+        let (counts, _) = self.positive.split_at_mut(BUCKETS_32);
         for value in values {
-            self.record(i64::from(*value));
+            match u32::try_from(*value) {
+                Ok(magnitude) => counts[index_of_32(magnitude)] += 1,
+                Err(_) => add(&mut self.negative, index_of(u64::from(value.unsigned_abs())), 1),
+            }
         }
     }
 
@@ -152,6 +169,15 @@ mod tests {
             assert!(width <= RELATIVE_ERROR, "bucket {index}: {lower}..={upper}");
             next = upper + 1;
         }
+    }
+
+    #[test]
+    fn the_short_way_leads_to_the_same_bucket() {
+        let edges = (0..31).flat_map(|bit| [(1_u32 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for magnitude in (0..100_000).chain(edges).chain([i32::MAX.unsigned_abs()]) {
+            assert_eq!(index_of_32(magnitude), index_of(u64::from(magnitude)), "{magnitude}");
+        }
+        assert_eq!(index_of_32(i32::MAX.unsigned_abs()), BUCKETS_32 - 1);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Count, extremes, mean and standard deviation from whole-number sums.
 
+use crate::Block;
+
 /// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
@@ -17,10 +19,8 @@ impl Default for Moments {
     }
 }
 
-/// Below this magnitude the squares of a whole chunk add up in 64 bits.
+/// Below this magnitude the squares of a whole block add up in 64 bits.
 const SMALL: i32 = 1 << 26;
-/// Values added in 64 bits before they go to 128.
-const CHUNK: usize = 1 << 10;
 
 impl Moments {
     /// Adds one value.
@@ -32,20 +32,18 @@ impl Moments {
         self.squares += i128::from(value) * i128::from(value);
     }
 
-    /// Adds many values.
-    pub fn record_all(&mut self, values: &[i32]) {
-        for chunk in values.chunks(CHUNK) {
-            let (min, max) = chunk.iter().fold((i32::MAX, i32::MIN), |(min, max), v| (min.min(*v), max.max(*v)));
-            if min > -SMALL && max < SMALL {
-                self.count += chunk.len() as u64;
-                self.min = self.min.min(i64::from(min));
-                self.max = self.max.max(i64::from(max));
-                self.sum += i128::from(chunk.iter().map(|v| i64::from(*v)).sum::<i64>());
-                self.squares += i128::from(chunk.iter().map(|v| i64::from(*v) * i64::from(*v)).sum::<i64>());
-            } else {
-                chunk.iter().for_each(|v| self.record(i64::from(*v)));
-            }
+    /// Adds the values of a block.
+    pub fn record_block(&mut self, block: Block<'_>) {
+        let Block { values, min, max } = block;
+        if min <= -SMALL || max >= SMALL {
+            values.iter().for_each(|v| self.record(i64::from(*v)));
+            return;
         }
+        self.count += values.len() as u64;
+        self.min = self.min.min(i64::from(min));
+        self.max = self.max.max(i64::from(max));
+        self.sum += i128::from(values.iter().map(|v| i64::from(*v)).sum::<i64>());
+        self.squares += i128::from(values.iter().map(|v| i64::from(*v) * i64::from(*v)).sum::<i64>());
     }
 
     /// Adds what another has seen.
@@ -112,7 +110,7 @@ mod tests {
     fn known_values() {
         let mut moments = Moments::default();
         assert_eq!((moments.min(), moments.mean(), moments.sd()), (None, None, None));
-        moments.record_all(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        Block::each(&[2, 4, 4, 4, 5, 5, 7, 9]).for_each(|block| moments.record_block(block));
         assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
         assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
     }
@@ -124,8 +122,8 @@ mod tests {
             values.iter().for_each(|v| one.record(i64::from(*v)));
             let (a, b) = values.split_at(cut.min(values.len()));
             let (mut first, mut second) = (Moments::default(), Moments::default());
-            first.record_all(a);
-            second.record_all(b);
+            Block::each(a).for_each(|block| first.record_block(block));
+            Block::each(b).for_each(|block| second.record_block(block));
             first.merge(&second);
             prop_assert_eq!(first, one);
         }

@@ -5,7 +5,7 @@
 //! pass counts what falls into those buckets at a finer resolution, until a cell is one nanosecond wide. Two passes
 //! suffice up to 8 ms, three up to nine minutes.
 
-use crate::histogram::{Bucket, Histogram, index_of};
+use crate::histogram::{BUCKETS_32, Bucket, Histogram, index_of_32};
 
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
 /// most the remaining share above it. Its value is one that was observed.
@@ -18,9 +18,17 @@ pub fn nearest_rank(count: u64, numerator: u64, denominator: u64) -> u64 {
 /// Cells that one pass resolves a bucket into.
 const CELLS: u64 = 1 << 16;
 
+/// Which latencies a rank counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Population {
+    Measured,
+    WithSkipped,
+}
+
 /// One value to be found.
 #[derive(Clone, Debug)]
 struct Want {
+    population: Population,
     /// What is known of where it lies, and its rank within (1 = smallest).
     bucket: Bucket,
     rank: u64,
@@ -35,6 +43,7 @@ impl Want {
 /// Values within one bucket, counted finely.
 #[derive(Clone, Debug)]
 struct Window {
+    population: Population,
     lower: i64,
     upper: i64,
     cell: u64,
@@ -42,10 +51,11 @@ struct Window {
 }
 
 impl Window {
-    fn over(bucket: Bucket) -> Self {
+    fn over(population: Population, bucket: Bucket) -> Self {
         let cell = bucket.upper.abs_diff(bucket.lower) / CELLS + 1;
         let cells = bucket.upper.abs_diff(bucket.lower) / cell + 1;
-        Window { lower: bucket.lower, upper: bucket.upper, cell, counts: vec![0; usize::try_from(cells).unwrap_or(0)] }
+        let counts = vec![0; usize::try_from(cells).unwrap_or(0)];
+        Window { population, lower: bucket.lower, upper: bucket.upper, cell, counts }
     }
 
     fn record(&mut self, value: i64) {
@@ -56,6 +66,10 @@ impl Window {
         }
     }
 
+    fn covers(&self, want: &Want) -> bool {
+        self.population == want.population && self.lower == want.bucket.lower && self.upper == want.bucket.upper
+    }
+
     /// The cell that holds this rank, and the rank within it.
     fn narrow(&self, rank: u64) -> Option<Want> {
         let mut left = rank;
@@ -63,7 +77,8 @@ impl Window {
             if left <= *count {
                 let lower = self.lower.saturating_add_unsigned(cell * self.cell);
                 let upper = lower.saturating_add_unsigned(self.cell - 1).min(self.upper);
-                return Some(Want { bucket: Bucket { lower, upper, count: *count }, rank: left });
+                let bucket = Bucket { lower, upper, count: *count };
+                return Some(Want { population: self.population, bucket, rank: left });
             }
             left -= count;
         }
@@ -71,54 +86,77 @@ impl Window {
     }
 }
 
-/// Finds the values of some ranks of one population.
-#[derive(Clone, Debug)]
+/// Finds the values of some ranks, of latencies as measured and with skipped activations counted in.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Refinement {
     wants: Vec<Want>,
     windows: Vec<Window>,
-    /// By histogram bucket of a value >= 0: whether a window lies there.
+    /// By histogram bucket of a value that fits 31 bits: whether a window lies there.
     interesting: Vec<bool>,
 }
 
 impl Refinement {
     /// Wants the values of these ranks among what the histogram has counted.
-    pub(crate) fn new(histogram: &Histogram, ranks: &[u64]) -> Self {
-        let find = |rank: &u64| histogram.bucket_of_rank(*rank).map(|(bucket, rank)| Want { bucket, rank });
-        let mut refinement =
-            Refinement { wants: ranks.iter().filter_map(find).collect(), windows: Vec::new(), interesting: Vec::new() };
-        refinement.open_windows();
-        refinement
+    pub(crate) fn want(&mut self, population: Population, histogram: &Histogram, ranks: &[u64]) {
+        let find = |rank: &u64| histogram.bucket_of_rank(*rank).map(|(bucket, rank)| Want { population, bucket, rank });
+        self.wants.extend(ranks.iter().filter_map(find));
+        self.open_windows();
     }
 
-    /// The values, in the order of the ranks, once all are known.
-    pub(crate) fn found(&self) -> Option<Vec<i64>> {
-        self.wants.iter().map(Want::found).collect()
+    /// Whether all values are known.
+    pub(crate) fn is_done(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    /// The values of a population, in the order of its ranks, as far as they are known.
+    pub(crate) fn found(&self, population: Population) -> Vec<i64> {
+        self.wants.iter().filter(|want| want.population == population).filter_map(Want::found).collect()
     }
 
     fn open_windows(&mut self) {
-        let mut open: Vec<Bucket> = self.wants.iter().filter(|want| want.found().is_none()).map(|want| want.bucket).collect();
-        open.sort_by_key(|bucket| bucket.lower);
+        let unknown = self.wants.iter().filter(|want| want.found().is_none());
+        let mut open: Vec<(Population, Bucket)> = unknown.map(|want| (want.population, want.bucket)).collect();
+        open.sort_by_key(|(population, bucket)| (*population as u8, bucket.lower));
         open.dedup();
         self.interesting.clear();
-        for bucket in open.iter().filter(|bucket| bucket.upper >= 0) {
-            let index = index_of(bucket.upper.unsigned_abs());
-            self.interesting.resize(self.interesting.len().max(index + 1), false);
-            self.interesting[index] = true;
+        self.interesting.resize(BUCKETS_32, false);
+        for (_, bucket) in &open {
+            if let Ok(upper) = u32::try_from(bucket.upper)
+                && let Some(place) = self.interesting.get_mut(index_of_32(upper))
+            {
+                *place = true;
+            }
         }
-        self.windows = open.into_iter().map(Window::over).collect();
+        self.windows = open.into_iter().map(|(population, bucket)| Window::over(population, bucket)).collect();
     }
 
-    /// Counts a value of this pass.
-    pub(crate) fn record(&mut self, value: i64) {
-        if value < 0 || self.interesting.get(index_of(value.unsigned_abs())).copied().unwrap_or(false) {
-            self.windows.iter_mut().for_each(|window| window.record(value));
+    /// Counts activations that woke.
+    pub(crate) fn woken(&mut self, values: &[i32]) {
+        for value in values {
+            // Latencies below zero are few.
+            if u32::try_from(*value).is_ok_and(|value| !self.interesting[index_of_32(value)]) {
+                continue;
+            }
+            self.woken_one(i64::from(*value));
         }
+    }
+
+    /// Counts one activation that woke.
+    #[inline]
+    pub(crate) fn woken_one(&mut self, value: i64) {
+        self.windows.iter_mut().for_each(|window| window.record(value));
+    }
+
+    /// Counts how long a skipped activation had waited.
+    pub(crate) fn skipped(&mut self, value: i64) {
+        let windows = self.windows.iter_mut().filter(|window| window.population == Population::WithSkipped);
+        windows.for_each(|window| window.record(value));
     }
 
     /// Ends a pass: what was counted tells more closely where each value lies.
     pub(crate) fn end_pass(&mut self) {
         for want in self.wants.iter_mut().filter(|want| want.found().is_none()) {
-            let window = self.windows.iter().find(|window| window.lower == want.bucket.lower && window.upper == want.bucket.upper);
+            let window = self.windows.iter().find(|window| window.covers(want));
             if let Some(narrower) = window.and_then(|window| window.narrow(want.rank)) {
                 *want = narrower;
             }
@@ -147,17 +185,24 @@ mod tests {
             let mut histogram = Histogram::default();
             values.iter().for_each(|v| histogram.record(*v));
             let ranks: Vec<u64> = [1, 50, 99, 100].into_iter().map(|q| nearest_rank(values.len() as u64, q, 100)).collect();
-            let mut refinement = Refinement::new(&histogram, &ranks);
+            let mut refinement = Refinement::default();
+            refinement.want(Population::WithSkipped, &histogram, &ranks);
             let mut passes = 0;
-            while refinement.found().is_none() {
-                values.iter().for_each(|v| refinement.record(*v));
+            while !refinement.is_done() {
+                for (index, value) in values.iter().enumerate() {
+                    match (index % 3, i32::try_from(*value)) {
+                        (0, _) => refinement.skipped(*value),
+                        (_, Ok(value)) => refinement.woken(&[value]),
+                        (_, Err(_)) => refinement.woken_one(*value),
+                    }
+                }
                 refinement.end_pass();
                 passes += 1;
                 prop_assert!(passes <= 5);
             }
             values.sort_unstable();
             let expected: Vec<i64> = ranks.iter().map(|rank| values[usize::try_from(*rank).unwrap() - 1]).collect();
-            prop_assert_eq!(refinement.found().unwrap(), expected);
+            prop_assert_eq!(refinement.found(Population::WithSkipped), expected);
         }
     }
 }

@@ -12,6 +12,36 @@ pub enum Span<'a> {
     Missing(u64),
 }
 
+/// Some of the latencies of a [`Span::Woken`], few enough to stay in the fastest cache while several things are done with
+/// them, with their extremes, which all of those things need.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// At least one latency, ns.
+    pub values: &'a [i32],
+    /// The smallest of them.
+    pub min: i32,
+    /// The largest of them.
+    pub max: i32,
+}
+
+impl<'a> Block<'a> {
+    /// Small, so that one late activation makes few of its neighbours go the long way; large enough that what is done once
+    /// per block does not count.
+    const LENGTH: usize = 256;
+
+    /// All of `values`, block by block.
+    pub fn each(values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {
+        values.chunks(Self::LENGTH).map(Block::of)
+    }
+
+    /// These values.
+    #[must_use]
+    pub fn of(values: &'a [i32]) -> Self {
+        let (min, max) = values.iter().fold((i32::MAX, i32::MIN), |(min, max), v| (min.min(*v), max.max(*v)));
+        Block { values, min, max }
+    }
+}
+
 /// Rows that can be gone through more than once, such as a file. Exact quantiles of any number of samples in bounded
 /// memory need two passes.
 pub trait Rows {

@@ -2,8 +2,10 @@
 //! Everything that is said of one thread's latencies, from its rows.
 
 use crate::accounting::Sink;
-use crate::quantile::Refinement;
-use crate::{Accounting, Activations, AfterOverrun, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank};
+use crate::quantile::{Population, Refinement};
+use crate::{
+    Accounting, Activations, AfterOverrun, Block, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank,
+};
 use serde::{Deserialize, Serialize};
 
 /// Latencies in brief, ns. Quantiles are nearest-rank: values that were observed.
@@ -57,20 +59,20 @@ pub struct Statistics {
 
 /// First pass: all but the quantiles.
 struct Collect {
-    measured: Population,
-    skipped: Population,
+    measured: Tally,
+    skipped: Tally,
     worst: WorstActivations,
     envelope: Envelope,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Population {
+struct Tally {
     moments: Moments,
     histogram: Histogram,
 }
 
-impl Population {
-    fn merged(&self, other: &Population) -> Population {
+impl Tally {
+    fn merged(&self, other: &Tally) -> Tally {
         let mut both = self.clone();
         both.moments.merge(&other.moments);
         both.histogram.merge(&other.histogram);
@@ -81,10 +83,6 @@ impl Population {
         QUANTILES.iter().map(|(numerator, denominator)| nearest_rank(self.moments.count(), *numerator, *denominator)).collect()
     }
 
-    fn refinement(&self) -> Refinement {
-        Refinement::new(&self.histogram, &self.ranks())
-    }
-
     fn summary(&self, quantiles: &[i64]) -> Option<Summary> {
         let moments = &self.moments;
         let &[p50, p90, p99, p999, p9999] = quantiles else { return None };
@@ -93,20 +91,14 @@ impl Population {
     }
 }
 
-/// Rows looked at together: what is read stays in the first-level cache for each of the things done with it.
-const BLOCK: usize = 4_096;
-
 impl Sink for Collect {
-    fn woken(&mut self, first: u64, latencies: &[i32]) {
-        for (block, values) in (0_u64..).zip(latencies.chunks(BLOCK)) {
-            self.measured.moments.record_all(values);
-            self.measured.histogram.record_all(values);
-            self.envelope.woken(values);
-            let max = values.iter().fold(i32::MIN, |max, v| max.max(*v));
-            if i64::from(max) > self.worst.threshold() {
-                for (activation, value) in (first + block * BLOCK as u64..).zip(values) {
-                    self.worst.offer(activation, i64::from(*value));
-                }
+    fn woken(&mut self, first: u64, latencies: Block<'_>) {
+        self.measured.moments.record_block(latencies);
+        self.measured.histogram.record_all(latencies.values);
+        self.envelope.woken(latencies);
+        if i64::from(latencies.max) > self.worst.threshold() {
+            for (activation, value) in (first..).zip(latencies.values) {
+                self.worst.offer(activation, i64::from(*value));
             }
         }
     }
@@ -128,47 +120,21 @@ impl Sink for Collect {
     }
 }
 
-/// Later passes: the quantiles.
-struct Refine {
-    measured: Refinement,
-    with_skipped: Option<Refinement>,
-}
-
-impl Sink for Refine {
-    fn woken(&mut self, _first: u64, latencies: &[i32]) {
-        latencies.iter().for_each(|v| self.measured.record(i64::from(*v)));
-        if let Some(with_skipped) = &mut self.with_skipped {
-            latencies.iter().for_each(|v| with_skipped.record(i64::from(*v)));
-        }
+// Later passes: the quantiles.
+impl Sink for Refinement {
+    fn woken(&mut self, _first: u64, latencies: Block<'_>) {
+        Refinement::woken(self, latencies.values);
     }
 
     fn woken_one(&mut self, _activation: u64, latency_ns: i64) {
-        self.measured.record(latency_ns);
-        if let Some(with_skipped) = &mut self.with_skipped {
-            with_skipped.record(latency_ns);
-        }
+        Refinement::woken_one(self, latency_ns);
     }
 
     fn skipped(&mut self, waited_ns: i64) {
-        if let Some(with_skipped) = &mut self.with_skipped {
-            with_skipped.record(waited_ns);
-        }
+        Refinement::skipped(self, waited_ns);
     }
 
     fn missing(&mut self, _rows: u64) {}
-}
-
-impl Refine {
-    fn found(&self) -> bool {
-        self.measured.found().is_some() && self.with_skipped.as_ref().is_none_or(|refinement| refinement.found().is_some())
-    }
-
-    fn end_pass(&mut self) {
-        self.measured.end_pass();
-        if let Some(with_skipped) = &mut self.with_skipped {
-            with_skipped.end_pass();
-        }
-    }
 }
 
 /// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not hang us.
@@ -187,8 +153,8 @@ pub fn summarise<R: Rows + ?Sized>(
     most_steps: usize,
 ) -> Result<Statistics, R::Error> {
     let mut collect = Collect {
-        measured: Population::default(),
-        skipped: Population::default(),
+        measured: Tally::default(),
+        skipped: Tally::default(),
         worst: WorstActivations::new(WORST),
         envelope: Envelope::new(most_steps),
     };
@@ -196,24 +162,22 @@ pub fn summarise<R: Rows + ?Sized>(
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
 
     let with_skipped = (collect.skipped.moments.count() > 0).then(|| collect.measured.merged(&collect.skipped));
-    let mut refine = Refine {
-        measured: collect.measured.refinement(),
-        with_skipped: with_skipped.as_ref().map(Population::refinement),
-    };
+    let mut refinement = Refinement::default();
+    refinement.want(Population::Measured, &collect.measured.histogram, &collect.measured.ranks());
+    if let Some(tally) = &with_skipped {
+        refinement.want(Population::WithSkipped, &tally.histogram, &tally.ranks());
+    }
     for _ in 0..MOST_PASSES {
-        if refine.found() {
+        if refinement.is_done() {
             break;
         }
         let mut accounting = Accounting::new(interval_ns, after);
-        rows.replay(&mut |span| accounting.visit(span, &mut refine))?;
-        refine.end_pass();
+        rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
+        refinement.end_pass();
     }
 
-    let latency = collect.measured.summary(&refine.measured.found().unwrap_or_default());
-    let latency_with_skipped = match (&with_skipped, &refine.with_skipped) {
-        (Some(population), Some(refinement)) => population.summary(&refinement.found().unwrap_or_default()),
-        _ => latency,
-    };
+    let latency = collect.measured.summary(&refinement.found(Population::Measured));
+    let latency_with_skipped = with_skipped.map_or(latency, |tally| tally.summary(&refinement.found(Population::WithSkipped)));
     Ok(Statistics {
         activations: accounting.activations(),
         lost: accounting.lost(),

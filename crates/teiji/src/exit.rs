@@ -5,7 +5,8 @@ use crate::output;
 use std::process::ExitCode;
 
 /// For `--help`.
-pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 4 the run could not be carried out";
+pub const CODES: &str =
+    "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 4 the run could not be carried out";
 
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;

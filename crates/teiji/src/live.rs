@@ -41,9 +41,13 @@ impl Live {
 }
 
 impl Watch for Live {
+    fn looks_on(&self) -> bool {
+        self.terminal
+    }
+
     fn progress(&mut self, progress: &Progress) {
         self.since_drawn += 1;
-        if !self.terminal || self.since_drawn < EVERY {
+        if self.since_drawn < EVERY {
             return;
         }
         self.since_drawn = 0;

@@ -3,8 +3,8 @@
 
 use plan::{CpuId, Length, Missed, Nanos, Policy, Probe, Run, Scheduling};
 use recording::{
-    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, LoadEvidence, Proof, Reached, Recorded, State, Thread,
-    VERSION, Warning, WorstActivation,
+    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, LoadEvidence, Proof, Reached,
+    Recorded, State, Thread, VERSION, Warning, WorstActivation,
 };
 use stats::{AfterOverrun, Span, Statistics, summarise};
 use std::collections::BTreeMap;
@@ -164,7 +164,10 @@ impl Synthetic {
             activations: statistics.activations,
             latency_ns: statistics.latency,
             latency_with_skipped_ns: statistics.latency_with_skipped,
-            histogram_ns: HistogramDocument { relative_error: stats::RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() },
+            histogram_ns: HistogramDocument {
+                relative_error: stats::RELATIVE_ERROR,
+                buckets: statistics.histogram.buckets().collect(),
+            },
             worst: worst.collect(),
             proof: Proof {
                 minor_faults: Some(0),
@@ -188,7 +191,8 @@ impl Synthetic {
             }
         }
         rows.truncate(usize::try_from(self.due).unwrap_or(usize::MAX));
-        let woken: Vec<Vec<i32>> = rows.chunk_by(|a, b| a.is_some() == b.is_some()).map(|part| part.iter().flatten().copied().collect()).collect();
+        let woken: Vec<Vec<i32>> =
+            rows.chunk_by(|a, b| a.is_some() == b.is_some()).map(|part| part.iter().flatten().copied().collect()).collect();
         let spans: Vec<Span<'_>> = rows
             .chunk_by(|a, b| a.is_some() == b.is_some())
             .zip(&woken)
@@ -246,17 +250,29 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
         frequency_khz: Some(if seconds > 0 { 3_400_000 } else { 1_200_000 + u64::from(cpu) * 1_000 }),
         frequency_min_khz: Some(800_000),
         frequency_max_khz: Some(3_600_000),
-        time_ms: [("user", 15), ("system", if busy { 83 } else { 2 }), ("idle", if busy { 0 } else { 83 }), ("steal", u64::from(busy)), ("iowait", 0)]
-            .map(|(name, percent)| (name.to_owned(), 1_000_000 + ms * percent / 100))
-            .into(),
+        time_ms: [
+            ("user", 15),
+            ("system", if busy { 83 } else { 2 }),
+            ("idle", if busy { 0 } else { 83 }),
+            ("steal", u64::from(busy)),
+            ("iowait", 0),
+        ]
+        .map(|(name, percent)| (name.to_owned(), 1_000_000 + ms * percent / 100))
+        .into(),
     };
     let counts = |per_s: u64| (0..of.threads).map(|cpu| 5_000 + seconds * per_s / (u64::from(cpu) + 1)).collect();
-    let event = |name: &str, description: &str, per_s| EventCounts { name: name.into(), description: description.into(), counts: counts(per_s) };
+    let event = |name: &str, description: &str, per_s| EventCounts {
+        name: name.into(),
+        description: description.into(),
+        counts: counts(per_s),
+    };
     HostFacts {
         hostname: Some("bench-7".into()),
         architecture: "x86_64".into(),
         kernel: Some("6.1.0-37-amd64".into()),
-        kernel_version: Some("Linux version 6.1.0-37-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1".into()),
+        kernel_version: Some(
+            "Linux version 6.1.0-37-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1".into(),
+        ),
         preemption: Some("voluntary (PREEMPT_DYNAMIC)".into()),
         kernel_command_line: Some("BOOT_IMAGE=/boot/vmlinuz-6.1.0-37-amd64 root=UUID=5f0c ro quiet".into()),
         cpu_model: Some("Intel(R) Core(TM) i5-1135G7 @ 2.40GHz".into()),
@@ -280,7 +296,12 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
             event("27", "PCI-MSI 524288-edge virtio0-requests", 14),
             event("NMI", "Non-maskable interrupts", 0),
         ],
-        softirqs: vec![event("TIMER", "", 251), event("SCHED", "", if busy { 911 } else { 180 }), event("RCU", "", 402), event("HI", "", 0)],
+        softirqs: vec![
+            event("TIMER", "", 251),
+            event("SCHED", "", if busy { 911 } else { 180 }),
+            event("RCU", "", 402),
+            event("HI", "", 0),
+        ],
         unreadable: vec![],
     }
 }

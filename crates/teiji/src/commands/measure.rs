@@ -164,7 +164,9 @@ fn place(threads: Option<usize>, cpus: &[CpuId]) -> Result<Vec<CpuId>, RunError>
 fn default_directory() -> PathBuf {
     let time = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     let stamp: String = time.chars().filter_map(|c| if c == 'T' { Some('-') } else { c.is_ascii_digit().then_some(c) }).collect();
-    let name = |number: u32| PathBuf::from(if number == 1 { format!("teiji-{stamp}.teiji") } else { format!("teiji-{stamp}-{number}.teiji") });
+    let name = |number: u32| {
+        PathBuf::from(if number == 1 { format!("teiji-{stamp}.teiji") } else { format!("teiji-{stamp}-{number}.teiji") })
+    };
     (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1))
 }
 
@@ -183,6 +185,9 @@ mod tests {
     #[test]
     fn the_default_name_is_a_date_and_a_time() {
         let name = default_directory().display().to_string();
-        assert!(name.starts_with("teiji-20") && name.ends_with(".teiji") && name.len() >= "teiji-20261120-083015.teiji".len(), "{name}");
+        assert!(
+            name.starts_with("teiji-20") && name.ends_with(".teiji") && name.len() >= "teiji-20261120-083015.teiji".len(),
+            "{name}"
+        );
     }
 }

@@ -25,7 +25,10 @@ pub fn run(args: &Args) -> Outcome {
             all_well = false;
             output::say(&format!("{path}: {} figures do not follow from its samples", differences.len()));
             for difference in differences {
-                output::say(&format!("  {}: recorded {}, recomputed {}", difference.place, difference.recorded, difference.recomputed));
+                output::say(&format!(
+                    "  {}: recorded {}, recomputed {}",
+                    difference.place, difference.recorded, difference.recomputed
+                ));
             }
         }
     }

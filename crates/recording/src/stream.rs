@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! An Arrow IPC stream being written to a file that ends on a whole batch, whatever happens.
+
+use crate::RecordingError;
+use crate::frames::{Frame, Frames};
+use arrow_array::RecordBatch;
+use arrow_ipc::MetadataVersion;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::concat::concat_batches;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A stream of batches.
+pub(crate) struct Stream {
+    path: PathBuf,
+    file: File,
+    encoder: StreamWriter<Vec<u8>>,
+    /// Bytes of the file that are whole batches.
+    good: u64,
+}
+
+impl Stream {
+    /// A new file that holds the schema.
+    pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<Self, RecordingError> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(RecordingError::io("create", path))?;
+        let options = IpcWriteOptions::try_new(8, false, MetadataVersion::V5).map_err(|error| unencodable(path, &error))?;
+        let encoder =
+            StreamWriter::try_new_with_options(Vec::new(), schema, options).map_err(|error| unencodable(path, &error))?;
+        let mut stream = Stream { path: path.to_owned(), file, encoder, good: 0 };
+        stream.write_out()?;
+        Ok(stream)
+    }
+
+    /// Adds a batch.
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordingError> {
+        self.encoder.write(batch).map_err(|error| unencodable(&self.path, &error))?;
+        self.write_out()
+    }
+
+    /// Writes the mark that says the stream is whole.
+    pub(crate) fn finish(&mut self) -> Result<(), RecordingError> {
+        self.encoder.finish().map_err(|error| unencodable(&self.path, &error))?;
+        self.write_out()
+    }
+
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of whole batches in the file.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.good
+    }
+
+    /// The library will not encode it.
+    pub(crate) fn unencodable(&self, error: &ArrowError) -> RecordingError {
+        unencodable(&self.path, error)
+    }
+
+    /// Writes what the encoder holds, all of it or nothing.
+    fn write_out(&mut self) -> Result<(), RecordingError> {
+        let bytes = std::mem::take(self.encoder.get_mut());
+        let written = self.file.write_all(&bytes);
+        if let Err(source) = written {
+            // Half a batch helps nobody; what was whole before stays.
+            let _ = self.file.set_len(self.good).and_then(|()| self.file.seek(SeekFrom::Start(self.good)));
+            return Err(RecordingError::Io { doing: "write to", path: self.path.clone(), source });
+        }
+        self.good += bytes.len() as u64;
+        // The allocation is used again.
+        *self.encoder.get_mut() = bytes;
+        self.encoder.get_mut().clear();
+        Ok(())
+    }
+}
+
+fn unencodable(path: &Path, error: &ArrowError) -> RecordingError {
+    RecordingError::Samples { path: path.to_owned(), rows: 0, why: error.to_string() }
+}
+
+/// Rows of a batch of a file that need not fear to be cut off.
+const ROWS_WHEN_WHOLE: usize = 1 << 16;
+
+/// Puts a finished stream in larger batches into the place of itself. The old file stays until the new one is whole.
+pub(crate) fn coalesce(stream: &Stream, schema: &SchemaRef) -> Result<(), RecordingError> {
+    let path = stream.path();
+    let new_path = path.with_extension("arrows.new");
+    let result = rewrite(path, &new_path, schema)
+        .and_then(|()| fs::rename(&new_path, path).map_err(RecordingError::io("put in place", path)));
+    if result.is_err() {
+        let _ = fs::remove_file(&new_path);
+    }
+    result
+}
+
+fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingError> {
+    let damaged = |why| RecordingError::Samples { path: old.to_owned(), rows: 0, why };
+    let file = File::open(old).map_err(RecordingError::io("read", old))?;
+    let mut frames = Frames::open(BufReader::new(file)).map_err(damaged)?;
+    let mut larger = Stream::create(new, schema)?;
+    let mut waiting: Vec<RecordBatch> = Vec::new();
+    let mut rows = 0;
+    let write = |batches: &mut Vec<RecordBatch>, larger: &mut Stream| {
+        // The columns are the same; the schema read back lacks our metadata.
+        let batch = concat_batches(&batches[0].schema(), batches.iter())
+            .and_then(|batch| batch.with_schema(schema.clone()))
+            .map_err(|error| unencodable(new, &error))?;
+        batches.clear();
+        larger.write(&batch)
+    };
+    while let Frame::Batch(batch) = frames.next().map_err(damaged)? {
+        rows += batch.num_rows();
+        waiting.push(batch);
+        if rows >= ROWS_WHEN_WHOLE {
+            write(&mut waiting, &mut larger)?;
+            rows = 0;
+        }
+    }
+    if !waiting.is_empty() {
+        write(&mut waiting, &mut larger)?;
+    }
+    larger.finish()
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every test needs: a place of its own, the program started in it, and what the program said.
+
+pub mod document;
+pub mod processes;
+pub mod pty;
+pub mod screen;
+
+use document::Document;
+use plan::{CpuId, Scheduling};
+use processes::{Process, descendants};
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The program.
+pub const TEIJI: &str = env!("CARGO_BIN_EXE_teiji");
+/// Far beyond any run of these tests.
+const PATIENCE: Duration = Duration::from_secs(60);
+pub const MILLISECOND: i64 = 1_000_000;
+pub const SECOND: i64 = 1_000_000_000;
+
+/// Keeps tests that measure from measuring each other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static MACHINE: Mutex<()> = Mutex::new(());
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether threads may have real-time priority here.
+pub fn may_real_time() -> bool {
+    probe::can_schedule(Scheduling::DEFAULT).is_ok()
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// CPUs this process may use, ascending.
+pub fn cpus() -> Vec<CpuId> {
+    probe::allowed_cpus().unwrap()
+}
+
+/// The last CPU: the first one has more to do.
+pub fn quiet_cpu() -> CpuId {
+    *cpus().last().unwrap()
+}
+
+/// CLOCK_MONOTONIC, ns.
+pub fn now() -> i64 {
+    probe::Clock::now(&mut probe::Monotonic).0
+}
+
+/// Sleeps until a time of CLOCK_MONOTONIC, ns.
+pub fn sleep_until(time: i64) {
+    probe::Clock::sleep_until(&mut probe::Monotonic, plan::Nanos(time));
+}
+
+/// Waits until it is so.
+pub fn soon(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within {patience:?}: {what}");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// A working directory that is gone afterwards.
+pub struct Place(TempDir);
+
+/// What the program said, and how it ended; no code where a signal ended it.
+#[derive(Debug)]
+pub struct Said {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// The program while it runs. Dropped, it is killed: a failed test leaves nobody measuring.
+pub struct Running {
+    child: Child,
+    directory: PathBuf,
+    said: [Option<Receiver<String>>; 2],
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Place(tempfile::Builder::new().prefix("teiji-test-").tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// `run.json` of a recording.
+    pub fn document(&self, recording: &str) -> Document {
+        Document::parse(&self.read(&format!("{recording}/run.json")))
+    }
+
+    /// A command in this directory, whose output does not depend on who runs the tests.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.path()).stdin(Stdio::null()).env("LC_ALL", "C");
+        for name in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs the program to its end; the words are separated by spaces.
+    pub fn teiji(&self, words: &str) -> Said {
+        self.start(words).end()
+    }
+
+    pub fn start(&self, words: &str) -> Running {
+        let mut command = self.command(TEIJI);
+        command.args(words.split_whitespace());
+        Running::start(command)
+    }
+
+    /// Runs the program and expects it to do what it was asked to.
+    pub fn well(&self, words: &str) -> Said {
+        let said = self.teiji(words);
+        assert_eq!(said.code, Some(0), "teiji {words}\n{said:?}");
+        said
+    }
+
+    /// What lies here, by name, with folders' contents.
+    pub fn listing(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let entry = entry.unwrap();
+                found.push(entry.path().strip_prefix(self.path()).unwrap().display().to_string());
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+impl Running {
+    /// Starts a command and takes in what it says, unless the command says where that goes.
+    pub fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::start_as_is(command)
+    }
+
+    /// The same with standard output and error where the command has them.
+    pub fn start_as_is(mut command: Command) -> Self {
+        let directory = command.get_current_dir().unwrap().to_owned();
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let said = [child.stdout.take().map(take_in), child.stderr.take().map(take_in)];
+        Running { child, directory, said }
+    }
+
+    /// Waits until the recording has begun, and gives `run.json` as it is then.
+    pub fn begun(&self, recording: &str) -> Document {
+        let path = self.directory.join(recording).join("run.json");
+        soon("the run has begun", Duration::from_secs(10), || path.exists());
+        let document = Document::parse(&std::fs::read_to_string(&path).unwrap());
+        assert_eq!(document.text("/state"), "running");
+        document
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Its loads' processes, and whatever else it has started.
+    pub fn descendants(&self) -> Vec<Process> {
+        descendants(self.pid())
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Whether it is still there.
+    pub fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits for its end.
+    pub fn end(self) -> Said {
+        self.end_within(PATIENCE)
+    }
+
+    /// Waits for its end, which has to come soon.
+    pub fn end_within(mut self, patience: Duration) -> Said {
+        soon("the program has ended", patience, || !self.runs());
+        let code = self.child.wait().unwrap().code();
+        let [out, err] = self.said.each_mut().map(|said| {
+            // Whoever holds the other end of the pipe outlived the program.
+            said.take().map_or_else(String::new, |said| said.recv_timeout(Duration::from_secs(5)).expect("its output is still open"))
+        });
+        Said { code, out, err }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Does nothing where it has been waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn take_in(mut source: impl Read + Send + 'static) -> Receiver<String> {
+    let (give, take) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = source.read_to_end(&mut bytes);
+        let _ = give.send(String::from_utf8(bytes).unwrap());
+    });
+    take
+}

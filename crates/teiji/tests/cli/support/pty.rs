@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A terminal, seen from the side of whoever sits before it.
+
+use super::{Place, Running, Said, TEIJI};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::OpenOptions;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The usual terminal.
+pub const COLUMNS: u16 = 80;
+const ROWS: u16 = 24;
+
+/// The program on a terminal of its own. Dropping it closes the terminal, before it ends the program.
+pub struct OnTerminal {
+    screen: OwnedFd,
+    pub running: Running,
+    /// All that was written to the terminal.
+    pub transcript: Vec<u8>,
+}
+
+impl OnTerminal {
+    /// Starts the program as the leader of a session that the terminal controls, as a shell's window does.
+    pub fn start(place: &Place, words: &str) -> Self {
+        // Not inherited by anybody: the terminal is closed when this side of it is.
+        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&screen).unwrap();
+        unlockpt(&screen).unwrap();
+        tcsetwinsize(&screen, Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        rustix::io::ioctl_fionbio(&screen, true).unwrap();
+        let name = ptsname(&screen, Vec::new()).unwrap();
+        let terminal = OpenOptions::new().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
+        let mut command = place.command("setsid");
+        command.args(["--ctty", TEIJI]).args(words.split_whitespace());
+        command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
+        OnTerminal { screen, running: Running::start_as_is(command), transcript: Vec::new() }
+    }
+
+    /// Reads what has been written.
+    pub fn look(&mut self) {
+        let mut bytes = [0; 4096];
+        loop {
+            match rustix::io::read(&self.screen, &mut bytes) {
+                // EIO: nobody has the other side open any more.
+                Ok(0) | Err(Errno::AGAIN | Errno::IO) => return,
+                Ok(read) => self.transcript.extend_from_slice(&bytes[..read]),
+                Err(error) => panic!("cannot read the terminal: {error}"),
+            }
+        }
+    }
+
+    /// Looks until this has been written.
+    pub fn look_until(&mut self, text: &str) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !self.text().contains(text) {
+            assert!(Instant::now() < deadline, "no '{text}' in {:?}", self.text());
+            self.look();
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.transcript).into_owned()
+    }
+
+    /// Presses keys.
+    pub fn press(&self, keys: &[u8]) {
+        assert_eq!(rustix::io::write(&self.screen, keys), Ok(keys.len()));
+    }
+
+    /// Looks on until the program ends; gives its exit code and all that was written.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.running.runs() {
+            assert!(Instant::now() < deadline, "the program does not end: {:?}", self.text());
+            self.look();
+            sleep(Duration::from_millis(5));
+        }
+        self.look();
+        let text = self.text();
+        (self.running.end().code, text)
+    }
+
+    /// Closes the terminal, and waits for the program's end.
+    pub fn close(self, patience: Duration) -> Said {
+        let OnTerminal { screen, running, .. } = self;
+        drop(screen);
+        running.end_within(patience)
+    }
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The report page in a real browser. What it is told:
+//   TEIJI_REPORT    the page, as `teiji report` wrote it
+//   TEIJI_RUN_JSON  optional: run.json of each of its recordings in order, separated by ':'
+//   CHROMIUM        optional: the browser, unless it is /usr/bin/chromium
+import assert from 'node:assert/strict';
+import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const report = process.env.TEIJI_REPORT;
+assert.ok(report, 'TEIJI_REPORT names no page: run `teiji report REC... -o report.html` and set it to report.html');
+const address = pathToFileURL(path.resolve(report)).href;
+const runs = (process.env.TEIJI_RUN_JSON ?? '').split(':').filter(Boolean).map((file) => JSON.parse(readFileSync(file, 'utf8')));
+const CHARTS = ['histogram', 'latency-over-time', 'exceedance'];
+
+let context;
+let profile;
+let complaints;
+
+before(async () => {
+  profile = mkdtempSync(path.join(tmpdir(), 'teiji-browser-'));
+  context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    chromiumSandbox: false,
+    viewport: { width: 1280, height: 900 },
+    args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  });
+});
+
+after(async () => {
+  await context?.close();
+  if (profile) rmSync(profile, { recursive: true, force: true });
+});
+
+/** The page, freshly opened; whatever it asks of a network or complains about is remembered. */
+async function open(settings = {}) {
+  const page = await context.newPage();
+  complaints = [];
+  page.on('console', (message) => {
+    // This test reads the canvases back, which a browser finds slow, and says so.
+    if (['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently')) complaints.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (url !== address && !url.startsWith(`${address}#`) && !url.startsWith('data:')) complaints.push(`request: ${url}`);
+  });
+  page.on('requestfailed', (request) => complaints.push(`request failed: ${request.url()}`));
+  if (settings.width) await page.setViewportSize({ width: settings.width, height: 900 });
+  await page.emulateMedia({ colorScheme: settings.scheme ?? 'light', media: settings.media ?? 'screen' });
+  await page.goto(address);
+  await settled(page);
+  return page;
+}
+
+/** Charts are drawn in the next frames. */
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
+
+/** For each canvas of a chart: how many pixels are drawn, how many have a recording's colour, and a sum that changes with the drawing. */
+const drawn = (page, chart) => page.evaluate((id) => {
+  const style = getComputedStyle(document.documentElement);
+  const colours = Array.from({ length: 8 }, (_, n) => style.getPropertyValue(`--c${n}`).trim().match(/\w\w/g).map((part) => Number.parseInt(part, 16)));
+  return [...document.querySelectorAll(`#${id} .canvas canvas`)].map((canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let [inked, coloured, sum] = [0, 0, 0];
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] === 0) continue;
+      inked += 1;
+      sum = (sum * 31 + data[i] * 3 + data[i + 1] * 5 + data[i + 2] * 7 + data[i + 3] + i) % 4294967291;
+      const near = ([r, g, b]) => Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 24;
+      if (data[i + 3] > 160 && colours.some(near)) coloured += 1;
+    }
+    return { inked, coloured, sum };
+  });
+}, chart);
+
+const embedded = (page) => page.evaluate(() => JSON.parse(document.getElementById('data').textContent));
+const shownMaxima = (page) => page.evaluate(() => [...document.querySelectorAll('#latency-over-time .panel')].map((panel) => Number(panel.dataset.shownMaxNs)));
+const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+
+describe('the report page', () => {
+  test('draws every chart and asks nothing of anyone', async () => {
+    const page = await open();
+    const data = await embedded(page);
+    assert.ok(data.recordings.length > 0, 'the page holds a recording');
+    for (const chart of CHARTS) {
+      const canvases = await drawn(page, chart);
+      const wanted = chart === 'latency-over-time' ? data.recordings.length : 1;
+      assert.equal(canvases.length, wanted, `${chart}: canvases`);
+      for (const canvas of canvases) {
+        assert.ok(canvas.inked > 2000, `${chart}: only ${canvas.inked} pixels are drawn`);
+        assert.ok(canvas.coloured > 200, `${chart}: only ${canvas.coloured} pixels have a recording's colour`);
+      }
+    }
+    // A browser that wanted something from elsewhere would have begun by now.
+    await page.waitForTimeout(300);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('says in words what the charts show', async () => {
+    const page = await open();
+    for (const chart of CHARTS) {
+      const image = page.locator(`#${chart} .canvas[role="img"]`);
+      const words = await image.getAttribute('aria-label');
+      assert.match(words ?? '', /\d (µs|ms|s|ns)/, `${chart}: a text alternative with figures`);
+      assert.ok(await page.locator(`#${chart} details table tbody tr`).count() > 0, `${chart}: a table of its figures`);
+      assert.match(await page.locator(`#${chart} .paper svg > desc`).textContent(), /\d/, `${chart}: the picture for paper has words too`);
+    }
+    assert.ok((await page.locator('#verdict').textContent()).length > 20);
+    await page.close();
+  });
+
+  for (const chart of ['histogram', 'latency-over-time']) {
+    test(`${chart}: the switch between linear and logarithmic changes the drawing, and back`, async () => {
+      const page = await open();
+      const [linear, log] = ['linear', 'log'].map((scale) => page.locator(`#${chart} [data-scale="${scale}"]`));
+      const pressed = async () => [await linear.getAttribute('aria-pressed'), await log.getAttribute('aria-pressed')];
+      assert.deepEqual(await pressed(), ['false', 'true']);
+      const before = await drawn(page, chart);
+      await linear.focus();
+      await page.keyboard.press('Enter');
+      await settled(page);
+      assert.deepEqual(await pressed(), ['true', 'false']);
+      const after = await drawn(page, chart);
+      assert.notDeepEqual(after, before, 'the drawing is another one');
+      assert.ok(after.every((canvas) => canvas.coloured > 100), 'and it is not empty');
+      await log.click();
+      await settled(page);
+      assert.deepEqual((await drawn(page, chart)).map((canvas) => canvas.inked), before.map((canvas) => canvas.inked));
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+  }
+
+  test('zooms by dragging, keeps every extreme, and comes back', async () => {
+    const page = await open();
+    const data = await embedded(page);
+    const whole = await shownMaxima(page);
+    assert.deepEqual(whole, data.recordings.map((recording) => most(recording.time.max_ns.filter((ns) => ns !== null))), 'maximum of each panel');
+    assert.deepEqual(whole, data.recordings.map((recording) => recording.max_ns), 'and of its recording');
+
+    // Around the worst wake-up of the first panel: a hundredth of the whole range, with its maximum.
+    const over = page.locator('#latency-over-time .panel').first().locator('.u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    const { time, worst } = data.recordings[0];
+    const at = box.width * worst[0].since_start_ns / time.length_ns;
+    const [from, to] = [Math.max(1, at - 20), Math.min(box.width - 1, at + 20)];
+    await page.mouse.move(box.x + from, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + to, box.y + box.height / 2, { steps: 6 });
+    await page.mouse.up();
+    await settled(page);
+    const reset = page.locator('#latency-over-time .reset');
+    assert.equal(await reset.isEnabled(), true, 'there is a way back');
+    assert.equal((await shownMaxima(page))[0], data.recordings[0].max_ns, 'the spike is still there, undiminished');
+    assert.match(await page.locator('#latency-over-time .panel-head span').first().textContent(), /s: .* µs/);
+
+    await page.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2);
+    await settled(page);
+    assert.equal(await reset.isEnabled(), false, 'a double click shows the whole range');
+    assert.deepEqual(await shownMaxima(page), whole);
+
+    await page.locator('#latency-over-time .canvas').focus();
+    await page.keyboard.press('+');
+    await settled(page);
+    assert.equal(await reset.isEnabled(), true, 'the keyboard zooms as well');
+    await page.keyboard.press('Escape');
+    await settled(page);
+    assert.deepEqual(await shownMaxima(page), whole);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('shows each thread with its own maximum', async () => {
+    const page = await open();
+    const data = await embedded(page);
+    for (const thread of data.recordings[0].threads.slice(0, 4)) {
+      await page.locator('#thread').selectOption(String(thread.thread));
+      await settled(page);
+      assert.equal((await shownMaxima(page))[0], most(thread.time.max_ns.filter((ns) => ns !== null)), `thread ${thread.thread}`);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('a recording can be taken out of a chart', async () => {
+    const page = await open();
+    for (const chart of ['histogram', 'exceedance']) {
+      const before = await drawn(page, chart);
+      for (const button of await page.locator(`#${chart} .legend button`).all()) {
+        await button.click();
+        assert.equal(await button.getAttribute('aria-pressed'), 'false');
+      }
+      await settled(page);
+      const nothing = await drawn(page, chart);
+      assert.ok(nothing[0].coloured < before[0].coloured / 10, `${chart}: ${nothing[0].coloured} of ${before[0].coloured} coloured pixels are left`);
+      await page.locator(`#${chart} .legend button`).first().click();
+      await settled(page);
+      assert.ok((await drawn(page, chart))[0].coloured > 200, `${chart}: and back`);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('is light or dark as the system is, and as the reader wants', async () => {
+    const ground = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0));
+    const page = await open();
+    assert.ok(await ground(page) > 700, 'light');
+    const light = await drawn(page, 'histogram');
+    await page.locator('#theme').click();
+    await settled(page);
+    assert.ok(await ground(page) < 150, 'dark');
+    assert.equal(await page.locator('#theme').getAttribute('aria-pressed'), 'true');
+    assert.notDeepEqual(await drawn(page, 'histogram'), light, 'charts change with the page');
+    await page.close();
+
+    const dark = await open({ scheme: 'dark' });
+    assert.ok(await ground(dark) < 150, 'dark from the system');
+    assert.ok((await drawn(dark, 'exceedance'))[0].coloured > 200);
+    assert.deepEqual(complaints, []);
+    await dark.close();
+  });
+
+  for (const width of [360, 800, 1600]) {
+    test(`needs no sideways scrolling at ${width} pixels`, async () => {
+      const page = await open({ width });
+      const [page_width, window_width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(page_width <= window_width, `the page is ${page_width} pixels wide`);
+      for (const chart of CHARTS) {
+        const right = await page.evaluate((id) => Math.max(...[...document.querySelectorAll(`#${id} .uplot`)].map((plot) => plot.getBoundingClientRect().right)), chart);
+        assert.ok(right <= width, `${chart} ends at ${right}`);
+      }
+      assert.deepEqual(complaints, []);
+      await page.close();
+    });
+  }
+
+  test('is light on paper, with pictures instead of canvases', async () => {
+    const page = await open({ scheme: 'dark', media: 'print' });
+    const ink = await page.evaluate(() => getComputedStyle(document.body).color);
+    assert.equal(ink, 'rgb(0, 0, 0)');
+    for (const chart of CHARTS) {
+      assert.equal(await page.locator(`#${chart} .canvas`).isVisible(), false, `${chart}: no canvas`);
+      const box = await page.locator(`#${chart} .paper svg`).boundingBox();
+      assert.ok(box && box.width > 300 && box.height > 100, `${chart}: a picture`);
+    }
+    await page.close();
+  });
+
+  test('its figures are those of run.json', { skip: runs.length === 0 && 'TEIJI_RUN_JSON is not set' }, async () => {
+    const page = await open();
+    let compared = 0;
+    for (const [place, run] of runs.entries()) {
+      for (const thread of run.threads) {
+        const row = page.locator(`#summary tr.thread[data-recording="${place}"][data-thread="${thread.index}"]`);
+        assert.equal(await row.count(), 1, `a row for thread ${thread.index} of recording ${place}`);
+        for (const [key, value] of Object.entries(thread.activations)) {
+          const cell = row.locator(`[data-key="${key}"]`);
+          assert.equal(Number(await cell.getAttribute('data-value')), value, key);
+          assert.equal((await cell.textContent()).replaceAll(',', ''), String(value), key);
+        }
+        for (const [key, value] of Object.entries(thread.latency_ns ?? {})) {
+          if (key === 'count' || value === null) continue;
+          const cell = row.locator(`[data-key="${key}"]`);
+          const ns = await cell.getAttribute('data-ns');
+          const text = (await cell.textContent()).replaceAll(',', '');
+          if (ns === null) {
+            // Only a quantile that the samples do not carry is not shown.
+            assert.equal(text, '–', key);
+            assert.ok(key.startsWith('p') && thread.latency_ns.count < 10_000, key);
+            continue;
+          }
+          assert.ok(Math.abs(Number(ns) - value) <= Math.abs(value) * 1e-12, `${key}: ${ns} for ${value}`);
+          assert.ok(Math.abs(Number(text) * 1000 - value) <= 51, `${key}: ${text} µs for ${value} ns`);
+          compared += 1;
+        }
+      }
+    }
+    assert.ok(compared > 0, 'something was compared');
+    await page.close();
+  });
+});
