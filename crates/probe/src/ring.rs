@@ -52,6 +52,9 @@ pub struct Consumer {
     tail: u64,
 }
 
+/// Samples handed over in one call: few enough for the stack, many enough that what is done once per call does not count.
+const AT_A_TIME: usize = 256;
+
 /// So many slots hold what a thread produces while the recorder is kept from running for eight seconds.
 #[must_use]
 pub fn slots_for(interval_ns: i64) -> u64 {
@@ -76,6 +79,14 @@ impl Shared {
     #[expect(clippy::cast_possible_truncation, reason = "masked: at most 2^24 slots")]
     fn slot(&self, position: u64) -> &Slot {
         &self.slots[(position & self.mask) as usize]
+    }
+
+    /// The slots from one position towards another, as far as they lie side by side.
+    #[expect(clippy::cast_possible_truncation, reason = "masked, and at most 2^24 slots lie between two positions")]
+    fn ahead(&self, from: u64, to: u64) -> &[Slot] {
+        let first = (from & self.mask) as usize;
+        let last = self.slots.len().min(first + (to - from) as usize);
+        &self.slots[first..last]
     }
 }
 
@@ -105,22 +116,26 @@ impl Producer {
 }
 
 impl Consumer {
-    /// Takes out what is there, in order. Stops at the first error and keeps the rest for another time.
+    /// Takes out what is there, in order and some at a time: activation numbers, and the latencies that belong to them, ns.
+    /// Stops at the first error; what that call was given counts as taken.
     ///
     /// # Errors
     /// Whatever `take` returns.
-    pub fn drain<E>(&mut self, mut take: impl FnMut(Sample) -> Result<(), E>) -> Result<(), E> {
+    pub fn drain<E>(&mut self, mut take: impl FnMut(&[u64], &[i64]) -> Result<(), E>) -> Result<(), E> {
         let head = self.shared.head.0.load(Ordering::Acquire);
+        let (mut activations, mut latencies) = ([0; AT_A_TIME], [0; AT_A_TIME]);
         let mut result = Ok(());
         while self.tail < head && result.is_ok() {
-            let slot = self.shared.slot(self.tail);
-            result = take(Sample {
-                activation: slot.activation.load(Ordering::Relaxed),
-                latency_ns: slot.latency_ns.load(Ordering::Relaxed),
-            });
-            self.tail += 1;
+            let slots = self.shared.ahead(self.tail, head);
+            for ((activation, latency), slot) in activations.iter_mut().zip(&mut latencies).zip(slots) {
+                *activation = slot.activation.load(Ordering::Relaxed);
+                *latency = slot.latency_ns.load(Ordering::Relaxed);
+            }
+            let taken = slots.len().min(AT_A_TIME);
+            result = take(&activations[..taken], &latencies[..taken]);
+            self.tail += taken as u64;
+            self.shared.tail.0.store(self.tail, Ordering::Release);
         }
-        self.shared.tail.0.store(self.tail, Ordering::Release);
         result
     }
 
@@ -138,8 +153,8 @@ mod tests {
 
     fn take_all(consumer: &mut Consumer) -> Vec<u64> {
         let mut taken = Vec::new();
-        let Ok(()) = consumer.drain(|sample| {
-            taken.push(sample.activation);
+        let Ok(()) = consumer.drain(|activations, _| {
+            taken.extend(activations);
             Ok::<_, Infallible>(())
         });
         taken
@@ -178,11 +193,13 @@ mod tests {
         let (mut received, mut last) = (0_u64, None);
         loop {
             let done = sender.is_finished();
-            let Ok(()) = consumer.drain(|sample| {
-                assert!(last < Some(sample.activation), "in order");
-                assert_eq!(sample.latency_ns, sample.activation.cast_signed() * 3, "whole");
-                last = Some(sample.activation);
-                received += 1;
+            let Ok(()) = consumer.drain(|activations, latencies| {
+                for (activation, latency_ns) in activations.iter().zip(latencies) {
+                    assert!(last < Some(*activation), "in order");
+                    assert_eq!(*latency_ns, activation.cast_signed() * 3, "whole");
+                    last = Some(*activation);
+                    received += 1;
+                }
                 Ok::<_, Infallible>(())
             });
             if done {

@@ -84,7 +84,8 @@ impl Recording {
                 results[index] = Some(result);
             }
         };
-        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(self.document.threads.len());
+        let workers =
+            std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS).min(self.document.threads.len());
         std::thread::scope(|scope| {
             (1..workers).for_each(|_| drop(scope.spawn(work)));
             work();
@@ -105,6 +106,9 @@ impl Recording {
         summarise(&file, thread.interval_ns.0, after, ENVELOPE_STEPS)
     }
 }
+
+/// Each takes about 2 MB of memory, and a disk feeds no more.
+const MOST_WORKERS: usize = 4;
 
 /// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
 fn parse(text: &str) -> Result<Document, String> {

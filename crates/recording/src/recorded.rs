@@ -7,7 +7,7 @@ use stats::{RELATIVE_ERROR, Statistics};
 use std::path::PathBuf;
 
 /// Steps of latency over time that are kept in memory; what is drawn is chosen from these.
-pub const ENVELOPE_STEPS: usize = 16_384;
+pub const ENVELOPE_STEPS: usize = 8_192;
 
 /// A recording with everything computed from its samples. For one that was cut off, `document.threads` is filled in from
 /// the samples too, so that a reader need not care.

@@ -69,28 +69,31 @@ impl SampleWriter {
         })
     }
 
-    /// Adds the sample of an activation; activations between it and the one before become rows without a sample.
+    /// Adds the samples of successive activations, latencies in ns; activations between them and those before become rows
+    /// without a sample.
     ///
     /// # Errors
     /// When a batch had to be written and could not be.
-    #[inline]
-    pub fn push(&mut self, activation: u64, latency_ns: i64) -> Result<(), RecordingError> {
-        if activation > self.next_row {
-            self.missing_until(activation)?;
+    pub fn extend(&mut self, first_activation: u64, latencies: &[i64]) -> Result<(), RecordingError> {
+        if first_activation > self.next_row {
+            self.missing_until(first_activation)?;
         }
-        let stored = match i32::try_from(latency_ns) {
-            Ok(value) if value != i32::MIN && value != i32::MAX => value,
-            _ => self.long(latency_ns),
-        };
-        self.rows.push(stored);
-        self.next_row += 1;
+        let before = self.rows.len();
+        for latency in latencies {
+            let stored = match i32::try_from(*latency) {
+                Ok(value) if value != i32::MIN && value != i32::MAX => value,
+                _ => self.long((self.rows.len() - before) as u64, *latency),
+            };
+            self.rows.push(stored);
+        }
+        self.next_row += latencies.len() as u64;
         if self.rows.len() >= MOST_ROWS { self.flush() } else { Ok(()) }
     }
 
     /// What stands in the row of a latency beyond 32 bits. The two values that do are themselves written in full as well.
     #[cold]
-    fn long(&mut self, latency_ns: i64) -> i32 {
-        self.long_rows.push((self.next_row.cast_signed(), latency_ns));
+    fn long(&mut self, rows_ahead: u64, latency_ns: i64) -> i32 {
+        self.long_rows.push(((self.next_row + rows_ahead).cast_signed(), latency_ns));
         if latency_ns < 0 { i32::MIN } else { i32::MAX }
     }
 
@@ -214,7 +217,7 @@ mod tests {
         let mut writer = SampleWriter::create(path, 0, CpuId(1), Nanos(5), Nanos(1_000)).unwrap();
         let mut lengths = vec![writer.stream.bytes()];
         for chunk in samples.chunks(flush_every) {
-            chunk.iter().for_each(|(activation, latency)| writer.push(*activation, *latency).unwrap());
+            chunk.iter().for_each(|(activation, latency)| writer.extend(*activation, &[*latency]).unwrap());
             writer.flush().unwrap();
             lengths.push(writer.stream.bytes());
         }

@@ -211,7 +211,7 @@ fn reached(load: &recording::LoadEvidence) -> String {
 
 /// A command stays on one line, so that it can be copied.
 fn next_step(out: &mut String, text: &str) {
-    let line = format!("What helps: {text}");
+    let line = format!("Next: {text}");
     if is_command(text) { unwrapped(out, "  ", &line) } else { wrapped(out, "  ", &line) }
 }
 
@@ -256,12 +256,12 @@ second), 812,345 messages/s, 400 tasks.
 
 Warning: The CPU frequency may change during the run.
   Seen: governor schedutil on CPUs 0-1
-  What helps: sudo cpupower frequency-set -g performance
+  Next: sudo cpupower frequency-set -g performance
 ";
 
     const SPOILED: &str = "\
 NO REAL-TIME RIGHTS: measured with SCHED_OTHER instead of SCHED_FIFO 90.
-  What helps: sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji
+  Next: sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji
 NOT THE WHOLE RUN: this recording is incomplete: it was cut off, and up to its
 last second is missing.
 SAMPLES LOST: 3; what they would have shown is not known.

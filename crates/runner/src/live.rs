@@ -2,7 +2,6 @@
 //! The figures of a run while it goes on: for the eye only. What is kept is computed from the disk afterwards.
 
 use plan::{CpuId, Nanos};
-use probe::Sample;
 use stats::{Histogram, Moments, nearest_rank};
 
 /// A run while it goes on.
@@ -44,7 +43,8 @@ pub struct LiveThread {
 pub(crate) struct Tally {
     cpu: CpuId,
     interval_ns: i64,
-    last: Option<Sample>,
+    /// Activation and latency, ns.
+    last: Option<(u64, i64)>,
     samples: u64,
     late: u64,
     /// Only if somebody looks on.
@@ -57,14 +57,15 @@ impl Tally {
         Tally { cpu, interval_ns, last: None, samples: 0, late: 0, shown }
     }
 
-    #[inline]
-    pub(crate) fn take(&mut self, sample: Sample) {
-        self.late += u64::from(sample.latency_ns >= self.interval_ns);
-        self.samples += 1;
-        self.last = Some(sample);
+    pub(crate) fn take(&mut self, activations: &[u64], latencies: &[i64]) {
+        self.samples += latencies.len() as u64;
+        self.late += latencies.iter().filter(|latency| **latency >= self.interval_ns).count() as u64;
+        self.last = activations.last().copied().zip(latencies.last().copied()).or(self.last);
         if let Some((moments, histogram)) = &mut self.shown {
-            moments.record(sample.latency_ns);
-            histogram.record(sample.latency_ns);
+            for latency in latencies {
+                moments.record(*latency);
+                histogram.record(*latency);
+            }
         }
     }
 
@@ -84,12 +85,12 @@ impl Tally {
         LiveThread {
             cpu: self.cpu,
             min: moments.min(),
-            last: self.last.map(|sample| sample.latency_ns),
+            last: self.last.map(|(_, latency_ns)| latency_ns),
             mean: moments.mean(),
             p99: histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket.upper),
             max: moments.max(),
             late: self.late,
-            skipped: self.last.map_or(0, |last| last.activation + 1 - self.samples),
+            skipped: self.last.map_or(0, |(activation, _)| activation + 1 - self.samples),
         }
     }
 }
@@ -101,9 +102,8 @@ mod tests {
     #[test]
     fn gaps_are_skipped_activations() {
         let mut tally = Tally::new(CpuId(1), 1_000, true);
-        for (activation, latency_ns) in [(0, 10), (1, 2_500), (4, 30)] {
-            tally.take(Sample { activation, latency_ns });
-        }
+        tally.take(&[0, 1], &[10, 2_500]);
+        tally.take(&[4], &[30]);
         let live = tally.show();
         assert_eq!((live.min, live.last, live.max), (Some(10), Some(30), Some(2_500)));
         assert_eq!((live.late, live.skipped, tally.samples()), (1, 2, 3));

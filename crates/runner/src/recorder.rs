@@ -82,14 +82,17 @@ impl Track {
     /// Empties the ring, up to the first sample that cannot be written.
     fn take(&mut self, write: bool) -> Result<(), RecordingError> {
         let Track { consumer, writer, tally } = self;
-        if write {
-            return consumer.drain(|sample| {
-                tally.take(sample);
-                writer.push(sample.activation, sample.latency_ns)
-            });
-        }
-        consumer.drain(|sample| {
-            tally.take(sample);
+        consumer.drain(|activations, latencies| {
+            tally.take(activations, latencies);
+            if !write {
+                return Ok(());
+            }
+            let mut left = latencies;
+            for run in activations.chunk_by(|a, b| a + 1 == *b) {
+                let (now, later) = left.split_at(run.len());
+                writer.extend(run[0], now)?;
+                left = later;
+            }
             Ok(())
         })
     }

@@ -94,6 +94,7 @@ impl Envelope {
     }
 
     /// How many rows still fit the last step; makes a step, and room for it, when there is none.
+    #[inline]
     fn room(&mut self) -> u64 {
         if self.steps.is_empty() || self.rows_in_last == self.rows_per_step {
             if self.steps.len() == self.most_steps {

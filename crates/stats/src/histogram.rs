@@ -92,16 +92,7 @@ impl Histogram {
 
     /// Counts many values.
     pub fn record_all(&mut self, values: &[i32]) {
-        if self.positive.len() < BUCKETS_32 {
-            self.positive.resize(BUCKETS_32, 0);
-        }
-        let (counts, _) = self.positive.split_at_mut(BUCKETS_32);
-        for value in values {
-            match u32::try_from(*value) {
-                Ok(magnitude) => counts[index_of_32(magnitude)] += 1,
-                Err(_) => add(&mut self.negative, index_of(u64::from(value.unsigned_abs())), 1),
-            }
-        }
+        values.iter().for_each(|value| self.record(i64::from(*value)));
     }
 
     /// Adds another's counts.

@@ -9,6 +9,7 @@
 
 mod accounting;
 mod confidence;
+mod distribution;
 mod envelope;
 mod histogram;
 mod moments;

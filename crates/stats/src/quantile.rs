@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact quantiles of any number of values in bounded memory.
 //!
-//! The first pass has counted the values in a [`Histogram`], which tells the bucket each quantile lies in. Each further
-//! pass counts what falls into those buckets at a finer resolution, until a cell is one nanosecond wide. Two passes
-//! suffice up to 8 ms, three up to nine minutes.
+//! The first pass has counted the values in a [`Distribution`], which tells where each quantile lies: exactly up to 131 µs,
+//! the bucket above. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one
+//! nanosecond wide. One further pass suffices up to 8 ms, two up to nine minutes.
 
-use crate::histogram::{BUCKETS_32, Bucket, Histogram, index_of_32};
+use crate::Bucket;
+use crate::distribution::Distribution;
+use crate::histogram::{BUCKETS_32, index_of_32};
 
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
 /// most the remaining share above it. Its value is one that was observed.
@@ -96,10 +98,10 @@ pub(crate) struct Refinement {
 }
 
 impl Refinement {
-    /// Wants the values of these ranks among what the histogram has counted.
-    pub(crate) fn want(&mut self, population: Population, histogram: &Histogram, ranks: &[u64]) {
-        let find = |rank: &u64| histogram.bucket_of_rank(*rank).map(|(bucket, rank)| Want { population, bucket, rank });
-        self.wants.extend(ranks.iter().filter_map(find));
+    /// Wants the values of these ranks (ascending) among what was counted.
+    pub(crate) fn want(&mut self, population: Population, counted: &Distribution, ranks: &[u64]) {
+        let located = counted.locate(ranks).into_iter();
+        self.wants.extend(located.map(|(bucket, rank)| Want { population, bucket, rank }));
         self.open_windows();
     }
 
@@ -182,11 +184,11 @@ mod tests {
     proptest! {
         #[test]
         fn exact_for_any_values(mut values in proptest::collection::vec(prop_oneof![0_i64..100_000, any::<i64>(), 8_000_000_i64..9_000_000], 1..400)) {
-            let mut histogram = Histogram::default();
-            values.iter().for_each(|v| histogram.record(*v));
+            let mut counted = Distribution::default();
+            values.iter().for_each(|v| counted.record(*v));
             let ranks: Vec<u64> = [1, 50, 99, 100].into_iter().map(|q| nearest_rank(values.len() as u64, q, 100)).collect();
             let mut refinement = Refinement::default();
-            refinement.want(Population::WithSkipped, &histogram, &ranks);
+            refinement.want(Population::WithSkipped, &counted, &ranks);
             let mut passes = 0;
             while !refinement.is_done() {
                 for (index, value) in values.iter().enumerate() {

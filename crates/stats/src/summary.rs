@@ -2,6 +2,7 @@
 //! Everything that is said of one thread's latencies, from its rows.
 
 use crate::accounting::Sink;
+use crate::distribution::Distribution;
 use crate::quantile::{Population, Refinement};
 use crate::{
     Accounting, Activations, AfterOverrun, Block, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank,
@@ -68,14 +69,14 @@ struct Collect {
 #[derive(Clone, Debug, Default)]
 struct Tally {
     moments: Moments,
-    histogram: Histogram,
+    counted: Distribution,
 }
 
 impl Tally {
     fn merged(&self, other: &Tally) -> Tally {
         let mut both = self.clone();
         both.moments.merge(&other.moments);
-        both.histogram.merge(&other.histogram);
+        both.counted.merge(&other.counted);
         both
     }
 
@@ -94,7 +95,7 @@ impl Tally {
 impl Sink for Collect {
     fn woken(&mut self, first: u64, latencies: Block<'_>) {
         self.measured.moments.record_block(latencies);
-        self.measured.histogram.record_all(latencies.values);
+        self.measured.counted.record_all(latencies.values);
         self.envelope.woken(latencies);
         if i64::from(latencies.max) > self.worst.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
@@ -105,14 +106,14 @@ impl Sink for Collect {
 
     fn woken_one(&mut self, activation: u64, latency_ns: i64) {
         self.measured.moments.record(latency_ns);
-        self.measured.histogram.record(latency_ns);
+        self.measured.counted.record(latency_ns);
         self.envelope.woken_one(latency_ns);
         self.worst.offer(activation, latency_ns);
     }
 
     fn skipped(&mut self, waited_ns: i64) {
         self.skipped.moments.record(waited_ns);
-        self.skipped.histogram.record(waited_ns);
+        self.skipped.counted.record(waited_ns);
     }
 
     fn missing(&mut self, rows: u64) {
@@ -140,7 +141,7 @@ impl Sink for Refinement {
 /// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not hang us.
 const MOST_PASSES: usize = 6;
 
-/// Computes everything from the rows of one thread, in two to five passes and bounded memory.
+/// Computes everything from the rows of one thread, in one to five passes and bounded memory.
 ///
 /// `interval_ns` is the thread's own; `most_steps` bounds the envelope.
 ///
@@ -163,9 +164,9 @@ pub fn summarise<R: Rows + ?Sized>(
 
     let with_skipped = (collect.skipped.moments.count() > 0).then(|| collect.measured.merged(&collect.skipped));
     let mut refinement = Refinement::default();
-    refinement.want(Population::Measured, &collect.measured.histogram, &collect.measured.ranks());
+    refinement.want(Population::Measured, &collect.measured.counted, &collect.measured.ranks());
     if let Some(tally) = &with_skipped {
-        refinement.want(Population::WithSkipped, &tally.histogram, &tally.ranks());
+        refinement.want(Population::WithSkipped, &tally.counted, &tally.ranks());
     }
     for _ in 0..MOST_PASSES {
         if refinement.is_done() {
@@ -184,7 +185,7 @@ pub fn summarise<R: Rows + ?Sized>(
         latency,
         latency_with_skipped,
         moments: collect.measured.moments,
-        histogram: collect.measured.histogram,
+        histogram: collect.measured.counted.histogram(),
         worst: collect.worst.list().to_vec(),
         envelope: collect.envelope,
     })
