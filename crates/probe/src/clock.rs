@@ -38,8 +38,9 @@ impl Clock for Monotonic {
 
     #[inline]
     fn sleep_until(&mut self, time: Nanos) -> Woken {
-        // Whole numbers on purpose: below zero cannot be, the clock began at boot.
-        let request = Timespec { tv_sec: time.0 / NANOS_PER_SEC, tv_nsec: (time.0 % NANOS_PER_SEC) as _ };
+        // Unsigned, because that division is the cheaper one; below zero cannot be, the clock began at boot.
+        let (time, second) = (time.0.cast_unsigned(), NANOS_PER_SEC.cast_unsigned());
+        let request = Timespec { tv_sec: (time / second).cast_signed(), tv_nsec: (time % second) as _ };
         match rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request) {
             Ok(()) => Woken::OnTime,
             Err(_) => Woken::Interrupted,

@@ -141,8 +141,8 @@ mod tests {
 
     fn drained(consumer: &mut Consumer) -> Vec<(u64, i64)> {
         let mut samples = Vec::new();
-        let Ok(()) = consumer.drain(|activations, latencies| {
-            samples.extend(activations.iter().copied().zip(latencies.iter().copied()));
+        let Ok(()) = consumer.drain(|first, latencies| {
+            samples.extend((first..).zip(latencies.iter().copied()));
             Ok::<_, std::convert::Infallible>(())
         });
         samples

@@ -232,8 +232,8 @@ mod tests {
             let outcome = outcome.unwrap();
             assert_eq!((outcome.counts.due(), outcome.lost), (50, 0));
             let mut samples = 0;
-            let Ok(()) = consumer.drain(|activations, _| {
-                samples += activations.len() as u64;
+            let Ok(()) = consumer.drain(|_, latencies| {
+                samples += latencies.len() as u64;
                 Ok::<_, std::convert::Infallible>(())
             });
             assert_eq!(outcome.counts.on_time + outcome.counts.late, samples);

@@ -81,13 +81,26 @@ impl Shared {
         &self.slots[(position & self.mask) as usize]
     }
 
-    /// The slots from one position towards another, as far as they lie side by side.
+    /// The slots from one position towards another, as far as they lie side by side, and at most so many as are handed over
+    /// in one call.
     #[expect(clippy::cast_possible_truncation, reason = "masked, and at most 2^24 slots lie between two positions")]
     fn ahead(&self, from: u64, to: u64) -> &[Slot] {
         let first = (from & self.mask) as usize;
-        let last = self.slots.len().min(first + (to - from) as usize);
+        let last = self.slots.len().min(first + AT_A_TIME.min((to - from) as usize));
         &self.slots[first..last]
     }
+}
+
+/// The first of these slots and those that follow it with successive activations. Their numbers ascend, so the first and
+/// the last usually tell.
+fn without_gap(slots: &[Slot]) -> &[Slot] {
+    let number = |slot: &Slot| slot.activation.load(Ordering::Relaxed);
+    let first = number(&slots[0]);
+    if number(&slots[slots.len() - 1]) - first == slots.len() as u64 - 1 {
+        return slots;
+    }
+    let successive = (first..).zip(slots).take_while(|(expected, slot)| number(slot) == *expected).count();
+    &slots[..successive]
 }
 
 impl Producer {
@@ -116,24 +129,22 @@ impl Producer {
 }
 
 impl Consumer {
-    /// Takes out what is there, in order and some at a time: activation numbers, and the latencies that belong to them, ns.
-    /// Stops at the first error; what that call was given counts as taken.
+    /// Takes out what is there, in order: the number of an activation, its latency in ns, and those of the activations that
+    /// follow it without a gap. Stops at the first error; what that call was given counts as taken.
     ///
     /// # Errors
     /// Whatever `take` returns.
-    pub fn drain<E>(&mut self, mut take: impl FnMut(&[u64], &[i64]) -> Result<(), E>) -> Result<(), E> {
+    pub fn drain<E>(&mut self, mut take: impl FnMut(u64, &[i64]) -> Result<(), E>) -> Result<(), E> {
         let head = self.shared.head.0.load(Ordering::Acquire);
-        let (mut activations, mut latencies) = ([0; AT_A_TIME], [0; AT_A_TIME]);
+        let mut latencies = [0; AT_A_TIME];
         let mut result = Ok(());
         while self.tail < head && result.is_ok() {
-            let slots = self.shared.ahead(self.tail, head);
-            for ((activation, latency), slot) in activations.iter_mut().zip(&mut latencies).zip(slots) {
-                *activation = slot.activation.load(Ordering::Relaxed);
+            let slots = without_gap(self.shared.ahead(self.tail, head));
+            for (latency, slot) in latencies.iter_mut().zip(slots) {
                 *latency = slot.latency_ns.load(Ordering::Relaxed);
             }
-            let taken = slots.len().min(AT_A_TIME);
-            result = take(&activations[..taken], &latencies[..taken]);
-            self.tail += taken as u64;
+            result = take(slots[0].activation.load(Ordering::Relaxed), &latencies[..slots.len()]);
+            self.tail += slots.len() as u64;
             self.shared.tail.0.store(self.tail, Ordering::Release);
         }
         result
@@ -153,8 +164,8 @@ mod tests {
 
     fn take_all(consumer: &mut Consumer) -> Vec<u64> {
         let mut taken = Vec::new();
-        let Ok(()) = consumer.drain(|activations, _| {
-            taken.extend(activations);
+        let Ok(()) = consumer.drain(|first, latencies| {
+            taken.extend((first..).take(latencies.len()));
             Ok::<_, Infallible>(())
         });
         taken
@@ -193,11 +204,11 @@ mod tests {
         let (mut received, mut last) = (0_u64, None);
         loop {
             let done = sender.is_finished();
-            let Ok(()) = consumer.drain(|activations, latencies| {
-                for (activation, latency_ns) in activations.iter().zip(latencies) {
-                    assert!(last < Some(*activation), "in order");
+            let Ok(()) = consumer.drain(|first, latencies| {
+                for (activation, latency_ns) in (first..).zip(latencies) {
+                    assert!(last < Some(activation), "in order");
                     assert_eq!(*latency_ns, activation.cast_signed() * 3, "whole");
-                    last = Some(*activation);
+                    last = Some(activation);
                     received += 1;
                 }
                 Ok::<_, Infallible>(())

@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Rows after which a batch is written though nobody asked for it: bounds memory after a long stall.
 const MOST_ROWS: usize = 1 << 16;
 
+/// Latencies this near to zero surely fit 32 bits, which is found out for many at once.
+const NEAR: i64 = 1 << 30;
+
 /// Room for the rows of half a second at 5 kHz.
 const FIRST_ROWS: usize = 2_560;
 
@@ -78,22 +81,30 @@ impl SampleWriter {
         if first_activation > self.next_row {
             self.missing_until(first_activation)?;
         }
-        let before = self.rows.len();
-        for latency in latencies {
-            let stored = match i32::try_from(*latency) {
-                Ok(value) if value != i32::MIN && value != i32::MAX => value,
-                _ => self.long((self.rows.len() - before) as u64, *latency),
-            };
-            self.rows.push(stored);
+        if latencies.iter().fold(0, |beyond, latency| beyond | (latency.wrapping_add(NEAR).cast_unsigned() >> 31)) == 0 {
+            #[expect(clippy::cast_possible_truncation, reason = "each was found to lie within 2^30 of zero")]
+            self.rows.extend(latencies.iter().map(|latency| *latency as i32));
+        } else {
+            self.extend_far(latencies);
         }
         self.next_row += latencies.len() as u64;
         if self.rows.len() >= MOST_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// What stands in the row of a latency beyond 32 bits. The two values that do are themselves written in full as well.
     #[cold]
-    fn long(&mut self, rows_ahead: u64, latency_ns: i64) -> i32 {
-        self.long_rows.push(((self.next_row + rows_ahead).cast_signed(), latency_ns));
+    fn extend_far(&mut self, latencies: &[i64]) {
+        for (row, latency) in (self.next_row..).zip(latencies) {
+            let stored = match i32::try_from(*latency) {
+                Ok(value) if value != i32::MIN && value != i32::MAX => value,
+                _ => self.long(row, *latency),
+            };
+            self.rows.push(stored);
+        }
+    }
+
+    /// What stands in the row of a latency beyond 32 bits. The two values that do are themselves written in full as well.
+    fn long(&mut self, row: u64, latency_ns: i64) -> i32 {
+        self.long_rows.push((row.cast_signed(), latency_ns));
         if latency_ns < 0 { i32::MIN } else { i32::MAX }
     }
 

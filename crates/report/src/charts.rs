@@ -50,7 +50,7 @@ fn us(ns: i64) -> f64 {
 /// A picture of the usual size with title, legend and room for a plot.
 fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg, f64) {
     let rows = legend_rows(charts);
-    let top = TITLE + 14.0 + rows.len() as f64 * LEGEND_LINE;
+    let top = TITLE + 20.0 + rows.len() as f64 * LEGEND_LINE;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
     let mut svg = Svg::new(WIDTH, height + top as u32, chart.title(), description);
     svg.text(16.0, TITLE, Anchor::Start, "class=\"title\" font-size=\"16\" font-weight=\"600\" fill=\"#16191d\"", chart.title());

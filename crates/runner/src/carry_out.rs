@@ -9,7 +9,7 @@ use host::HostRoot;
 use load::{Checked, Loads, StartError};
 use plan::{Nanos, Run};
 use probe::{Calibration, Clock, Control, Measurement, Monotonic, Outcome, ProbeError, StopReason};
-use recording::{Document, End, Folder, Recorded, Recording, RecordingError, State, Warning, fill_in, verify};
+use recording::{Document, End, Folder, Recorded, Recording, RecordingError, State, Thread, Warning, fill_in, verify};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -146,21 +146,10 @@ fn closing(
     end: End,
     ended: Nanos,
 ) -> Result<Recorded, RecordingError> {
-    for (thread, outcome) in document.threads.iter_mut().zip(outcomes) {
-        let passed = ended.0 - thread.start_ns.0;
-        let due_by_now = if passed < 0 { 0 } else { passed / thread.interval_ns.0 + 1 };
-        let due_by_now = u64::try_from(due_by_now).unwrap_or(0).min(order.run.activations_of(thread.index));
-        let tally = recorder.tallies().nth(thread.index);
-        if let Some(tally) = tally {
-            document::enter(thread, outcome.as_ref(), tally, due_by_now);
-        }
-    }
-    recorder.finish(document.threads.iter().map(|thread| thread.activations.due));
-    let written: Vec<u64> = recorder.written().collect();
-    for ((thread, outcome), written) in document.threads.iter_mut().zip(outcomes).zip(written) {
-        thread.proof.samples_lost = (thread.activations.on_time + thread.activations.late).saturating_sub(written);
-        document.warnings.extend(document::thread_warnings(thread, outcome.is_some()));
-    }
+    let planned = |thread: &Thread| order.run.activations_of(thread.index);
+    let due = |(thread, outcome): (&Thread, &Option<Outcome>)| document::due(thread, outcome.as_ref(), planned(thread), ended);
+    let due: Vec<u64> = document.threads.iter().zip(outcomes).map(due).collect();
+    recorder.finish(&due);
     document.end = Some(recorder.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
     document.state = if document.end == Some(End::Done) { State::Complete } else { State::Stopped };
     document.ended_at = Some(document::time_of_day());
@@ -168,8 +157,11 @@ fn closing(
         document.warnings.extend(host::warnings(&document.host.before, after));
     }
     let mut recorded = Recording::of(folder.path(), document).summarise()?;
-    for (thread, statistics) in recorded.document.threads.iter_mut().zip(&recorded.threads) {
-        fill_in(thread, statistics);
+    let Recorded { document, threads: statistics, .. } = &mut recorded;
+    for (index, thread) in document.threads.iter_mut().enumerate() {
+        fill_in(thread, &statistics[index]);
+        document::enter(thread, outcomes[index].as_ref(), due[index], &statistics[index]);
+        document.warnings.extend(document::thread_warnings(thread, outcomes[index].is_some()));
     }
     for difference in verify(&recorded) {
         recorded.document.warnings.push(Warning {

@@ -3,13 +3,12 @@
 
 use crate::Order;
 use crate::conditions::Conditions;
-use crate::live::Tally;
 use plan::Nanos;
 use probe::{Calibration, Outcome, StopReason};
 use recording::{
     Document, End, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning, samples_file,
 };
-use stats::Activations;
+use stats::{Activations, Statistics};
 use std::time::SystemTime;
 
 /// The time of day in RFC 3339, UTC.
@@ -90,28 +89,33 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
     }
 }
 
-/// Enters what a thread has counted. For one that did not come back, what was seen of it stands, and the activations whose
-/// time came since count as skipped: they were never run.
-pub(crate) fn enter(thread: &mut Thread, outcome: Option<&Outcome>, tally: &Tally, due_by_now: u64) {
-    match outcome {
-        Some(Outcome { counts, .. }) => {
-            thread.activations =
-                Activations { due: counts.due(), on_time: counts.on_time, late: counts.late, skipped: counts.skipped };
-        }
-        None => {
-            let (woken, late) = (tally.samples(), tally.late());
-            let due = due_by_now.max(woken);
-            thread.activations = Activations { due, on_time: woken - late, late, skipped: due - woken };
-        }
-    }
+/// How many activations of a thread were due: as it has counted itself, or, if it did not come back, by the clock.
+pub(crate) fn due(thread: &Thread, outcome: Option<&Outcome>, planned: u64, ended: Nanos) -> u64 {
+    outcome.map_or_else(
+        || {
+            let passed = u64::try_from(ended.0 - thread.start_ns.0).map_or(0, |ns| ns / thread.interval_ns.0.unsigned_abs() + 1);
+            passed.min(planned)
+        },
+        |outcome| outcome.counts.due(),
+    )
+}
+
+/// Enters what a thread has counted. For one that did not come back, what the samples say stands, and all else that was
+/// due counts as skipped: it was never run.
+pub(crate) fn enter(thread: &mut Thread, outcome: Option<&Outcome>, due: u64, statistics: &Statistics) {
+    let seen = statistics.activations;
+    let woken = seen.on_time + seen.late;
+    let (due, on_time, late) =
+        outcome.map_or((due.max(woken), seen.on_time, seen.late), |Outcome { counts, .. }| (due, counts.on_time, counts.late));
+    let skipped = due - on_time - late;
+    thread.activations = Activations { due, on_time, late, skipped };
     let usage = outcome.and_then(|outcome| outcome.usage);
     thread.proof = Proof {
         minor_faults: usage.map(|usage| usage.minor_faults),
         major_faults: usage.map(|usage| usage.major_faults),
         voluntary_switches: usage.map(|usage| usage.voluntary_switches),
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
-        // Known only when the last batch is on disk.
-        samples_lost: 0,
+        samples_lost: (on_time + late).saturating_sub(woken),
     };
 }
 

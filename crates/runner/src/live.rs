@@ -38,59 +38,44 @@ pub struct LiveThread {
     pub skipped: u64,
 }
 
-/// What the recorder keeps of a thread besides writing its samples.
+/// The figures of one thread so far.
 #[derive(Debug)]
 pub(crate) struct Tally {
     cpu: CpuId,
     interval_ns: i64,
     /// Activation and latency, ns.
     last: Option<(u64, i64)>,
-    samples: u64,
     late: u64,
-    /// Only if somebody looks on.
-    shown: Option<(Moments, Histogram)>,
+    moments: Moments,
+    histogram: Histogram,
 }
 
 impl Tally {
-    pub(crate) fn new(cpu: CpuId, interval_ns: i64, shown: bool) -> Self {
-        let shown = shown.then(|| (Moments::default(), Histogram::default()));
-        Tally { cpu, interval_ns, last: None, samples: 0, late: 0, shown }
+    pub(crate) fn new(cpu: CpuId, interval_ns: i64) -> Self {
+        Tally { cpu, interval_ns, last: None, late: 0, moments: Moments::default(), histogram: Histogram::default() }
     }
 
-    pub(crate) fn take(&mut self, activations: &[u64], latencies: &[i64]) {
-        self.samples += latencies.len() as u64;
-        self.late += latencies.iter().filter(|latency| **latency >= self.interval_ns).count() as u64;
-        self.last = activations.last().copied().zip(latencies.last().copied()).or(self.last);
-        if let Some((moments, histogram)) = &mut self.shown {
-            for latency in latencies {
-                moments.record(*latency);
-                histogram.record(*latency);
-            }
+    /// Latencies, ns, of successive activations.
+    pub(crate) fn take(&mut self, first: u64, latencies: &[i64]) {
+        for (activation, latency) in (first..).zip(latencies) {
+            self.last = Some((activation, *latency));
+            self.late += u64::from(*latency >= self.interval_ns);
+            self.moments.record(*latency);
+            self.histogram.record(*latency);
         }
     }
 
-    /// Samples seen.
-    pub(crate) const fn samples(&self) -> u64 {
-        self.samples
-    }
-
-    /// Of those, late ones.
-    pub(crate) const fn late(&self) -> u64 {
-        self.late
-    }
-
     pub(crate) fn show(&self) -> LiveThread {
-        let (moments, histogram) = self.shown.clone().unwrap_or_default();
-        let rank = nearest_rank(moments.count(), 99, 100);
+        let rank = nearest_rank(self.moments.count(), 99, 100);
         LiveThread {
             cpu: self.cpu,
-            min: moments.min(),
+            min: self.moments.min(),
             last: self.last.map(|(_, latency_ns)| latency_ns),
-            mean: moments.mean(),
-            p99: histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket.upper),
-            max: moments.max(),
+            mean: self.moments.mean(),
+            p99: self.histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket.upper),
+            max: self.moments.max(),
             late: self.late,
-            skipped: self.last.map_or(0, |(activation, _)| activation + 1 - self.samples),
+            skipped: self.last.map_or(0, |(activation, _)| activation + 1 - self.moments.count()),
         }
     }
 }
@@ -101,11 +86,11 @@ mod tests {
 
     #[test]
     fn gaps_are_skipped_activations() {
-        let mut tally = Tally::new(CpuId(1), 1_000, true);
-        tally.take(&[0, 1], &[10, 2_500]);
-        tally.take(&[4], &[30]);
+        let mut tally = Tally::new(CpuId(1), 1_000);
+        tally.take(0, &[10, 2_500]);
+        tally.take(4, &[30]);
         let live = tally.show();
         assert_eq!((live.min, live.last, live.max), (Some(10), Some(30), Some(2_500)));
-        assert_eq!((live.late, live.skipped, tally.samples()), (1, 2, 3));
+        assert_eq!((live.late, live.skipped), (1, 2));
     }
 }

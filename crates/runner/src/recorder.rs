@@ -10,14 +10,15 @@ use recording::{Document, Folder, RecordingError, SampleWriter};
 pub(crate) struct Recorder {
     tracks: Vec<Track>,
     flushed: Nanos,
-    /// The first thing that kept a sample from the disk. From then on samples are only tallied.
+    /// The first thing that kept a sample from the disk. From then on nothing is written any more.
     failed: Option<RecordingError>,
 }
 
 struct Track {
     consumer: Consumer,
     writer: SampleWriter,
-    tally: Tally,
+    /// Only if somebody looks on.
+    tally: Option<Tally>,
 }
 
 /// What is not on disk may be lost with the process: at most this much, and half of the promised second.
@@ -34,7 +35,7 @@ impl Recorder {
     ) -> Result<Self, RecordingError> {
         let open = |(thread, consumer): (&recording::Thread, Consumer)| {
             let writer = folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns)?;
-            Ok(Track { consumer, writer, tally: Tally::new(thread.cpu, thread.interval_ns.0, shown) })
+            Ok(Track { consumer, writer, tally: shown.then(|| Tally::new(thread.cpu, thread.interval_ns.0)) })
         };
         let tracks = document.threads.iter().zip(consumers).map(open).collect::<Result<_, _>>()?;
         Ok(Recorder { tracks, flushed: now, failed: None })
@@ -56,10 +57,10 @@ impl Recorder {
     }
 
     /// Writes the rest; `due` is what each thread's accounting says.
-    pub(crate) fn finish(&mut self, due: impl IntoIterator<Item = u64>) {
+    pub(crate) fn finish(&mut self, due: &[u64]) {
         for (track, due) in self.tracks.iter_mut().zip(due) {
             if self.failed.is_none() {
-                self.failed = track.writer.finish(due).err();
+                self.failed = track.writer.finish(*due).err();
             }
         }
     }
@@ -68,13 +69,9 @@ impl Recorder {
         self.failed.as_ref()
     }
 
+    /// What there is to look at.
     pub(crate) fn tallies(&self) -> impl Iterator<Item = &Tally> {
-        self.tracks.iter().map(|track| &track.tally)
-    }
-
-    /// Samples of a thread that have reached the disk.
-    pub(crate) fn written(&self) -> impl Iterator<Item = u64> {
-        self.tracks.iter().map(|track| track.writer.written_samples())
+        self.tracks.iter().filter_map(|track| track.tally.as_ref())
     }
 }
 
@@ -82,18 +79,11 @@ impl Track {
     /// Empties the ring, up to the first sample that cannot be written.
     fn take(&mut self, write: bool) -> Result<(), RecordingError> {
         let Track { consumer, writer, tally } = self;
-        consumer.drain(|activations, latencies| {
-            tally.take(activations, latencies);
-            if !write {
-                return Ok(());
+        consumer.drain(|first, latencies| {
+            if let Some(tally) = tally {
+                tally.take(first, latencies);
             }
-            let mut left = latencies;
-            for run in activations.chunk_by(|a, b| a + 1 == *b) {
-                let (now, later) = left.split_at(run.len());
-                writer.extend(run[0], now)?;
-                left = later;
-            }
-            Ok(())
+            if write { writer.extend(first, latencies) } else { Ok(()) }
         })
     }
 }

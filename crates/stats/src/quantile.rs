@@ -5,9 +5,9 @@
 //! the bucket above. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one
 //! nanosecond wide. One further pass suffices up to 8 ms, two up to nine minutes.
 
-use crate::Bucket;
 use crate::distribution::Distribution;
 use crate::histogram::{BUCKETS_32, index_of_32};
+use crate::{Block, Bucket};
 
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
 /// most the remaining share above it. Its value is one that was observed.
@@ -133,8 +133,12 @@ impl Refinement {
     }
 
     /// Counts activations that woke.
-    pub(crate) fn woken(&mut self, values: &[i32]) {
-        for value in values {
+    pub(crate) fn woken(&mut self, block: Block<'_>) {
+        // Most quantiles are known after the first pass; those that are not lie in the tail, and few blocks reach it.
+        if !self.windows.iter().any(|window| window.lower <= i64::from(block.max) && i64::from(block.min) <= window.upper) {
+            return;
+        }
+        for value in block.values {
             // Latencies below zero are few.
             if u32::try_from(*value).is_ok_and(|value| !self.interesting[index_of_32(value)]) {
                 continue;
@@ -194,7 +198,7 @@ mod tests {
                 for (index, value) in values.iter().enumerate() {
                     match (index % 3, i32::try_from(*value)) {
                         (0, _) => refinement.skipped(*value),
-                        (_, Ok(value)) => refinement.woken(&[value]),
+                        (_, Ok(value)) => refinement.woken(Block::of(&[value])),
                         (_, Err(_)) => refinement.woken_one(*value),
                     }
                 }

@@ -27,7 +27,7 @@ pub struct Block<'a> {
 impl<'a> Block<'a> {
     /// Small, so that one late activation makes few of its neighbours go the long way; large enough that what is done once
     /// per block does not count.
-    const LENGTH: usize = 256;
+    pub const LENGTH: usize = 256;
 
     /// All of `values`, block by block.
     pub fn each(values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {

@@ -124,7 +124,7 @@ impl Sink for Collect {
 // Later passes: the quantiles.
 impl Sink for Refinement {
     fn woken(&mut self, _first: u64, latencies: Block<'_>) {
-        Refinement::woken(self, latencies.values);
+        Refinement::woken(self, latencies);
     }
 
     fn woken_one(&mut self, _activation: u64, latency_ns: i64) {

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The commands of the README under one name each; what they do is in scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help demo test build cross bench fmt clean-demo
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+demo: ## Measure this machine, idle and under load, and write demo/report.html
+	@./scripts/demo.sh
+
+test: ## Run every check there is
+	@./scripts/test.sh
+
+build: ## Build the static release program for this machine
+	@./scripts/build.sh
+
+cross: ## Build static programs for aarch64, armv7 and riscv64
+	@./scripts/cross.sh
+
+bench: ## Take the figures of SPECIFICATION.md, beside cyclictest
+	@./scripts/bench.sh
+
+fmt: ## Format all Rust code
+	@cargo fmt --all
+
+clean-demo: ## Remove what `make demo` wrote
+	@rm -rf demo

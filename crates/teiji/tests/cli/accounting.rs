@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whatever is asked for: as many activations are accounted for as were asked for, and every figure follows from the
+//! samples.
+
+use crate::support::{MILLISECOND, Place, alone, may_real_time};
+
+/// Every interval with every policy and number of threads, for a tenth of a second each.
+#[test]
+fn what_was_asked_for_was_due() {
+    let _turn = alone();
+    let place = Place::new();
+    let policies = if may_real_time() { vec!["fifo", "rr", "other"] } else { vec!["other", "batch"] };
+    for interval_us in [50, 137, 400, 1_000, 2_000] {
+        for policy in &policies {
+            for threads in 1..=2 {
+                let due = 100_000 / interval_us;
+                let name = format!("{interval_us}-{policy}-{threads}.teiji");
+                let words = format!("measure -i {interval_us} -n {due} --policy {policy} -t {threads} --warmup 5ms -o {name}");
+                place.well(&words);
+                let document = place.document(&name);
+                document.assert_adds_up();
+                assert_eq!(document.threads().len(), threads);
+                for thread in document.threads() {
+                    assert_eq!(thread.whole("/activations/due"), due, "{words}");
+                    assert_eq!(thread.whole("/interval_ns"), interval_us * 1_000);
+                    assert_eq!(thread.text("/scheduling/policy"), *policy);
+                }
+                place.well(&format!("verify {name}"));
+            }
+        }
+    }
+}
+
+/// A length in time is one in activations: whole intervals of each thread.
+#[test]
+fn durations_and_distances() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -i 1ms -d 200ms -t 2 --distance 500us --aligned=250us -o x.teiji");
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    let threads = document.threads();
+    let told = |place| threads.iter().map(|thread| thread.whole(place)).collect::<Vec<_>>();
+    assert_eq!(told("/activations/due"), [200, 133]);
+    assert_eq!(told("/interval_ns"), [MILLISECOND, 1_500_000]);
+    let starts = told("/start_ns");
+    assert_eq!(starts[1] - starts[0], 250_000);
+}
+
+/// Beside forty busy processes a thread of ordinary priority is late; every activation is run nevertheless.
+#[test]
+fn catching_up_skips_nothing() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -i 50us -n 8000 --catch-up -t 1 --load hackbench,groups=1 --policy other -o x.teiji");
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    let thread = &document.threads()[0];
+    assert_eq!((thread.whole("/activations/due"), thread.whole("/activations/skipped")), (8_000, 0));
+    assert_eq!(thread.at("/latency_ns"), thread.at("/latency_with_skipped_ns"));
+    place.well("verify x.teiji");
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A disk without room: a run that cannot be recorded does not begin, and one whose disk fills up ends early with what was
+//! written valid and what was not written counted.
+//!
+//! The disk is a tmpfs of 1 MB, mounted where only one shell and its children see it, so that it is gone with them.
+
+use crate::support::document::Document;
+use crate::support::{Place, Running, Said, TEIJI, alone};
+use std::process::Command;
+
+/// A shell that may mount; none where nobody lets us.
+fn mounting(place: &Place) -> Option<Command> {
+    // As root there is no need of a namespace for users, and some systems forbid them.
+    let ways: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
+    ways.into_iter().find_map(|way| {
+        let unshare = || {
+            let mut command = place.command("unshare");
+            command.args(way).args(["sh", "-euc"]);
+            command
+        };
+        let mut attempt = unshare();
+        attempt.arg("mount -t tmpfs -o size=1m tmpfs .");
+        (Running::start(attempt).end().code == Some(0)).then(unshare)
+    })
+}
+
+/// Runs a script that finds the small disk below `disk`, and teiji as `$TEIJI`. None, with the reason said, where nothing
+/// can be mounted.
+fn on_small_disk(place: &Place, script: &str) -> Option<Said> {
+    let Some(mut shell) = mounting(place) else {
+        eprintln!("not tried: this user may not mount a file system, nor make a namespace in which to");
+        return None;
+    };
+    std::fs::create_dir_all(place.join("disk")).unwrap();
+    shell.env("TEIJI", TEIJI).arg(format!("mount -t tmpfs -o size=1m tmpfs disk; {script}"));
+    Some(Running::start(shell).end())
+}
+
+/// A script's outcome where all of its commands should succeed.
+fn assert_well(said: &Said) {
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn nothing_is_left_on_a_disk_that_was_full() {
+    let _turn = alone();
+    let place = Place::new();
+    let script = "
+        cat /dev/zero > disk/filler 2> /dev/null || true
+        code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
+        echo $code > code; ls -A disk > left";
+    let Some(said) = on_small_disk(&place, script) else { return };
+    assert_well(&said);
+    let err = place.read("err");
+    assert_eq!((place.read("code").as_str(), place.read("out").as_str(), place.read("left").as_str()), ("2\n", "", "filler\n"), "{err}");
+    assert!(err.contains("disk/x.teiji") && err.contains("No space left on device"), "{err}");
+}
+
+#[test]
+fn a_disk_that_may_only_be_read() {
+    let place = Place::new();
+    let script = "
+        mount -o remount,ro disk
+        code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
+        echo $code > code";
+    let Some(said) = on_small_disk(&place, script) else { return };
+    assert_well(&said);
+    assert_eq!((place.read("code").as_str(), place.read("out").as_str()), ("2\n", ""));
+    let err = place.read("err");
+    assert!(err.ends_with("error: cannot make the folder disk/x.teiji: Read-only file system (os error 30)\n"), "{err}");
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
+    let _turn = alone();
+    let place = Place::new();
+    let script = "
+        code=0; \"$TEIJI\" measure -i 50us -d 20s -t 2 -o disk/x.teiji > out 2> err || code=$?
+        echo $code > code
+        \"$TEIJI\" show disk/x.teiji > shown
+        \"$TEIJI\" verify disk/x.teiji
+        cp -r disk/x.teiji kept.teiji";
+    let Some(said) = on_small_disk(&place, script) else { return };
+    let err = place.read("err");
+    assert_eq!((place.read("code").as_str(), said.code), ("2\n", Some(0)), "{err}\n{said:?}");
+    assert!(err.contains("No space left on device") && err.contains("disk/x.teiji/samples-"), "{err}");
+    // The summary of what there is comes nevertheless, now and later.
+    for summary in [place.read("out"), place.read("shown")] {
+        assert!(summary.contains("NOT THE WHOLE RUN") && summary.contains("SAMPLES LOST"), "{summary}");
+    }
+    let document = place.document("kept.teiji");
+    assert_kept_what_was_written(&document);
+    let mut names = place.listing();
+    names.retain(|name| name.starts_with("kept.teiji/"));
+    let known = ["host-after.json", "host-before.json", "run.json", "samples-0.arrows", "samples-1.arrows"];
+    assert_eq!(names, known.map(|name| format!("kept.teiji/{name}")));
+}
+
+fn assert_kept_what_was_written(document: &Document) {
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "recording-failed"));
+    assert!(document.text("/end/error").contains("No space left on device"));
+    document.assert_adds_up();
+    assert!(document.warns_of("samples-lost"));
+    let (mut counted, mut lost) = (0, 0);
+    for thread in document.threads() {
+        // It ended early, and not at once.
+        let due = thread.whole("/activations/due");
+        assert!((5_000..300_000).contains(&due), "{due}");
+        counted += thread.counted();
+        lost += thread.whole("/proof/samples_lost");
+    }
+    assert!(lost > 0 && counted > 20_000, "{counted} on disk, {lost} lost");
+}
+
+/// Whatever is missing when the run begins: it is recorded, or it never was.
+#[test]
+fn all_or_nothing_at_every_filling() {
+    let _turn = alone();
+    let place = Place::new();
+    let script = "
+        for filled in 0 100 300 500 600 700 750 800 850 900 950 990 1000; do
+            head -c ${filled}K /dev/zero > disk/filler || true
+            code=0; \"$TEIJI\" measure -n 20 -i 1ms --warmup 0 -o disk/x.teiji > out 2> err || code=$?
+            echo $filled $code $(ls disk | wc -w)
+            if test -e disk/x.teiji; then \"$TEIJI\" show disk/x.teiji > shown; \"$TEIJI\" verify disk/x.teiji > verified; fi
+            rm -r disk/*
+        done";
+    let Some(said) = on_small_disk(&place, script) else { return };
+    assert_well(&said);
+    let results: Vec<Vec<u32>> = said.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+    for result in &results {
+        assert!(matches!(result[1..], [0, 2] | [2, 1]), "of filling, exit code and names on the disk: {result:?} of {results:?}");
+    }
+    assert_eq!((results[0][1], results[12][1]), (0, 2), "{results:?}");
+}

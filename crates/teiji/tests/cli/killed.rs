@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! SIGKILL, the power cut that can be tested: at most the last second is missing, what is there says that it is not the
+//! whole, and nothing of ours goes on running.
+
+use crate::support::processes::assert_gone;
+use crate::support::{MILLISECOND, Place, SECOND, alone, now, sleep_until};
+use rustix::process::Signal;
+
+/// The second that may be missing.
+const MISSING: i64 = SECOND;
+
+/// Due activations by thread, from the table that `teiji show` prints.
+fn due(shown: &str) -> Vec<i64> {
+    let table = shown.lines().skip_while(|line| !line.starts_with("thread  cpu"));
+    let rows = table.skip(1).take_while(|line| !line.is_empty()).filter(|line| !line.trim_start().starts_with("all"));
+    rows.map(|row| row.split_ascii_whitespace().nth(2).unwrap().replace(',', "").parse().unwrap()).collect()
+}
+
+/// Kills a run so long after its first activation.
+fn killed_after(moment: i64, load: &str) {
+    let _turn = alone();
+    let place = Place::new();
+    let running = place.start(&format!("measure -i 1ms -d 20s {load} -o x.teiji"));
+    let threads = running.begun("x.teiji").threads();
+    sleep_until(threads[0].whole("/start_ns") + moment);
+    let processes = running.descendants();
+    assert_eq!(processes.is_empty(), load.is_empty(), "{processes:?}");
+    let killed = now();
+    running.signal(Signal::KILL);
+    assert_eq!(running.end().code, None);
+    assert_gone(&processes);
+
+    assert_eq!(place.document("x.teiji").text("/state"), "running");
+    let shown = place.well("show x.teiji").out;
+    assert!(shown.contains("NOT THE WHOLE RUN: this recording is incomplete"), "{shown}");
+    let due = due(&shown);
+    assert_eq!(due.len(), threads.len(), "{shown}");
+    for (due, thread) in due.iter().zip(threads) {
+        let ran = killed - thread.whole("/start_ns");
+        let (least, most) = ((ran - MISSING) / MILLISECOND, ran / MILLISECOND + 2);
+        assert!((least..=most).contains(due), "{due} activations of {} ms:\n{shown}", ran / MILLISECOND);
+    }
+
+    let verified = place.teiji("verify x.teiji");
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(verified.out.contains("state: recorded running"), "{verified:?}");
+    let verdict = place.well("report x.teiji").out;
+    assert!(verdict.contains("incomplete"), "{verdict}");
+}
+
+#[test]
+fn before_anything_was_written() {
+    killed_after(300 * MILLISECOND, "");
+}
+
+#[test]
+fn under_load() {
+    killed_after(1_300 * MILLISECOND, "--load hackbench,groups=2");
+}
+
+#[test]
+fn later() {
+    killed_after(2_700 * MILLISECOND, "");
+}
+
+/// Within warm-up, when there is a document and no sample.
+#[test]
+fn during_warm_up() {
+    killed_after(-50 * MILLISECOND, "");
+}

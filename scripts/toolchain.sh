@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# A Rust that can build this workspace. Debian 12 has one from 2022 and a fresh machine has none, so: what is there is
+# used if it is new enough; otherwise rustup brings the version the project is tested with, beside whatever else is
+# installed. No default is changed and no file of the user's shell. Sourced by the other scripts, or run by itself.
+set -eu
+
+# shellcheck source=scripts/packages.sh
+. "${BASH_SOURCE[0]%/*}/packages.sh"
+
+wanted_rust=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "${BASH_SOURCE[0]%/*}/../Cargo.toml")
+# shellcheck disable=SC2034 # for those that source this
+target_dir=${CARGO_TARGET_DIR:-target}
+
+# Whether `cargo` is there and at least as new as the workspace wants.
+rust_is_new_enough() {
+    local have
+    have=$(RUSTUP_AUTO_INSTALL=0 cargo --version 2>/dev/null | cut -d' ' -f2) || return 1
+    [ -n "$have" ] && [ "$(printf '%s\n' "$wanted_rust" "${have%%-*}" | sort -V | head -n 1)" = "$wanted_rust" ]
+}
+
+# Debian's rustup where it has one, which is from Debian 13 on; else the one from rust-lang.org. Debian's would push
+# out Debian's own compiler, so it is not taken where that is installed.
+get_rustup() {
+    if command -v apt-get >/dev/null 2>&1 && ! command -v rustc >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || can_sudo; }; then
+        refresh_lists
+        if apt-cache show rustup >/dev/null 2>&1; then
+            needs rustup rustup
+            install_missing
+            return 0
+        fi
+    fi
+    get_rustup_from_its_makers
+}
+
+get_rustup_from_its_makers() {
+    local folder url sum
+    needs curl curl ca-certificates
+    install_missing
+    url=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu/rustup-init
+    echo "Fetching $url, checking it against its published SHA-256, and installing it into ${CARGO_HOME:-$HOME/.cargo}."
+    folder=$(mktemp -d)
+    curl --proto '=https' --tlsv1.2 -fsSL --retry 3 -o "$folder/rustup-init" "$url"
+    sum=$(curl --proto '=https' --tlsv1.2 -fsSL --retry 3 "$url.sha256" | cut -c 1-64)
+    if ! echo "$sum  $folder/rustup-init" | sha256sum --check --status; then
+        echo "$url does not have its published SHA-256, $sum: not run." >&2
+        rm -r "$folder"
+        return 1
+    fi
+    chmod +x "$folder/rustup-init"
+    RUSTUP_INIT_SKIP_PATH_CHECK=yes "$folder/rustup-init" -y --quiet --no-modify-path --profile minimal --default-toolchain none
+    rm -r "$folder"
+}
+
+# The version the project is tested with, for the commands of this script alone.
+use_own_rust() {
+    export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+    command -v rustup >/dev/null 2>&1 || get_rustup
+    if ! RUSTUP_AUTO_INSTALL=0 RUSTUP_TOOLCHAIN=$wanted_rust cargo --version >/dev/null 2>&1; then
+        echo "Installing Rust $wanted_rust with rustup; this takes about a minute."
+        rustup --quiet toolchain install "$wanted_rust" --profile minimal --component rustfmt,clippy
+    fi
+    export RUSTUP_TOOLCHAIN=$wanted_rust
+    rust_is_new_enough
+}
+
+ensure_rust() {
+    rust_is_new_enough && return 0
+    export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+    rust_is_new_enough || use_own_rust
+}
+
+# The standard library for a target, which only rustup can add.
+ensure_target() {
+    local target=$1
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] && return 0
+    command -v rustup >/dev/null 2>&1 || use_own_rust
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] && return 0
+    echo "Adding Rust's standard library for $target."
+    rustup --quiet target add "$target"
+}
+
+# Build scripts run on this machine, so its own linker and C library are needed whatever is built.
+ensure_linker() {
+    if ! echo 'int main(void) { return 0; }' | cc -x c -o /dev/null - 2>/dev/null; then
+        missing+=(gcc libc6-dev)
+        install_missing
+    fi
+}
+
+# What `make build` builds: static, so that the same file runs on every distribution.
+native_target() {
+    case $(uname -m) in
+        x86_64 | aarch64) echo "$(uname -m)-unknown-linux-musl" ;;
+        *)
+            echo "There is no native build for $(uname -m): build on x86_64 with 'make cross' and copy the program." >&2
+            return 1
+            ;;
+    esac
+}
+
+# A static program names no interpreter: no loader and no library of the machine it runs on.
+check_static() {
+    if readelf --program-headers --wide "$1" | grep -q INTERP; then
+        echo "$1 is not static." >&2
+        return 1
+    fi
+}
+
+# Run, not sourced: only make sure of the toolchain.
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    ensure_rust
+    ensure_linker
+    cargo --version
+fi
