@@ -33,14 +33,14 @@ impl Clock for Monotonic {
     #[inline]
     fn now(&mut self) -> Nanos {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        Nanos(now.tv_sec * NANOS_PER_SEC + i64::from(now.tv_nsec))
+        Nanos(now.tv_sec * NANOS_PER_SEC + now.tv_nsec)
     }
 
     #[inline]
     fn sleep_until(&mut self, time: Nanos) -> Woken {
         // Unsigned, because that division is the cheaper one; below zero cannot be, the clock began at boot.
         let (time, second) = (time.0.cast_unsigned(), NANOS_PER_SEC.cast_unsigned());
-        let request = Timespec { tv_sec: (time / second).cast_signed(), tv_nsec: (time % second) as _ };
+        let request = Timespec { tv_sec: (time / second).cast_signed(), tv_nsec: (time % second).cast_signed() };
         match rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request) {
             Ok(()) => Woken::OnTime,
             Err(_) => Woken::Interrupted,
@@ -77,10 +77,7 @@ impl Calibration {
             })
             .collect();
         costs.sort_unstable();
-        Calibration {
-            resolution_ns: resolution.tv_sec * NANOS_PER_SEC + i64::from(resolution.tv_nsec),
-            read_ns: costs[GROUPS / 2],
-        }
+        Calibration { resolution_ns: resolution.tv_sec * NANOS_PER_SEC + resolution.tv_nsec, read_ns: costs[GROUPS / 2] }
     }
 }
 

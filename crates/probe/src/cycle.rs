@@ -101,14 +101,14 @@ mod tests {
 
     /// A clock that is wrong by exactly what a test says: the n-th sleep ends this much after its time (before it, if
     /// negative), or where the clock stands, if that is later.
-    struct Scripted {
+    struct Scripted<'a> {
         now: i64,
-        lateness: std::vec::IntoIter<i64>,
+        lateness: std::slice::Iter<'a, i64>,
         sleeps: u64,
         stop_after: Option<(u64, Control)>,
     }
 
-    impl Clock for Scripted {
+    impl Clock for Scripted<'_> {
         fn now(&mut self) -> Nanos {
             Nanos(self.now)
         }
@@ -121,7 +121,7 @@ mod tests {
                 return Woken::Interrupted;
             }
             self.sleeps += 1;
-            self.now = time.0 + self.lateness.next().unwrap_or(0);
+            self.now = time.0 + self.lateness.next().copied().unwrap_or(0);
             Woken::OnTime
         }
     }
@@ -151,7 +151,7 @@ mod tests {
     fn run(cycle: &Cycle, lateness: &[i64]) -> (Counts, Vec<(u64, i64)>, Control) {
         let (mut producer, mut consumer) = ring(4_096);
         let control = Control::new();
-        let mut clock = Scripted { now: 0, lateness: lateness.to_vec().into_iter(), sleeps: 0, stop_after: None };
+        let mut clock = Scripted { now: 0, lateness: lateness.iter(), sleeps: 0, stop_after: None };
         let counts = measure(&mut clock, cycle, &mut producer, &control);
         (counts, drained(&mut consumer), control)
     }
@@ -234,7 +234,7 @@ mod tests {
     fn stopped_while_asleep_the_activation_was_not_due() {
         let (mut producer, mut consumer) = ring(16);
         let control = Control::new();
-        let mut clock = Scripted { now: 0, lateness: vec![1, 2].into_iter(), sleeps: 0, stop_after: Some((2, control.clone())) };
+        let mut clock = Scripted { now: 0, lateness: [1, 2].iter(), sleeps: 0, stop_after: Some((2, control.clone())) };
         let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
         assert_eq!((counts, drained(&mut consumer)), (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)]));
     }

@@ -28,7 +28,7 @@ const FIRST_ROWS: usize = 2_560;
 
 /// A finished file that takes more is written again in larger batches: at 1 ms, the batches of a run that may be cut off
 /// any moment cost a tenth on top of 4 bytes a row.
-const MOST_BYTES_PER_HUNDRED_ROWS: u64 = 405;
+const MOST_BYTES_PER_HUNDRED_ROWS: u64 = 410;
 
 /// `samples-0.arrows` -> `samples-0-long.arrows`.
 pub(crate) fn long_path(path: &Path) -> PathBuf {

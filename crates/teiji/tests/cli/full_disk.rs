@@ -52,7 +52,11 @@ fn nothing_is_left_on_a_disk_that_was_full() {
     let Some(said) = on_small_disk(&place, script) else { return };
     assert_well(&said);
     let err = place.read("err");
-    assert_eq!((place.read("code").as_str(), place.read("out").as_str(), place.read("left").as_str()), ("2\n", "", "filler\n"), "{err}");
+    assert_eq!(
+        (place.read("code").as_str(), place.read("out").as_str(), place.read("left").as_str()),
+        ("2\n", "", "filler\n"),
+        "{err}"
+    );
     assert!(err.contains("disk/x.teiji") && err.contains("No space left on device"), "{err}");
 }
 
@@ -127,7 +131,8 @@ fn all_or_nothing_at_every_filling() {
         done";
     let Some(said) = on_small_disk(&place, script) else { return };
     assert_well(&said);
-    let results: Vec<Vec<u32>> = said.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+    let results: Vec<Vec<u32>> =
+        said.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
     for result in &results {
         assert!(matches!(result[1..], [0, 2] | [2, 1]), "of filling, exit code and names on the disk: {result:?} of {results:?}");
     }

@@ -3,8 +3,9 @@
 //! whole, and nothing of ours goes on running.
 
 use crate::support::processes::assert_gone;
-use crate::support::{MILLISECOND, Place, SECOND, alone, now, sleep_until};
+use crate::support::{MILLISECOND, Place, SECOND, alone, now, sleep_until, soon};
 use rustix::process::Signal;
+use std::time::Duration;
 
 /// The second that may be missing.
 const MISSING: i64 = SECOND;
@@ -37,7 +38,7 @@ fn killed_after(moment: i64, load: &str) {
     assert_eq!(due.len(), threads.len(), "{shown}");
     for (due, thread) in due.iter().zip(threads) {
         let ran = killed - thread.whole("/start_ns");
-        let (least, most) = ((ran - MISSING) / MILLISECOND, ran / MILLISECOND + 2);
+        let (least, most) = (((ran - MISSING) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
         assert!((least..=most).contains(due), "{due} activations of {} ms:\n{shown}", ran / MILLISECOND);
     }
 
@@ -67,4 +68,22 @@ fn later() {
 #[test]
 fn during_warm_up() {
     killed_after(-50 * MILLISECOND, "");
+}
+
+/// Before there is anything to say: what is there can be opened, or is not there.
+#[test]
+fn while_loads_start() {
+    let _turn = alone();
+    for wait in [0, 10, 40] {
+        let place = Place::new();
+        let running = place.start("measure -i 1ms -d 20s --load hackbench,groups=20 -o x.teiji");
+        soon("there is something", Duration::from_secs(10), || !place.listing().is_empty());
+        sleep_until(now() + wait * MILLISECOND);
+        running.signal(Signal::KILL);
+        running.end();
+        if place.join("x.teiji").exists() {
+            let said = place.teiji("show x.teiji");
+            assert_eq!(said.code, Some(0), "{wait} ms later there are {:?}: {said:?}", place.listing());
+        }
+    }
 }

@@ -79,7 +79,8 @@ fn a_changed_figure_is_named() {
     for figure in figures {
         let place = changed(|value| {
             let value = value.pointer_mut(figure).unwrap();
-            *value = if value.is_f64() { json!(value.as_f64().unwrap() * (1.0 + 1e-15)) } else { json!(value.as_i64().unwrap() + 1) };
+            *value =
+                if value.is_f64() { json!(value.as_f64().unwrap() * (1.0 + 1e-15)) } else { json!(value.as_i64().unwrap() + 1) };
         });
         let said = place.teiji("verify x.teiji");
         let name = figure.trim_start_matches("/threads/0/").split('/').next().unwrap();

@@ -148,3 +148,25 @@ fn the_terminal_is_held() {
     document.assert_adds_up();
     assert_eq!((code, document.text("/state")), (Some(0), "complete"), "{}\n{text}", document.at("/end"));
 }
+
+/// Ctrl-Z and `fg`: the activations of the time between are skipped and counted, and nobody says that the measuring threads
+/// left the system no time.
+#[test]
+fn suspended_and_resumed() {
+    let _turn = alone();
+    let place = Place::new();
+    let running = place.start("measure -i 1ms -d 8s -o x.teiji");
+    sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
+    running.signal(Signal::STOP);
+    sleep(Duration::from_secs(6));
+    running.signal(Signal::CONT);
+    let said = running.end();
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    assert_eq!((said.code, document.text("/state")), (Some(0), "complete"), "{}", document.at("/end"));
+    for thread in document.threads() {
+        assert!(thread.whole("/activations/skipped") > 5_900, "{thread:?}");
+        assert!(thread.whole("/latency_ns/max") > 5_900 * MILLISECOND, "{thread:?}");
+    }
+    place.well("verify x.teiji");
+}

@@ -210,7 +210,8 @@ impl Running {
         let code = self.child.wait().unwrap().code();
         let [out, err] = self.said.each_mut().map(|said| {
             // Whoever holds the other end of the pipe outlived the program.
-            said.take().map_or_else(String::new, |said| said.recv_timeout(Duration::from_secs(5)).expect("its output is still open"))
+            said.take()
+                .map_or_else(String::new, |said| said.recv_timeout(Duration::from_secs(5)).expect("its output is still open"))
         });
         Said { code, out, err }
     }
