@@ -56,6 +56,8 @@ pub enum RunnerError {
     Load(#[from] StartError),
 }
 
+/// The recorder's nice level: ordinary scheduling still, but ahead of the loads.
+const RECORDER_NICE: i32 = -10;
 /// Between two looks at rings, loads and signals.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -89,6 +91,9 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
             return Err(error.into());
         }
     };
+    // Among hundreds of busy tasks an ordinary thread waits its turn for seconds, and samples wait with it. Only now, so
+    // that measuring threads of ordinary scheduling do not inherit it; without the right to, it stays as it is.
+    let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
     loads.begin();
     let begin = measurement.starts.iter().min().copied().unwrap_or_default();
     let mut observe = Observe { order, signals, control: &control, begin, watch };
