@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# The figures of SPECIFICATION.md, taken on this machine beside Debian's cyclictest. Here only what they need is brought.
+# The figures of SPECIFICATION.md, taken with the release program of this checkout beside Debian's cyclictest. The benches
+# bring that and valgrind themselves; they build a program of their own, so they need the same compiler.
 set -eu
 cd "$(dirname "$0")/.."
 
-# shellcheck source=scripts/packages.sh
-. scripts/packages.sh
+# shellcheck source=scripts/toolchain.sh
+. scripts/toolchain.sh
 
-needs cyclictest rt-tests
-needs valgrind valgrind
 needs python3 python3
 install_missing
 ./scripts/build.sh
-exec benches/run
+ensure_rust
+exec benches/run "$@"

@@ -32,9 +32,14 @@ for target; do
 done
 install_missing
 
+# All in one go, so that no core waits for the last crate of a target.
+which=()
 for target; do
     ensure_target "$target"
-    cargo build --locked --profile "$profile" --package teiji --target "$target"
+    which+=(--target "$target")
+done
+cargo build --locked --profile "$profile" --package teiji "${which[@]}"
+for target; do
     program=$target_dir/$target/$profile/teiji
     check_static "$program"
     echo "$program: static, $(stat -c %s "$program") bytes"

@@ -39,6 +39,7 @@ echo "Measuring for 10 s, idle."
 echo "Measuring for 10 s, under hackbench."
 "${with_rights[@]}" "$teiji" measure --duration 10s --load hackbench --output demo/hackbench.teiji
 give_back
+trap - EXIT
 
 echo
 "$teiji" report demo/idle.teiji demo/hackbench.teiji --output demo/report.html

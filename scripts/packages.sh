@@ -45,7 +45,7 @@ install_missing() {
     fi
     refresh_lists
     echo "Installing Debian packages: $packages."
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o DPkg::Lock::Timeout=120 \
+    as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get install -y -qq -o DPkg::Lock::Timeout=120 \
         --no-install-recommends "${missing[@]}" >/dev/null
     missing=()
 }

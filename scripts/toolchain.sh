@@ -24,7 +24,7 @@ rust_is_new_enough() {
 get_rustup() {
     if command -v apt-get >/dev/null 2>&1 && ! command -v rustc >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || can_sudo; }; then
         refresh_lists
-        if apt-cache show rustup >/dev/null 2>&1; then
+        if LC_ALL=C apt-cache policy rustup | grep -q 'Candidate: [0-9]'; then
             needs rustup rustup
             install_missing
             return 0
@@ -48,7 +48,7 @@ get_rustup_from_its_makers() {
         return 1
     fi
     chmod +x "$folder/rustup-init"
-    RUSTUP_INIT_SKIP_PATH_CHECK=yes "$folder/rustup-init" -y --quiet --no-modify-path --profile minimal --default-toolchain none
+    RUSTUP_INIT_SKIP_PATH_CHECK=yes "$folder/rustup-init" -y --quiet --no-modify-path --profile minimal --default-toolchain none >/dev/null
     rm -r "$folder"
 }
 
@@ -56,7 +56,8 @@ get_rustup_from_its_makers() {
 use_own_rust() {
     export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
     command -v rustup >/dev/null 2>&1 || get_rustup
-    if ! RUSTUP_AUTO_INSTALL=0 RUSTUP_TOOLCHAIN=$wanted_rust cargo --version >/dev/null 2>&1; then
+    # Asked of the list: older rustups install a missing toolchain without a word when it is called.
+    if ! rustup toolchain list | grep -q "^$wanted_rust-"; then
         echo "Installing Rust $wanted_rust with rustup; this takes about a minute."
         rustup --quiet toolchain install "$wanted_rust" --profile minimal --component rustfmt,clippy
     fi

@@ -64,7 +64,7 @@ fn nothing_is_left_on_a_disk_that_was_full() {
 fn a_disk_that_may_only_be_read() {
     let place = Place::new();
     let script = "
-        mount -o remount,ro disk
+        mount -t tmpfs -o ro tmpfs disk
         code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
         echo $code > code";
     let Some(said) = on_small_disk(&place, script) else { return };

@@ -3,12 +3,15 @@
 //! whole, and nothing of ours goes on running.
 
 use crate::support::processes::assert_gone;
-use crate::support::{MILLISECOND, Place, SECOND, alone, now, sleep_until, soon};
+use crate::support::{MILLISECOND, Place, SECOND, alone, may_real_time, now, sleep_until, soon};
 use rustix::process::Signal;
 use std::time::Duration;
 
-/// The second that may be missing.
-const MISSING: i64 = SECOND;
+/// What may be missing: a second. Without rights the recorder cannot go ahead of a load on every CPU, and
+/// comes as late as the scheduler lets it.
+fn may_be_missing(load: &str) -> i64 {
+    if load.is_empty() || may_real_time() { SECOND } else { 2 * SECOND }
+}
 
 /// Due activations by thread, from the table that `teiji show` prints.
 fn due(shown: &str) -> Vec<i64> {
@@ -38,7 +41,7 @@ fn killed_after(moment: i64, load: &str) {
     assert_eq!(due.len(), threads.len(), "{shown}");
     for (due, thread) in due.iter().zip(threads) {
         let ran = killed - thread.whole("/start_ns");
-        let (least, most) = (((ran - MISSING) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
+        let (least, most) = (((ran - may_be_missing(load)) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
         assert!((least..=most).contains(due), "{due} activations of {} ms:\n{shown}", ran / MILLISECOND);
     }
 
@@ -56,12 +59,12 @@ fn before_anything_was_written() {
 
 #[test]
 fn under_load() {
-    killed_after(1_300 * MILLISECOND, "--load hackbench,groups=2");
+    killed_after(2_700 * MILLISECOND, "--load hackbench,groups=2");
 }
 
 #[test]
 fn later() {
-    killed_after(2_700 * MILLISECOND, "");
+    killed_after(1_300 * MILLISECOND, "");
 }
 
 /// Within warm-up, when there is a document and no sample.

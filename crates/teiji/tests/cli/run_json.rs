@@ -68,7 +68,7 @@ fn all_that_is_promised_is_there() {
         assert_eq!(thread.whole("/latency_ns/count"), thread.counted());
         assert_worst(thread);
         assert_histogram(thread);
-        assert_proof(thread, &document);
+        assert_proof(thread);
     }
     assert_instrument(&document);
     assert_load(&document);
@@ -116,18 +116,42 @@ fn assert_histogram(thread: &Document) {
 }
 
 /// The evidence that a thread did nothing but sleep and wake.
-fn assert_proof(thread: &Document, document: &Document) {
+fn assert_proof(thread: &Document) {
     for key in ["minor_faults", "major_faults", "voluntary_switches", "involuntary_switches", "samples_lost"] {
         assert!(thread.whole(&format!("/proof/{key}")) >= 0, "{key}");
     }
     assert_eq!(thread.whole("/proof/samples_lost"), 0);
-    if *document.at("/instrument/memory_locked") == Value::Bool(true) {
-        assert_eq!((thread.whole("/proof/minor_faults"), thread.whole("/proof/major_faults")), (0, 0));
-    }
+    assert_eq!(thread.whole("/proof/major_faults"), 0);
     // It never sleeps more often than it is due, a few stray wake-ups aside.
     let woken = thread.whole("/activations/on_time") + thread.whole("/activations/late");
     let sleeps = thread.whole("/proof/voluntary_switches");
     assert!(sleeps <= woken + 10 && sleeps >= thread.whole("/activations/on_time") / 2, "{sleeps} of {woken}");
+}
+
+/// With its memory locked the engine faults no page by itself, in any run. The kernel may move a locked page once in a long
+/// while, which is a fault too: that does not happen three times in a row.
+#[test]
+fn locked_memory_faults_no_page() {
+    let _turn = alone();
+    let place = Place::new();
+    let runs = ["a.teiji", "b.teiji", "c.teiji"].iter().map(|name| {
+        place.well(&format!("measure -i 500us -d 400ms --load hackbench,groups=1 -o {name}"));
+        place.document(name)
+    });
+    let mut faults = Vec::new();
+    for document in runs {
+        if *document.at("/instrument/memory_locked") == Value::Bool(false) {
+            assert!(document.warns_of("memory-not-locked"));
+            return eprintln!("not tried: memory cannot be locked by this user");
+        }
+        let of = |thread: &Document| ["minor", "major"].map(|kind| thread.whole(&format!("/proof/{kind}_faults")));
+        faults = document.threads().iter().map(of).collect();
+        assert_eq!(document.warns_of("page-faults"), faults.iter().any(|faults| *faults != [0, 0]), "{faults:?}");
+        if faults.iter().all(|faults| *faults == [0, 0]) {
+            return;
+        }
+    }
+    panic!("page faults in each of three runs, the last: {faults:?}");
 }
 
 fn assert_instrument(document: &Document) {

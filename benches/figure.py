@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A claim with the figures that decide it, and the table of them."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Verdict(Enum):
+    """What the figures say of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "not decided"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table, as text but for the verdict."""
+
+    claim: str
+    ours: str
+    cyclictest: str
+    ratio: str
+    limit: str
+    verdict: Verdict
+    spread: str
+
+    @classmethod
+    def at_most(cls, claim, ours, limit, form, cyclictest=None, spread=""):
+        """A claim about our own figure; `form` makes text of a figure, such as "{:.1f} MB"."""
+        return cls(
+            claim,
+            form.format(ours),
+            "" if cyclictest is None else form.format(cyclictest),
+            "" if cyclictest is None else f"{ours / cyclictest:.3f}",
+            form.format(limit),
+            Verdict.HOLDS if ours <= limit else Verdict.FAILS,
+            spread,
+        )
+
+    @classmethod
+    def of_pairs(cls, claim, pairs, limit, form):
+        """A claim about the median of ratios to cyclictest's figure."""
+        low, high = pairs.interval()
+        verdict = Verdict.HOLDS if high <= limit else Verdict.FAILS if low > limit else Verdict.UNDECIDED
+        return cls(
+            claim,
+            form.format(pairs.ours()),
+            form.format(pairs.theirs()),
+            f"{pairs.ratio():.3f}",
+            f"{limit:.2f}",
+            verdict,
+            f"99 % {low:.3f} to {high:.3f}, {len(pairs.ratios)} pairs",
+        )
+
+
+def table(figures):
+    """All figures side by side."""
+    head = ("claim", "ours", "cyclictest", "ratio", "limit", "verdict", "spread")
+    rows = [head] + [
+        (f.claim, f.ours, f.cyclictest, f.ratio, f.limit, f.verdict.value, f.spread) for f in figures
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    left = {0, 5, 6}
+
+    def line(row):
+        cells = (
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths))
+        )
+        return "  ".join(cells).rstrip()
+
+    return "\n".join(line(row) for row in rows)

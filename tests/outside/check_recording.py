@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Truth from outside: every figure of a recording's run.json, recomputed by other means.
+
+    python3 tests/outside/check_recording.py REC.teiji...
+
+Written from the description of the format and from the definitions in the literature, not from the program's code: it
+reads the samples with pyarrow as any user would, keeps them all in memory, sorts them, and counts. Whole numbers have to
+agree exactly, means and standard deviations to 1e-12. Where docs/run.schema.json exists, run.json has to follow it.
+
+Needs pyarrow and numpy, and jsonschema for the schema. Exit code 0: all agrees; 1: something differs, named on standard
+output; 2: a recording cannot be read.
+"""
+
+import json
+import math
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy
+import pyarrow
+
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "run.schema.json"
+QUANTILES = {"p50": (50, 100), "p90": (90, 100), "p99": (99, 100), "p999": (999, 1_000), "p9999": (9_999, 10_000)}
+TOLERANCE = 1e-12
+WORST = 10
+# What stands in a row whose latency does not fit 32 bits; the latency itself is in a file of its own.
+LONG = (-(2**31), 2**31 - 1)
+
+
+class Differences:
+    """What does not agree, by its place in run.json."""
+
+    def __init__(self):
+        self.found = []
+
+    def whole(self, place, recorded, recomputed):
+        if recorded != recomputed:
+            self.found.append(f"{place}: recorded {recorded}, recomputed {recomputed}")
+
+    def close(self, place, recorded, recomputed):
+        both = recorded is not None and recomputed is not None
+        if both and math.isclose(recorded, recomputed, rel_tol=TOLERANCE, abs_tol=0.0):
+            return
+        self.whole(place, recorded, recomputed)
+
+
+def batches(path, may_be_cut):
+    """The batches of an Arrow stream; of one that was cut off, as far as they are whole."""
+    with pyarrow.OSFile(str(path)) as source, pyarrow.ipc.open_stream(source) as reader:
+        yield reader.schema
+        while True:
+            try:
+                yield reader.read_next_batch()
+            except StopIteration:
+                return
+            except (pyarrow.ArrowInvalid, OSError):
+                if may_be_cut:
+                    return
+                raise
+
+
+def read_samples(folder, name, may_be_cut):
+    """Activation numbers and latencies of those that woke, rows in all, and the stream's metadata."""
+    schema, *parts = batches(folder / name, may_be_cut)
+    if schema.names != ["latency_ns"] or schema.field(0).type != pyarrow.int32():
+        raise ValueError(f"{name}: one column latency_ns of int32 expected, found {schema}")
+    column = pyarrow.chunked_array([part.column(0) for part in parts], type=pyarrow.int32())
+    woken = numpy.flatnonzero(column.is_valid().to_numpy())
+    latencies = column.drop_null().to_numpy().astype(numpy.int64)
+    long_file = folder / name.replace(".arrows", "-long.arrows")
+    if long_file.exists():
+        _, *parts = batches(long_file, may_be_cut)
+        full = {row: value for part in parts for row, value in zip(*(c.to_pylist() for c in part.columns))}
+        places = numpy.flatnonzero(numpy.isin(latencies, LONG))
+        latencies[places] = [full[int(row)] for row in woken[places]]
+    metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    return woken, latencies, len(column), metadata
+
+
+def skipped_waits(woken, latencies, rows, interval, catch_up):
+    """How long each skipped activation had waited when its thread ran again.
+
+    An activation that woke L late ended at its planned time + L. Those whose planned times had passed by then, and that
+    have no sample, were skipped, each having waited for what was left of L.
+    """
+    waits = []
+    if catch_up:
+        return waits
+    following = numpy.append(woken[1:], rows)
+    for place in numpy.flatnonzero(latencies >= interval):
+        number, latency = int(woken[place]), int(latencies[place])
+        last = min(int(following[place]) - 1, number + latency // interval)
+        waits.extend(latency - behind * interval for behind in range(1, last - number + 1))
+    return waits
+
+
+def summary(latencies):
+    """The figures of a list of latencies, by their definitions; None of nothing."""
+    n = len(latencies)
+    if n == 0:
+        return None
+    ordered = numpy.sort(latencies)
+    total = sum(map(int, ordered))
+    mean = Fraction(total, n)
+    figures = {"count": n, "min": int(ordered[0]), "max": int(ordered[-1]), "mean": float(mean), "sd": None}
+    if n > 1:
+        squares = sum(int(value) ** 2 for value in ordered)
+        figures["sd"] = math.sqrt((squares - mean * total) / (n - 1))
+    for name, (numerator, denominator) in QUANTILES.items():
+        # Nearest rank: the smallest value that at least this share of all values does not exceed.
+        rank = max(1, math.ceil(Fraction(n * numerator, denominator)))
+        figures[name] = int(ordered[rank - 1])
+    return figures
+
+
+def check_summary(differences, place, recorded, latencies):
+    recomputed = summary(latencies)
+    if recorded is None or recomputed is None:
+        differences.whole(place, recorded, recomputed)
+        return
+    differences.whole(f"{place}, its figures", sorted(recorded), sorted(recomputed))
+    for name, value in recomputed.items():
+        compare = differences.close if name in ("mean", "sd") else differences.whole
+        compare(f"{place}.{name}", recorded.get(name), value)
+
+
+def check_histogram(differences, place, histogram, latencies):
+    """Every latency is in exactly one bucket, and none is wider than promised."""
+    ordered = numpy.sort(latencies)
+    total = 0
+    previous = -math.inf
+    for lower, upper, count in histogram["buckets"]:
+        within = int(numpy.searchsorted(ordered, upper, "right") - numpy.searchsorted(ordered, lower, "left"))
+        differences.whole(f"{place}, bucket from {lower} to {upper}", count, within)
+        narrow = upper - lower <= histogram["relative_error"] * min(abs(lower), abs(upper))
+        differences.whole(f"{place}, bucket from {lower} to {upper} in order and narrow", True, previous < lower <= upper and narrow)
+        total += count
+        previous = upper
+    differences.whole(f"{place}, all counts", total, len(latencies))
+
+
+def check_worst(differences, thread, place, woken, latencies):
+    # Worst first; among equals the earlier one.
+    order = numpy.lexsort((woken, -latencies))[:WORST]
+    start, interval = thread["start_ns"], thread["interval_ns"]
+    recomputed = [
+        {
+            "activation": int(woken[at]),
+            "planned_ns": start + int(woken[at]) * interval,
+            "since_start_ns": int(woken[at]) * interval,
+            "latency_ns": int(latencies[at]),
+        }
+        for at in order
+    ]
+    differences.whole(f"{place}.worst", thread["worst"], recomputed)
+
+
+def check_thread(differences, folder, document, thread):
+    place = f"threads[{thread['index']}]"
+    failed = (document["end"] or {}).get("reason") == "recording-failed"
+    woken, latencies, rows, metadata = read_samples(folder, thread["samples_file"], failed)
+    interval, lost = thread["interval_ns"], thread["proof"]["samples_lost"]
+    waits = skipped_waits(woken, latencies, rows, interval, document["run"]["missed"] == "catch-up")
+    late = int((latencies >= interval).sum())
+
+    counted = thread["activations"]
+    differences.whole(f"{place}.activations.due", counted["due"], counted["on_time"] + counted["late"] + counted["skipped"])
+    differences.whole(f"{place}.proof.samples_lost", lost, counted["on_time"] + counted["late"] - len(woken))
+    if lost == 0:
+        recomputed = {"due": rows, "on_time": len(woken) - late, "late": late, "skipped": len(waits)}
+        differences.whole(f"{place}.activations", counted, recomputed)
+        differences.whole(f"{place}: rows without sample that nothing explains", 0, rows - len(woken) - len(waits))
+    with_skipped = numpy.concatenate([latencies, numpy.array(waits, dtype=numpy.int64)])
+    check_summary(differences, f"{place}.latency_ns", thread["latency_ns"], latencies)
+    check_summary(differences, f"{place}.latency_with_skipped_ns", thread["latency_with_skipped_ns"], with_skipped)
+    check_histogram(differences, f"{place}.histogram_ns", thread["histogram_ns"], latencies)
+    check_worst(differences, thread, place, woken, latencies)
+    for key, value in {"thread": "index", "cpu": "cpu", "start_ns": "start_ns", "interval_ns": "interval_ns"}.items():
+        differences.whole(f"{place}.{value}, in its samples' metadata", str(thread[value]), metadata.get(f"teiji.{key}"))
+    return len(woken)
+
+
+def check_schema(differences, document):
+    """Every violation, not the first only."""
+    import jsonschema
+
+    schema = json.loads(SCHEMA.read_text())
+    validator = jsonschema.validators.validator_for(schema)
+    validator.check_schema(schema)
+    for error in validator(schema).iter_errors(document):
+        differences.found.append(f"{error.json_path}: against the schema: {error.message[:300]}")
+
+
+def check(folder):
+    """What differs in one recording, and a sentence about it."""
+    differences = Differences()
+    document = json.loads((folder / "run.json").read_text())
+    if (document["format"], document["version"]) != ("teiji-recording", 1):
+        raise ValueError(f"not a recording of version 1: {document['format']} {document['version']}")
+    schema = "no schema to follow"
+    if SCHEMA.exists():
+        check_schema(differences, document)
+        schema = "its schema"
+    if document["state"] == "running":
+        differences.found.append("state: running: the run was cut off, and there are no figures to check")
+        return differences.found, ""
+    samples = sum(check_thread(differences, folder, document, thread) for thread in document["threads"])
+    return differences.found, f"{samples} samples of {len(document['threads'])} threads, {schema}"
+
+
+def main(folders):
+    if not folders:
+        print(__doc__, file=sys.stderr)
+        return 2
+    code = 0
+    for folder in folders:
+        try:
+            found, checked = check(Path(folder))
+        except (OSError, ValueError, KeyError, TypeError, pyarrow.ArrowException) as error:
+            print(f"{folder}: cannot be checked: {type(error).__name__}: {error}", file=sys.stderr)
+            return 2
+        if found:
+            code = 1
+            print(f"{folder}: {len(found)} differences", *found, sep="\n  ")
+        else:
+            print(f"{folder}: agrees ({checked})")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
