@@ -34,6 +34,7 @@ refresh_lists() {
 
 install_missing() {
     [ "${#missing[@]}" -gt 0 ] || return 0
+    mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
     local packages="${missing[*]}"
     if ! command -v apt-get >/dev/null 2>&1; then
         echo "Missing, by their names in Debian: $packages. There is no apt-get here; please install them and try again." >&2

@@ -160,7 +160,7 @@ stage_browser() {
     "$(native_program)" report "$work"/recordings/{idle,hackbench}.teiji --output "$page"
     cd tests/browser
     TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
-        CHROMIUM=$(command -v chromium) "$node" --test
+        CHROMIUM=$(command -v chromium) "$node" --test --test-reporter=spec
 }
 
 # A stage, in the shell made for it.

@@ -15,7 +15,7 @@ fn may_be_missing(load: &str) -> i64 {
 
 /// Due activations by thread, from the table that `teiji show` prints.
 fn due(shown: &str) -> Vec<i64> {
-    let table = shown.lines().skip_while(|line| !line.starts_with("thread  cpu"));
+    let table = shown.lines().skip_while(|line| !(line.starts_with("thread ") && line.contains(" due ")));
     let rows = table.skip(1).take_while(|line| !line.is_empty()).filter(|line| !line.trim_start().starts_with("all"));
     rows.map(|row| row.split_ascii_whitespace().nth(2).unwrap().replace(',', "").parse().unwrap()).collect()
 }
