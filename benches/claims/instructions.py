@@ -14,7 +14,7 @@ from figure import Figure
 from programs import Failed, one_thread
 
 MOST = 120
-SHORT, LONG = 10_000, 60_000
+SHORT, LONG = 20_000, 120_000
 ROUNDS = 3
 VALGRIND = ("chrt", "--fifo", "1", "valgrind", "--tool=callgrind", "--separate-threads=yes")
 
