@@ -9,8 +9,10 @@ use plan::{Policy, Scheduling};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Longer than a busy machine makes a thread of ordinary priority wait, shorter than a watchdog's patience.
-const PATIENCE_NS: i64 = 5_000_000_000;
+/// Looks in a row without a sign of life: longer than a busy machine makes a thread of ordinary priority wait, shorter
+/// than a watchdog's patience. Looks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
+/// suspended shows no life for hours, but then the guard does not look either.
+const PATIENCE: u32 = 5;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A guard on duty; ends when told.
@@ -31,9 +33,10 @@ impl Guard {
             sys::block_all_signals();
             // Without the priority it would be one of those locked out; the measuring threads have theirs already.
             let _ = sys::set_scheduling(above);
+            let mut seen = Seen::default();
             while !duty.is_stopped() {
                 std::thread::park_timeout(LOOK_EVERY);
-                look(&control, Monotonic.now().0);
+                seen.look(&control);
             }
         })?;
         Ok(Some(Guard { thread, off_duty }))
@@ -47,10 +50,22 @@ impl Guard {
     }
 }
 
-fn look(control: &Control, now_ns: i64) {
-    let starved = now_ns - control.last_beat();
-    if starved > PATIENCE_NS {
-        control.stop(StopReason::Starved { for_ns: starved });
+/// What the guard has seen so far.
+#[derive(Default)]
+struct Seen {
+    beat: i64,
+    looks_without: u32,
+}
+
+impl Seen {
+    fn look(&mut self, control: &Control) {
+        let beat = control.last_beat();
+        self.looks_without = if beat == self.beat { self.looks_without + 1 } else { 0 };
+        self.beat = beat;
+        if self.looks_without >= PATIENCE {
+            let starved = LOOK_EVERY.as_nanos() * u128::from(self.looks_without);
+            control.stop(StopReason::Starved { for_ns: i64::try_from(starved).unwrap_or(i64::MAX) });
+        }
     }
 }
 
@@ -60,12 +75,15 @@ mod tests {
 
     #[test]
     fn a_run_that_leaves_no_time_is_stopped() {
-        let control = Control::new();
+        let (control, mut seen) = (Control::new(), Seen::default());
         control.beat(1_000);
-        look(&control, 1_000 + PATIENCE_NS);
-        assert!(!control.is_stopped());
-        look(&control, 1_001 + PATIENCE_NS);
-        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: PATIENCE_NS + 1 }));
+        (0..PATIENCE).for_each(|_| seen.look(&control));
+        assert!(!control.is_stopped(), "the first look found a sign of life");
+        control.beat(2_000);
+        (0..PATIENCE).for_each(|_| seen.look(&control));
+        assert!(!control.is_stopped(), "there was another one");
+        seen.look(&control);
+        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000 }));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 
 use plan::{CpuId, Length, Missed, Nanos, Probe, Run, Scheduling};
 use recording::{
-    Document, End, FORMAT, Folder, HistogramDocument, Host, HostFacts, Instrument, Proof, Recording, RecordingError,
-    SampleWriter, State, Thread, VERSION, fill_in, samples_file,
+    Document, End, FORMAT, Folder, Host, HostFacts, Instrument, Recording, RecordingError, SampleWriter, State, Thread, VERSION,
+    fill_in,
 };
 use stats::Activations;
 use std::error::Error;
@@ -48,8 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn write(directory: &Path, threads: u32, activations: u64) -> Result<(), RecordingError> {
-    let mut folder = Folder::create(directory)?;
     let mut document = opening(threads, activations);
+    let mut folder = Folder::create(directory, &document)?;
     folder.begin(&document)?;
     let counts: Vec<_> = std::thread::scope(|scope| {
         let folder = &folder;
@@ -111,20 +111,8 @@ fn write_samples(mut samples: SampleWriter, seed: u64, activations: u64) -> Resu
 /// `run.json` before the first sample: a run as it could have been asked for, on a machine nobody knows.
 fn opening(threads: u32, activations: u64) -> Document {
     let cpus: Vec<CpuId> = (0..threads).map(CpuId).collect();
-    let thread = |(index, cpu): (usize, &CpuId)| Thread {
-        index,
-        cpu: *cpu,
-        scheduling: Scheduling::DEFAULT,
-        interval_ns: INTERVAL,
-        start_ns: Nanos::from_secs(1),
-        samples_file: samples_file(index),
-        activations: Activations::default(),
-        latency_ns: None,
-        latency_with_skipped_ns: None,
-        histogram_ns: HistogramDocument::default(),
-        worst: Vec::new(),
-        proof: Proof::default(),
-    };
+    let thread =
+        |(index, cpu): (usize, &CpuId)| Thread::unmeasured(index, *cpu, Scheduling::DEFAULT, INTERVAL, Nanos::from_secs(1));
     Document {
         format: FORMAT.to_owned(),
         version: VERSION,

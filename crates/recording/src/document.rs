@@ -5,6 +5,7 @@
 //! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
 //! is `null` or absent, never 0.
 
+use crate::folder::samples_file;
 use plan::{CpuId, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
 use stats::{Activations, Bucket, Summary};
@@ -153,6 +154,27 @@ pub struct Thread {
     pub worst: Vec<WorstActivation>,
     /// Evidence that the thread measured undisturbed by itself.
     pub proof: Proof,
+}
+
+impl Thread {
+    /// A thread that has measured nothing yet.
+    #[must_use]
+    pub fn unmeasured(index: usize, cpu: CpuId, scheduling: Scheduling, interval_ns: Nanos, start_ns: Nanos) -> Self {
+        Thread {
+            index,
+            cpu,
+            scheduling,
+            interval_ns,
+            start_ns,
+            samples_file: samples_file(index),
+            activations: Activations::default(),
+            latency_ns: None,
+            latency_with_skipped_ns: None,
+            histogram_ns: HistogramDocument::default(),
+            worst: Vec::new(),
+            proof: Proof::default(),
+        }
+    }
 }
 
 /// A histogram on paper.

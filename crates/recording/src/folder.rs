@@ -5,7 +5,7 @@ use crate::{Document, HostFacts, RecordingError, SampleWriter, json};
 use plan::{CpuId, Nanos};
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The document.
@@ -23,15 +23,29 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, which must not exist; what cannot be written is found out now and not after ten hours.
+    /// Makes the folder, which must not exist, with what is known already; what cannot be written is found out now and not
+    /// after ten hours. It appears under its name in one step: there is never a folder of that name without a document.
     ///
     /// # Errors
     /// When it exists, cannot be made, or the disk has no room.
-    pub fn create(path: &Path) -> Result<Self, RecordingError> {
-        match fs::create_dir(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(RecordingError::Exists(path.to_owned())),
+    pub fn create(path: &Path, document: &Document) -> Result<Self, RecordingError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(RecordingError::Exists(path.to_owned()));
+        }
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".part-{}", std::process::id()));
+        let part = path.with_file_name(name);
+        fs::create_dir(&part).map_err(RecordingError::io("make the folder", path))?;
+        let mut folder = Folder { path: part, begun: false };
+        folder.write("host-before.json", &document.host.before)?;
+        folder.replace(document)?;
+        match fs::rename(&folder.path, path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Err(RecordingError::Exists(path.to_owned())),
             Err(error) => Err(RecordingError::io("make the folder", path)(error)),
-            Ok(()) => Ok(Folder { path: path.to_owned(), begun: false }),
+            Ok(()) => {
+                path.clone_into(&mut folder.path);
+                Ok(folder)
+            }
         }
     }
 
@@ -41,12 +55,11 @@ impl Folder {
         &self.path
     }
 
-    /// Writes what is known before the first activation. From here on the folder stays, whatever happens.
+    /// Writes what else is known before the first activation, and makes sure of room for the end. From here on the folder stays, whatever happens.
     ///
     /// # Errors
     /// When it cannot be written; the folder is then removed again.
     pub fn begin(&mut self, document: &Document) -> Result<(), RecordingError> {
-        self.write("host-before.json", &document.host.before)?;
         self.replace(document)?;
         let known = fs::metadata(self.path.join(DOCUMENT)).map_or(0, |file| file.len());
         let path = self.path.join(RESERVE);

@@ -11,7 +11,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::{MessageHeader, root_as_message};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ pub(crate) enum Frame {
 pub(crate) struct Frames<R> {
     source: R,
     schema: SchemaRef,
+    labels: BTreeMap<String, String>,
 }
 
 impl<R: Read> Frames<R> {
@@ -44,7 +45,14 @@ impl<R: Read> Frames<R> {
         let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
         let fields = schema.fields().ok_or("its schema has no fields")?;
         let fields = fields.iter().map(|field| integer_field(&field)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Frames { source, schema: Arc::new(Schema::new(fields)) })
+        let labels = schema.custom_metadata().into_iter().flatten();
+        let labels = labels.filter_map(|label| Some((label.key()?.to_owned(), label.value()?.to_owned()))).collect();
+        Ok(Frames { source, schema: Arc::new(Schema::new(fields)), labels })
+    }
+
+    /// What the file says of itself.
+    pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
     }
 
     /// The columns' types.

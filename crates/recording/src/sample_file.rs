@@ -26,6 +26,15 @@ pub struct SampleFile {
 }
 
 impl SampleFile {
+    /// What the file says of itself: thread, CPU, start and interval.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn labels(path: &Path) -> Result<BTreeMap<String, String>, RecordingError> {
+        let damaged = |why| RecordingError::Samples { path: path.to_owned(), rows: 0, why };
+        frames(path, u64::MAX)?.map(|frames| frames.labels().clone()).map_err(damaged)
+    }
+
     /// Opens the samples of a recording; `cut` says that it may end anywhere.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use arrow_array::{Array, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use plan::{CpuId, Nanos};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,12 +52,7 @@ pub struct SampleWriter {
 
 impl SampleWriter {
     pub(crate) fn create(path: &Path, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<Self, RecordingError> {
-        let metadata = HashMap::from([
-            ("teiji.thread".to_owned(), thread.to_string()),
-            ("teiji.cpu".to_owned(), cpu.to_string()),
-            ("teiji.start_ns".to_owned(), start.0.to_string()),
-            ("teiji.interval_ns".to_owned(), interval.0.to_string()),
-        ]);
+        let metadata = labels(thread, cpu, start, interval).into_iter().collect();
         let field = Field::new("latency_ns", DataType::Int32, true);
         let schema = Arc::new(Schema::new_with_metadata(vec![field], metadata));
         Ok(SampleWriter {
@@ -185,6 +180,16 @@ impl SampleWriter {
     pub const fn written_samples(&self) -> u64 {
         self.written_samples
     }
+}
+
+/// What a samples file says of itself, so that it can be read without its folder.
+pub(crate) fn labels(thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        ("teiji.thread".to_owned(), thread.to_string()),
+        ("teiji.cpu".to_owned(), cpu.to_string()),
+        ("teiji.start_ns".to_owned(), start.0.to_string()),
+        ("teiji.interval_ns".to_owned(), interval.0.to_string()),
+    ])
 }
 
 /// Which rows hold a sample; nothing at all if each of them does.

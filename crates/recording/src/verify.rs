@@ -2,9 +2,11 @@
 //! Whether every figure in `run.json` follows from the samples.
 
 use crate::recorded::fill_in;
-use crate::{Recorded, State, Thread};
+use crate::samples::labels;
+use crate::{Recorded, SampleFile, State, Thread};
 use serde_json::Value;
 use stats::Statistics;
+use std::path::Path;
 
 /// A figure that does not follow from the samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +42,21 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
             (Err(error), _) | (_, Err(error)) => differences.push(difference(&place, &error, &"")),
         }
         accounting(&place, thread, statistics, &mut differences);
+        self_description(&place, &recorded.path.join(&thread.samples_file), thread, &mut differences);
     }
     differences
+}
+
+/// What the samples file says of itself against what `run.json` says of it.
+fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut Vec<Difference>) {
+    let expected = labels(thread.index, thread.cpu, thread.start_ns, thread.interval_ns);
+    let found = SampleFile::labels(file).unwrap_or_default();
+    for (label, recorded) in expected {
+        let said = found.get(&label).map_or("nothing", String::as_str);
+        if recorded != said {
+            differences.push(difference(&format!("{place}: {label}"), &recorded, &said));
+        }
+    }
 }
 
 fn difference(place: &str, recorded: &impl ToString, recomputed: &impl ToString) -> Difference {

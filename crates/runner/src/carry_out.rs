@@ -67,9 +67,9 @@ const POLL: Duration = Duration::from_millis(100);
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording fails half-way, is no
 /// error here but says so in its document.
 pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Result<Recorded, RunnerError> {
-    let mut folder = Folder::create(&order.directory)?;
     let host = HostRoot::system();
-    let before = host.snapshot();
+    let mut document = document::opening(order, host.snapshot());
+    let mut folder = Folder::create(&order.directory, &document)?;
     let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb)?;
     let conditions = Conditions::arrange(&order.run, &host);
     let calibration = Calibration::of(&mut Monotonic);
@@ -78,8 +78,9 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let mut measurement = Measurement::start(&order.run, order.granted.scheduling, &control)?;
     let consumers = std::mem::take(&mut measurement.consumers);
     let slots = consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
-    let instrument = document::instrument(order, calibration, &conditions, slots, measurement.starts.first());
-    let mut document = document::opening(order, before, instrument, &conditions, &measurement.starts);
+    document.instrument = document::instrument(order, calibration, &conditions, slots, measurement.starts.first());
+    document.threads = document::threads(order, &measurement.starts);
+    document.warnings.extend(conditions.warnings().iter().cloned());
     let begun =
         folder.begin(&document).and_then(|()| Recorder::open(&folder, &document, consumers, Monotonic.now(), watch.looks_on()));
     let mut recorder = match begun {

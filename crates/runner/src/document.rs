@@ -5,9 +5,7 @@ use crate::Order;
 use crate::conditions::Conditions;
 use plan::Nanos;
 use probe::{Calibration, Outcome, StopReason};
-use recording::{
-    Document, End, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning, samples_file,
-};
+use recording::{Document, End, FORMAT, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning};
 use stats::{Activations, Statistics};
 use std::time::SystemTime;
 
@@ -16,29 +14,8 @@ pub(crate) fn time_of_day() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// What is known before the first activation.
-pub(crate) fn opening(
-    order: &Order,
-    before: HostFacts,
-    instrument: Instrument,
-    conditions: &Conditions,
-    starts: &[Nanos],
-) -> Document {
-    let run = &order.run;
-    let thread = |(index, start): (usize, &Nanos)| Thread {
-        index,
-        cpu: run.cpus[index],
-        scheduling: order.granted.scheduling,
-        interval_ns: run.interval_of(index),
-        start_ns: *start,
-        samples_file: samples_file(index),
-        activations: Activations::default(),
-        latency_ns: None,
-        latency_with_skipped_ns: None,
-        histogram_ns: HistogramDocument::default(),
-        worst: Vec::new(),
-        proof: Proof::default(),
-    };
+/// What is known before anything is started.
+pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
     Document {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -48,13 +25,22 @@ pub(crate) fn opening(
         started_at: time_of_day(),
         ended_at: None,
         command_line: order.command_line.clone(),
-        run: run.clone(),
-        instrument,
-        warnings: order.granted.warning.iter().chain(conditions.warnings()).cloned().collect(),
-        threads: starts.iter().enumerate().map(thread).collect(),
+        run: order.run.clone(),
+        instrument: Instrument::default(),
+        warnings: order.granted.warning.iter().cloned().collect(),
+        threads: Vec::new(),
         load: Vec::new(),
         host: Host { before, after: None },
     }
+}
+
+/// The measuring threads before their first activation.
+pub(crate) fn threads(order: &Order, starts: &[Nanos]) -> Vec<Thread> {
+    let run = &order.run;
+    let thread = |(index, start): (usize, &Nanos)| {
+        Thread::unmeasured(index, run.cpus[index], order.granted.scheduling, run.interval_of(index), *start)
+    };
+    starts.iter().enumerate().map(thread).collect()
 }
 
 /// The instrument's own properties.

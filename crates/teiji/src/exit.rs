@@ -37,7 +37,28 @@ impl Failure {
 
     /// Says it, and gives the code.
     pub fn report(&self) -> ExitCode {
-        output::complain(&format!("error: {:#}", self.error));
+        output::complain(&format!("error: {}", in_full(&self.error)));
         ExitCode::from(self.code)
+    }
+}
+
+/// The error and what caused it, without saying anything twice: most of our errors name their cause themselves.
+fn in_full(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
+        "" => cause,
+        known if known.contains(&cause) => said,
+        _ => format!("{said}: {cause}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::{Context, anyhow};
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = Err::<(), _>(anyhow!("no room")).context("cannot write x: no room").context("the report failed").unwrap_err();
+        assert_eq!(in_full(&error), "the report failed: cannot write x: no room");
     }
 }

@@ -5,68 +5,100 @@ use plan::Nanos;
 use runner::{LiveThread, Progress, Watch};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
 /// Draws, or does not.
 pub struct Live {
-    terminal: bool,
-    /// Lines of the last drawing, to be drawn over.
-    drawn: usize,
+    drawing: Option<Drawing>,
     since_drawn: u32,
+}
+
+/// A terminal may be held (Ctrl-S, a stalled connection) and then keeps whoever writes to it waiting. That must not be the
+/// recorder, so a thread of its own draws.
+struct Drawing {
+    next: SyncSender<Progress>,
+    thread: JoinHandle<()>,
 }
 
 /// Looks per drawing: five drawings in two seconds are enough for an eye.
 const EVERY: u32 = 4;
 /// Rows of a terminal that does not tell its size.
 const USUAL_ROWS: u16 = 24;
-const HEADING: &str = " thread  cpu        min       last       mean        p99        max   late  skipped";
+/// Small, because with all memory locked every page of it is there from the beginning.
+const STACK_BYTES: usize = 128 * 1024;
+const HEADING: &str = "             latency, us:";
+const COLUMNS: &str = " thread  cpu       min      last      mean       p99       max   late  skipped";
 
 impl Live {
     /// Draws on standard output if that is a terminal, unless told to be quiet.
     pub fn new(quiet: bool) -> Self {
-        Live { terminal: !quiet && stdout().is_terminal(), drawn: 0, since_drawn: EVERY }
+        let drawing = if quiet || !stdout().is_terminal() { None } else { Drawing::begin() };
+        Live { drawing, since_drawn: EVERY }
     }
 
     /// Removes the drawing.
     pub fn clear(&mut self) {
-        if self.drawn > 0 {
-            self.put(&format!("\x1b[{}A\r\x1b[J", self.drawn));
-            self.drawn = 0;
+        if let Some(Drawing { next, thread }) = self.drawing.take() {
+            drop(next);
+            let _ = thread.join();
         }
-    }
-
-    fn put(&self, text: &str) {
-        let mut out = stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
 impl Watch for Live {
     fn looks_on(&self) -> bool {
-        self.terminal
+        self.drawing.is_some()
     }
 
     fn progress(&mut self, progress: &Progress) {
         self.since_drawn += 1;
-        if self.since_drawn < EVERY {
-            return;
+        if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
+            self.since_drawn = 0;
+            // If the last one is not on the terminal yet, this one need not be either.
+            let _ = drawing.next.try_send(progress.clone());
         }
-        self.since_drawn = 0;
-        let rows = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_row).filter(|rows| *rows > 0);
-        let lines = draw(progress, usize::from(rows.unwrap_or(USUAL_ROWS)).saturating_sub(4).max(1));
-        let mut text = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
-        for line in &lines {
-            // Each line erases what the one below it left over.
-            let _ = writeln!(text, "\r{line}\x1b[K");
-        }
-        text.push_str("\x1b[J");
-        self.drawn = lines.len();
-        self.put(&text);
     }
+}
+
+impl Drawing {
+    fn begin() -> Option<Self> {
+        let (next, drawings) = sync_channel::<Progress>(1);
+        let thread = Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(move || {
+            let mut drawn = 0;
+            for progress in drawings {
+                drawn = draw_over(drawn, &progress);
+            }
+            if drawn > 0 {
+                put(&format!("\x1b[{drawn}A\r\x1b[J"));
+            }
+        });
+        thread.ok().map(|thread| Drawing { next, thread })
+    }
+}
+
+/// Draws over so many lines, and tells how many lines that gave.
+fn draw_over(drawn: usize, progress: &Progress) -> usize {
+    let rows = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_row).filter(|rows| *rows > 0);
+    let lines = draw(progress, usize::from(rows.unwrap_or(USUAL_ROWS)).saturating_sub(5).max(1));
+    let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
+    for line in &lines {
+        // Each line erases what the one below it left over.
+        let _ = writeln!(text, "\r{line}\x1b[K");
+    }
+    text.push_str("\x1b[J");
+    put(&text);
+    lines.len()
+}
+
+fn put(text: &str) {
+    let mut out = stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// The lines, with at most so many threads.
 fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
-    let mut lines = vec![how_far(progress), HEADING.to_owned()];
+    let mut lines = vec![how_far(progress), HEADING.to_owned(), COLUMNS.to_owned()];
     let threads = progress.threads.iter().enumerate();
     lines.extend(threads.take(most_threads).map(|(index, thread)| line(index, thread)));
     if progress.threads.len() > most_threads {
@@ -75,7 +107,7 @@ fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
     lines
 }
 
-const BAR: i64 = 28;
+const BAR: i64 = 24;
 
 fn how_far(progress: &Progress) -> String {
     let (elapsed, expected) = (progress.elapsed_ns.0, progress.expected_ns.0.max(1));
@@ -98,18 +130,11 @@ fn clock(span: Nanos) -> String {
 }
 
 fn line(index: usize, thread: &LiveThread) -> String {
-    let us = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1} us", Nanos(ns).as_micros_f64()));
-    let mean = thread.mean.map_or_else(|| "-".to_owned(), |ns| format!("{:.1} us", ns / 1e3));
-    format!(
-        " {index:>6} {:>4} {:>10} {:>10} {mean:>10} {:>10} {:>10} {:>6} {:>8}",
-        thread.cpu.0,
-        us(thread.min),
-        us(thread.last),
-        us(thread.p99),
-        us(thread.max),
-        thread.late,
-        thread.skipped
-    )
+    let us = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", Nanos(ns).as_micros_f64()));
+    let mean = thread.mean.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3));
+    let [min, last, p99, max] = [thread.min, thread.last, thread.p99, thread.max].map(us);
+    let LiveThread { cpu, late, skipped, .. } = thread;
+    format!(" {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}", cpu.0)
 }
 
 #[cfg(test)]
@@ -139,10 +164,10 @@ mod tests {
             loads_alive: true,
         };
         let lines = draw(&progress, 2);
-        assert_eq!(lines[0], "[#######.....................] 00:03 of 00:10, 00:08 left");
-        assert_eq!(lines[2], "      0    0     3.2 us    70.0 us    65.4 us   100.0 us 12345.7 us      3       21");
-        assert_eq!(lines[3..], [line(1, &thread(1)), " ... and 1 more threads".to_owned()]);
-        assert!(lines.iter().all(|line| line.len() <= 82), "{lines:#?}");
+        assert_eq!(lines[0], "[######..................] 00:03 of 00:10, 00:08 left");
+        assert_eq!(lines[3], "      0    0       3.2      70.0      65.4     100.0   12345.7      3       21");
+        assert_eq!(lines[4..], [line(1, &thread(1)), " ... and 1 more threads".to_owned()]);
+        assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
     }
 
     #[test]

@@ -11,42 +11,43 @@ use recording::End;
 use runner::{Order, RunnerError, Signals, carry_out, grant};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 /// What was said.
 #[derive(clap::Args)]
 pub struct Args {
     /// Time between two wake-ups, such as 200us or 1ms; a bare number counts microseconds
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = micros, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = micros, allow_hyphen_values = true)]
     interval: Nanos,
     /// Activations due per thread: N x interval is the length of the run
-    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration")]
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
     /// Length of the run, such as 10s or 3h; a bare number counts seconds [default: 10s]
-    #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     duration: Option<Nanos>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
     threads: Option<usize>,
     /// CPUs to measure, one pinned thread on each, such as 1-3,!2 [default: all this process may use]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Real-time priority, 1 to 99 [default: 90]
-    #[arg(short, long, value_name = "PRIO", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "PRIO", value_parser = priority, allow_hyphen_values = true)]
     prio: Option<i64>,
     /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
     /// Lengthen each further thread's interval by this
-    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = micros, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = micros, allow_hyphen_values = true)]
     distance: Nanos,
     /// Start all threads at one instant, the n-th shifted by n x TIME [default without this: spread over one interval]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0us", value_parser = micros)]
     aligned: Option<Nanos>,
     /// Let the threads run so long before the first wake-up that counts
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
     warmup: Nanos,
     /// End the run, with exit code 1, when a latency exceeds this
-    #[arg(short, long, value_name = "TIME", value_parser = micros, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "TIME", value_parser = micros, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
     /// After an overrun, run the missed activations late instead of skipping them
     #[arg(long)]
@@ -77,6 +78,14 @@ fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
 
 fn seconds(text: &str) -> Result<Nanos, plan::DurationError> {
     Nanos::parse(text, Unit::Second)
+}
+
+fn count<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a whole number above 0"))
+}
+
+fn priority(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a priority: real-time priorities are 1 (lowest) to 99 (highest)"))
 }
 
 /// Carries out a run.

@@ -21,7 +21,7 @@ fn asked_to_end(signals: &[Signal], name: &str) {
         running.signal(*signal);
         sleep(Duration::from_millis(30));
     }
-    let said = running.end_within(Duration::from_secs(5));
+    let said = running.end_within(Duration::from_secs(10));
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
@@ -71,7 +71,7 @@ fn the_terminal_is_closed() {
     terminal.look_until(" left");
     let processes = terminal.running.descendants();
     assert!(processes.len() > 40, "{processes:?}");
-    let said = terminal.close(Duration::from_secs(5));
+    let said = terminal.close(Duration::from_secs(10));
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_gone(&processes);
     assert_stopped(&place, "SIGHUP");

@@ -48,5 +48,5 @@ pub fn is_stopped(pid: Pid) -> bool {
 /// Waits until all of them are gone. One that is dead and only waits to be noticed by its parent counts as gone.
 pub fn assert_gone(processes: &[Process]) {
     let alive = |known: &Process| process(known.pid).is_some_and(|now| now.started == known.started && now.state != 'Z');
-    soon("all processes of the loads are gone", Duration::from_secs(3), || !processes.iter().any(alive));
+    soon("all processes of the loads are gone", Duration::from_secs(10), || !processes.iter().any(alive));
 }
