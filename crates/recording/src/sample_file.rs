@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
@@ -40,7 +40,11 @@ impl SampleFile {
     /// # Errors
     /// When the file is not there.
     pub fn open(path: &Path, cut: bool) -> Result<Self, RecordingError> {
-        let bytes = std::fs::metadata(path).map_err(RecordingError::io("read", path))?.len();
+        let bytes = match std::fs::metadata(path) {
+            // Cut off after the document and before the samples.
+            Err(error) if cut && error.kind() == ErrorKind::NotFound => 0,
+            found => found.map_err(RecordingError::io("read", path))?.len(),
+        };
         let long = long_path(path);
         let long = if long.exists() { read_long(&long, cut)? } else { BTreeMap::new() };
         Ok(SampleFile { path: path.to_owned(), bytes, long, cut })
@@ -72,6 +76,9 @@ impl Rows for SampleFile {
     type Error = RecordingError;
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {
+        if self.cut && self.bytes == 0 {
+            return Ok(());
+        }
         let mut row = 0_u64;
         let read = frames(&self.path, self.bytes)?.and_then(|mut frames| {
             if frames.schema().fields().len() != 1 || frames.schema().field(0).data_type() != &DataType::Int32 {

@@ -172,11 +172,13 @@ impl Running {
         Running { child, directory, said }
     }
 
-    /// Waits until the recording has begun, and gives `run.json` as it is then.
+    /// Waits until the threads of the run are known, and gives `run.json` as it is then.
     pub fn begun(&self, recording: &str) -> Document {
         let path = self.directory.join(recording).join("run.json");
-        soon("the run has begun", Duration::from_secs(10), || path.exists());
-        let document = Document::parse(&std::fs::read_to_string(&path).unwrap());
+        let read = || std::fs::read_to_string(&path).map(|text| Document::parse(&text)).ok();
+        let measures = |document: &Document| !document.threads().is_empty();
+        soon("the run has begun", Duration::from_secs(10), || read().is_some_and(|document| measures(&document)));
+        let document = read().unwrap();
         assert_eq!(document.text("/state"), "running");
         document
     }
