@@ -24,6 +24,6 @@ pub use clock::{Calibration, Clock, Monotonic, Woken};
 pub use control::{Control, StopReason};
 pub use cycle::{Counts, Cycle, measure};
 pub use measurement::{Measurement, ProbeError, allowed_cpus, can_schedule, set_scheduling};
-pub use memory::{MemoryLock, lock_memory};
+pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use ring::{Consumer, Producer, Sample, ring, slots_for};
 pub use thread::{Outcome, Usage};

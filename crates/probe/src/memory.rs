@@ -32,3 +32,9 @@ pub fn lock_memory() -> MemoryLock {
         Err(error) => MemoryLock::Refused(error.to_string()),
     }
 }
+
+/// Lets memory go again: what is touched from now on is no business of a measuring thread.
+pub fn unlock_memory() {
+    // It cannot fail, and if it did, more memory than necessary would stay where it is.
+    let _ = rustix::mm::munlockall();
+}

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 /// A recording on disk, its document read, its samples not yet.
 #[derive(Clone, Debug)]
@@ -87,7 +88,10 @@ impl Recording {
         let workers =
             std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS).min(self.document.threads.len());
         std::thread::scope(|scope| {
-            (1..workers).for_each(|_| drop(scope.spawn(work)));
+            for _ in 1..workers {
+                // A worker that cannot be had leaves its work to the others.
+                drop(Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work));
+            }
             work();
         });
         results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().flatten().collect()
@@ -109,6 +113,8 @@ impl Recording {
 
 /// Each takes about 2 MB of memory, and a disk feeds no more.
 const MOST_WORKERS: usize = 4;
+/// Ample: nothing here recurses.
+const STACK_BYTES: usize = 256 * 1024;
 
 /// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
 fn parse(text: &str) -> Result<Document, String> {

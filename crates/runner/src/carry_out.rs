@@ -102,10 +102,10 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let outcomes = measurement.join();
     let ended = Monotonic.now();
     recorder.take(ended);
+    drop(conditions);
 
     document.load = loads.stop();
     document.warnings.extend(loads.warnings());
-    drop(conditions);
     document.host.after = Some(host.snapshot());
     Ok(closing(order, folder, document, &outcomes, recorder, document::end(control.reason(), signals.caught()), ended)?)
 }

@@ -54,6 +54,14 @@ impl Conditions {
     }
 }
 
+impl Drop for Conditions {
+    fn drop(&mut self) {
+        if self.memory_locked() {
+            probe::unlock_memory();
+        }
+    }
+}
+
 fn memory_advice(memory: &MemoryLock) -> Option<(String, String)> {
     match memory {
         MemoryLock::Locked => None,

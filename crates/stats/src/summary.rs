@@ -73,23 +73,21 @@ struct Tally {
 }
 
 impl Tally {
-    fn merged(&self, other: &Tally) -> Tally {
-        let mut both = self.clone();
-        both.moments.merge(&other.moments);
-        both.counted.merge(&other.counted);
-        both
+    fn merge(&mut self, other: &Tally) {
+        self.moments.merge(&other.moments);
+        self.counted.merge(&other.counted);
     }
+}
 
-    fn ranks(&self) -> Vec<u64> {
-        QUANTILES.iter().map(|(numerator, denominator)| nearest_rank(self.moments.count(), *numerator, *denominator)).collect()
-    }
+/// The ranks of the quantiles of so many latencies.
+fn ranks(count: u64) -> Vec<u64> {
+    QUANTILES.iter().map(|(numerator, denominator)| nearest_rank(count, *numerator, *denominator)).collect()
+}
 
-    fn summary(&self, quantiles: &[i64]) -> Option<Summary> {
-        let moments = &self.moments;
-        let &[p50, p90, p99, p999, p9999] = quantiles else { return None };
-        let (min, max, mean) = (moments.min()?, moments.max()?, moments.mean()?);
-        Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
-    }
+fn in_brief(moments: &Moments, quantiles: &[i64]) -> Option<Summary> {
+    let &[p50, p90, p99, p999, p9999] = quantiles else { return None };
+    let (min, max, mean) = (moments.min()?, moments.max()?, moments.mean()?);
+    Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
 }
 
 impl Sink for Collect {
@@ -162,12 +160,17 @@ pub fn summarise<R: Rows + ?Sized>(
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
 
-    let with_skipped = (collect.skipped.moments.count() > 0).then(|| collect.measured.merged(&collect.skipped));
+    let Collect { measured: mut tally, skipped, worst, envelope } = collect;
+    let (measured, histogram) = (tally.moments, tally.counted.histogram());
     let mut refinement = Refinement::default();
-    refinement.want(Population::Measured, &collect.measured.counted, &collect.measured.ranks());
-    if let Some(tally) = &with_skipped {
-        refinement.want(Population::WithSkipped, &tally.counted, &tally.ranks());
+    refinement.want(Population::Measured, &tally.counted, &ranks(measured.count()));
+    if skipped.moments.count() > 0 {
+        tally.merge(&skipped);
+        refinement.want(Population::WithSkipped, &tally.counted, &ranks(tally.moments.count()));
     }
+    let with_skipped = (skipped.moments.count() > 0).then_some(tally.moments);
+    // A megabyte or two of counters, not needed any more.
+    drop((tally, skipped));
     for _ in 0..MOST_PASSES {
         if refinement.is_done() {
             break;
@@ -177,17 +180,18 @@ pub fn summarise<R: Rows + ?Sized>(
         refinement.end_pass();
     }
 
-    let latency = collect.measured.summary(&refinement.found(Population::Measured));
-    let latency_with_skipped = with_skipped.map_or(latency, |tally| tally.summary(&refinement.found(Population::WithSkipped)));
+    let latency = in_brief(&measured, &refinement.found(Population::Measured));
+    let latency_with_skipped =
+        with_skipped.map_or(latency, |moments| in_brief(&moments, &refinement.found(Population::WithSkipped)));
     Ok(Statistics {
         activations: accounting.activations(),
         lost: accounting.lost(),
         latency,
         latency_with_skipped,
-        moments: collect.measured.moments,
-        histogram: collect.measured.counted.histogram(),
-        worst: collect.worst.list().to_vec(),
-        envelope: collect.envelope,
+        histogram,
+        moments: measured,
+        worst: worst.list().to_vec(),
+        envelope,
     })
 }
 
