@@ -44,7 +44,11 @@ def run(command):
         began = time.monotonic()
         words = [str(word) for word in command]
         process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
         wall_s = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         texts = []

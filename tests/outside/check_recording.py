@@ -169,7 +169,10 @@ def check_thread(differences, folder, document, thread):
     differences.whole(f"{place}.activations.due", counted["due"], counted["on_time"] + counted["late"] + counted["skipped"])
     differences.whole(f"{place}.proof.samples_lost", lost, counted["on_time"] + counted["late"] - len(woken))
     if lost == 0:
-        recomputed = {"due": rows, "on_time": len(woken) - late, "late": late, "skipped": len(waits)}
+        # A thread that did not come back has no proof; what it never ran is skipped, whether or not an overrun explains it.
+        never_came_back = thread["proof"]["voluntary_switches"] is None
+        skipped = rows - len(woken) if never_came_back else len(waits)
+        recomputed = {"due": rows, "on_time": len(woken) - late, "late": late, "skipped": skipped}
         differences.whole(f"{place}.activations", counted, recomputed)
         differences.whole(f"{place}: rows without sample that nothing explains", 0, rows - len(woken) - len(waits))
     with_skipped = numpy.concatenate([latencies, numpy.array(waits, dtype=numpy.int64)])

@@ -67,9 +67,9 @@ impl<'a> Overview<'a> {
             moments: Moments::default(),
         };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
-            overview.activations.merge(&statistics.activations);
-            // The ring counts what it could not take, the samples what is missing: the larger has seen more.
-            overview.lost += statistics.lost.max(thread.proof.samples_lost);
+            // The thread's own count: it knows of samples that were lost, and of activations that never ran at all.
+            overview.activations.merge(&thread.activations);
+            overview.lost += thread.proof.samples_lost;
             overview.histogram.merge(&statistics.histogram);
             overview.moments.merge(&statistics.moments);
         }

@@ -81,14 +81,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             shown += 1;
             let figures = statistics.latency.as_ref().map_or_else(nothing, exact);
             let (name, cpu) = (format!("thread {}", thread.index), thread.cpu.to_string());
-            rows.push(Row {
-                kind: "thread",
-                thread: thread.index,
-                name,
-                cpu,
-                accounts: accounts(&statistics.activations),
-                figures,
-            });
+            rows.push(Row { kind: "thread", thread: thread.index, name, cpu, accounts: accounts(&thread.activations), figures });
             if let Some(summary) = statistics.latency_with_skipped.as_ref().filter(|_| statistics.activations.skipped > 0) {
                 let name = "with skipped".to_owned();
                 rows.push(Row {

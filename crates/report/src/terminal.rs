@@ -85,7 +85,7 @@ fn activations(overview: &Overview<'_>) -> Table {
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
             let mut row = vec![thread.index.to_string(), thread.cpu.to_string()];
-            row.extend(accounts(&statistics.activations));
+            row.extend(accounts(&thread.activations));
             row.extend(statistics.latency.as_ref().map_or_else(
                 || vec![NOTHING.to_owned(); 6],
                 |summary| {

@@ -177,7 +177,7 @@ fn closing(
                 difference.place, difference.recorded, difference.recomputed
             ),
             evidence: "the thread's own count against the samples on disk".to_owned(),
-            next_step: "please report this as a defect of teiji, with the recording".to_owned(),
+            next_step: "Please report this as a defect of teiji, with the recording.".to_owned(),
         });
     }
     folder.finish(&recorded.document)?;

@@ -34,7 +34,7 @@ impl Conditions {
                     code: "dma-latency-not-held".to_owned(),
                     message: "CPUs may sleep deeply between activations: /dev/cpu_dma_latency is not held at 0.".to_owned(),
                     evidence: error.to_string(),
-                    next_step: "run as root, or measure the machine as it is with --no-dma-latency".to_owned(),
+                    next_step: "Run as root, or measure the machine as it is with --no-dma-latency.".to_owned(),
                 }),
             }
         }
@@ -67,8 +67,9 @@ fn memory_advice(memory: &MemoryLock) -> Option<(String, String)> {
         MemoryLock::Locked => None,
         MemoryLock::Limited(bytes) => Some((
             format!("the limit on locked memory is {} KiB", bytes / 1024),
-            "raise it: a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf, or run as root".to_owned(),
+            "Raise it with a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf, or run as root."
+                .to_owned(),
         )),
-        MemoryLock::Refused(error) => Some((format!("mlockall: {error}"), "run as root".to_owned())),
+        MemoryLock::Refused(error) => Some((format!("mlockall: {error}"), "Run as root.".to_owned())),
     }
 }

@@ -117,7 +117,7 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
             "thread-unresponsive",
             format!("Thread {index} did not run any more when the run ended: something keeps CPU {cpu} from it."),
             "it was asked to end and did not within 3 s".to_owned(),
-            "look for tasks of higher priority on that CPU: ps -eLo pid,rtprio,psr,comm",
+            "ps -eLo pid,rtprio,psr,comm --sort=-rtprio",
         );
     }
     if thread.proof.samples_lost > 0 {
@@ -128,7 +128,7 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
                 thread.proof.samples_lost
             ),
             format!("of {} that woke", thread.activations.on_time + thread.activations.late),
-            "measure with a longer interval, fewer threads or less load, or record to a faster disk",
+            "Measure with a longer interval, fewer threads or less load, or record to a faster disk.",
         );
     }
     let faults = (thread.proof.minor_faults.unwrap_or(0), thread.proof.major_faults.unwrap_or(0));
@@ -137,7 +137,7 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
             "page-faults",
             format!("Thread {index} took page faults while it measured."),
             format!("{} minor and {} major between its first and last activation", faults.0, faults.1),
-            "lock memory: see the warning about it, or run as root",
+            "Lock memory: see the warning about it, or run as root.",
         );
     }
     warnings
@@ -146,6 +146,22 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plan::{CpuId, Scheduling};
+    use stats::{AfterOverrun, Span};
+
+    /// Activations that a thread kept from its CPU never ran are skipped, not lost: no sample of theirs ever existed.
+    #[test]
+    fn a_thread_that_did_not_come_back() {
+        let start = Nanos::from_secs(1);
+        let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), start);
+        let due = due(&thread, None, 50, Nanos(start.0 + 9_500_000));
+        let rows = [Span::Woken(&[5, 6, 7]), Span::Missing(7)];
+        let Ok(statistics) = stats::summarise(rows.as_slice(), 1_000_000, AfterOverrun::Skip, 8);
+        enter(&mut thread, None, due, &statistics);
+        assert_eq!(thread.activations, Activations { due: 10, on_time: 3, late: 0, skipped: 7 });
+        assert_eq!((thread.proof.samples_lost, thread.proof.voluntary_switches), (0, None));
+        assert_eq!(thread_warnings(&thread, false)[0].code, "thread-unresponsive");
+    }
 
     #[test]
     fn the_reason_is_told() {

@@ -31,9 +31,8 @@ fn no_real_time(asked: Scheduling, error: &std::io::Error) -> Warning {
             Scheduling::OTHER
         ),
         evidence: format!("the kernel refused {asked}: {error}"),
-        next_step: format!(
-            "run as root, or grant the rights once: sudo setcap cap_sys_nice,cap_ipc_lock,cap_dac_override=ep {program}"
-        ),
+        // Not cap_dac_override, which would open /dev/cpu_dma_latency and every other file with it.
+        next_step: format!("sudo setcap cap_sys_nice,cap_ipc_lock=ep {program}"),
     }
 }
 
