@@ -174,7 +174,8 @@ def check_thread(differences, folder, document, thread):
         skipped = rows - len(woken) if never_came_back else len(waits)
         recomputed = {"due": rows, "on_time": len(woken) - late, "late": late, "skipped": skipped}
         differences.whole(f"{place}.activations", counted, recomputed)
-        differences.whole(f"{place}: rows without sample that nothing explains", 0, rows - len(woken) - len(waits))
+        unexplained = 0 if never_came_back else rows - len(woken) - len(waits)
+        differences.whole(f"{place}: rows without sample that nothing explains", 0, unexplained)
     with_skipped = numpy.concatenate([latencies, numpy.array(waits, dtype=numpy.int64)])
     check_summary(differences, f"{place}.latency_ns", thread["latency_ns"], latencies)
     check_summary(differences, f"{place}.latency_with_skipped_ns", thread["latency_with_skipped_ns"], with_skipped)
