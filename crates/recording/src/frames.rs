@@ -6,17 +6,16 @@
 //! held against the bytes there are, and only then the library decodes the batch.
 //! Format: <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
 
+use crate::message::CONTINUATION;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::read_record_batch;
-use arrow_ipc::{MessageHeader, root_as_message};
+use arrow_ipc::{Message, MessageHeader, root_as_message};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::sync::Arc;
 
-/// In front of every message.
-const CONTINUATION: u32 = 0xFFFF_FFFF;
 /// Far above the metadata of a stream with a handful of columns.
 const MOST_METADATA: u32 = 1 << 20;
 /// LZ4 cannot shrink anything by more than this.
@@ -40,8 +39,9 @@ pub(crate) struct Frames<R> {
 impl<R: Read> Frames<R> {
     /// Reads the schema, the first message of every stream.
     pub(crate) fn open(mut source: R) -> Result<Self, String> {
-        let Message { metadata, .. } = read_message(&mut source)?.ok_or("it holds nothing")?;
+        let metadata = read_metadata(&mut source)?.ok_or("it holds nothing")?;
         let message = root_as_message(&metadata).map_err(|error| format!("its first message is malformed: {error}"))?;
+        read_body(&mut source, message)?;
         let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
         let fields = schema.fields().ok_or("its schema has no fields")?;
         let fields = fields.iter().map(|field| integer_field(&field)).collect::<Result<Vec<_>, _>>()?;
@@ -62,11 +62,12 @@ impl<R: Read> Frames<R> {
 
     /// The next batch. An error where the stream stops without its end mark: it was cut off there, or is damaged.
     pub(crate) fn next(&mut self) -> Result<Frame, String> {
-        let Some(Message { metadata, body }) = read_message(&mut self.source)? else { return Ok(Frame::End) };
+        let Some(metadata) = read_metadata(&mut self.source)? else { return Ok(Frame::End) };
         let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
         if message.header_type() != MessageHeader::RecordBatch {
             return Err(format!("a message is of an unexpected kind, {:?}", message.header_type()));
         }
+        let body = read_body(&mut self.source, message)?;
         let batch = message.header_as_record_batch().ok_or("a message has no content")?;
         check_lengths(&batch, &body)?;
         read_record_batch(&Buffer::from(body), batch, self.schema.clone(), &HashMap::new(), None, &message.version())
@@ -87,14 +88,8 @@ fn integer_field(field: &arrow_ipc::Field<'_>) -> Result<Field, String> {
     Ok(Field::new(name, data_type, field.nullable()))
 }
 
-/// A message as it stands in the stream.
-struct Message {
-    metadata: Vec<u8>,
-    body: Vec<u8>,
-}
-
-/// Metadata and body of the next message; none at the end mark.
-fn read_message(source: &mut impl Read) -> Result<Option<Message>, String> {
+/// What a message says of itself; none at the end mark.
+fn read_metadata(source: &mut impl Read) -> Result<Option<Vec<u8>>, String> {
     if read_u32(source)? != CONTINUATION {
         return Err("a message does not begin as one".to_owned());
     }
@@ -105,11 +100,13 @@ fn read_message(source: &mut impl Read) -> Result<Option<Message>, String> {
     if length > MOST_METADATA {
         return Err(format!("a message states {length} bytes of metadata"));
     }
-    let metadata = read_exactly(source, u64::from(length))?;
-    let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
+    read_exactly(source, u64::from(length)).map(Some)
+}
+
+/// What follows a message's metadata.
+fn read_body(source: &mut impl Read, message: Message<'_>) -> Result<Vec<u8>, String> {
     let length = u64::try_from(message.bodyLength()).map_err(|_| "a message states a negative length".to_owned())?;
-    let body = read_exactly(source, length)?;
-    Ok(Some(Message { metadata, body }))
+    read_exactly(source, length)
 }
 
 fn read_u32(source: &mut impl Read) -> Result<u32, String> {

@@ -13,6 +13,7 @@ mod error;
 mod folder;
 mod frames;
 mod json;
+mod message;
 mod reader;
 mod recorded;
 mod sample_file;

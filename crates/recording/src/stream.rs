@@ -3,9 +3,9 @@
 
 use crate::RecordingError;
 use crate::frames::{Frame, Frames};
-use arrow_array::{Array, RecordBatch};
-use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow_ipc::{CompressionType, MetadataVersion};
+use crate::message;
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
 use std::fs::{self, File, OpenOptions};
@@ -16,10 +16,6 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Stream {
     path: PathBuf,
     file: File,
-    /// For batches in which every row holds a sample: as they are, which is fastest and, at 4 bytes a row, small enough.
-    plain: StreamWriter<Vec<u8>>,
-    /// For batches with gaps: which rows hold a sample costs another bit of every row, unless compressed.
-    packed: StreamWriter<Vec<u8>>,
     /// Bytes of the file that are whole batches.
     good: u64,
 }
@@ -28,35 +24,21 @@ impl Stream {
     /// A new file that holds the schema.
     pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<Self, RecordingError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(RecordingError::io("create", path))?;
-        let encoder = |compression| {
-            IpcWriteOptions::try_new(8, false, MetadataVersion::V5)
-                .and_then(|options| options.try_with_compression(compression))
-                .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), schema, options))
-                .map_err(|error| unencodable(path, &error))
-        };
-        let (mut plain, mut packed) = (encoder(None)?, encoder(Some(CompressionType::LZ4_FRAME))?);
-        let head = std::mem::take(plain.get_mut());
-        // Both begin with the schema; the file needs it once.
-        packed.get_mut().clear();
-        let mut stream = Stream { path: path.to_owned(), file, plain, packed, good: 0 };
-        stream.write_out(&head)?;
+        let head = StreamWriter::try_new(Vec::new(), schema).map_err(|error| unencodable(path, &error))?;
+        let mut stream = Stream { path: path.to_owned(), file, good: 0 };
+        stream.write_out(head.get_ref())?;
         Ok(stream)
     }
 
     /// Adds a batch.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordingError> {
-        let gaps = batch.columns().iter().any(|column| column.null_count() > 0);
-        let encoder = if gaps { &mut self.packed } else { &mut self.plain };
-        encoder.write(batch).map_err(|error| unencodable(&self.path, &error))?;
-        let bytes = std::mem::take(encoder.get_mut());
-        self.write_out(&bytes)
+        let message = message::encode(batch).map_err(|error| unencodable(&self.path, &error))?;
+        self.write_out(&message)
     }
 
     /// Writes the mark that says the stream is whole.
     pub(crate) fn finish(&mut self) -> Result<(), RecordingError> {
-        self.plain.finish().map_err(|error| unencodable(&self.path, &error))?;
-        let bytes = std::mem::take(self.plain.get_mut());
-        self.write_out(&bytes)
+        self.write_out(&message::end_mark())
     }
 
     /// Where it lies.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every activation that was due is on time, late or skipped.
 
-use crate::{Block, Span};
+use crate::Span;
+use crate::rows::Block;
 use serde::{Deserialize, Serialize};
 
 /// What became of the activations that were due. `due = on_time + late + skipped`, always.
@@ -108,13 +109,13 @@ impl Accounting {
     fn woken(&mut self, values: &[i32], sink: &mut impl Sink) {
         for block in Block::each(values) {
             sink.woken(self.next_row, block);
-            if i64::from(block.max) >= self.interval_ns {
+            if block.is_below(self.interval_ns) {
+                self.on_time += block.values.len() as u64;
+                self.overrun = None;
+            } else {
                 for (row, value) in (self.next_row..).zip(block.values) {
                     self.count(row, i64::from(*value));
                 }
-            } else {
-                self.on_time += block.values.len() as u64;
-                self.overrun = None;
             }
             self.next_row += block.values.len() as u64;
         }

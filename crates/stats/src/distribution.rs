@@ -2,33 +2,61 @@
 //! Counts of latencies fine enough for exact quantiles where latencies usually are, and bounded everywhere.
 //!
 //! From 0 to 131 µs every nanosecond has a counter: counting there is one addition, cheaper than finding a bucket, and a
-//! quantile that lies there is known exactly after one pass. All else is counted in the histogram's buckets, and a quantile
-//! that lies there takes further passes; see [`crate::quantile`].
+//! quantile that lies there is known exactly after one pass. All else is counted in the histogram's buckets; of what lies
+//! above, the largest values are kept as they are. A quantile that lies elsewhere takes further passes; see
+//! [`crate::quantile`].
 
+use crate::tail::Tail;
 use crate::{Bucket, Histogram};
 
 /// Nanoseconds with a counter each: 1 MiB of counters.
 const FINE: usize = 1 << 17;
 
 /// How often each latency occurred.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Distribution {
     /// By latency, ns; empty until there is one to count.
     fine: Vec<u64>,
     /// Everything else.
     coarse: Histogram,
+    /// The largest values above the counters.
+    tail: Tail,
+    count: u64,
+}
+
+/// The counters that are not zero, and their values. Most are zero, which is found out for many at once.
+fn counted(fine: &[u64]) -> impl Iterator<Item = (i64, u64)> + '_ {
+    const AT_ONCE: usize = 64;
+    let chunks = (0_i64..).step_by(AT_ONCE).zip(fine.chunks(AT_ONCE));
+    let used = chunks.filter(|(_, counts)| counts.iter().fold(0, |any, count| any | count) != 0);
+    used.flat_map(|(first, counts)| (first..).zip(counts)).map(|(value, count)| (value, *count)).filter(|(_, count)| *count > 0)
 }
 
 impl Distribution {
+    /// Nothing counted yet; the largest `keep` values above the counters will be kept.
+    pub(crate) fn new(keep: usize) -> Self {
+        Distribution { fine: Vec::new(), coarse: Histogram::default(), tail: Tail::new(keep), count: 0 }
+    }
+
     /// Counts many latencies, ns.
     pub(crate) fn record_all(&mut self, values: &[i32]) {
-        self.fine.resize(FINE, 0);
+        self.count += values.len() as u64;
+        if self.fine.is_empty() {
+            self.fine.resize(FINE, 0);
+        }
         for value in values {
             // Below zero becomes far above FINE.
             match self.fine.get_mut(value.cast_unsigned() as usize) {
                 Some(count) => *count += 1,
-                None => self.coarse.record(i64::from(*value)),
+                None => self.record_coarse(i64::from(*value)),
             }
+        }
+    }
+
+    fn record_coarse(&mut self, value: i64) {
+        self.coarse.record(value);
+        if value > 0 {
+            self.tail.offer(value);
         }
     }
 
@@ -36,7 +64,10 @@ impl Distribution {
     pub(crate) fn record(&mut self, value: i64) {
         match i32::try_from(value) {
             Ok(value) => self.record_all(&[value]),
-            Err(_) => self.coarse.record(value),
+            Err(_) => {
+                self.count += 1;
+                self.record_coarse(value);
+            }
         }
     }
 
@@ -45,23 +76,24 @@ impl Distribution {
         self.fine.resize(self.fine.len().max(other.fine.len()), 0);
         self.fine.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += theirs);
         self.coarse.merge(&other.coarse);
+        self.tail.merge(&other.tail);
+        self.count += other.count;
     }
 
     /// Everything in the histogram's buckets.
     pub(crate) fn histogram(&self) -> Histogram {
         let mut all = self.coarse.clone();
-        for (value, count) in (0_i64..).zip(&self.fine).filter(|(_, count)| **count > 0) {
-            all.record_n(value, *count);
-        }
+        counted(&self.fine).for_each(|(value, count)| all.record_n(value, count));
         all
     }
 
     /// Where the values of these ranks (1 = smallest, ascending) lie, as closely as is known, and each one's rank within.
     pub(crate) fn locate(&self, ranks: &[u64]) -> Vec<(Bucket, u64)> {
         let below = self.coarse.buckets().filter(|bucket| bucket.upper < 0);
-        let fine = (0_i64..).zip(&self.fine).map(|(value, count)| Bucket { lower: value, upper: value, count: *count });
+        let fine = counted(&self.fine).map(|(value, count)| Bucket { lower: value, upper: value, count });
         let above = self.coarse.buckets().filter(|bucket| bucket.upper >= 0);
-        let mut cells = below.chain(fine.filter(|cell| cell.count > 0)).chain(above);
+        let mut cells = below.chain(fine).chain(above);
+        let largest = self.tail.largest();
         let mut found = Vec::with_capacity(ranks.len());
         let (mut passed, mut cell) = (0, cells.next());
         for rank in ranks {
@@ -69,7 +101,10 @@ impl Distribution {
                 passed += here.count;
                 cell = cells.next();
             }
-            found.extend(cell.map(|cell| (cell, rank - passed)));
+            let from_the_top = self.count.checked_sub(*rank).and_then(|larger| usize::try_from(larger).ok());
+            let known = from_the_top.and_then(|larger| largest.get(larger));
+            let known = known.map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1));
+            found.extend(known.or_else(|| cell.map(|cell| (cell, rank - passed))));
         }
         found
     }
@@ -82,11 +117,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_as_sorting(mut values in proptest::collection::vec(prop_oneof![-9_i32..300_000, any::<i32>()], 1..300)) {
-            let mut distribution = Distribution::default();
+        fn the_same_as_sorting(mut values in proptest::collection::vec(prop_oneof![-9_i32..300_000, any::<i32>()], 1..300), keep in 1_usize..20) {
+            let mut distribution = Distribution::new(keep);
             let (together, single) = values.split_at(values.len() / 2);
             distribution.record_all(together);
-            let mut other = Distribution::default();
+            let mut other = Distribution::new(keep);
             single.iter().for_each(|v| other.record(i64::from(*v)));
             distribution.merge(&other);
 
@@ -98,10 +133,11 @@ mod tests {
             let ranks: Vec<u64> = (1..=values.len() as u64).collect();
             let located = distribution.locate(&ranks);
             prop_assert_eq!(located.len(), values.len());
-            for ((bucket, rank), value) in located.into_iter().zip(&values) {
+            for (((bucket, rank), value), rank_of_it) in located.into_iter().zip(&values).zip(ranks) {
                 prop_assert!((bucket.lower..=bucket.upper).contains(&i64::from(*value)));
                 prop_assert!((1..=bucket.count).contains(&rank));
-                if (0..1 << 17).contains(value) {
+                let larger = values.len() as u64 - rank_of_it;
+                if (0..1 << 17).contains(value) || (*value > 0 && larger < keep as u64) {
                     prop_assert_eq!(bucket.lower, bucket.upper);
                 }
             }

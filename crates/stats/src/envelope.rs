@@ -3,8 +3,6 @@
 //!
 //! The number of rows need not be known: when the steps run out, neighbours are joined and a step covers twice the rows.
 
-use crate::Block;
-
 /// What happened during one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -17,8 +15,11 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn of(block: Block<'_>) -> Extent {
-        Extent { min: i64::from(block.min), max: i64::from(block.max), missing: 0 }
+    fn of(values: &[i32]) -> Extent {
+        // Two loops, because the compiler makes vector code of each alone and not of both together.
+        let min = values.iter().fold(i32::MAX, |min, v| min.min(*v));
+        let max = values.iter().fold(i32::MIN, |max, v| max.max(*v));
+        Extent { min: i64::from(min), max: i64::from(max), missing: 0 }
     }
 
     const EMPTY: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0 };
@@ -63,19 +64,18 @@ impl Envelope {
         &self.steps
     }
 
-    /// Adds rows that woke.
-    pub fn woken(&mut self, block: Block<'_>) {
-        let mut left = block.values;
-        loop {
+    /// Adds rows that woke, at least one, latencies in ns; returns the extremes of them all.
+    pub fn woken(&mut self, values: &[i32]) -> Extent {
+        let (mut left, mut all) = (values, Extent::EMPTY);
+        while !left.is_empty() {
             let room = usize::try_from(self.room()).unwrap_or(usize::MAX).min(left.len());
             let (now, later) = left.split_at(room);
-            let extent = if now.len() == block.values.len() { Extent::of(block) } else { Extent::of(Block::of(now)) };
+            let extent = Extent::of(now);
             self.add(extent, now.len() as u64);
+            all = all.join(extent);
             left = later;
-            if left.is_empty() {
-                return;
-            }
         }
+        all
     }
 
     /// Adds one row that woke, latency in ns.
@@ -128,7 +128,7 @@ mod tests {
             for part in values.chunks(piece) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     if run[0].is_some() {
-                        envelope.woken(Block::of(&run.iter().flatten().copied().collect::<Vec<_>>()));
+                        envelope.woken(&run.iter().flatten().copied().collect::<Vec<_>>());
                     } else {
                         envelope.missing(run.len() as u64);
                     }

@@ -16,6 +16,7 @@ mod moments;
 mod quantile;
 mod rows;
 mod summary;
+mod tail;
 mod worst;
 
 pub use accounting::{Accounting, Activations, AfterOverrun};
@@ -24,6 +25,6 @@ pub use envelope::{Envelope, Extent};
 pub use histogram::{Bucket, Histogram, RELATIVE_ERROR};
 pub use moments::Moments;
 pub use quantile::nearest_rank;
-pub use rows::{Block, Rows, Span};
+pub use rows::{Rows, Span};
 pub use summary::{Statistics, Summary, summarise};
 pub use worst::{Worst, WorstActivations};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Count, extremes, mean and standard deviation from whole-number sums.
 
-use crate::Block;
+use crate::Extent;
+use crate::rows::Block;
 
 /// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Default for Moments {
 }
 
 /// Below this (8 ms) the values of a whole block add up in 32 bits, and their squares in 64.
-const SMALL: i32 = 1 << 23;
+const SMALL: i64 = 1 << 23;
 
 impl Moments {
     /// Adds one value.
@@ -32,16 +33,16 @@ impl Moments {
         self.squares += i128::from(value) * i128::from(value);
     }
 
-    /// Adds the values of a block.
-    pub fn record_block(&mut self, block: Block<'_>) {
-        let Block { values, min, max } = block;
-        if min < 0 || max >= SMALL || values.len() > Block::LENGTH {
+    /// Adds the values of a block, whose extremes are known.
+    pub(crate) fn record_block(&mut self, block: Block<'_>, extent: Extent) {
+        let values = block.values;
+        if !block.is_below(SMALL) {
             values.iter().for_each(|v| self.record(i64::from(*v)));
             return;
         }
         self.count += values.len() as u64;
-        self.min = self.min.min(i64::from(min));
-        self.max = self.max.max(i64::from(max));
+        self.min = self.min.min(extent.min);
+        self.max = self.max.max(extent.max);
         // Unsigned and as narrow as it can be, which is what vector instructions of any machine do well.
         let sum: u32 = values.iter().map(|v| v.cast_unsigned()).sum();
         let squares: u64 = values.iter().map(|v| u64::from(v.cast_unsigned()) * u64::from(v.cast_unsigned())).sum();
@@ -107,13 +108,18 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Envelope;
     use proptest::prelude::*;
+
+    fn record_all(moments: &mut Moments, values: &[i32]) {
+        Block::each(values).for_each(|block| moments.record_block(block, Envelope::new(2).woken(block.values)));
+    }
 
     #[test]
     fn known_values() {
         let mut moments = Moments::default();
         assert_eq!((moments.min(), moments.mean(), moments.sd()), (None, None, None));
-        Block::each(&[2, 4, 4, 4, 5, 5, 7, 9]).for_each(|block| moments.record_block(block));
+        record_all(&mut moments, &[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
         assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
     }
@@ -125,8 +131,8 @@ mod tests {
             values.iter().for_each(|v| one.record(i64::from(*v)));
             let (a, b) = values.split_at(cut.min(values.len()));
             let (mut first, mut second) = (Moments::default(), Moments::default());
-            Block::each(a).for_each(|block| first.record_block(block));
-            Block::each(b).for_each(|block| second.record_block(block));
+            record_all(&mut first, a);
+            record_all(&mut second, b);
             first.merge(&second);
             prop_assert_eq!(first, one);
         }

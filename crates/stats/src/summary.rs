@@ -4,9 +4,8 @@
 use crate::accounting::Sink;
 use crate::distribution::Distribution;
 use crate::quantile::{Population, Refinement};
-use crate::{
-    Accounting, Activations, AfterOverrun, Block, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank,
-};
+use crate::rows::Block;
+use crate::{Accounting, Activations, AfterOverrun, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank};
 use serde::{Deserialize, Serialize};
 
 /// Latencies in brief, ns. Quantiles are nearest-rank: values that were observed.
@@ -66,13 +65,20 @@ struct Collect {
     envelope: Envelope,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Tally {
     moments: Moments,
     counted: Distribution,
 }
 
+/// Largest latencies kept as they are: enough for the 99.99th percentile of 40 million.
+const TAIL: usize = 4_096;
+
 impl Tally {
+    fn new() -> Self {
+        Tally { moments: Moments::default(), counted: Distribution::new(TAIL) }
+    }
+
     fn merge(&mut self, other: &Tally) {
         self.moments.merge(&other.moments);
         self.counted.merge(&other.counted);
@@ -92,10 +98,10 @@ fn in_brief(moments: &Moments, quantiles: &[i64]) -> Option<Summary> {
 
 impl Sink for Collect {
     fn woken(&mut self, first: u64, latencies: Block<'_>) {
-        self.measured.moments.record_block(latencies);
+        let extent = self.envelope.woken(latencies.values);
+        self.measured.moments.record_block(latencies, extent);
         self.measured.counted.record_all(latencies.values);
-        self.envelope.woken(latencies);
-        if i64::from(latencies.max) > self.worst.threshold() {
+        if extent.max > self.worst.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
                 self.worst.offer(activation, i64::from(*value));
             }
@@ -152,8 +158,8 @@ pub fn summarise<R: Rows + ?Sized>(
     most_steps: usize,
 ) -> Result<Statistics, R::Error> {
     let mut collect = Collect {
-        measured: Tally::default(),
-        skipped: Tally::default(),
+        measured: Tally::new(),
+        skipped: Tally::new(),
         worst: WorstActivations::new(WORST),
         envelope: Envelope::new(most_steps),
     };
