@@ -40,9 +40,8 @@ struct Shared {
 /// The measuring thread's end.
 pub struct Producer {
     shared: Arc<Shared>,
-    head: u64,
-    /// The consumer had come at least this far.
-    tail_seen: u64,
+    /// Where the ring is full, as far as the consumer was seen to have come.
+    full: u64,
     lost: u64,
 }
 
@@ -71,7 +70,7 @@ pub fn ring(slots: u64) -> (Producer, Consumer) {
     fresh.iter().for_each(|slot| slot.activation.store(u64::MAX, Ordering::Relaxed));
     let shared =
         Arc::new(Shared { slots: fresh, mask: slots - 1, head: Position(AtomicU64::new(0)), tail: Position(AtomicU64::new(0)) });
-    (Producer { shared: Arc::clone(&shared), head: 0, tail_seen: 0, lost: 0 }, Consumer { shared, tail: 0 })
+    (Producer { shared: Arc::clone(&shared), full: slots, lost: 0 }, Consumer { shared, tail: 0 })
 }
 
 impl Shared {
@@ -107,18 +106,23 @@ impl Producer {
     /// Hands a sample over. Wait-free; a sample that finds no room is counted as lost.
     #[inline]
     pub fn push(&mut self, sample: Sample) {
-        if self.head - self.tail_seen > self.shared.mask {
-            self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
-            if self.head - self.tail_seen > self.shared.mask {
-                self.lost += 1;
-                return;
-            }
+        // Nobody else writes it.
+        let head = self.shared.head.0.load(Ordering::Relaxed);
+        if head == self.full && !self.has_room(head) {
+            self.lost += 1;
+            return;
         }
-        let slot = self.shared.slot(self.head);
+        let slot = self.shared.slot(head);
         slot.activation.store(sample.activation, Ordering::Relaxed);
         slot.latency_ns.store(sample.latency_ns, Ordering::Relaxed);
-        self.head += 1;
-        self.shared.head.0.store(self.head, Ordering::Release);
+        self.shared.head.0.store(head + 1, Ordering::Release);
+    }
+
+    /// Looks how far the consumer has come.
+    #[cold]
+    fn has_room(&mut self, head: u64) -> bool {
+        self.full = self.shared.tail.0.load(Ordering::Acquire) + self.shared.mask + 1;
+        head < self.full
     }
 
     /// Samples that found no room.

@@ -109,13 +109,8 @@ fn head(rows: i64, nodes: &[FieldNode], body: &Body) -> Vec<u8> {
     let compression = body.packed.then(|| arrow_ipc::BodyCompression::create(&mut builder, &codec));
     let nodes = builder.create_vector(nodes);
     let buffers = builder.create_vector(&body.buffers);
-    let batch = RecordBatchArgs {
-        length: rows,
-        nodes: Some(nodes),
-        buffers: Some(buffers),
-        compression,
-        ..RecordBatchArgs::default()
-    };
+    let batch =
+        RecordBatchArgs { length: rows, nodes: Some(nodes), buffers: Some(buffers), compression, ..RecordBatchArgs::default() };
     let batch = arrow_ipc::RecordBatch::create(&mut builder, &batch);
     let message = MessageArgs {
         version: MetadataVersion::V5,
@@ -167,7 +162,8 @@ mod tests {
     fn a_gap_costs_a_few_bytes() {
         let latencies = |gap| Int32Array::from_iter((0..2_500).map(|row| (row != gap).then_some(row * 7_919 % 4_096)));
         let bytes = |gap| {
-            let batch = RecordBatch::try_from_iter_with_nullable([("latency_ns", Arc::new(latencies(gap)) as Arc<dyn Array>, true)]);
+            let batch =
+                RecordBatch::try_from_iter_with_nullable([("latency_ns", Arc::new(latencies(gap)) as Arc<dyn Array>, true)]);
             encode(&batch.unwrap()).unwrap().len()
         };
         let (whole, with_gap) = (bytes(-1), bytes(1_000));

@@ -14,6 +14,9 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+/// 4, and what batches cost that hold half a second or more.
+const MOST_BYTES_PER_ROW: u64 = 5;
+
 /// The samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
 /// pass sees the same.
 #[derive(Clone, Debug)]
@@ -74,6 +77,10 @@ fn read_long(path: &Path, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingErro
 
 impl Rows for SampleFile {
     type Error = RecordingError;
+
+    fn at_least(&self) -> u64 {
+        self.bytes / MOST_BYTES_PER_ROW
+    }
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {
         if self.cut && self.bytes == 0 {

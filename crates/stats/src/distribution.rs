@@ -6,10 +6,11 @@
 //! above, the largest values are kept as they are. A quantile that lies elsewhere takes further passes; see
 //! [`crate::quantile`].
 
+use crate::rows::Block;
 use crate::tail::Tail;
 use crate::{Bucket, Histogram};
 
-/// Nanoseconds with a counter each: 1 MiB of counters.
+/// Nanoseconds with a counter each: 1 MiB of counters. A power of two.
 const FINE: usize = 1 << 17;
 
 /// How often each latency occurred.
@@ -32,6 +33,14 @@ fn counted(fine: &[u64]) -> impl Iterator<Item = (i64, u64)> + '_ {
     used.flat_map(|(first, counts)| (first..).zip(counts)).map(|(value, count)| (value, *count)).filter(|(_, count)| *count > 0)
 }
 
+/// Counts values from 0 to below [`FINE`]: the mask changes none of them, and says so to the compiler.
+fn count_all(fine: &mut [u64; FINE], values: &[i32]) {
+    let mut count = |value: i32| fine[value.cast_unsigned() as usize & (FINE - 1)] += 1;
+    let (eights, rest) = values.as_chunks::<8>();
+    eights.iter().for_each(|eight| eight.iter().for_each(|value| count(*value)));
+    rest.iter().for_each(|value| count(*value));
+}
+
 impl Distribution {
     /// Nothing counted yet; the largest `keep` values above the counters will be kept.
     pub(crate) fn new(keep: usize) -> Self {
@@ -39,17 +48,22 @@ impl Distribution {
     }
 
     /// Counts many latencies, ns.
-    pub(crate) fn record_all(&mut self, values: &[i32]) {
-        self.count += values.len() as u64;
+    pub(crate) fn record_block(&mut self, block: Block<'_>) {
+        self.count += block.values.len() as u64;
         if self.fine.is_empty() {
             self.fine.resize(FINE, 0);
         }
-        for value in values {
-            // Below zero becomes far above FINE.
-            match self.fine.get_mut(value.cast_unsigned() as usize) {
-                Some(count) => *count += 1,
-                None => self.record_coarse(i64::from(*value)),
-            }
+        match self.fine.first_chunk_mut::<FINE>() {
+            Some(fine) if block.is_below(fine.len().cast_signed() as i64) => count_all(fine, block.values),
+            _ => block.values.iter().for_each(|value| self.count_one(*value)),
+        }
+    }
+
+    fn count_one(&mut self, value: i32) {
+        // Below zero becomes far above FINE.
+        match self.fine.get_mut(value.cast_unsigned() as usize) {
+            Some(count) => *count += 1,
+            None => self.record_coarse(i64::from(value)),
         }
     }
 
@@ -63,7 +77,7 @@ impl Distribution {
     /// Counts one latency, ns.
     pub(crate) fn record(&mut self, value: i64) {
         match i32::try_from(value) {
-            Ok(value) => self.record_all(&[value]),
+            Ok(value) => self.record_block(Block::of(&[value])),
             Err(_) => {
                 self.count += 1;
                 self.record_coarse(value);
@@ -120,7 +134,7 @@ mod tests {
         fn the_same_as_sorting(mut values in proptest::collection::vec(prop_oneof![-9_i32..300_000, any::<i32>()], 1..300), keep in 1_usize..20) {
             let mut distribution = Distribution::new(keep);
             let (together, single) = values.split_at(values.len() / 2);
-            distribution.record_all(together);
+            Block::each(together).for_each(|block| distribution.record_block(block));
             let mut other = Distribution::new(keep);
             single.iter().for_each(|v| other.record(i64::from(*v)));
             distribution.merge(&other);

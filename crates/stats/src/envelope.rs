@@ -52,6 +52,15 @@ impl Envelope {
         Envelope { most_steps, rows_per_step: 1, rows_in_last: 1, steps: Vec::with_capacity(most_steps) }
     }
 
+    /// The same, for at least so many rows: what it would become by growing, without the growing.
+    pub(crate) fn for_rows(most_steps: usize, rows: u64) -> Self {
+        let mut envelope = Envelope::new(most_steps);
+        let rows_per_step = rows.div_ceil(envelope.most_steps as u64).max(1).checked_next_power_of_two();
+        envelope.rows_per_step = rows_per_step.unwrap_or(1);
+        envelope.rows_in_last = envelope.rows_per_step;
+        envelope
+    }
+
     /// Rows that each step but the last covers.
     #[must_use]
     pub const fn rows_per_step(&self) -> u64 {
@@ -123,8 +132,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, any::<i32>()), 1..500),
-                                       most in 2_usize..40, piece in 1_usize..20) {
-            let mut envelope = Envelope::new(most);
+                                       most in 2_usize..40, piece in 1_usize..20, known in 0.0..1.0_f64) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            let mut envelope = Envelope::for_rows(most, (values.len() as f64 * known) as u64);
             for part in values.chunks(piece) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     if run[0].is_some() {
@@ -142,6 +152,9 @@ mod tests {
                 missing: rows.iter().filter(|v| v.is_none()).count() as u64,
             }).collect();
             prop_assert_eq!(envelope.steps(), expected);
+            let mut grown = Envelope::new(most);
+            grown.missing(values.len() as u64);
+            prop_assert_eq!(grown.rows_per_step(), envelope.rows_per_step(), "as if it had grown");
         }
     }
 }

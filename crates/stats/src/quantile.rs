@@ -5,10 +5,10 @@
 //! and far out in the tail, the bucket elsewhere. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one
 //! nanosecond wide. One further pass suffices up to 8 ms, two up to nine minutes.
 
+use crate::Bucket;
 use crate::distribution::Distribution;
 use crate::histogram::{BUCKETS_32, index_of_32};
 use crate::rows::Block;
-use crate::{Bucket};
 
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
 /// most the remaining share above it. Its value is one that was observed.

@@ -50,6 +50,12 @@ pub trait Rows {
     /// What can go wrong while reading.
     type Error;
 
+    /// About how many rows there are, rather too few than too many; 0 if that is not known. What is made for many rows from
+    /// the beginning need not grow.
+    fn at_least(&self) -> u64 {
+        0
+    }
+
     /// Hands every row to `visit`, in order.
     ///
     /// # Errors

@@ -100,7 +100,7 @@ impl Sink for Collect {
     fn woken(&mut self, first: u64, latencies: Block<'_>) {
         let extent = self.envelope.woken(latencies.values);
         self.measured.moments.record_block(latencies, extent);
-        self.measured.counted.record_all(latencies.values);
+        self.measured.counted.record_block(latencies);
         if extent.max > self.worst.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
                 self.worst.offer(activation, i64::from(*value));
@@ -161,7 +161,7 @@ pub fn summarise<R: Rows + ?Sized>(
         measured: Tally::new(),
         skipped: Tally::new(),
         worst: WorstActivations::new(WORST),
-        envelope: Envelope::new(most_steps),
+        envelope: Envelope::for_rows(most_steps, rows.at_least()),
     };
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
