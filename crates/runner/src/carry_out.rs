@@ -58,8 +58,10 @@ pub enum RunnerError {
 
 /// The recorder's nice level: ordinary scheduling still, but ahead of the loads.
 const RECORDER_NICE: i32 = -10;
-/// Between two looks at rings, loads and signals.
-const POLL: Duration = Duration::from_millis(100);
+/// Between two looks at rings, loads and signals. A signal ends the sleep between them.
+const POLL: Duration = Duration::from_millis(250);
+/// The same while somebody looks on: a picture that moves.
+const POLL_SHOWN: Duration = Duration::from_millis(100);
 
 /// Carries out a run. To be called on the program's main thread: loads end with the thread that started them.
 ///
@@ -122,6 +124,7 @@ impl Observe<'_> {
     /// Records until all threads have ended or the run is stopped.
     fn until_the_end(&mut self, measurement: &Measurement, recorder: &mut Recorder, loads: &mut Loads) {
         let expected = self.order.run.expected_ns().0 - self.order.run.warmup_ns.0;
+        let poll = if self.watch.looks_on() { POLL_SHOWN } else { POLL };
         while !measurement.is_finished() && !self.control.is_stopped() {
             let now = Monotonic.now();
             self.control.beat(now.0);
@@ -137,8 +140,15 @@ impl Observe<'_> {
                 return;
             }
             let left = Duration::from_nanos(u64::try_from(expected - elapsed.0).unwrap_or(0));
-            std::thread::sleep(POLL.min(left + Duration::from_millis(1)));
+            sleep(poll.min(left + Duration::from_millis(1)));
         }
+    }
+}
+
+/// Sleeps so long, or until a signal comes.
+fn sleep(time: Duration) {
+    if let Ok(time) = time.try_into() {
+        let _ = rustix::thread::nanosleep(&time);
     }
 }
 

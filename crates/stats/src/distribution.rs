@@ -6,6 +6,7 @@
 //! above, the largest values are kept as they are. A quantile that lies elsewhere takes further passes; see
 //! [`crate::quantile`].
 
+use crate::histogram::bounds_of;
 use crate::rows::Block;
 use crate::tail::Tail;
 use crate::{Bucket, Histogram};
@@ -23,14 +24,6 @@ pub(crate) struct Distribution {
     /// The largest values above the counters.
     tail: Tail,
     count: u64,
-}
-
-/// The counters that are not zero, and their values. Most are zero, which is found out for many at once.
-fn counted(fine: &[u64]) -> impl Iterator<Item = (i64, u64)> + '_ {
-    const AT_ONCE: usize = 64;
-    let chunks = (0_i64..).step_by(AT_ONCE).zip(fine.chunks(AT_ONCE));
-    let used = chunks.filter(|(_, counts)| counts.iter().fold(0, |any, count| any | count) != 0);
-    used.flat_map(|(first, counts)| (first..).zip(counts)).map(|(value, count)| (value, *count)).filter(|(_, count)| *count > 0)
 }
 
 /// Counts values from 0 to below [`FINE`]: the mask changes none of them, and says so to the compiler.
@@ -97,30 +90,44 @@ impl Distribution {
     /// Everything in the histogram's buckets.
     pub(crate) fn histogram(&self) -> Histogram {
         let mut all = self.coarse.clone();
-        counted(&self.fine).for_each(|(value, count)| all.record_n(value, count));
+        for (lower, upper) in (0..).map(bounds_of) {
+            let Some(fine) = self.fine_between(lower, upper) else { break };
+            let count: u64 = fine.iter().sum();
+            if count > 0 {
+                all.record_n(lower.cast_signed(), count);
+            }
+        }
         all
     }
 
-    /// Where the values of these ranks (1 = smallest, ascending) lie, as closely as is known, and each one's rank within.
+    fn fine_between(&self, lower: u64, upper: u64) -> Option<&[u64]> {
+        self.fine.get(usize::try_from(lower).ok()?..=usize::try_from(upper).ok()?)
+    }
+
+    /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's rank within.
     pub(crate) fn locate(&self, ranks: &[u64]) -> Vec<(Bucket, u64)> {
-        let below = self.coarse.buckets().filter(|bucket| bucket.upper < 0);
-        let fine = counted(&self.fine).map(|(value, count)| Bucket { lower: value, upper: value, count });
-        let above = self.coarse.buckets().filter(|bucket| bucket.upper >= 0);
-        let mut cells = below.chain(fine).chain(above);
-        let largest = self.tail.largest();
-        let mut found = Vec::with_capacity(ranks.len());
-        let (mut passed, mut cell) = (0, cells.next());
-        for rank in ranks {
-            while let Some(here) = cell.filter(|here| passed + here.count < *rank) {
-                passed += here.count;
-                cell = cells.next();
+        let (all, largest) = (self.histogram(), self.tail.largest());
+        let in_the_tail = |rank: u64| {
+            let larger = usize::try_from(self.count.checked_sub(rank)?).ok()?;
+            largest.get(larger).map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1))
+        };
+        let locate =
+            |rank| in_the_tail(rank).or_else(|| all.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank)));
+        ranks.iter().filter_map(|rank| locate(*rank)).collect()
+    }
+
+    /// The one value of a bucket that has this rank within it, where every value has a counter.
+    fn narrow(&self, bucket: Bucket, rank: u64) -> (Bucket, u64) {
+        let bounds = u64::try_from(bucket.lower).ok().zip(u64::try_from(bucket.upper).ok());
+        let Some(fine) = bounds.and_then(|(lower, upper)| self.fine_between(lower, upper)) else { return (bucket, rank) };
+        let mut left = rank;
+        for (value, count) in (bucket.lower..).zip(fine) {
+            if left <= *count {
+                return (Bucket { lower: value, upper: value, count: *count }, left);
             }
-            let from_the_top = self.count.checked_sub(*rank).and_then(|larger| usize::try_from(larger).ok());
-            let known = from_the_top.and_then(|larger| largest.get(larger));
-            let known = known.map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1));
-            found.extend(known.or_else(|| cell.map(|cell| (cell, rank - passed))));
+            left -= count;
         }
-        found
+        (bucket, rank)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     /// Small, so that one late activation makes few of its neighbours go the long way; large enough that what is done once
     /// per block does not count.
-    pub(crate) const LENGTH: usize = 256;
+    pub(crate) const LENGTH: usize = 128;
 
     /// All of `values`, block by block.
     pub(crate) fn each(values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {
