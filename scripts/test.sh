@@ -42,6 +42,7 @@ stage_tools() {
     needs qemu-arm qemu-user
     needs qemu-riscv64 qemu-user
     needs setpriv util-linux
+    needs strace strace
     needs python3 python3 python3-venv
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
     command -v node >/dev/null 2>&1 || missing+=(nodejs)
@@ -115,6 +116,27 @@ native_program() {
 }
 
 # Idle, loaded, and two that overrun their interval all the time: one skips, one catches up.
+# The measuring thread's clock must not enter the kernel: readings that do are right, and cost every latency a system call.
+clock_stays_in_user_space() {
+    local source trace=$work/clock.trace
+    source=$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)
+    case $source in
+        tsc | kvm-clock | arch_sys_counter) ;;
+        *)
+            echo "   the clock's way is not checked: the clock source $source cannot be read from user space"
+            return 0
+            ;;
+    esac
+    rm -rf "$work/clock.teiji"
+    strace -f -qq -e trace=clock_gettime,clock_nanosleep -o "$trace" \
+        "$(native_program)" measure --quiet -n 200 -t 1 --output "$work/clock.teiji" >/dev/null
+    grep -q clock_nanosleep "$trace"
+    if grep -m 3 clock_gettime "$trace"; then
+        echo "the static program reads the clock by system calls" >&2
+        return 1
+    fi
+}
+
 stage_recordings() {
     local teiji
     teiji=$(native_program)
@@ -131,6 +153,7 @@ stage_recordings() {
     measure catching-up --policy batch --interval 100us --duration 1s --threads 3 --catch-up --load cpu
     "$teiji" verify "$work"/recordings/*.teiji
     "$python" "$oracle" "$work"/recordings/*.teiji
+    clock_stays_in_user_space
 }
 
 # Width, byte order and system calls of other processors. Loads start the program anew, which qemu-user cannot.
