@@ -4,7 +4,8 @@
 //! Readings are folded as they come, so that a run of days holds no more memory than one of seconds.
 
 use crate::report::Reading;
-use recording::Reached;
+use plan::CpuId;
+use recording::{LoadOnCpu, Reached};
 use std::collections::BTreeMap;
 
 /// The measured span of one load, as far as it has been read.
@@ -21,6 +22,27 @@ struct Span {
     second: Reading,
     last: Reading,
     worst_second: Option<f64>,
+    /// The same of each CPU, where it is known.
+    worst_per_cpu: Vec<f64>,
+    latest: Option<f64>,
+    /// When, and CPU time until then: one point a second at first, fewer as the span grows.
+    course: Vec<(u64, u64)>,
+}
+
+/// Points of a course; two are wider apart than a pixel of any chart.
+const MOST_POINTS: usize = 1_024;
+
+impl Span {
+    fn point(&mut self, reading: &Reading) {
+        self.course.push((reading.at_ns, reading.cpu_ns));
+        if self.course.len() > MOST_POINTS {
+            let mut number = 0;
+            self.course.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
+    }
 }
 
 impl Account {
@@ -31,7 +53,15 @@ impl Account {
 
     /// The span begins here; what was before is forgotten.
     pub(crate) fn begin(&mut self, reading: Reading) {
-        self.span = Some(Span { second: reading.clone(), last: reading.clone(), first: reading, worst_second: None });
+        self.span = Some(Span {
+            second: reading.clone(),
+            last: reading.clone(),
+            worst_second: None,
+            worst_per_cpu: vec![f64::INFINITY; reading.per_cpu_ns.len()],
+            latest: None,
+            course: vec![(reading.at_ns, reading.cpu_ns)],
+            first: reading,
+        });
     }
 
     /// A whole second ends here.
@@ -40,7 +70,14 @@ impl Account {
         let Some(span) = &mut self.span else { return self.begin(reading) };
         if let Some(use_now) = cpu_use(&span.second, &reading, cpus) {
             span.worst_second = Some(span.worst_second.map_or(use_now, |worst| worst.min(use_now)));
+            span.latest = Some(use_now);
         }
+        for (index, worst) in span.worst_per_cpu.iter_mut().enumerate() {
+            if let Some(use_now) = use_of(&span.second, &reading, |reading| reading.per_cpu_ns.get(index)) {
+                *worst = worst.min(use_now);
+            }
+        }
+        span.point(&reading);
         span.second = reading.clone();
         span.last = reading;
     }
@@ -48,17 +85,53 @@ impl Account {
     /// The span ends here, within a second.
     pub(crate) fn end(&mut self, reading: Reading) {
         match &mut self.span {
-            Some(span) => span.last = reading,
+            Some(span) => {
+                // A piece of a second is as coarse as the ticks it is made of; it is drawn if nothing else is.
+                if span.course.len() == 1 {
+                    span.point(&reading);
+                }
+                span.last = reading;
+            }
             None => self.begin(reading),
         }
     }
 
     /// CPU use in percent of one CPU, averaged over the load's CPUs; none if there was no time to observe. Shorter than one
-    /// whole second, the span is its own worst.
+    /// whole second, the span is its own worst, which is never better than the whole.
     pub(crate) fn reached(&self) -> Option<Reached> {
         let span = self.span.as_ref()?;
         let mean = cpu_use(&span.first, &span.last, self.cpus)?;
-        Some(Reached { mean, worst_second: span.worst_second.unwrap_or(mean) })
+        Some(Reached { mean, worst_second: span.worst_second.map_or(mean, |worst| worst.min(mean)) })
+    }
+
+    /// In the last whole second, the same way.
+    pub(crate) fn latest(&self) -> Option<f64> {
+        self.span.as_ref()?.latest
+    }
+
+    /// What was reached on each of these CPUs, which are the load's.
+    pub(crate) fn per_cpu(&self, cpus: &[CpuId]) -> Vec<LoadOnCpu> {
+        let Some(span) = &self.span else { return Vec::new() };
+        let on = |(index, cpu): (usize, &CpuId)| {
+            let mean = use_of(&span.first, &span.last, |reading| reading.per_cpu_ns.get(index));
+            let worst = span.worst_per_cpu.get(index).copied().filter(|worst| worst.is_finite());
+            LoadOnCpu {
+                cpu: *cpu,
+                reached: mean.map(|mean| Reached { mean, worst_second: worst.map_or(mean, |worst| worst.min(mean)) }),
+                machine_busy: use_of(&span.first, &span.last, |reading| reading.busy_ns.get(index)),
+            }
+        };
+        cpus.iter().enumerate().map(on).collect()
+    }
+
+    /// What was reached over time: CLOCK_MONOTONIC, ns, and CPU use from the point before until then.
+    pub(crate) fn course(&self) -> Vec<(u64, f64)> {
+        let points = self.span.as_ref().map_or(&[][..], |span| &span.course);
+        let use_until = |pair: &[(u64, u64)]| {
+            let (elapsed, used) = (pair[1].0.saturating_sub(pair[0].0), pair[1].1.saturating_sub(pair[0].1));
+            (pair[1].0, 100.0 * used as f64 / elapsed.max(1) as f64 / self.cpus.max(1) as f64)
+        };
+        points.windows(2).map(use_until).collect()
     }
 
     /// What was done per second, by `..._per_s`.
@@ -79,6 +152,12 @@ fn cpu_use(from: &Reading, to: &Reading, cpus: usize) -> Option<f64> {
     Some(100.0 * used / elapsed_ns(from, to)? as f64 / cpus.max(1) as f64)
 }
 
+/// CPU use of one CPU in percent, from what a reading says of it.
+fn use_of<'a>(from: &'a Reading, to: &'a Reading, of: impl Fn(&'a Reading) -> Option<&'a u64>) -> Option<f64> {
+    let used = of(to)?.saturating_sub(*of(from)?);
+    Some(100.0 * used as f64 / elapsed_ns(from, to)? as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,7 +166,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn at(at_ns: u64, cpu_ns: u64, messages: u64) -> Reading {
-        Reading { at_ns, cpu_ns, work: vec![messages, messages * 100], alive: 1 }
+        Reading { at_ns, cpu_ns, work: vec![messages, messages * 100], alive: 1, ..Reading::default() }
     }
 
     #[test]
@@ -101,6 +180,39 @@ mod tests {
         assert_eq!(account.reached(), Some(Reached { mean: 80.0, worst_second: 50.0 }));
         let rate = account.rate(&["messages", "bytes"]);
         assert_eq!(rate, BTreeMap::from([("messages_per_s".into(), 100.0), ("bytes_per_s".into(), 10_000.0)]));
+    }
+
+    #[test]
+    fn each_cpu_and_the_course() {
+        let at = |at_ns, per_cpu: [u64; 2], busy: [u64; 2]| Reading {
+            per_cpu_ns: per_cpu.to_vec(),
+            busy_ns: busy.to_vec(),
+            ..at(at_ns, per_cpu.iter().sum(), 0)
+        };
+        let mut account = Account::new(2);
+        account.begin(at(0, [0, 0], [0, 0]));
+        account.second(at(SECOND, [SECOND / 2, SECOND / 4], [SECOND, SECOND / 2]));
+        account.second(at(2 * SECOND, [SECOND, SECOND], [2 * SECOND, SECOND]));
+        account.end(at(2 * SECOND, [SECOND, SECOND], [2 * SECOND, SECOND]));
+        let reached = |mean, worst_second| Some(Reached { mean, worst_second });
+        let expected = [
+            LoadOnCpu { cpu: CpuId(4), reached: reached(50.0, 50.0), machine_busy: Some(100.0) },
+            LoadOnCpu { cpu: CpuId(6), reached: reached(50.0, 25.0), machine_busy: Some(50.0) },
+        ];
+        assert_eq!(account.per_cpu(&[CpuId(4), CpuId(6)]), expected);
+        assert_eq!(account.course(), [(SECOND, 37.5), (2 * SECOND, 62.5)]);
+        assert_eq!(account.latest(), Some(62.5));
+    }
+
+    #[test]
+    fn a_long_course_has_few_points() {
+        let mut account = Account::new(1);
+        account.begin(at(0, 0, 0));
+        (1..=5_000).for_each(|second| account.second(at(second * SECOND, second * SECOND / 2, 0)));
+        let course = account.course();
+        assert!((MOST_POINTS / 2 - 1..=MOST_POINTS).contains(&course.len()), "{}", course.len());
+        assert!(course.iter().all(|(_, reached)| (*reached - 50.0).abs() < 1e-9));
+        assert!(course.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 
     #[test]
@@ -140,7 +252,7 @@ mod tests {
             account.end(now.clone());
             let elapsed = (now.at_ns - first.at_ns) as f64;
             let mean = 100.0 * (now.cpu_ns - first.cpu_ns) as f64 / elapsed / cpus as f64;
-            prop_assert_eq!(account.reached(), Some(Reached { mean, worst_second: worst }));
+            prop_assert_eq!(account.reached(), Some(Reached { mean, worst_second: worst.min(mean) }));
             let messages = (now.work[0] - first.work[0]) as f64 * 1e9 / elapsed;
             prop_assert_eq!(account.rate(&["messages"]), BTreeMap::from([("messages_per_s".to_owned(), messages)]));
         }
@@ -149,7 +261,7 @@ mod tests {
         fn no_reading_panics(readings in proptest::collection::vec((0..3_u8, any::<u64>(), any::<u64>()), 0..20)) {
             let mut account = Account::new(0);
             for (kind, at_ns, cpu_ns) in readings {
-                let reading = Reading { at_ns, cpu_ns, work: vec![], alive: 0 };
+                let reading = Reading { at_ns, cpu_ns, ..Reading::default() };
                 match kind {
                     0 => account.begin(reading),
                     1 => account.second(reading),

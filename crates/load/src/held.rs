@@ -5,9 +5,10 @@ use crate::evidence::Account;
 use crate::report::{Order, Reading, Report};
 use crate::spec::Checked;
 use crate::tap::Tap;
-use recording::{LoadEvidence, Warning};
+use recording::{LoadEvidence, LoadOnCpu, Reached, Warning};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpgid};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -21,6 +22,26 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(2);
 const BURIAL: Duration = Duration::from_secs(2);
 /// What is kept of complaints, bytes: four thousand tasks may all complain of the same.
 const COMPLAINTS: usize = 2_000;
+
+/// A load this many points off its level has missed it.
+const MOST_OFF: f64 = 5.0;
+
+/// What a load does at the moment, for the eye only.
+#[derive(Clone, Debug)]
+pub struct LoadNow {
+    /// As written.
+    pub spec: String,
+    /// CPU use asked for, percent of one CPU.
+    pub requested: Option<f64>,
+    /// CPU use in the last whole second.
+    pub latest: Option<f64>,
+    /// CPU use since the beginning.
+    pub reached: Option<Reached>,
+    /// What it did per second, in its own units.
+    pub rate: BTreeMap<String, f64>,
+    /// Whether nothing has been heard against it.
+    pub alive: bool,
+}
 
 /// How far a load has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +77,7 @@ impl Held {
     /// Starts the leader. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
     /// group reaches leader and tasks.
     pub(crate) fn start(load: Checked, program: &Path, hidden_verb: &str) -> io::Result<Self> {
-        let order = Order { spec: load.spec.clone(), cpus: load.cpus.clone(), owner: std::process::id() };
+        let order = Order { spec: load.spec.clone(), cpus: load.cpus.clone(), memory: load.memory, owner: std::process::id() };
         let mut leader = Command::new(program)
             .arg(hidden_verb)
             .arg(serde_json::to_string(&order)?)
@@ -143,10 +164,19 @@ impl Held {
         let finished = self.phase == Phase::Final;
         self.phase = Phase::Gone;
         self.close();
-        let deadline = Instant::now() + BURIAL;
         let group = Pid::from_child(&self.leader);
-        // The leader has not been waited for, so its number, which is the group's, cannot mean anybody else.
-        let _ = kill_process_group(group, Signal::KILL);
+        if self.load.kind.starts_others {
+            // Only the leader knows what its tasks have started; its orders have ended, and it is given the time to kill that.
+            let deadline = Instant::now() + BURIAL;
+            while matches!(self.leader.try_wait(), Ok(None)) && Instant::now() < deadline {
+                sleep(PAUSE);
+            }
+        }
+        let deadline = Instant::now() + BURIAL;
+        // Unless the leader has been waited for, its number, which is the group's, cannot mean anybody else.
+        if matches!(self.leader.try_wait(), Ok(None)) || !self.load.kind.starts_others {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let status = loop {
             match self.leader.try_wait() {
                 Ok(None) if Instant::now() < deadline => sleep(PAUSE),
@@ -197,13 +227,34 @@ impl Held {
     pub(crate) fn evidence(&self) -> LoadEvidence {
         LoadEvidence {
             spec: self.load.spec.to_string(),
-            requested: self.load.kind.level,
+            requested: self.load.terms.level,
             reached: self.account.reached(),
             cpus: self.load.cpus.clone(),
             rate: self.account.rate(self.load.kind.units),
             tasks: self.load.tasks as u64,
             alive: self.death.is_none(),
+            missed: self.missed().is_some(),
+            per_cpu: self.account.per_cpu(&self.load.cpus),
+            course: self.account.course(),
         }
+    }
+
+    /// What it does at the moment.
+    pub(crate) fn now(&self) -> LoadNow {
+        LoadNow {
+            spec: self.load.spec.to_string(),
+            requested: self.load.terms.level,
+            latest: self.account.latest(),
+            reached: self.account.reached(),
+            rate: self.account.rate(self.load.kind.units),
+            alive: self.alive(),
+        }
+    }
+
+    /// What was asked for and what was reached, if they lie too far apart.
+    fn missed(&self) -> Option<(f64, f64)> {
+        let (requested, reached) = (self.load.terms.level?, self.account.reached()?.mean);
+        ((requested - reached).abs() > MOST_OFF).then_some((requested, reached))
     }
 
     /// What a reader of the figures should know of it.
@@ -220,6 +271,15 @@ impl Held {
             warning("load-conditions", message, note.clone(), "start the measurement without nice")
         };
         let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
+        if let Some((requested, reached)) = self.missed() {
+            let message = format!(
+                "load_missed: the load '{spec}' reached {reached:.1} % of its CPUs instead of {requested:.1} %: the figures do not stand for that load"
+            );
+            let busy = |on: &LoadOnCpu| Some(format!("CPU {} was {:.1} % busy in all", on.cpu, on.machine_busy?));
+            let seen: Vec<_> = self.account.per_cpu(&self.load.cpus).iter().filter_map(busy).collect();
+            let step = "Ask for less, or keep from these CPUs what else runs there.";
+            warnings.push(warning("load-missed", message, seen.join(", "), step));
+        }
         if !self.alive() {
             let message =
                 format!("the load '{spec}' did not hold until the end: the figures were taken with less load than asked for");

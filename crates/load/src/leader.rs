@@ -3,16 +3,23 @@
 //!
 //! It sleeps but for one look a second, on the load's own CPUs. Its own time is not counted as the load's.
 
+use crate::kinds::Kind;
 use crate::report::{BEGIN, GO, Order, Report};
-use crate::spec;
+use crate::spec::{self, Terms};
 use crate::sys::{self, Alone};
 use crate::team::{Team, now_ns};
+use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, Signal, getppid, getpriority_process, getrlimit, setpriority_process, setrlimit};
+use rustix::process::{
+    Resource, Rlimit, Signal, getpid, getppid, getpriority_process, getrlimit, setpriority_process, setrlimit,
+};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// An order to end at once: what the load `fork` executes.
+pub(crate) const NOTHING: &str = "nothing";
 
 /// Between two looks at the tasks.
 const LOOK_NS: u64 = 1_000_000_000;
@@ -24,6 +31,9 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// and it takes over stdin, stdout, signals and scheduling of the whole process.
 #[must_use]
 pub fn worker(order: &str) -> ExitCode {
+    if order == NOTHING {
+        return ExitCode::SUCCESS;
+    }
     let result = serde_json::from_str(order)
         .map_err(|error| io::Error::other(format!("this verb is for the program itself; its order cannot be read: {error}")))
         .and_then(|order| lead(&order));
@@ -35,10 +45,10 @@ pub fn worker(order: &str) -> ExitCode {
 }
 
 fn lead(order: &Order) -> io::Result<()> {
-    settle(order)?;
-    let (kind, generator) = spec::read(&order.spec).map_err(io::Error::other)?;
+    let (kind, generator, terms) = spec::read(&order.spec, order.cpus.len(), order.memory).map_err(io::Error::other)?;
+    settle(order, kind, &terms)?;
     let size = generator.tasks(order.cpus.len());
-    let mut team = Team::new(Alone::check()?, kind.name, order.cpus.clone(), kind.units.len(), size)?;
+    let mut team = Team::new(Alone::check()?, kind, order.cpus.clone(), terms, size)?;
     generator.assemble(&mut team)?;
     team.wait_ready()?;
     say(&Report::Prepared)?;
@@ -106,19 +116,31 @@ fn next(look_at_ns: Option<u64>) -> io::Result<Next> {
 ///
 /// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
 /// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
-fn settle(order: &Order) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+fn settle(order: &Order, kind: &Kind, terms: &Terms) -> io::Result<()> {
+    if kind.starts_others {
+        // What others have started only this process can find and kill. It learns of its owner's end by that of its stdin, and
+        // must live to do it; whoever down there loses a parent becomes its child.
+        rustix::process::set_child_subreaper(Some(getpid()))?;
+    } else {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    }
     if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.owner) {
         return Err(io::Error::other("the program that started this load has ended"));
     }
     rustix::thread::set_name(c"load-leader")?;
     sys::settle_signals()?;
-    sys::schedule_ordinarily().map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
+    sys::schedule(Policy::Other, 0).map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
     sys::bind(&order.cpus).map_err(|error| {
         let cpus = plan::CpuList::format(&order.cpus);
         io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
     })?;
     raise_file_limit();
+    if terms.policy.is_real_time() {
+        // Above its tasks, or it would never be told to stop them.
+        let name = terms.policy.kernel_name();
+        return sys::schedule(Policy::Fifo, terms.prio + 1)
+            .map_err(|error| io::Error::other(format!("{name} {} may not be had: {error}", terms.prio)));
+    }
     take_precedence()
 }
 

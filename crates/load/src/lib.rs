@@ -24,20 +24,25 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-mod cpu;
+mod bench;
 mod evidence;
-mod hackbench;
 mod held;
 mod kinds;
 mod leader;
 mod loads;
+mod pace;
 mod report;
+mod room;
 mod spec;
+mod stat;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
 mod tap;
 mod team;
+mod tree;
 
+pub use bench::{Benchmark, Channel};
+pub use held::LoadNow;
 pub use leader::worker;
 pub use loads::{Loads, StartError};
-pub use spec::{Checked, SpecError, check};
+pub use spec::{Checked, Limits, SpecError, check};

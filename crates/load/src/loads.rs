@@ -4,7 +4,7 @@
 //! No thread and no timer of its own: the owner calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
 //! pipe that holds ten minutes of it, so polling late loses nothing but the early news of a death.
 
-use crate::held::{Held, PAUSE, Phase};
+use crate::held::{Held, LoadNow, PAUSE, Phase};
 use crate::report::{BEGIN, GO};
 use crate::spec::Checked;
 use recording::{LoadEvidence, Warning};
@@ -128,6 +128,11 @@ impl Loads {
             held.poll();
         }
         self.held.iter().all(Held::alive)
+    }
+
+    /// What each load does at the moment, as of the last [`Loads::poll`].
+    pub fn now(&self) -> Vec<LoadNow> {
+        self.held.iter().map(Held::now).collect()
     }
 
     /// The measured span ends: stops all loads, waits until they are gone, at most some seconds, and returns what they

@@ -19,6 +19,8 @@ pub(crate) struct Order {
     pub spec: LoadSpec,
     /// Where it runs.
     pub cpus: Vec<CpuId>,
+    /// Memory that it may fill, bytes, as found when it was checked.
+    pub memory: u64,
     /// The process id of the owner; a leader with another parent has been left behind.
     pub owner: u32,
 }
@@ -30,6 +32,10 @@ pub(crate) struct Reading {
     pub at_ns: u64,
     /// CPU time of all tasks.
     pub cpu_ns: u64,
+    /// The same on each of the load's CPUs; empty if its tasks move.
+    pub per_cpu_ns: Vec<u64>,
+    /// Time that each of its CPUs was busy, with whatever; empty if unknown.
+    pub busy_ns: Vec<u64>,
     /// What they counted, in the order of [`crate::kinds::Kind::units`].
     pub work: Vec<u64>,
     /// Tasks alive.

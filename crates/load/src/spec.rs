@@ -5,7 +5,46 @@
 //! CPU list like any other, with `!2` and `all`.
 
 use crate::kinds::{self, Generator, KINDS, Kind};
-use plan::{CpuError, CpuId, CpuList, LoadSpec};
+use crate::room;
+use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
+use std::time::Duration;
+
+/// What the machine and the measurement leave to loads.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Memory that each load may fill, bytes.
+    pub memory: u64,
+    /// The measuring threads' real-time priority, if there are such threads.
+    pub probe_prio: Option<u8>,
+}
+
+impl Limits {
+    /// Of this machine, now.
+    #[must_use]
+    pub fn here(probe_prio: Option<u8>) -> Self {
+        Limits { memory: room::memory_for_a_load(), probe_prio }
+    }
+}
+
+/// What every load can be told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Terms {
+    /// CPU use to be reached on each CPU, percent; none for what it gets.
+    pub level: Option<f64>,
+    /// Of the duty cycle.
+    pub period: Duration,
+    /// Nice level of the tasks.
+    pub nice: i32,
+    /// Their policy.
+    pub policy: Policy,
+    /// Their real-time priority, 0 where the policy has none.
+    pub prio: u8,
+}
+
+/// What every load understands.
+const COMMON: [&str; 5] = ["cpus", "period", "nice", "policy", "prio"];
+/// Of a duty cycle that is not told otherwise.
+const PERIOD: Duration = Duration::from_millis(10);
 
 /// A load that can be started.
 #[derive(Clone, Debug)]
@@ -13,7 +52,9 @@ pub struct Checked {
     pub(crate) spec: LoadSpec,
     pub(crate) cpus: Vec<CpuId>,
     pub(crate) kind: &'static Kind,
+    pub(crate) terms: Terms,
     pub(crate) tasks: usize,
+    pub(crate) memory: u64,
 }
 
 impl Checked {
@@ -47,15 +88,46 @@ pub enum SpecError {
         /// The name written.
         name: String,
     },
-    /// A level.
-    #[error("'@{level}' in the load '{spec}': levels are not supported by this version: {}", without_level(name))]
+    /// A level that cannot be.
+    #[error("'@{level}' in the load '{spec}': a level is a CPU use above 0% and up to 100%, such as @50%")]
     Level {
+        /// The whole load.
+        spec: String,
+        /// What stands after the `@`.
+        level: String,
+    },
+    /// A level for a load that has none.
+    #[error("'@{level}' in the load '{spec}': {name} takes what it gets; a level can be given to {}", with_level())]
+    NoLevel {
         /// The whole load.
         spec: String,
         /// The load's name.
         name: String,
         /// What stands after the `@`.
         level: String,
+    },
+    /// Too few CPUs for what the load does.
+    #[error("the load '{spec}' needs at least {least} CPUs, and has {}: {name} works between CPUs", CpuList::format(cpus))]
+    FewCpus {
+        /// The whole load.
+        spec: String,
+        /// The load's name.
+        name: String,
+        /// How many it needs.
+        least: usize,
+        /// What it has.
+        cpus: Vec<CpuId>,
+    },
+    /// A priority that would keep the measuring threads, or the load's own control, from running.
+    #[error("'prio={prio}' in the load '{spec}': the measuring threads have {probe}, and a load's priority is at most {}, \
+             so that its own control fits between", probe.saturating_sub(2))]
+    Priority {
+        /// The whole load.
+        spec: String,
+        /// The priority written.
+        prio: u8,
+        /// The measuring threads'.
+        probe: u8,
     },
     /// A key the load does not have.
     #[error("'{key}' in the load '{spec}' is no key of {name}: its keys are {known}{}", number_hint(key))]
@@ -81,6 +153,14 @@ pub enum SpecError {
         /// What it can be.
         expected: String,
     },
+    /// A command that cannot be run.
+    #[error("the load '{spec}': {why}")]
+    Command {
+        /// The whole load.
+        spec: String,
+        /// Why not.
+        why: String,
+    },
     /// CPUs that are no list.
     #[error("'{part}' in the load '{spec}' is not a CPU: write numbers and ranges joined by +, such as cpus=0-1 or cpus=0+2")]
     CpuSyntax {
@@ -103,11 +183,8 @@ fn names() -> String {
     KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
-fn without_level(name: &str) -> String {
-    match kinds::find(name).and_then(|kind| kind.level) {
-        Some(level) => format!("{name} runs at {level:.0} %"),
-        None => format!("{name} takes what it gets"),
-    }
+fn with_level() -> String {
+    KINDS.iter().filter(|kind| kind.paced).map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 /// `cpus=0,2` is what everyone writes first.
@@ -120,12 +197,47 @@ fn number_hint(key: &str) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct Options<'a> {
     spec: &'a LoadSpec,
+    cpus: usize,
+    memory: u64,
 }
 
 impl<'a> Options<'a> {
+    /// How many CPUs the load has.
+    pub(crate) const fn cpus(&self) -> usize {
+        self.cpus
+    }
+
     /// What was written for this key.
     pub(crate) fn value(&self, key: &str) -> Option<&'a str> {
         self.spec.options().find(|(known, _)| *known == key).map(|(_, value)| value)
+    }
+
+    /// The value of a key, read by `parse`; an error saying what was `expected` if that returns none.
+    pub(crate) fn parsed<T>(&self, key: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, SpecError> {
+        self.value(key).map(|text| parse(text).ok_or_else(|| self.refuse(key, expected))).transpose()
+    }
+
+    /// Memory for each task that fills some, bytes: what is written for this key, or `usual`, or less where that is more than
+    /// there is to give.
+    pub(crate) fn memory(&self, key: &str, usual: u64) -> Result<usize, SpecError> {
+        let most = (self.memory / self.cpus.max(1) as u64).max(1 << 16);
+        let expected = format!(
+            "a size such as 64M, from 4K up to {} here: half of the memory that is free is shared among {} CPUs",
+            room::humane(most),
+            self.cpus
+        );
+        let written = self.parsed(key, &expected, |text| room::parse_size(text).filter(|size| (4_096..=most).contains(size)))?;
+        Ok(usize::try_from(written.unwrap_or(usual.min(most))).unwrap_or(usize::MAX))
+    }
+
+    /// The command of `cmd:`.
+    pub(crate) fn command(&self) -> Option<&'a str> {
+        self.spec.command()
+    }
+
+    /// An error about what stands after `cmd:`.
+    pub(crate) fn refuse_command(&self, why: &str) -> SpecError {
+        SpecError::Command { spec: self.spec.to_string(), why: why.to_owned() }
     }
 
     /// An error about this key's value.
@@ -139,16 +251,15 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Checks a load against the loads there are and the CPUs there are. It runs on its `cpus=`, of those `available`, or on all
-/// that are `measured`. Pure: nothing is started.
+/// Checks a load against the loads there are, the CPUs there are, and `limits`. It runs on its `cpus=`, of those `available`,
+/// or on all that are `measured`. Nothing is started.
 ///
 /// # Errors
 /// The first thing wrong with it, naming the part of the spec.
-pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId]) -> Result<Checked, SpecError> {
-    let (kind, generator) = read(spec)?;
-    let text = || spec.to_string();
+pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<Checked, SpecError> {
     let mut cpus = measured.to_vec();
-    if let Some(list) = (Options { spec }).value("cpus") {
+    let text = || spec.to_string();
+    if let Some((_, list)) = spec.options().find(|(key, _)| *key == "cpus") {
         let list: CpuList = list.replace('+', ",").parse().map_err(|error| match error {
             CpuError::Syntax { part, .. } => SpecError::CpuSyntax { spec: text(), part },
             source => SpecError::Cpus { spec: text(), source },
@@ -157,26 +268,63 @@ pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId]) -> Result
     }
     cpus.sort_unstable();
     cpus.dedup();
+    let (kind, generator, terms) = read(spec, cpus.len(), limits.memory)?;
     if cpus.is_empty() {
         return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
     }
-    Ok(Checked { spec: spec.clone(), kind, tasks: generator.tasks(cpus.len()), cpus })
+    if cpus.len() < kind.least_cpus {
+        return Err(SpecError::FewCpus { spec: text(), name: kind.name.to_owned(), least: kind.least_cpus, cpus });
+    }
+    if let Some(probe) = limits.probe_prio.filter(|probe| terms.policy.is_real_time() && terms.prio + 2 > *probe) {
+        return Err(SpecError::Priority { spec: text(), prio: terms.prio, probe });
+    }
+    Ok(Checked { spec: spec.clone(), kind, terms, tasks: generator.tasks(cpus.len()), cpus, memory: limits.memory })
 }
 
-/// The part of [`check`] that the leader does again on its side.
-pub(crate) fn read(spec: &LoadSpec) -> Result<(&'static Kind, Box<dyn Generator>), SpecError> {
+/// A load whose text has been read.
+pub(crate) type Read = (&'static Kind, Box<dyn Generator>, Terms);
+
+/// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give.
+pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64) -> Result<Read, SpecError> {
     let name = spec.name().to_owned();
     let Some(kind) = kinds::find(&name) else {
         return Err(SpecError::UnknownLoad { spec: spec.to_string(), name });
     };
-    if let Some(level) = spec.level() {
-        return Err(SpecError::Level { spec: spec.to_string(), name, level: level.to_owned() });
-    }
-    let known: Vec<&str> = std::iter::once("cpus").chain(kind.keys.iter().copied()).collect();
+    let known: Vec<&str> = COMMON.iter().chain(kind.keys).copied().collect();
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
         return Err(SpecError::UnknownKey { spec: spec.to_string(), name, key: key.to_owned(), known: known.join(", ") });
     }
-    Ok((kind, (kind.read)(&Options { spec })?))
+    let options = Options { spec, cpus, memory };
+    let terms = terms(kind, &options)?;
+    Ok((kind, (kind.read)(&options)?, terms))
+}
+
+fn terms(kind: &Kind, options: &Options<'_>) -> Result<Terms, SpecError> {
+    let period = options.parsed("period", "a time from 1ms to 1s", |text| {
+        let nanos = Nanos::parse(text, Unit::Microsecond).ok()?.0;
+        (1_000_000..=1_000_000_000).contains(&nanos).then(|| Duration::from_nanos(nanos.unsigned_abs()))
+    })?;
+    let nice =
+        options.parsed("nice", "a number from -20 to 19", |text| text.parse().ok().filter(|nice| (-20..=19).contains(nice)))?;
+    let prio =
+        options.parsed("prio", "a number from 1 to 97", |text| text.parse().ok().filter(|prio| (1..=97).contains(prio)))?;
+    let policy = options.parsed("policy", "fifo, rr, other, batch or idle", |text| text.parse().ok())?;
+    let policy: Policy = policy.unwrap_or(if prio.is_some() { Policy::Fifo } else { Policy::Other });
+    if prio.is_some() && !policy.is_real_time() {
+        return Err(options.refuse("prio", "for policy=fifo and policy=rr only"));
+    }
+    let prio = if policy.is_real_time() { prio.unwrap_or(1) } else { 0 };
+    Ok(Terms { level: level(kind, options)?, period: period.unwrap_or(PERIOD), nice: nice.unwrap_or(0), policy, prio })
+}
+
+fn level(kind: &Kind, options: &Options<'_>) -> Result<Option<f64>, SpecError> {
+    let Some(text) = options.spec.level() else { return Ok(None) };
+    let (spec, level) = (options.spec.to_string(), text.to_owned());
+    if !kind.paced {
+        return Err(SpecError::NoLevel { spec, name: kind.name.to_owned(), level });
+    }
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
+    percent.map(Some).ok_or(SpecError::Level { spec, level })
 }
 
 #[cfg(test)]
@@ -186,7 +334,8 @@ mod tests {
 
     fn checked(spec: &str) -> Result<Checked, SpecError> {
         let available: Vec<CpuId> = (0..4).map(CpuId).collect();
-        check(&spec.parse().unwrap(), &[CpuId(2), CpuId(1), CpuId(2)], &available)
+        let limits = Limits { memory: 1 << 30, probe_prio: Some(90) };
+        check(&spec.parse().unwrap(), &[CpuId(2), CpuId(1), CpuId(2)], &available, &limits)
     }
 
     fn says(spec: &str) -> String {
@@ -211,21 +360,41 @@ mod tests {
     #[test]
     fn names_what_is_wrong() {
         for (spec, message) in [
-            ("cqu", "there is no load 'cqu' (in 'cqu'): the loads are cpu, hackbench"),
-            ("cpu@50%", "'@50%' in the load 'cpu@50%': levels are not supported by this version: cpu runs at 100 %"),
+            ("cpu@0%", "'@0%' in the load 'cpu@0%': a level is a CPU use above 0% and up to 100%, such as @50%"),
+            ("cpu@150%", "'@150%' in the load 'cpu@150%': a level is a CPU use above 0% and up to 100%, such as @50%"),
+            ("cpu@NaN%", "'@NaN%' in the load 'cpu@NaN%': a level is a CPU use above 0% and up to 100%, such as @50%"),
             (
                 "hackbench@50%",
-                "'@50%' in the load 'hackbench@50%': levels are not supported by this version: hackbench takes what it gets",
+                "'@50%' in the load 'hackbench@50%': hackbench takes what it gets; a level can be given to cpu, mem-alloc, \
+                 mem-fault, mem-access, cache, dev-zero",
             ),
-            ("cpu,groups=1", "'groups' in the load 'cpu,groups=1' is no key of cpu: its keys are cpus"),
             (
-                "hackbench,threads",
-                "'threads' in the load 'hackbench,threads' is no key of hackbench: its keys are cpus, groups, via",
+                "cpu,groups=1",
+                "'groups' in the load 'cpu,groups=1' is no key of cpu: its keys are cpus, period, nice, policy, prio",
             ),
             (
                 "cpu,cpus=0,2",
-                "'2' in the load 'cpu,cpus=0,2' is no key of cpu: its keys are cpus; join CPUs with +, as in cpus=0+2",
+                "'2' in the load 'cpu,cpus=0,2' is no key of cpu: its keys are cpus, period, nice, policy, prio; join CPUs \
+                 with +, as in cpus=0+2",
             ),
+            (
+                "cpu,prio=89",
+                "'prio=89' in the load 'cpu,prio=89': the measuring threads have 90, and a load's priority is at most 88, so that its own control fits between",
+            ),
+            (
+                "cpu,prio=5,policy=batch",
+                "'prio=5' in the load 'cpu,prio=5,policy=batch': prio is for policy=fifo and policy=rr only",
+            ),
+            ("cpu,period=2s", "'period=2s' in the load 'cpu,period=2s': period is a time from 1ms to 1s"),
+            (
+                "mem-alloc@50%,chunk=9999T",
+                "'chunk=9999T' in the load 'mem-alloc@50%,chunk=9999T': chunk is a size such as 64M, from 4K up to 512M here: \
+                 half of the memory that is free is shared among 2 CPUs",
+            ),
+            ("tlb,cpus=1", "the load 'tlb,cpus=1' needs at least 2 CPUs, and has 1: tlb works between CPUs"),
+            ("cmd:", "the load 'cmd:': there is no command behind cmd:"),
+            ("cmd:/no/such", "the load 'cmd:/no/such': there is no program '/no/such' that can be run here"),
+            ("cmd:sh -c 'x", "the load 'cmd:sh -c 'x': a quote or a backslash in the command is left open"),
             ("hackbench,groups=0", "'groups=0' in the load 'hackbench,groups=0': groups is a number from 1 to 100"),
             ("hackbench,groups", "'groups=' in the load 'hackbench,groups': groups is a number from 1 to 100"),
             ("hackbench,groups=101", "'groups=101' in the load 'hackbench,groups=101': groups is a number from 1 to 100"),
@@ -239,14 +408,16 @@ mod tests {
         ] {
             assert_eq!(says(spec), message);
         }
+        assert!(says("cqu").starts_with("there is no load 'cqu' (in 'cqu'): the loads are cpu, mem-alloc, "));
         assert!(matches!(checked("cpu,cpus"), Err(SpecError::CpuSyntax { .. })));
     }
 
     proptest! {
         #[test]
-        fn no_spec_panics(name in "cpu|hackbench|x", rest in "[,=@+!0-9a-z-]{0,20}") {
+        fn no_spec_panics(name in "cpu|hackbench|mem-alloc|cmd:|timer|x", rest in "[,=@+!0-9a-z-]{0,20}") {
             if let Ok(spec) = format!("{name}{rest}").parse() {
-                let _ = check(&spec, &[CpuId(0)], &[CpuId(0), CpuId(1)]);
+                let limits = Limits { memory: 1 << 20, probe_prio: Some(1) };
+                let _ = check(&spec, &[CpuId(0)], &[CpuId(0), CpuId(1)], &limits);
             }
         }
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What only the C library or a raw system call can do: fork, shared memory, another process's CPU clock, signal
-//! dispositions, and masks of more CPUs than a `cpu_set_t` holds.
+//! What only the C library or a raw system call can do: fork, shared memory, pages that are mapped and unmapped, another
+//! process's CPU clock, signal dispositions, and masks of more CPUs than a `cpu_set_t` holds.
 
 use crate::report::COUNTERS;
-use plan::CpuId;
-use rustix::mm::{MapFlags, ProtFlags};
+use plan::{CpuId, Policy};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Pid;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Evidence that this process has one thread, which is what makes forking it sound.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ impl Alone {
 #[repr(align(128))]
 pub(crate) struct Slot {
     counters: [AtomicU64; COUNTERS],
+    children_ns: AtomicU64,
 }
 
 impl Slot {
@@ -56,6 +57,21 @@ impl Slot {
         // A load and a store, not a locked addition: there is one writer.
         let counter = &self.counters[counter];
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+    }
+
+    /// Counts, where several threads of the task do.
+    pub(crate) fn add_shared(&self, counter: usize, amount: u64) {
+        self.counters[counter].fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// States the CPU time of children that the task has waited for, ns: its own clock does not have it.
+    pub(crate) fn set_children_ns(&self, used_ns: u64) {
+        self.children_ns.store(used_ns, Ordering::Relaxed);
+    }
+
+    /// CPU time of the task's children, ns.
+    pub(crate) fn children_ns(&self) -> u64 {
+        self.children_ns.load(Ordering::Relaxed)
     }
 
     /// What was counted so far.
@@ -119,7 +135,24 @@ pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
     Some(seconds * 1_000_000_000 + nanos)
 }
 
-/// Binds the calling process to these CPUs.
+/// CPU time of all children that this process has waited for, user and system, ns.
+pub(crate) fn children_ns() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call.
+    if unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) } != 0 {
+        return 0;
+    }
+    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
+    let usage = unsafe { usage.assume_init() };
+    let nanos = |time: libc::timeval| {
+        #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
+        let (seconds, micros) = (i64::from(time.tv_sec), i64::from(time.tv_usec));
+        u64::try_from(seconds * 1_000_000_000 + micros * 1_000).unwrap_or(0)
+    };
+    nanos(usage.ru_utime) + nanos(usage.ru_stime)
+}
+
+/// Binds the calling thread to these CPUs.
 pub(crate) fn bind(cpus: &[CpuId]) -> io::Result<()> {
     let mask = mask(cpus);
     // SAFETY: the mask is read only, and its length in bytes is given with it; the kernel takes masks of any length, and 0 is
@@ -138,18 +171,170 @@ fn mask(cpus: &[CpuId]) -> Vec<libc::c_ulong> {
     mask
 }
 
-/// Ordinary scheduling for the calling process. By system call, because musl's function only says ENOSYS.
-pub(crate) fn schedule_ordinarily() -> io::Result<()> {
-    let priority: libc::c_int = 0;
+/// Scheduling for the calling thread. By system call, because musl's function only says ENOSYS.
+pub(crate) fn schedule(policy: Policy, priority: u8) -> io::Result<()> {
+    let policy = match policy {
+        Policy::Fifo => libc::SCHED_FIFO,
+        Policy::Rr => libc::SCHED_RR,
+        Policy::Other => libc::SCHED_OTHER,
+        Policy::Batch => libc::SCHED_BATCH,
+        Policy::Idle => libc::SCHED_IDLE,
+    };
+    let priority = libc::c_int::from(priority);
     // SAFETY: the kernel reads a `struct sched_param`, which is this one int; 0 is the caller.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_OTHER, &raw const priority) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Anonymous memory of this process alone, of small pages, none of them there yet.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    start: NonNull<u8>,
+    bytes: usize,
+    page: usize,
+}
+
+impl Pages {
+    /// At least so many bytes that may be written.
+    pub(crate) fn writable(bytes: usize) -> io::Result<Self> {
+        Pages::map(bytes, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// At least so many bytes that may not be touched; each page becomes writable when it is written to. One such mapping at
+    /// a time: whoever writes elsewhere where it may not, dies of it as always.
+    pub(crate) fn guarded(bytes: usize) -> io::Result<Self> {
+        let pages = Pages::map(bytes, ProtFlags::empty())?;
+        let start = pages.start.as_ptr() as usize;
+        GUARDED_PAGE.store(pages.page, Ordering::Relaxed);
+        GUARDED_START.store(start, Ordering::Relaxed);
+        GUARDED_END.store(start + pages.bytes, Ordering::Relaxed);
+        Ok(pages)
+    }
+
+    fn map(bytes: usize, access: ProtFlags) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        let bytes = bytes.max(1).next_multiple_of(page);
+        // SAFETY: a null address lets the kernel choose, so no mapping is replaced; the length is not 0.
+        let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap returned no address"))?;
+        let pages = Pages { start, bytes, page };
+        // A large page would take the faults of five hundred small ones at once. A kernel without large pages refuses.
+        // SAFETY: exactly what was mapped; the advice changes no content.
+        let _ = unsafe { rustix::mm::madvise(pages.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
+        Ok(pages)
+    }
+
+    /// How many pages.
+    pub(crate) fn count(&self) -> usize {
+        self.bytes / self.page
+    }
+
+    /// Writes to a page.
+    pub(crate) fn touch(&self, number: usize) {
+        assert!(number < self.count(), "there is no page {number}");
+        // SAFETY: the offset stays within the mapping, as was just checked.
+        let place = unsafe { self.start.as_ptr().add(number * self.page) };
+        // SAFETY: nobody has a reference into the mapping. It is writable, or it is guarded: then the write faults, the handler
+        // makes the page writable, and the write is done again.
+        unsafe { place.write_volatile(1) };
+    }
+
+    /// Takes back, and gives again, the right to write to all of it: what other CPUs know of these pages is void.
+    pub(crate) fn reprotect(&self) -> io::Result<()> {
+        for access in [MprotectFlags::READ, MprotectFlags::READ | MprotectFlags::WRITE] {
+            // SAFETY: exactly what was mapped, of which nobody has a reference; only `touch` writes to it, and not meanwhile,
+            // for it is this thread that is here.
+            unsafe { rustix::mm::mprotect(self.start.as_ptr().cast(), self.bytes, access) }?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: exactly what `map` mapped, and no reference into it was ever given out.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+static GUARDED_START: AtomicUsize = AtomicUsize::new(0);
+static GUARDED_END: AtomicUsize = AtomicUsize::new(0);
+static GUARDED_PAGE: AtomicUsize = AtomicUsize::new(1);
+static FAULTS_TAKEN: AtomicU64 = AtomicU64::new(0);
+
+/// Times the handler has made a guarded page writable.
+pub(crate) fn faults_taken() -> u64 {
+    FAULTS_TAKEN.load(Ordering::Relaxed)
+}
+
+/// From now on a write to a guarded page of [`Pages`] makes that page writable.
+pub(crate) fn open_guarded_pages() -> io::Result<()> {
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
+    let action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: zeroed is a valid sigaction: default handler, empty mask, no flags.
+    let mut action = unsafe { action.assume_init() };
+    action.sa_sigaction = handler as *const () as libc::sighandler_t;
+    action.sa_flags = libc::SA_SIGINFO;
+    // SAFETY: `action` is initialised; with SA_SIGINFO the handler is called with the three arguments it declares, and it does
+    // only what is allowed in a signal handler; the old action is not wanted.
+    let result = unsafe { libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel gives a pointer to a siginfo that lives as long as the handler runs.
+    let info = unsafe { &*info };
+    // SAFETY: for SIGSEGV the kernel fills in the address.
+    let address = unsafe { info.si_addr() } as usize;
+    let guarded = GUARDED_START.load(Ordering::Relaxed)..GUARDED_END.load(Ordering::Relaxed);
+    let page = GUARDED_PAGE.load(Ordering::Relaxed);
+    let open = || {
+        let start = address / page * page;
+        // SAFETY: a whole page of a mapping of Pages, which is alive while it is being written to; mprotect is a bare system
+        // call, touches no memory of ours and may be made in a handler.
+        unsafe { rustix::mm::mprotect(start as *mut libc::c_void, page, MprotectFlags::READ | MprotectFlags::WRITE) }.is_ok()
+    };
+    if guarded.contains(&address) && open() {
+        FAULTS_TAKEN.store(FAULTS_TAKEN.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    } else {
+        // SAFETY: the default disposition needs no handler. The write is done again, and now ends the process.
+        unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+    }
+}
+
+/// `membarrier` commands (include/uapi/linux/membarrier.h).
+const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+
+/// Asks for [`interrupt_others`].
+pub(crate) fn register_to_interrupt() -> io::Result<()> {
+    membarrier(REGISTER_PRIVATE_EXPEDITED)
+}
+
+/// Has every other CPU that runs a thread of this process interrupted.
+pub(crate) fn interrupt_others() -> io::Result<()> {
+    membarrier(PRIVATE_EXPEDITED)
+}
+
+fn membarrier(command: libc::c_int) -> io::Result<()> {
+    // SAFETY: membarrier takes integers and touches no memory.
+    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+const IGNORED: [libc::c_int; 5] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
+
+/// The defaults for what [`settle_signals`] ignores, for a program that is to be executed: it would inherit that.
+pub(crate) fn let_signals_end() {
+    for signal in IGNORED {
+        // SAFETY: the default disposition is the kernel's own, no handler is installed.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
 }
 
 /// No signal blocked; all at their defaults, but those that would end a load before its owner says so ignored, and SIGPIPE
 /// too, so that a broken pipe is an error with words.
 pub(crate) fn settle_signals() -> io::Result<()> {
-    const IGNORED: [libc::c_int; 5] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE];
     // The runtime's own handlers, which turn a stack overflow into a message.
     const KEPT: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
     for signal in (1..=libc::SIGRTMAX()).filter(|signal| !KEPT.contains(signal)) {
@@ -169,6 +354,35 @@ pub(crate) fn settle_signals() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Minor page faults of this thread.
+    fn minor_faults() -> u64 {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call.
+        assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) }, 0);
+        // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
+        u64::try_from(unsafe { usage.assume_init() }.ru_minflt).unwrap()
+    }
+
+    #[test]
+    fn a_page_fault_for_each_page() {
+        let pages = Pages::writable(1 << 20).unwrap();
+        let before = minor_faults();
+        (0..pages.count()).for_each(|page| pages.touch(page));
+        assert!(minor_faults() - before >= pages.count() as u64);
+    }
+
+    #[test]
+    fn a_signal_for_each_page() {
+        open_guarded_pages().unwrap();
+        for _ in 0..3 {
+            let (pages, before) = (Pages::guarded(1 << 20).unwrap(), faults_taken());
+            (0..pages.count()).for_each(|page| pages.touch(page));
+            // Open now.
+            (0..pages.count()).for_each(|page| pages.touch(page));
+            assert_eq!(faults_taken() - before, pages.count() as u64);
+        }
+    }
 
     #[test]
     fn masks_of_any_length() {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tasks of one load, as their leader sees them: forked, kept at their posts, released together, read, killed.
 
+use crate::kinds::Kind;
+use crate::pace::{OwnClocks, Pace};
 use crate::report::Reading;
+use crate::spec::Terms;
+use crate::stat;
 use crate::sys::{self, Alone, Area, Slot};
+use crate::tree;
 use plan::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -14,6 +19,7 @@ use std::ffi::CString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::slice;
 
 /// The tasks of one load.
 #[derive(Debug)]
@@ -21,11 +27,15 @@ pub(crate) struct Team {
     alone: Alone,
     name: CString,
     cpus: Vec<CpuId>,
+    terms: Terms,
+    /// Whether tasks start processes of their own, which are then counted and killed with them.
+    starts_others: bool,
     counters: usize,
     area: Area,
     /// Gone once the tasks have been released.
     barrier: Option<Barrier>,
     tasks: Vec<Task>,
+    others_seen_ns: u64,
 }
 
 #[derive(Debug)]
@@ -33,6 +43,8 @@ struct Task {
     pid: Pid,
     alive: bool,
     cpu_ns: u64,
+    /// The one CPU it is bound to, if it is one, by its place among the load's.
+    place: Option<usize>,
 }
 
 /// Each task writes a byte to `ready` and reads `gate`, which ends when the leader closes it: that wakes all of them at once.
@@ -46,30 +58,80 @@ struct Barrier {
 #[derive(Debug)]
 pub(crate) struct Post<'a> {
     slot: &'a Slot,
+    terms: &'a Terms,
     ready: PipeWriter,
     gate: PipeReader,
 }
 
 impl<'a> Post<'a> {
-    /// Says that this task is ready, waits for the others, and hands it its counters.
-    pub(crate) fn wait(mut self) -> io::Result<&'a Slot> {
+    /// Says that this task is ready, waits for the others, and lets it begin its work.
+    pub(crate) fn wait(mut self) -> io::Result<Duty<'a>> {
         self.ready.write_all(b".")?;
         self.gate.read_to_end(&mut Vec::new())?;
-        Ok(self.slot)
+        let pace = Pace::new(OwnClocks::new(), self.terms.level.unwrap_or(100.0), self.terms.period);
+        Ok(Duty { slot: self.slot, pace })
+    }
+}
+
+impl<'a> Post<'a> {
+    /// The counters, for threads that are made before the task begins its work.
+    pub(crate) fn slot(&self) -> &'a Slot {
+        self.slot
+    }
+}
+
+/// What a task has while it works.
+#[derive(Debug)]
+pub(crate) struct Duty<'a> {
+    slot: &'a Slot,
+    pace: Pace<OwnClocks>,
+}
+
+impl<'a> Duty<'a> {
+    /// Counts work done.
+    pub(crate) fn add(&self, counter: usize, amount: u64) {
+        self.slot.add(counter, amount);
+    }
+
+    /// To be called between two pieces of work, each at most some tens of microseconds: sleeps as the level asks.
+    pub(crate) fn breathe(&mut self) {
+        self.pace.breathe();
+    }
+
+    /// The counters, for a task that does not count in this thread alone.
+    pub(crate) fn slot(&self) -> &'a Slot {
+        self.slot
     }
 }
 
 impl Team {
     /// A team of `size` tasks still to be forked, named after their load.
-    pub(crate) fn new(alone: Alone, load: &str, cpus: Vec<CpuId>, counters: usize, size: usize) -> io::Result<Self> {
+    pub(crate) fn new(alone: Alone, kind: &Kind, cpus: Vec<CpuId>, terms: Terms, size: usize) -> io::Result<Self> {
         let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
-        let name = CString::new(format!("load-{load}"))?;
-        Ok(Team { alone, name, cpus, counters, area: Area::new(size)?, barrier: Some(barrier), tasks: Vec::new() })
+        let name = CString::new(format!("load-{}", kind.name))?;
+        let (counters, starts_others) = (kind.units.len(), kind.starts_others);
+        Ok(Team {
+            alone,
+            name,
+            cpus,
+            terms,
+            starts_others,
+            counters,
+            area: Area::new(size)?,
+            barrier: Some(barrier),
+            tasks: Vec::new(),
+            others_seen_ns: 0,
+        })
     }
 
     /// The CPUs of the load.
     pub(crate) fn cpus(&self) -> &[CpuId] {
         &self.cpus
+    }
+
+    /// Forks one task for each CPU of the load, bound to it.
+    pub(crate) fn fork_on_each_cpu(&mut self, body: impl Fn(Post<'_>) -> io::Result<Infallible>) -> io::Result<()> {
+        self.cpus.clone().iter().try_for_each(|cpu| self.fork(slice::from_ref(cpu), &body))
     }
 
     /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself, waits at its post, and then
@@ -78,14 +140,14 @@ impl Team {
         let number = self.tasks.len();
         let size = self.area.slots().len();
         let slot = self.area.slots().get(number).ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
-        let (leader, barrier, name) = (getpid(), &mut self.barrier, &self.name);
+        let (leader, barrier, name, terms) = (getpid(), &mut self.barrier, &self.name, &self.terms);
         let task = || {
-            let error = settle(leader, name, cpus).and_then(|()| {
+            let error = settle(leader, name, cpus, terms).and_then(|()| {
                 let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
                 let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
                 // The gate opens when nobody holds its other end any more, so nobody may keep a copy.
                 drop((heard, opener));
-                body(Post { slot, ready, gate })
+                body(Post { slot, terms, ready, gate })
             });
             let Err(error) = error;
             let _ = writeln!(io::stderr(), "task {} of {size}: {error}", number + 1);
@@ -95,7 +157,8 @@ impl Team {
             let limits = "the limits are RLIMIT_NPROC (ulimit -u), the pids limit of the cgroup, and memory";
             io::Error::new(error.kind(), format!("task {} of {size} could not be forked: {error}; {limits}", number + 1))
         })?;
-        self.tasks.push(Task { pid, alive: true, cpu_ns: 0 });
+        let place = if let [cpu] = cpus { self.cpus.iter().position(|known| known == cpu) } else { None };
+        self.tasks.push(Task { pid, alive: true, cpu_ns: 0, place });
         Ok(())
     }
 
@@ -126,18 +189,42 @@ impl Team {
     /// What they have used and done until now. What a dead task used is counted as last seen.
     pub(crate) fn reading(&mut self) -> Reading {
         let before_ns = now_ns();
-        for task in self.tasks.iter_mut().filter(|task| task.alive) {
-            task.cpu_ns = sys::cpu_time_ns(task.pid).unwrap_or(task.cpu_ns);
+        for (task, slot) in self.tasks.iter_mut().zip(self.area.slots()).filter(|(task, _)| task.alive) {
+            task.cpu_ns = sys::cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
         }
+        let others_ns = if self.starts_others { self.others_ns() } else { 0 };
+        let busy_ns = stat::busy_ns(&self.cpus);
         // Reading thousands takes milliseconds; the middle of them is when the sum was true.
         let at_ns = before_ns.midpoint(now_ns());
         let done = |counter| self.area.slots().iter().map(|slot| slot.get(counter)).fold(0, u64::wrapping_add);
         Reading {
             at_ns,
-            cpu_ns: self.tasks.iter().map(|task| task.cpu_ns).sum(),
+            cpu_ns: self.tasks.iter().map(|task| task.cpu_ns).sum::<u64>() + others_ns,
+            per_cpu_ns: self.per_cpu_ns(),
+            busy_ns,
             work: (0..self.counters).map(done).collect(),
             alive: self.tasks.iter().filter(|task| task.alive).count(),
         }
+    }
+
+    /// CPU time of what the tasks have started. What ended without being waited for is counted as last seen.
+    fn others_ns(&mut self) -> u64 {
+        let tasks: u64 = self.tasks.iter().filter(|task| task.alive).map(|task| task.cpu_ns).sum();
+        let all = tree::cpu_time_ns(getpid());
+        self.others_seen_ns = self.others_seen_ns.max(all.saturating_sub(tasks));
+        self.others_seen_ns
+    }
+
+    /// CPU time on each of the load's CPUs; nothing unless each task is bound to one.
+    fn per_cpu_ns(&self) -> Vec<u64> {
+        let mut per_cpu = vec![0; self.cpus.len()];
+        for task in &self.tasks {
+            match task.place.filter(|_| !self.starts_others) {
+                Some(place) => per_cpu[place] += task.cpu_ns,
+                None => return Vec::new(),
+            }
+        }
+        per_cpu
     }
 
     /// Buries tasks that ended by themselves, and says which. In a load whose tasks need one another, one death brings on
@@ -160,6 +247,9 @@ impl Team {
 impl Drop for Team {
     /// Kills and buries whoever is left. Each is a child not yet waited for, so its number cannot mean another process.
     fn drop(&mut self) {
+        if self.starts_others {
+            return tree::kill_all_below(getpid());
+        }
         for task in self.tasks.iter().filter(|task| task.alive) {
             let _ = kill_process(task.pid, Signal::KILL);
         }
@@ -171,18 +261,22 @@ impl Drop for Team {
 
 /// What each task does first: bind its life to the leader's, and leave the leader's pipes to the leader, so that their end
 /// is the leader's end.
-fn settle(leader: Pid, name: &CString, cpus: &[CpuId]) -> io::Result<()> {
+fn settle(leader: Pid, name: &CString, cpus: &[CpuId], terms: &Terms) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(leader) {
         return Err(io::Error::other("the leader ended meanwhile"));
     }
     rustix::thread::set_name(name)?;
-    if getpriority_process(None)? < 0 {
-        setpriority_process(None, 0)?;
+    if terms.nice != 0 || getpriority_process(None)? < 0 {
+        setpriority_process(None, terms.nice).map_err(|error| {
+            io::Error::new(io::Error::from(error).kind(), format!("nice {} may not be had: {error}", terms.nice))
+        })?;
     }
     rustix::stdio::dup2_stdin(io::pipe()?.0)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
-    sys::bind(cpus)
+    sys::bind(cpus)?;
+    sys::schedule(terms.policy, terms.prio)
+        .map_err(|error| io::Error::new(error.kind(), format!("{} may not be had: {error}", terms.policy.kernel_name())))
 }
 
 fn describe(status: WaitStatus) -> String {

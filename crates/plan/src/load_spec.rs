@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A load as written: `NAME[@LEVEL][,key=value]...`. Which names and keys there are, the room `load` knows.
+//! A load as written: `NAME[@LEVEL][,key=value]...`, or `cmd:COMMAND`, or `cmd:"COMMAND"[,key=value]...`. Which names and keys there are, the room `load` knows.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,6 +12,7 @@ pub struct LoadSpec {
     text: String,
     name: String,
     level: Option<String>,
+    command: Option<String>,
     options: Vec<(String, String)>,
 }
 
@@ -29,6 +30,11 @@ pub enum LoadSpecError {
         /// The part that could not be read.
         part: String,
     },
+    /// `cmd:"...` without the second quote, or something behind it.
+    #[error(
+        "in the load '{0}' the command's closing quote is missing or not followed by a comma: write cmd:\"COMMAND\",key=value"
+    )]
+    Quote(String),
     /// The same key twice.
     #[error("'{key}' stands twice in the load '{spec}'")]
     Twice {
@@ -52,6 +58,12 @@ impl LoadSpec {
         self.level.as_deref()
     }
 
+    /// What stands after `cmd:`, without the quotes around it.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
     /// Keys and values in the order written; a key without value (`threads`) has the value "".
     pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
@@ -62,25 +74,53 @@ impl FromStr for LoadSpec {
     type Err = LoadSpecError;
 
     fn from_str(text: &str) -> Result<Self, LoadSpecError> {
-        let mut parts = text.split(',').map(str::trim);
-        let head = parts.next().unwrap_or_default();
+        if let Some(command) = text.strip_prefix("cmd:") {
+            return LoadSpec::of_command(text, command);
+        }
+        let (head, options) = text.split_once(',').map_or((text, None), |(head, options)| (head, Some(options)));
+        let head = head.trim();
         let (name, level) = head.split_once('@').map_or((head, None), |(name, level)| (name, Some(level.to_owned())));
         if name.is_empty() {
             return Err(LoadSpecError::NoName(text.to_owned()));
         }
-        let mut options: Vec<(String, String)> = Vec::new();
-        for part in parts {
-            let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            if key.is_empty() {
-                return Err(LoadSpecError::Option { spec: text.to_owned(), part: part.to_owned() });
-            }
-            if options.iter().any(|(known, _)| known == key) {
-                return Err(LoadSpecError::Twice { spec: text.to_owned(), key: key.to_owned() });
-            }
-            options.push((key.to_owned(), value.to_owned()));
-        }
-        Ok(LoadSpec { text: text.to_owned(), name: name.to_owned(), level, options })
+        let options = read_options(text, options)?;
+        Ok(LoadSpec { text: text.to_owned(), name: name.to_owned(), level, command: None, options })
     }
+}
+
+impl LoadSpec {
+    /// A quoted command may be followed by options; one without quotes goes to the end, commas and all.
+    fn of_command(text: &str, command: &str) -> Result<Self, LoadSpecError> {
+        let quoted = command.strip_prefix('"').map(|rest| {
+            let (command, behind) = rest.rsplit_once('"')?;
+            match behind.strip_prefix(',') {
+                None if behind.is_empty() => Some((command, None)),
+                options => options.map(|options| (command, Some(options))),
+            }
+        });
+        let (command, options) = match quoted {
+            None => (command, None),
+            Some(parts) => parts.ok_or_else(|| LoadSpecError::Quote(text.to_owned()))?,
+        };
+        let options = read_options(text, options)?;
+        Ok(LoadSpec { text: text.to_owned(), name: "cmd".to_owned(), level: None, command: Some(command.to_owned()), options })
+    }
+}
+
+/// `key=value,key`.
+fn read_options(text: &str, written: Option<&str>) -> Result<Vec<(String, String)>, LoadSpecError> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for part in written.into_iter().flat_map(|written| written.split(',')).map(str::trim) {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        if key.is_empty() {
+            return Err(LoadSpecError::Option { spec: text.to_owned(), part: part.to_owned() });
+        }
+        if options.iter().any(|(known, _)| known == key) {
+            return Err(LoadSpecError::Twice { spec: text.to_owned(), key: key.to_owned() });
+        }
+        options.push((key.to_owned(), value.to_owned()));
+    }
+    Ok(options)
 }
 
 impl TryFrom<String> for LoadSpec {
@@ -113,6 +153,23 @@ mod tests {
         assert_eq!((spec.name(), spec.level()), ("hackbench", Some("50%")));
         assert_eq!(spec.options().collect::<Vec<_>>(), [("groups", "10"), ("threads", "")]);
         assert_eq!(spec.to_string(), "hackbench@50%,groups=10,threads");
+    }
+
+    #[test]
+    fn commands() {
+        let read = |text: &str| {
+            let spec: LoadSpec = text.parse().unwrap();
+            let options: Vec<_> = spec.options().map(|(key, value)| format!("{key}={value}")).collect();
+            (spec.name().to_owned(), spec.command().map(str::to_owned), options)
+        };
+        let command = |text: &str| ("cmd".to_owned(), Some(text.to_owned()));
+        let (name, command_read, options) = read("cmd:stress-ng --cpu 1,x");
+        assert_eq!(((name, command_read), options.len()), (command("stress-ng --cpu 1,x"), 0));
+        let (name, command_read, options) = read("cmd:\"sh -c 'a, b'\",cpus=0+1,nice=3");
+        assert_eq!(((name, command_read), options), (command("sh -c 'a, b'"), vec!["cpus=0+1".to_owned(), "nice=3".to_owned()]));
+        assert!("cmd:\"sleep 1".parse::<LoadSpec>().is_err());
+        assert!("cmd:\"sleep 1\"cpus=0".parse::<LoadSpec>().is_err());
+        assert_eq!("cmd".parse::<LoadSpec>().unwrap().command(), None);
     }
 
     #[test]

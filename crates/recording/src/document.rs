@@ -45,6 +45,9 @@ pub struct Document {
     pub threads: Vec<Thread>,
     /// One entry per load: asked and reached.
     pub load: Vec<LoadEvidence>,
+    /// Whether a load was more than 5 points off the level asked for: the figures stand, but not for that load.
+    #[serde(default)]
+    pub load_missed: bool,
     /// The machine before and after.
     pub host: Host,
 }
@@ -231,6 +234,26 @@ pub struct LoadEvidence {
     pub tasks: u64,
     /// Whether it ran from before the first activation until after the last.
     pub alive: bool,
+    /// Whether it was more than 5 points off the level asked for.
+    #[serde(default)]
+    pub missed: bool,
+    /// What it reached on each of its CPUs.
+    #[serde(default)]
+    pub per_cpu: Vec<LoadOnCpu>,
+    /// What it reached over time: `[at, percent]`, CPU use until this time (CLOCK_MONOTONIC, ns) since the one before.
+    #[serde(default)]
+    pub course: Vec<(u64, f64)>,
+}
+
+/// A load on one of its CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadOnCpu {
+    /// Which.
+    pub cpu: CpuId,
+    /// CPU use of the load there; null if its tasks move between CPUs.
+    pub reached: Option<Reached>,
+    /// How busy the CPU was, with whatever, percent, as /proc/stat says; null if it does not.
+    pub machine_busy: Option<f64>,
 }
 
 /// CPU use of a load, percent of one CPU, averaged over its CPUs.

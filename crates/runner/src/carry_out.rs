@@ -107,6 +107,7 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     drop(conditions);
 
     document.load = loads.stop();
+    document.load_missed = document.load.iter().any(|load| load.missed);
     document.warnings.extend(loads.warnings());
     document.host.after = Some(host.snapshot());
     Ok(closing(order, folder, document, &outcomes, recorder, document::end(control.reason(), signals.caught()), ended)?)

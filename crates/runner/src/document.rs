@@ -30,6 +30,7 @@ pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
         warnings: order.granted.warning.iter().cloned().collect(),
         threads: Vec::new(),
         load: Vec::new(),
+        load_missed: false,
         host: Host { before, after: None },
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run on a terminal while it goes on: how far it is, and a line per thread, drawn over itself.
+//! A run on a terminal while it goes on: how far it is, and a line per thread or load, drawn over itself.
 
 use plan::Nanos;
 use runner::{LiveThread, Progress, Watch};
@@ -14,10 +14,10 @@ pub struct Live {
     since_drawn: u32,
 }
 
-/// A terminal may be held (Ctrl-S, a stalled connection) and then keeps whoever writes to it waiting. That must not be the
-/// recorder, so a thread of its own draws.
-struct Drawing {
-    next: SyncSender<Progress>,
+/// Lines that are drawn over themselves. A terminal may be held (Ctrl-S, a stalled connection) and then keeps whoever writes
+/// to it waiting. That must not be the recorder, so a thread of its own draws.
+pub struct Drawing {
+    next: SyncSender<Vec<String>>,
     thread: JoinHandle<()>,
 }
 
@@ -33,15 +33,14 @@ const COLUMNS: &str = " thread  cpu       min      last      mean       p99     
 impl Live {
     /// Draws on standard output if that is a terminal, unless told to be quiet.
     pub fn new(quiet: bool) -> Self {
-        let drawing = if quiet || !stdout().is_terminal() { None } else { Drawing::begin() };
+        let drawing = if quiet { None } else { Drawing::begin() };
         Live { drawing, since_drawn: EVERY }
     }
 
     /// Removes the drawing.
     pub fn clear(&mut self) {
-        if let Some(Drawing { next, thread }) = self.drawing.take() {
-            drop(next);
-            let _ = thread.join();
+        if let Some(drawing) = self.drawing.take() {
+            drawing.clear();
         }
     }
 }
@@ -55,19 +54,22 @@ impl Watch for Live {
         self.since_drawn += 1;
         if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
             self.since_drawn = 0;
-            // If the last one is not on the terminal yet, this one need not be either.
-            let _ = drawing.next.try_send(progress.clone());
+            drawing.show(draw(progress, rows().saturating_sub(5).max(1)));
         }
     }
 }
 
 impl Drawing {
-    fn begin() -> Option<Self> {
-        let (next, drawings) = sync_channel::<Progress>(1);
+    /// On standard output, if that is a terminal.
+    pub fn begin() -> Option<Self> {
+        if !stdout().is_terminal() {
+            return None;
+        }
+        let (next, drawings) = sync_channel::<Vec<String>>(1);
         let thread = Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(move || {
             let mut drawn = 0;
-            for progress in drawings {
-                drawn = draw_over(drawn, &progress);
+            for lines in drawings {
+                drawn = draw_over(drawn, &lines);
             }
             if drawn > 0 {
                 put(&format!("\x1b[{drawn}A\r\x1b[J"));
@@ -75,14 +77,29 @@ impl Drawing {
         });
         thread.ok().map(|thread| Drawing { next, thread })
     }
+
+    /// Draws these lines over the last ones. If those are not on the terminal yet, these need not be either.
+    pub fn show(&self, lines: Vec<String>) {
+        let _ = self.next.try_send(lines);
+    }
+
+    /// Removes what was drawn.
+    pub fn clear(self) {
+        drop(self.next);
+        let _ = self.thread.join();
+    }
+}
+
+/// Rows of the terminal.
+pub fn rows() -> usize {
+    let rows = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_row).filter(|rows| *rows > 0);
+    usize::from(rows.unwrap_or(USUAL_ROWS))
 }
 
 /// Draws over so many lines, and tells how many lines that gave.
-fn draw_over(drawn: usize, progress: &Progress) -> usize {
-    let rows = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_row).filter(|rows| *rows > 0);
-    let lines = draw(progress, usize::from(rows.unwrap_or(USUAL_ROWS)).saturating_sub(5).max(1));
+fn draw_over(drawn: usize, lines: &[String]) -> usize {
     let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
-    for line in &lines {
+    for line in lines {
         // Each line erases what the one below it left over.
         let _ = writeln!(text, "\r{line}\x1b[K");
     }

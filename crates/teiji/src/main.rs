@@ -25,6 +25,10 @@ struct Cli {
 enum Verb {
     /// Measure wake-up latency, now, on this machine
     Measure(commands::measure::Args),
+    /// Keep this machine busy, and say what was reached
+    Load(commands::load::Args),
+    /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
+    Hackbench(commands::hackbench::Args),
     /// Print the summary of recordings again
     Show(commands::show::Args),
     /// Recompute every figure of recordings from their samples
@@ -40,6 +44,8 @@ fn main() -> ExitCode {
     let started = Monotonic.now();
     let result = match Cli::parse().verb {
         Verb::Measure(args) => commands::measure::run(&args, started),
+        Verb::Load(args) => commands::load::run(&args),
+        Verb::Hackbench(args) => commands::hackbench::run(&args),
         Verb::Show(args) => commands::show::run(&args),
         Verb::Verify(args) => commands::verify::run(&args),
         Verb::Report(args) => commands::report::run(&args),

@@ -55,7 +55,7 @@ pub struct Args {
     /// Do not hold /dev/cpu_dma_latency at 0: let CPUs sleep as deeply as they are set up to
     #[arg(long)]
     no_dma_latency: bool,
-    /// Keep the machine busy meanwhile: cpu, or hackbench[,groups=10][,via=socket|pipe]; cpus=0+2-3 binds it [repeatable]
+    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10 [repeatable]
     #[arg(long = "load", value_name = "SPEC")]
     loads: Vec<LoadSpec>,
     /// The recording's folder; must not exist [default: teiji-DATE-TIME.teiji]
@@ -147,9 +147,11 @@ fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
         loads: args.loads.clone(),
     };
     run.check()?;
-    let loads = run.loads.iter().map(|spec| load::check(spec, &cpus, &available)).collect::<Result<_, _>>()?;
+    let granted = grant(run.scheduling);
+    let limits = load::Limits::here(granted.scheduling.prio);
+    let loads = run.loads.iter().map(|spec| load::check(spec, &cpus, &available, &limits)).collect::<Result<_, _>>()?;
     Ok(Order {
-        granted: grant(run.scheduling),
+        granted,
         run,
         loads,
         load_verb: load_worker::VERB,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One file per verb.
 
+pub mod hackbench;
+pub mod load;
 pub mod load_worker;
 pub mod measure;
 pub mod report;

@@ -4,19 +4,29 @@
 //! Each receiver has a channel of its own, and each sender of its group writes to them in turn, so that nearly every message
 //! wakes somebody: much scheduling, little work. The name and the figures are those of the program everyone knows; that one
 //! ends after so many messages, this one goes on until it is stopped. The tasks may run on any of the load's CPUs, so that
-//! the scheduler has to balance as well.
+//! the scheduler has to balance as well. With `threads`, each group is one process of 40 threads.
 
 use crate::kinds::{Generator, Kind};
 use crate::spec::{Options, SpecError};
-use crate::team::{Post, Team};
+use crate::team::Team;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Barrier;
+use std::sync::mpsc::sync_channel;
+use std::thread::{self, Builder};
 
-pub(crate) const KIND: Kind =
-    Kind { name: "hackbench", keys: &["groups", "via"], level: None, units: &["messages", "bytes"], read };
+pub(crate) const KIND: Kind = Kind {
+    name: "hackbench",
+    keys: &["groups", "via", "threads"],
+    paced: false,
+    least_cpus: 1,
+    units: &["messages", "bytes"],
+    starts_others: false,
+    read,
+};
 
 /// Senders of a group, and its receivers.
 const SIDE: usize = 20;
@@ -37,6 +47,7 @@ enum Via {
 struct Hackbench {
     groups: usize,
     via: Via,
+    threads: bool,
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
@@ -50,16 +61,17 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         Some("pipe") => Via::Pipe,
         Some(_) => return Err(options.refuse("via", "socket or pipe")),
     };
-    Ok(Box::new(Hackbench { groups, via }))
+    let threads = options.parsed("threads", "written without a value", |text| text.is_empty().then_some(()))?.is_some();
+    Ok(Box::new(Hackbench { groups, via, threads }))
 }
 
 impl Generator for Hackbench {
     fn tasks(&self, _: usize) -> usize {
-        self.groups * 2 * SIDE
+        if self.threads { self.groups } else { self.groups * 2 * SIDE }
     }
 
     fn assemble(&self, team: &mut Team) -> io::Result<()> {
-        (0..self.groups).try_for_each(|_| self.assemble_group(team))
+        (0..self.groups).try_for_each(|_| if self.threads { self.assemble_threads(team) } else { self.assemble_group(team) })
     }
 }
 
@@ -75,18 +87,66 @@ impl Hackbench {
                 let source = sources.swap_remove(receiver);
                 sources.clear();
                 sinks.clear();
-                receive(File::from(source), post)
+                let duty = post.wait()?;
+                receive(File::from(source), |messages| {
+                    duty.add(0, messages);
+                    duty.add(1, messages * MESSAGE as u64);
+                })
             })?;
         }
         for _ in 0..SIDE {
             team.fork(&cpus, |post| {
                 sources.clear();
-                send(sinks.drain(..).map(File::from).collect(), post)
+                let sinks: Vec<File> = sinks.drain(..).map(File::from).collect();
+                post.wait()?;
+                send(sinks.iter().collect())
             })?;
         }
         Ok(())
     }
 }
+
+impl Hackbench {
+    /// One task with a thread for each sender and receiver.
+    fn assemble_threads(&self, team: &mut Team) -> io::Result<()> {
+        let (cpus, via) = (team.cpus().to_vec(), self.via);
+        team.fork(&cpus, |post| {
+            let channels = (0..SIDE).map(|_| via.channel()).collect::<io::Result<Vec<_>>>()?;
+            let (sources, sinks): (Vec<File>, Vec<File>) =
+                channels.into_iter().map(|(source, sink)| (File::from(source), File::from(sink))).unzip();
+            // Each thread waits for the gate, which opens when this one has gone through its own.
+            let gate = Barrier::new(2 * SIDE + 1);
+            thread::scope(|scope| {
+                let builder = || Builder::new().stack_size(STACK_BYTES);
+                let (result, ended) = sync_channel(1);
+                let slot = post.slot();
+                for source in sources {
+                    let (gate, result) = (&gate, result.clone());
+                    builder().spawn_scoped(scope, move || {
+                        gate.wait();
+                        let _ = result.send(receive(source, |messages| {
+                            slot.add_shared(0, messages);
+                            slot.add_shared(1, messages * MESSAGE as u64);
+                        }));
+                    })?;
+                }
+                for _ in 0..SIDE {
+                    let (gate, result, sinks) = (&gate, result.clone(), &sinks);
+                    builder().spawn_scoped(scope, move || {
+                        gate.wait();
+                        let _ = result.send(send(sinks.iter().collect()));
+                    })?;
+                }
+                post.wait()?;
+                gate.wait();
+                ended.recv().map_err(io::Error::other)?
+            })
+        })
+    }
+}
+
+/// Of a thread that passes messages.
+const STACK_BYTES: usize = 64 * 1024;
 
 impl Via {
     /// The end to read and the end to write.
@@ -104,9 +164,8 @@ impl Via {
     }
 }
 
-fn send(mut sinks: Vec<File>, post: Post<'_>) -> io::Result<Infallible> {
+fn send(mut sinks: Vec<&File>) -> io::Result<Infallible> {
     let message = [0_u8; MESSAGE];
-    post.wait()?;
     loop {
         for sink in &mut sinks {
             sink.write_all(&message)?;
@@ -115,12 +174,10 @@ fn send(mut sinks: Vec<File>, post: Post<'_>) -> io::Result<Infallible> {
 }
 
 /// Messages are counted here, where they have been passed and not only been sent.
-fn receive(mut source: File, post: Post<'_>) -> io::Result<Infallible> {
+fn receive(mut source: File, count: impl Fn(u64)) -> io::Result<Infallible> {
     let mut message = [0_u8; MESSAGE];
-    let slot = post.wait()?;
     loop {
         source.read_exact(&mut message)?;
-        slot.add(0, 1);
-        slot.add(1, MESSAGE as u64);
+        count(1);
     }
 }

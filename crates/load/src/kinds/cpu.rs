@@ -10,9 +10,9 @@ use crate::team::{Post, Team};
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
-use std::slice;
 
-pub(crate) const KIND: Kind = Kind { name: "cpu", keys: &[], level: Some(100.0), units: &["iterations"], read };
+pub(crate) const KIND: Kind =
+    Kind { name: "cpu", keys: &[], paced: true, least_cpus: 1, units: &["iterations"], starts_others: false, read };
 
 #[derive(Debug)]
 struct Cpu;
@@ -30,22 +30,20 @@ impl Generator for Cpu {
     }
 
     fn assemble(&self, team: &mut Team) -> io::Result<()> {
-        for cpu in team.cpus().to_vec() {
-            team.fork(slice::from_ref(&cpu), calculate)?;
-        }
-        Ok(())
+        team.fork_on_each_cpu(calculate)
     }
 }
 
 fn calculate(post: Post<'_>) -> io::Result<Infallible> {
-    let slot = post.wait()?;
+    let mut duty = post.wait()?;
     let (mut whole, mut real) = (1_u64, 1.0_f64);
     loop {
         for _ in 0..ITERATIONS {
             (whole, real) = step(whole, real);
         }
         (whole, real) = black_box((whole, real));
-        slot.add(0, ITERATIONS);
+        duty.add(0, ITERATIONS);
+        duty.breathe();
     }
 }
 

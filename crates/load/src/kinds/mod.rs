@@ -1,26 +1,57 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loads there are.
 
+mod cache;
+mod cmd;
+mod cpu;
+mod dev_zero;
+mod disk;
+mod fork;
+mod hackbench;
+mod memory;
+mod net;
+mod shootdown;
+mod timer;
+
 use crate::spec::{Options, SpecError};
 use crate::team::Team;
-use crate::{cpu, hackbench};
 use std::fmt;
 use std::io;
 
 /// Every load, in the order they are listed to people.
-pub(crate) static KINDS: &[Kind] = &[cpu::KIND, hackbench::KIND];
+pub(crate) static KINDS: &[Kind] = &[
+    cpu::KIND,
+    memory::ALLOC,
+    memory::FAULT,
+    memory::ACCESS,
+    cache::KIND,
+    dev_zero::KIND,
+    hackbench::KIND,
+    disk::SYNC,
+    disk::DISK,
+    fork::KIND,
+    timer::KIND,
+    net::KIND,
+    shootdown::TLB,
+    shootdown::IPI,
+    cmd::KIND,
+];
 
 /// One load, as data: all that can be said of it before any is started.
 #[derive(Debug)]
 pub(crate) struct Kind {
     /// What people write.
     pub name: &'static str,
-    /// The keys it understands beside `cpus`, which all do.
+    /// The keys it understands beside those that all do.
     pub keys: &'static [&'static str],
-    /// The CPU use it is to reach on each of its CPUs, percent; none for a load that takes what it gets.
-    pub level: Option<f64>,
+    /// Whether it can be held at a level. Others take what they get.
+    pub paced: bool,
+    /// How many CPUs it needs.
+    pub least_cpus: usize,
     /// What each counter of a task counts; at most [`crate::report::COUNTERS`].
     pub units: &'static [&'static str],
+    /// Whether its tasks start processes of their own that may live as long as they do.
+    pub starts_others: bool,
     /// Reads the values of the keys.
     pub read: fn(&Options<'_>) -> Result<Box<dyn Generator>, SpecError>,
 }
@@ -48,8 +79,9 @@ mod tests {
     fn the_table_is_sound() {
         for kind in KINDS {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind), "{} stands twice", kind.name);
-            assert!((1..=COUNTERS).contains(&kind.units.len()), "{}", kind.name);
-            assert!(!kind.keys.contains(&"cpus"), "{}", kind.name);
+            assert!(kind.units.len() <= COUNTERS, "{}", kind.name);
+            assert!(["cpus", "period", "nice", "policy", "prio"].iter().all(|key| !kind.keys.contains(key)), "{}", kind.name);
+            assert!(kind.least_cpus >= 1, "{}", kind.name);
             // The kernel cuts the name of a process after 15 bytes.
             assert!("load-".len() + kind.name.len() <= 15, "{}", kind.name);
         }

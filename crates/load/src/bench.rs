@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! hackbench as a benchmark: so many messages, and the time they took.
+//!
+//! Groups of senders and receivers; each sender of a group writes a number of messages to each of its receivers. All are made
+//! first, each waits at a gate, and the time runs from the opening of the gate until the last of them has ended.
+
+use crate::sys::{self, Alone};
+use plan::Policy;
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, kill_process, setrlimit, waitpid};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// What carries the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// A pair of Unix sockets.
+    Socket,
+    /// A pipe.
+    Pipe,
+    /// A TCP connection over the loopback interface.
+    Tcp,
+}
+
+/// What a benchmark consists of.
+#[derive(Clone, Copy, Debug)]
+pub struct Benchmark {
+    /// Groups.
+    pub groups: usize,
+    /// Senders of a group, and its receivers.
+    pub side: usize,
+    /// Messages of each sender to each receiver.
+    pub loops: u64,
+    /// Bytes of a message.
+    pub message: usize,
+    /// What carries them.
+    pub channel: Channel,
+    /// Threads instead of processes.
+    pub threads: bool,
+    /// The one who waits for all gets SCHED_FIFO once they are made.
+    pub fifo: bool,
+}
+
+const STACK_BYTES: usize = 64 * 1024;
+
+impl Benchmark {
+    /// Runs it. To be called in a process that has one thread.
+    ///
+    /// # Errors
+    /// When tasks or channels cannot be had; then none is left.
+    pub fn run(&self) -> io::Result<Duration> {
+        let alone = Alone::check()?;
+        let limit = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        if self.threads { self.run_threads() } else { self.run_processes(&alone) }
+    }
+
+    fn run_processes(&self, alone: &Alone) -> io::Result<Duration> {
+        let gate = Gate::new()?;
+        let mut children = Children(Vec::new());
+        for _ in 0..self.groups {
+            let (sources, sinks) = self.channels()?;
+            for source in &sources {
+                children.0.push(alone.fork(|| ended(gate.pass().and_then(|()| self.receive(source))))?);
+            }
+            for _ in 0..self.side {
+                children.0.push(alone.fork(|| ended(gate.pass().and_then(|()| self.send(&sinks))))?);
+            }
+        }
+        self.begin()?;
+        let start = gate.open(children.0.len())?;
+        children.wait()?;
+        Ok(start.elapsed())
+    }
+
+    fn run_threads(&self) -> io::Result<Duration> {
+        let gate = Arc::new(Gate::new()?);
+        let mut threads = Vec::new();
+        let this = *self;
+        let mut start_one = |body: Box<dyn FnOnce() -> io::Result<()> + Send>| {
+            let gate = Arc::clone(&gate);
+            let thread = Builder::new().stack_size(STACK_BYTES).spawn(move || gate.pass().and_then(|()| body()))?;
+            threads.push(thread);
+            io::Result::Ok(())
+        };
+        for _ in 0..self.groups {
+            let (sources, sinks) = self.channels()?;
+            for source in sources {
+                start_one(Box::new(move || this.receive(&source)))?;
+            }
+            let sinks = Arc::new(sinks);
+            for _ in 0..self.side {
+                let sinks = Arc::clone(&sinks);
+                start_one(Box::new(move || this.send(&sinks)))?;
+            }
+        }
+        self.begin()?;
+        let start = gate.open(threads.len())?;
+        for thread in threads {
+            thread.join().map_err(|_| io::Error::other("a thread panicked"))??;
+        }
+        Ok(start.elapsed())
+    }
+
+    fn begin(&self) -> io::Result<()> {
+        if self.fifo { sys::schedule(Policy::Fifo, 1) } else { Ok(()) }
+    }
+
+    /// The ends to read and the ends to write of one group's channels.
+    fn channels(&self) -> io::Result<(Vec<File>, Vec<File>)> {
+        (0..self.side).map(|_| self.channel.open().map(|(source, sink)| (File::from(source), File::from(sink)))).collect()
+    }
+
+    fn send(&self, sinks: &[File]) -> io::Result<()> {
+        let message = vec![0_u8; self.message];
+        for _ in 0..self.loops {
+            for mut sink in sinks {
+                sink.write_all(&message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&self, mut source: &File) -> io::Result<()> {
+        let mut message = vec![0_u8; self.message];
+        for _ in 0..self.loops * self.side as u64 {
+            source.read_exact(&mut message)?;
+        }
+        Ok(())
+    }
+}
+
+impl Channel {
+    fn open(self) -> io::Result<(OwnedFd, OwnedFd)> {
+        Ok(match self {
+            Channel::Socket => {
+                let (source, sink) = UnixStream::pair()?;
+                (source.into(), sink.into())
+            }
+            Channel::Pipe => {
+                let (source, sink) = io::pipe()?;
+                (source.into(), sink.into())
+            }
+            Channel::Tcp => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+                let sink = TcpStream::connect(listener.local_addr()?)?;
+                (listener.accept()?.0.into(), sink.into())
+            }
+        })
+    }
+}
+
+/// Where all wait: each says that it has come, and waits for a byte that stays unread, so that it lets all of them pass.
+struct Gate {
+    come: (PipeReader, PipeWriter),
+    open: (PipeReader, PipeWriter),
+}
+
+impl Gate {
+    fn new() -> io::Result<Self> {
+        Ok(Gate { come: io::pipe()?, open: io::pipe()? })
+    }
+
+    fn pass(&self) -> io::Result<()> {
+        (&self.come.1).write_all(b".")?;
+        let mut wait = [rustix::event::PollFd::new(&self.open.0, rustix::event::PollFlags::IN)];
+        while matches!(rustix::event::poll(&mut wait, None), Err(Errno::INTR)) {}
+        Ok(())
+    }
+
+    /// Waits until so many have come, and lets them pass.
+    fn open(&self, expected: usize) -> io::Result<Instant> {
+        let mut missing = expected;
+        while missing > 0 {
+            missing -= (&self.come.0).read(&mut [0; 4096])?.min(missing);
+        }
+        let start = Instant::now();
+        (&self.open.1).write_all(b".")?;
+        Ok(start)
+    }
+}
+
+/// Processes that are killed unless they have been waited for.
+struct Children(Vec<Pid>);
+
+impl Children {
+    fn wait(&mut self) -> io::Result<()> {
+        while !self.0.is_empty() {
+            match waitpid(None, WaitOptions::empty()) {
+                Ok(Some((pid, status))) => {
+                    self.0.retain(|child| *child != pid);
+                    if status.exit_status() != Some(0) {
+                        return Err(io::Error::other("a task ended before its work was done"));
+                    }
+                }
+                Ok(None) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for child in &self.0 {
+            let _ = kill_process(*child, Signal::KILL);
+        }
+        for child in &self.0 {
+            while matches!(waitpid(Some(*child), WaitOptions::empty()), Err(Errno::INTR)) {}
+        }
+    }
+}
+
+fn ended(result: io::Result<()>) -> u8 {
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{error}");
+            1
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cache`: streams through a buffer larger than the last-level cache, one task pinned on each CPU.
+//!
+//! One pass reads the buffer, the next writes it, the next copies one half onto the other: whatever the measured thread had
+//! in a cache that is shared, is gone.
+
+use crate::kinds::{Generator, Kind};
+use crate::spec::{Options, SpecError};
+use crate::team::{Post, Team};
+use std::convert::Infallible;
+use std::fs;
+use std::hint::black_box;
+use std::io;
+
+pub(crate) const KIND: Kind =
+    Kind { name: "cache", keys: &["size"], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
+
+/// Where no cache is described.
+const USUAL_CACHE: u64 = 16 << 20;
+/// Moved between two breaths, in words of 8 bytes: tens of microseconds from memory.
+const PIECE: usize = 16 << 10;
+
+#[derive(Debug)]
+struct Cache {
+    words: usize,
+}
+
+fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
+    let bytes = options.memory("size", 2 * largest_cache().unwrap_or(USUAL_CACHE))?;
+    Ok(Box::new(Cache { words: (bytes / size_of::<u64>()).max(2) }))
+}
+
+/// The largest cache of the first CPU, bytes.
+fn largest_cache() -> Option<u64> {
+    let entries = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?.flatten();
+    entries.filter_map(|entry| crate::room::parse_size(fs::read_to_string(entry.path().join("size")).ok()?.trim())).max()
+}
+
+impl Generator for Cache {
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        team.fork_on_each_cpu(|post| stream(self.words, post))
+    }
+}
+
+fn stream(words: usize, post: Post<'_>) -> io::Result<Infallible> {
+    let mut buffer = vec![1_u64; words];
+    let mut duty = post.wait()?;
+    let mut sum = 0_u64;
+    loop {
+        for piece in buffer.chunks(PIECE) {
+            sum = black_box(piece.iter().fold(sum, |sum, word| sum.wrapping_add(*word)));
+            duty.add(0, size_of_val(piece) as u64);
+            duty.breathe();
+        }
+        for piece in buffer.chunks_mut(PIECE) {
+            black_box(&mut *piece).fill(sum);
+            duty.add(0, size_of_val(piece) as u64);
+            duty.breathe();
+        }
+        let (first, second) = buffer.split_at_mut(words / 2);
+        for (to, from) in second.chunks_mut(PIECE).zip(first.chunks(PIECE)) {
+            let length = to.len().min(from.len());
+            black_box(&mut to[..length]).copy_from_slice(black_box(&from[..length]));
+            duty.add(0, 2 * size_of_val(&from[..length]) as u64);
+            duty.breathe();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `cmd:...`: any program as a load. It is started with the others, watched for being alive, and ended with all it has started.
+//! Its words are split as a shell does; there is no shell. What it does, only it knows, so it has no rate.
+
+use crate::kinds::{Generator, Kind};
+use crate::spec::{Options, SpecError};
+use crate::sys;
+use crate::team::Team;
+use rustix::fs::{Access, access};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) const KIND: Kind = Kind { name: "cmd", keys: &[], paced: false, least_cpus: 1, units: &[], starts_others: true, read };
+
+#[derive(Debug)]
+struct Program {
+    words: Vec<String>,
+}
+
+fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
+    let command = options
+        .command()
+        .ok_or_else(|| options.refuse_command("write the command behind a colon, as in cmd:\"stress-ng --matrix 1\""))?;
+    let words =
+        shlex::split(command).ok_or_else(|| options.refuse_command("a quote or a backslash in the command is left open"))?;
+    let program = words.first().ok_or_else(|| options.refuse_command("there is no command behind cmd:"))?;
+    if find(program).is_none() {
+        return Err(options.refuse_command(&format!("there is no program '{program}' that can be run here")));
+    }
+    Ok(Box::new(Program { words }))
+}
+
+/// Where a program lies: a path, or a name to be found in PATH.
+fn find(program: &str) -> Option<PathBuf> {
+    let runs = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| runs(path));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| runs(path))
+}
+
+impl Generator for Program {
+    fn tasks(&self, _: usize) -> usize {
+        1
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        let cpus = team.cpus().to_vec();
+        team.fork(&cpus, |post| {
+            post.wait()?;
+            sys::let_signals_end();
+            Err(Command::new(&self.words[0]).args(&self.words[1..]).exec())
+        })
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `dev-zero`: reads /dev/zero and writes /dev/null, one task pinned on each CPU: system calls, and a kernel that fills memory.
+//! What `cat /dev/zero > /dev/null` does.
+
+use crate::kinds::{Generator, Kind};
+use crate::spec::{Options, SpecError};
+use crate::team::{Post, Team};
+use std::convert::Infallible;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+
+pub(crate) const KIND: Kind =
+    Kind { name: "dev-zero", keys: &[], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
+
+/// At a time, as `cat` does.
+const BYTES: usize = 128 << 10;
+
+#[derive(Debug)]
+struct DevZero;
+
+fn read(_: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
+    Ok(Box::new(DevZero))
+}
+
+impl Generator for DevZero {
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        team.fork_on_each_cpu(copy)
+    }
+}
+
+fn copy(post: Post<'_>) -> io::Result<Infallible> {
+    let (mut zero, mut null) = (File::open("/dev/zero")?, OpenOptions::new().write(true).open("/dev/null")?);
+    let mut buffer = vec![1; BYTES];
+    let mut duty = post.wait()?;
+    loop {
+        zero.read_exact(&mut buffer)?;
+        null.write_all(&buffer)?;
+        duty.add(0, BYTES as u64);
+        duty.breathe();
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `io-sync` and `disk`: one task pinned on each CPU that keeps storage and its drivers busy.
+//!
+//! `io-sync` calls sync() without end. `disk` fills a file, fsyncs it and truncates it; the file has no name from the
+//! beginning, so it is gone when its task is, however that ends.
+
+use crate::kinds::{Generator, Kind};
+use crate::room;
+use crate::spec::{Options, SpecError};
+use crate::team::{Post, Team};
+use rustix::fs::{Mode, OFlags};
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) const SYNC: Kind = Kind {
+    name: "io-sync",
+    keys: &[],
+    paced: false,
+    least_cpus: 1,
+    units: &["syncs"],
+    starts_others: false,
+    read: |_| Ok(Box::new(Sync)),
+};
+
+pub(crate) const DISK: Kind = Kind {
+    name: "disk",
+    keys: &["dir", "size"],
+    paced: false,
+    least_cpus: 1,
+    units: &["bytes", "fsyncs"],
+    starts_others: false,
+    read,
+};
+
+/// Of each task's file, unless `size=` says otherwise.
+const SIZE: u64 = 16 << 20;
+/// Written at a time.
+const BLOCK: usize = 1 << 20;
+
+#[derive(Debug)]
+struct Sync;
+
+impl Generator for Sync {
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        team.fork_on_each_cpu(|post| {
+            let duty = post.wait()?;
+            loop {
+                rustix::fs::sync();
+                duty.add(0, 1);
+            }
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Disk {
+    dir: PathBuf,
+    size: u64,
+}
+
+fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
+    let dir = options.value("dir").map_or_else(std::env::temp_dir, PathBuf::from);
+    let free = rustix::fs::statvfs(&dir).map_err(|_| options.refuse("dir", "a directory on the disk that is to be busy"))?;
+    let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.cpus().max(1) as u64;
+    let expected = format!("a size such as 64M, up to {} here: half of what is free in {}", room::humane(most), dir.display());
+    let size = options.parsed("size", &expected, |text| room::parse_size(text).filter(|size| (1..=most).contains(size)))?;
+    nameless(&dir).map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
+    Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(most)) }))
+}
+
+impl Generator for Disk {
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        team.fork_on_each_cpu(|post| write(&self.dir, self.size, post))
+    }
+}
+
+/// A file in this directory that has no name.
+fn nameless(dir: &Path) -> io::Result<File> {
+    let (owner, write) = (Mode::RUSR | Mode::WUSR, OFlags::WRONLY | OFlags::CLOEXEC);
+    if let Ok(file) = rustix::fs::open(dir, write | OFlags::TMPFILE, owner) {
+        return Ok(file.into());
+    }
+    // A file system without such files (NFS, FAT): one with a name, for a moment.
+    let path = dir.join(format!(".teiji-load-{}", std::process::id()));
+    let file = rustix::fs::open(&path, write | OFlags::CREATE | OFlags::EXCL, owner)?;
+    std::fs::remove_file(&path)?;
+    Ok(file.into())
+}
+
+fn write(dir: &Path, size: u64, post: Post<'_>) -> io::Result<Infallible> {
+    let mut file = nameless(dir)?;
+    let block = vec![0x5a_u8; BLOCK];
+    let duty = post.wait()?;
+    loop {
+        let mut left = size;
+        while left > 0 {
+            let now = block.len().min(usize::try_from(left).unwrap_or(BLOCK));
+            file.write_all(&block[..now])?;
+            duty.add(0, now as u64);
+            left -= now as u64;
+        }
+        file.sync_all()?;
+        duty.add(1, 1);
+        file.set_len(0)?;
+        file.rewind()?;
+    }
+}

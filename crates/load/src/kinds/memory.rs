@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `mem-alloc`, `mem-fault` and `mem-access`: memory that comes and goes, one task pinned on each CPU.
+//!
+//! `mem-alloc` maps memory, writes to every page of it and unmaps it, again and again: page faults that the kernel resolves.
+//! `mem-fault` maps memory that may not be touched, writes to every page, takes the SIGSEGV, and makes that page writable in
+//! the handler: page faults, signals and mprotect. `mem-access` updates a counter in memory and makes no system call.
+
+use crate::kinds::{Generator, Kind};
+use crate::spec::{Options, SpecError};
+use crate::sys::{self, Pages};
+use crate::team::{Post, Team};
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) const ALLOC: Kind = Kind {
+    name: "mem-alloc",
+    keys: &["chunk"],
+    paced: true,
+    least_cpus: 1,
+    units: &["page_faults", "maps"],
+    starts_others: false,
+    read: |options| Ok(Box::new(Memory { work: Work::Alloc(chunk(options)?) })),
+};
+
+pub(crate) const FAULT: Kind = Kind {
+    name: "mem-fault",
+    keys: &["chunk"],
+    paced: true,
+    least_cpus: 1,
+    units: &["signals", "maps"],
+    starts_others: false,
+    read: |options| Ok(Box::new(Memory { work: Work::Fault(chunk(options)?) })),
+};
+
+pub(crate) const ACCESS: Kind = Kind {
+    name: "mem-access",
+    keys: &[],
+    paced: true,
+    least_cpus: 1,
+    units: &["updates"],
+    starts_others: false,
+    read: |_| Ok(Box::new(Memory { work: Work::Access })),
+};
+
+/// Mapped at a time, unless `chunk=` says otherwise.
+const CHUNK: u64 = 16 << 20;
+/// Pages written to between two breaths: tens of microseconds.
+const PAGES: usize = 32;
+/// Updates between two breaths: the same.
+const UPDATES: u64 = 10_000;
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    /// With so many bytes at a time.
+    Alloc(usize),
+    /// With so many bytes at a time.
+    Fault(usize),
+    Access,
+}
+
+#[derive(Debug)]
+struct Memory {
+    work: Work,
+}
+
+fn chunk(options: &Options<'_>) -> Result<usize, SpecError> {
+    options.memory("chunk", CHUNK)
+}
+
+impl Generator for Memory {
+    fn tasks(&self, cpus: usize) -> usize {
+        cpus
+    }
+
+    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+        match self.work {
+            Work::Alloc(chunk) => team.fork_on_each_cpu(|post| allocate(chunk, post)),
+            Work::Fault(chunk) => team.fork_on_each_cpu(|post| fault(chunk, post)),
+            Work::Access => team.fork_on_each_cpu(access),
+        }
+    }
+}
+
+fn allocate(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
+    let mut duty = post.wait()?;
+    loop {
+        let pages = Pages::writable(chunk)?;
+        for first in (0..pages.count()).step_by(PAGES) {
+            let last = pages.count().min(first + PAGES);
+            (first..last).for_each(|page| pages.touch(page));
+            duty.add(0, (last - first) as u64);
+            duty.breathe();
+        }
+        duty.add(1, 1);
+    }
+}
+
+fn fault(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
+    sys::open_guarded_pages()?;
+    let mut duty = post.wait()?;
+    loop {
+        let pages = Pages::guarded(chunk)?;
+        for first in (0..pages.count()).step_by(PAGES) {
+            let last = pages.count().min(first + PAGES);
+            let before = sys::faults_taken();
+            (first..last).for_each(|page| pages.touch(page));
+            duty.add(0, sys::faults_taken() - before);
+            duty.breathe();
+        }
+        duty.add(1, 1);
+    }
+}
+
+/// An atomic's load and store are what a volatile variable's are: each is done, in memory, and none is left out.
+fn access(post: Post<'_>) -> io::Result<Infallible> {
+    let counter = AtomicU64::new(0);
+    let mut duty = post.wait()?;
+    loop {
+        for _ in 0..UPDATES {
+            counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+        duty.add(0, UPDATES);
+        duty.breathe();
+    }
+}

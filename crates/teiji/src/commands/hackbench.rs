@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji hackbench`: the benchmark, with the options and the output of the one in rt-tests.
+
+use crate::exit::{Failure, Outcome};
+use crate::output;
+use anyhow::{Context, bail};
+use load::{Benchmark, Channel};
+use std::process::ExitCode;
+
+/// What was said.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The old form: GROUPS [process|thread [LOOPS]]
+    #[arg(num_args = 0..=3)]
+    old: Vec<String>,
+    /// Senders of a group, and its receivers
+    #[arg(short, long, value_name = "NUM", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    fds: u16,
+    /// Give the one who waits for all SCHED_FIFO
+    #[arg(short = 'F', long)]
+    fifo: bool,
+    /// Groups of senders and receivers
+    #[arg(short, long, value_name = "NUM", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    groups: u16,
+    /// Messages of each sender to each receiver
+    #[arg(short, long, value_name = "LOOPS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    loops: u64,
+    /// Pass messages through pipes instead of sockets
+    #[arg(short, long, conflicts_with = "inet")]
+    pipe: bool,
+    /// Pass messages through TCP connections
+    #[arg(short, long)]
+    inet: bool,
+    /// Bytes of a message
+    #[arg(short = 's', long, value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    datasize: u32,
+    /// Threads instead of processes
+    #[arg(short = 'T', long, conflicts_with = "process")]
+    threads: bool,
+    /// Processes, as without being told
+    #[arg(short = 'P', long)]
+    process: bool,
+}
+
+/// Runs it.
+pub fn run(args: &Args) -> Outcome {
+    let benchmark = decide(args).map_err(Failure::bad_input)?;
+    let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
+    let mode = if threads { "threaded" } else { "process" };
+    let (each, tasks) = (2 * side, 2 * side * groups);
+    output::say(&format!("Running in {mode} mode with {groups} groups using {each} file descriptors each (== {tasks} tasks)"));
+    output::say(&format!("Each sender will pass {loops} messages of {message} bytes"));
+    let time = benchmark.run().context("the benchmark could not be run").map_err(Failure::not_carried_out)?;
+    output::say(&format!("Time: {:.3}", time.as_secs_f64()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn decide(args: &Args) -> anyhow::Result<Benchmark> {
+    let mut benchmark = Benchmark {
+        groups: args.groups.into(),
+        side: args.fds.into(),
+        loops: args.loops,
+        message: usize::try_from(args.datasize)?,
+        channel: match (args.pipe, args.inet) {
+            (true, _) => Channel::Pipe,
+            (_, true) => Channel::Tcp,
+            _ => Channel::Socket,
+        },
+        threads: args.threads,
+        fifo: args.fifo,
+    };
+    let mut old = args.old.iter();
+    if let Some(groups) = old.next() {
+        benchmark.groups = groups
+            .parse()
+            .ok()
+            .filter(|groups| (1..=1_000).contains(groups))
+            .with_context(|| format!("'{groups}' is not a number of groups: from 1 to 1000"))?;
+    }
+    match old.next().map(String::as_str) {
+        None => {}
+        Some("process" | "processes") => benchmark.threads = false,
+        Some("thread" | "threads") => benchmark.threads = true,
+        Some(other) => bail!("'{other}' is neither process nor thread"),
+    }
+    if let Some(loops) = old.next() {
+        benchmark.loops =
+            loops.parse().ok().filter(|loops| *loops > 0).with_context(|| format!("'{loops}' is not a number of loops"))?;
+    }
+    Ok(benchmark)
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji load`: loads alone, and what they reached.
+
+use crate::commands::load_worker;
+use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::live::{Drawing, rows};
+use crate::output;
+use anyhow::Context;
+use load::{Limits, LoadNow, Loads, check};
+use plan::{CpuList, LoadSpec, Nanos, Unit};
+use recording::LoadEvidence;
+use runner::Signals;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What was said.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Loads such as cpu@50%, mem-alloc@30%,cpus=1 or hackbench,groups=10,via=pipe
+    #[arg(required = true, value_name = "SPEC")]
+    loads: Vec<LoadSpec>,
+    /// For how long, such as 10s or 3h; a bare number counts seconds [default: until Ctrl-C]
+    #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
+    duration: Option<Nanos>,
+    /// CPUs to be busy, such as 1-3,!2 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Print what was reached as JSON on standard output, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn seconds(text: &str) -> Result<Nanos, String> {
+    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
+    if time.0 > 0 { Ok(time) } else { Err(format!("'{text}' is no time above 0")) }
+}
+
+/// Between two looks.
+const POLL: Duration = Duration::from_millis(100);
+/// Looks per drawing.
+const EVERY: u32 = 5;
+
+/// Runs loads until their time is over or a signal comes.
+pub fn run(args: &Args) -> Outcome {
+    let checked = decide(args).map_err(Failure::bad_input)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let mut loads = Loads::start(checked, Path::new("/proc/self/exe"), load_worker::VERB).map_err(Failure::not_carried_out)?;
+    loads.begin();
+    let start = Instant::now();
+    let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));
+    let drawing = if args.quiet || args.json { None } else { Drawing::begin() };
+    for look in 0_u32.. {
+        loads.poll();
+        let now = Instant::now();
+        if signals.caught().is_some() || end.is_some_and(|end| now >= end) {
+            break;
+        }
+        if let Some(drawing) = drawing.as_ref().filter(|_| look.is_multiple_of(EVERY)) {
+            drawing.show(draw(&loads.now(), now - start, args.duration, rows()));
+        }
+        sleep(end.map_or(POLL, |end| POLL.min(end - now)));
+    }
+    let evidence = loads.stop();
+    if let Some(drawing) = drawing {
+        drawing.clear();
+    }
+    for warning in loads.warnings() {
+        output::complain(&format!("Warning: {}. Seen: {}", warning.message, warning.evidence));
+    }
+    let held = evidence.iter().all(|load| load.alive && !load.missed);
+    output::say(&if args.json {
+        recording::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::not_carried_out)?
+    } else {
+        table(&evidence)
+    });
+    Ok(if held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
+}
+
+fn decide(args: &Args) -> anyhow::Result<Vec<load::Checked>> {
+    let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
+    let cpus = args.cpus.as_ref().map_or(Ok(available.clone()), |list| list.resolve(&available))?;
+    let limits = Limits::here(None);
+    Ok(args.loads.iter().map(|spec| check(spec, &cpus, &available, &limits)).collect::<Result<_, _>>()?)
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
+}
+
+/// `1.2 M`, for a rate.
+fn rate(value: f64) -> String {
+    let (value, unit) = match value {
+        v if v >= 1e9 => (v / 1e9, " G "),
+        v if v >= 1e6 => (v / 1e6, " M "),
+        v if v >= 1e4 => (v / 1e3, " k "),
+        v => (v, " "),
+    };
+    format!("{value:.1}{unit}")
+}
+
+/// `12.5 k page_faults/s`, all of a load.
+fn rates<'a>(rates: impl IntoIterator<Item = (&'a String, &'a f64)>) -> String {
+    let one = |(unit, value): (&String, &f64)| format!("{}{}/s", rate(*value), unit.trim_end_matches("_per_s").replace('_', " "));
+    rates.into_iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+const WIDEST: usize = 28;
+
+fn shortened(spec: &str) -> String {
+    if spec.chars().count() <= WIDEST { spec.to_owned() } else { spec.chars().take(WIDEST - 3).collect::<String>() + "..." }
+}
+
+fn draw(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, rows: usize) -> Vec<String> {
+    let of = length.map_or_else(|| "; Ctrl-C ends it".to_owned(), |length| format!(" of {} s", length.0 / 1_000_000_000));
+    let mut lines = vec![
+        format!("{} s{of}", elapsed.as_secs()),
+        "percent of one CPU, on each:".to_owned(),
+        format!(" {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}", "load", "asked", "now", "mean", "worst"),
+    ];
+    for load in now.iter().take(rows.saturating_sub(5).max(1)) {
+        let state = if load.alive { "" } else { "  stopped!" };
+        lines.push(format!(
+            " {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}{state}",
+            shortened(&load.spec),
+            percent(load.requested),
+            percent(load.latest),
+            percent(load.reached.map(|reached| reached.mean)),
+            percent(load.reached.map(|reached| reached.worst_second)),
+        ));
+    }
+    lines
+}
+
+/// What stays on the terminal.
+fn table(evidence: &[LoadEvidence]) -> String {
+    let mut lines = vec![format!(
+        "{:<WIDEST$} {:>4} {:>6} {:>7} {:>12} {:>8}",
+        "load", "cpu", "asked", "reached", "worst second", "cpu busy"
+    )];
+    for load in evidence {
+        for (index, on) in load.per_cpu.iter().enumerate() {
+            // Tasks that move between CPUs: what they reached, they reached on all of them together.
+            let reached = on.reached.or(load.reached.filter(|_| index == 0));
+            lines.push(format!(
+                "{:<WIDEST$} {:>4} {:>6} {:>7} {:>12} {:>8}",
+                if index == 0 { shortened(&load.spec) } else { String::new() },
+                on.cpu.to_string(),
+                percent(load.requested),
+                percent(reached.map(|reached| reached.mean)),
+                percent(reached.map(|reached| reached.worst_second)),
+                percent(on.machine_busy),
+            ));
+        }
+        let state = match (load.alive, load.missed) {
+            (false, _) => "stopped before its time",
+            (_, true) => "load_missed: more than 5 points off",
+            _ => "",
+        };
+        let done =
+            [rates(&load.rate), state.to_owned()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+        if !done.is_empty() {
+            lines.push(format!("  {done}"));
+        }
+    }
+    lines.push(String::new());
+    lines.push("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: with whatever.".to_owned());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_short() {
+        assert_eq!([0.5, 9_999.0, 12_345.6, 2.5e6, 3e9].map(rate), ["0.5 ", "9999.0 ", "12.3 k ", "2.5 M ", "3.0 G "]);
+        let two = BTreeMap::from([("bytes_per_s".to_owned(), 2e9), ("page_faults_per_s".to_owned(), 5.0)]);
+        assert_eq!(rates(&two), "2.0 G bytes/s, 5.0 page faults/s");
+    }
+
+    #[test]
+    fn what_a_terminal_shows() {
+        let now = LoadNow {
+            spec: "mem-alloc@50%,cpus=0-1,chunk=64M,period=20ms".to_owned(),
+            requested: Some(50.0),
+            latest: Some(49.95),
+            reached: None,
+            rate: BTreeMap::new(),
+            alive: false,
+        };
+        let lines = draw(&[now], Duration::from_secs(3), Some(Nanos::from_secs(10)), 24);
+        assert_eq!(lines[0], "3 s of 10 s");
+        assert_eq!(lines[3], " mem-alloc@50%,cpus=0-1,ch...   50.0   50.0      -      -  stopped!");
+        assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
+    }
+}
