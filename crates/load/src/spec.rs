@@ -107,7 +107,10 @@ pub enum SpecError {
         level: String,
     },
     /// Too few CPUs for what the load does.
-    #[error("the load '{spec}' needs at least {least} CPUs, and has {}: {name} works between CPUs", CpuList::format(cpus))]
+    #[error(
+        "the load '{spec}' works between CPUs: {name} needs at least {least} of them, and its list is {}",
+        CpuList::format(cpus)
+    )]
     FewCpus {
         /// The whole load.
         spec: String,
@@ -391,7 +394,7 @@ mod tests {
                 "'chunk=9999T' in the load 'mem-alloc@50%,chunk=9999T': chunk is a size such as 64M, from 4K up to 512M here: \
                  half of the memory that is free is shared among 2 CPUs",
             ),
-            ("tlb,cpus=1", "the load 'tlb,cpus=1' needs at least 2 CPUs, and has 1: tlb works between CPUs"),
+            ("tlb,cpus=1", "the load 'tlb,cpus=1' works between CPUs: tlb needs at least 2 of them, and its list is 1"),
             ("cmd:", "the load 'cmd:': there is no command behind cmd:"),
             ("cmd:/no/such", "the load 'cmd:/no/such': there is no program '/no/such' that can be run here"),
             ("cmd:sh -c 'x", "the load 'cmd:sh -c 'x': a quote or a backslash in the command is left open"),

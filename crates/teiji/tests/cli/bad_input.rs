@@ -32,6 +32,11 @@ fn masked(text: &str) -> String {
     let text = text.split_inclusive('\n').filter(|line| !line.starts_with("No real-time rights")).collect::<String>();
     text.replace(&format!("run on CPUs {cpus}\n"), "run on CPUs [CPUS]\n")
         .replace(&format!("no CPU of {cpus}\n"), "no CPU of [CPUS]\n")
+        .lines()
+        .map(|line| {
+            line.find(", from 4K up to ").map_or(line.to_owned(), |at| format!("{}, from 4K up to [MEMORY]", &line[..at]))
+        })
+        .fold(String::new(), |text, line| text + &line + "\n")
         .replace("Operation not permitted (os error 1)", "[REFUSED]")
         .replace("Permission denied (os error 13)", "[REFUSED]")
 }

@@ -11,6 +11,7 @@ mod bad_input;
 mod full_disk;
 mod killed;
 mod limits;
+mod loads;
 mod ordinary_user;
 mod reading;
 mod run_json;

@@ -46,7 +46,7 @@ const OF_THE_MACHINE: [&str; 16] = [
 fn all_that_is_promised_is_there() {
     let _turn = alone();
     let place = Place::new();
-    let said = place.well("measure -i 500us -d 1500ms --load cpu --title promised --json -o x.teiji");
+    let said = place.well("measure -i 500us -d 1500ms --load cpu@25% --title promised --json -o x.teiji");
     // Standard output is the document and nothing else; byte for byte what lies on the disk.
     assert_eq!(said.out, place.read("x.teiji/run.json"));
     let document = Document::parse(&said.out);
@@ -174,12 +174,17 @@ fn assert_load(document: &Document) {
     let loads = document.list("/load");
     assert_eq!(loads.len(), 1);
     let load = &loads[0];
-    assert_eq!((load.text("/spec"), load.number("/requested")), ("cpu", 100.0));
+    assert_eq!((load.text("/spec"), load.number("/requested")), ("cpu@25%", 25.0));
     let (mean, worst) = (load.number("/reached/mean"), load.number("/reached/worst_second"));
     assert!((5.0..101.0).contains(&mean) && (0.0..101.0).contains(&worst), "{load:?}");
     assert!(load.number("/rate/iterations_per_s") > 1e4, "{load:?}");
     assert_eq!(*load.at("/alive"), Value::Bool(true));
     assert_eq!(load.list("/cpus").len(), cpus().len());
+    assert_eq!((load.list("/per_cpu").len(), load.at("/missed") == document.at("/load_missed")), (cpus().len(), true));
+    let start = document.threads()[0].whole("/start_ns");
+    for point in load.list("/course") {
+        assert!(point.whole("/0") > start && (0.0..101.0).contains(&point.number("/1")), "{load:?}");
+    }
 }
 
 /// The machine, twice.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loads on the command line: alone, beside a measurement, and when they do not do what they were asked to.
+
+use crate::support::document::Document;
+use crate::support::processes::assert_gone;
+use crate::support::{Place, Running, Said, TEIJI, alone, may_real_time, quiet_cpu, soon};
+use rustix::process::Signal;
+use std::thread::sleep;
+use std::time::Duration;
+
+fn carry_out(place: &Place, arguments: &[&str]) -> Said {
+    let mut command = place.command(TEIJI);
+    command.args(arguments);
+    Running::start(command).end()
+}
+
+#[test]
+fn alone_it_says_what_it_reached() {
+    let _turn = alone();
+    let place = Place::new();
+    let cpu = quiet_cpu();
+    let said = place.teiji(&format!("load mem-access@40%,cpus={cpu} -d 2s --json"));
+    let document = Document::parse(&said.out);
+    let [load] = &document.list("/load")[..] else { panic!("one load: {said:?}") };
+    assert_eq!((load.number("/requested"), load.whole("/cpus/0")), (40.0, i64::from(cpu.0)));
+    assert!((10.0..43.0).contains(&load.number("/reached/mean")), "{load:?}");
+    assert!(load.number("/reached/worst_second") <= load.number("/reached/mean"), "{load:?}");
+    assert!(load.number("/rate/updates_per_s") > 1e4, "{load:?}");
+    assert_eq!(said.code == Some(0), load.at("/missed") == false, "{said:?}");
+    assert!(place.listing().is_empty());
+}
+
+#[test]
+fn for_people_it_prints_a_table() {
+    let place = Place::new();
+    let said = place.well(&format!("load dev-zero,cpus={} hackbench,groups=1,threads -d 300ms", quiet_cpu()));
+    assert!(said.out.contains("dev-zero,cpus=") && said.out.contains("bytes/s") && said.out.contains("messages/s"), "{said:?}");
+    assert!(said.out.lines().all(|line| line.chars().count() <= 100), "{}", said.out);
+}
+
+/// Two loads that want the same CPU whole: each gets half of it, and says so.
+#[test]
+fn a_load_that_misses_its_level_marks_the_run() {
+    let _turn = alone();
+    let place = Place::new();
+    let load = format!("--load cpu@100%,cpus={0} --load mem-access@100%,cpus={0}", quiet_cpu());
+    let said = place.well(&format!("measure -i 1ms -d 2500ms {load} -o x.teiji"));
+    let document = place.document("x.teiji");
+    assert!(document.at("/load_missed") == true && document.warns_of("load-missed"), "{:?}", document.at("/load"));
+    assert!(document.list("/load").iter().all(|load| load.at("/missed") == true && load.number("/reached/mean") < 95.0));
+    assert!(said.out.contains("load_missed"), "{}", said.out);
+    assert!(place.well("show x.teiji").out.contains("load_missed"));
+    place.well("report x.teiji -o x.html");
+    assert!(place.read("x.html").contains("load_missed"));
+}
+
+#[test]
+fn a_command_that_dies_while_measuring_marks_the_run() {
+    let place = Place::new();
+    let said = carry_out(&place, &["measure", "-i", "1ms", "-d", "2s", "--load", "cmd:\"sleep 1\"", "-o", "x.teiji"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document = place.document("x.teiji");
+    assert!(document.at("/load/0/alive") == false && document.warns_of("load-died"), "{:?}", document.at("/load"));
+    assert!(said.out.contains("'cmd:\"sleep 1\"' did not hold until the end"), "{}", said.out);
+}
+
+#[test]
+fn signals_end_loads_in_good_order() {
+    let place = Place::new();
+    let running = place.start("load cpu@20% hackbench,groups=1 timer -d 1h --json");
+    soon("loads run", Duration::from_secs(10), || running.descendants().len() > 42);
+    let processes = running.descendants();
+    sleep(Duration::from_millis(300));
+    running.signal(Signal::INT);
+    let said = running.end();
+    assert_eq!(Document::parse(&said.out).list("/load").len(), 3, "{said:?}");
+    assert_gone(&processes);
+}
+
+/// The measuring thread beside a load that never sleeps and goes before everything ordinary: by its priority it hardly
+/// notices, and an ordinary thread waits for its turn.
+#[test]
+fn a_busy_cpu_does_not_keep_a_real_time_thread() {
+    if !may_real_time() {
+        eprintln!("not checked: this needs the right to real-time priority");
+        return;
+    }
+    let _turn = alone();
+    let place = Place::new();
+    let p99 = |policy: &str| {
+        let cpu = quiet_cpu();
+        let load = format!("--load cpu@100%,cpus={cpu},nice=-20");
+        place.well(&format!("measure -a {cpu} -i 1ms -d 2s {load} --policy {policy} -o {policy}.teiji"));
+        place.document(&format!("{policy}.teiji")).threads()[0].number("/latency_with_skipped_ns/p99")
+    };
+    let (real_time, ordinary) = (p99("fifo"), p99("other"));
+    assert!(real_time < 1e6 && ordinary > 1e6, "{real_time} ns, ordinary {ordinary} ns");
+}
+
+/// Line by line what rt-tests' program says.
+#[test]
+fn hackbench_speaks_as_its_model() {
+    let place = Place::new();
+    for (words, mode, groups, tasks, loops, bytes) in [
+        ("hackbench -g 2 -l 5", "process", 2, 80, 5, 100),
+        ("hackbench 2", "process", 2, 80, 100, 100),
+        ("hackbench 1 thread 7", "threaded", 1, 40, 7, 100),
+        ("hackbench --pipe --threads --groups 1 --loops 3 --datasize 64 --fds 10", "threaded", 1, 20, 3, 64),
+        ("hackbench -i -P -g1 -l2", "process", 1, 40, 2, 100),
+    ] {
+        let said = place.well(words);
+        let lines: Vec<&str> = said.out.lines().collect();
+        let each = tasks / groups;
+        let first = format!("Running in {mode} mode with {groups} groups using {each} file descriptors each (== {tasks} tasks)");
+        assert_eq!((lines[0], lines.len()), (first.as_str(), 3), "{words}");
+        assert_eq!(lines[1], format!("Each sender will pass {loops} messages of {bytes} bytes"));
+        let seconds = lines[2].strip_prefix("Time: ").unwrap();
+        assert!(seconds.parse::<f64>().unwrap() > 0.0 && seconds.rsplit_once('.').unwrap().1.len() == 3, "{words}: {seconds}");
+    }
+}
