@@ -54,6 +54,23 @@ class Figure:
         )
 
 
+    @classmethod
+    def of_pairs_within(cls, claim, pairs, least, most, form):
+        """A claim that the median of ratios to cyclictest's (or another's) figure lies between two limits."""
+        low, high = pairs.interval()
+        inside, outside = least <= low and high <= most, high < least or low > most
+        verdict = Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.UNDECIDED
+        return cls(
+            claim,
+            form.format(pairs.ours()),
+            form.format(pairs.theirs()),
+            f"{pairs.ratio():.3f}",
+            f"{least:.2f}-{most:.2f}",
+            verdict,
+            f"99 % {low:.3f} to {high:.3f}, {len(pairs.ratios)} pairs",
+        )
+
+
 def table(figures):
     """All figures side by side."""
     head = ("claim", "ours", "cyclictest", "ratio", "limit", "verdict", "spread")

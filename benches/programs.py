@@ -38,8 +38,8 @@ class Ended:
     max_rss_bytes: int
 
 
-def run(command):
-    """Runs a program, from the project's folder, to its end."""
+def run(command, codes=(0,)):
+    """Runs a program, from the project's folder, to its end, which is to come with one of these exit codes."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         began = time.monotonic()
         words = [str(word) for word in command]
@@ -55,7 +55,7 @@ def run(command):
         for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode())
-    if process.returncode != 0:
+    if process.returncode not in codes:
         raise Failed(f"{' '.join(words)} ended with {process.returncode}: {texts[1].strip() or texts[0].strip()}")
     return Ended(*texts, usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
 
@@ -95,12 +95,12 @@ class Programs:
         recording = self.new_path(".teiji")
         return [self.teiji, "measure", "--json", "-o", recording, *options], recording
 
-    def measure(self, *options, under=()):
+    def measure(self, *options, under=(), real_time=True):
         """teiji measure with these options, itself run by the program `under`."""
         command, recording = self.measure_command(*options)
         ended = run([*under, *command])
         document = json.loads(ended.stdout)
-        if not document["instrument"]["real_time"]:
+        if real_time and not document["instrument"]["real_time"]:
             raise Failed("no real-time rights, and without them nothing to compare: run as root")
         return Measured(ended, document, recording)
 

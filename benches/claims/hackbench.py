@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The time of teiji hackbench beside rt-tests' hackbench, alternating: the same groups, messages and channels make the same
+load, so the times are to lie within a tenth of one another."""
+
+import re
+
+from figure import Figure
+from pairs import alternate
+from programs import Failed, run
+
+LEAST, MOST = 0.90, 1.10
+OPTIONS = ("-g", "10", "-l", "1000")
+MODES = {
+    "processes, sockets": (),
+    "processes, pipes": ("--pipe",),
+    "threads, sockets": ("--threads",),
+    "threads, pipes": ("--threads", "--pipe"),
+}
+LEAST_PAIRS, MOST_PAIRS = 9, 15
+
+
+def seconds(command):
+    """What the program itself says it took."""
+    said = run(command).stdout
+    time = re.search(r"^Time: (\d+\.\d+)$", said, re.MULTILINE)
+    if not time:
+        raise Failed(f"{command[0]} did not say how long it took: {said}")
+    return float(time[1])
+
+
+def figures(programs):
+    """Pairs of runs, mode by mode."""
+    for mode, options in MODES.items():
+        print(f"  {mode}")
+
+        def ours():
+            return {"time": seconds([programs.teiji, "hackbench", *OPTIONS, *options])}
+
+        def theirs():
+            return {"time": seconds(["hackbench", *OPTIONS, *options])}
+
+        pairs = alternate(ours, theirs, MOST, LEAST_PAIRS, MOST_PAIRS)["time"]
+        yield Figure.of_pairs_within(f"hackbench, {mode}", pairs, LEAST, MOST, "{:.2f} s")
