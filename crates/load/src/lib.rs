@@ -13,14 +13,18 @@
 //!                <--stderr: complaints of leader and tasks; its end means that all of them are gone
 //! ```
 //!
+//! Each task holds itself at its level (`pace.rs`) and counts what it does; the leader adds up CPU time and counts, the owner
+//! makes evidence of it (`evidence.rs`).
+//!
 //! Everything dies with its parent, whatever becomes of that: the leader asks the kernel for SIGKILL when its owner ends
 //! and each task when its leader does, the end of the leader's stdin says the same, and the owner kills the whole process
 //! group. INT, QUIT, TERM and HUP do not end a load: Ctrl-C is for the owner, who stops its loads when the recording is whole.
 //!
 //! In: a [`plan::LoadSpec`] for each load. Out: a [`recording::LoadEvidence`] for each, and warnings about loads that did not
-//! hold. Must not touch: the clock of the measurement, the measuring threads, and files.
+//! hold. Must not touch: the clock of the measurement, the measuring threads, and the recording's files.
 //!
-//! A new load is one file with its `Kind`, and one line in the table of `kinds.rs`.
+//! A new load is one file in `kinds/` with its `Kind`, and one line in the table of `kinds/mod.rs`. Beside the loads stands
+//! [`Benchmark`], hackbench as a program that ends.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
