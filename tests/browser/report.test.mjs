@@ -80,6 +80,32 @@ const drawn = (page, chart) => page.evaluate((id) => {
 
 const embedded = (page) => page.evaluate(() => JSON.parse(document.getElementById('data').textContent));
 const shownMaxima = (page) => page.evaluate(() => [...document.querySelectorAll('#latency-over-time .panel')].map((panel) => Number(panel.dataset.shownMaxNs)));
+/** Recordings with a course of load to draw. */
+const underLoad = (data) => data.recordings.filter((recording) => recording.loads.drawn.length > 0);
+/** Whether a load's line is drawn at these times, s, in the panel of the recording: a pixel of its colour where it should lie. */
+const lineAt = (page, place, load, times) => page.evaluate(([n, l, seconds]) => {
+  const { time, loads } = JSON.parse(document.getElementById('data').textContent).recordings[n];
+  const panel = document.querySelectorAll('#latency-over-time .panel')[n];
+  const [canvas, over] = ['canvas', '.u-over'].map((part) => panel.querySelectorAll(part)[1]);
+  const [outer, inner] = [canvas.getBoundingClientRect(), over.getBoundingClientRect()];
+  const dot = canvas.width / outer.width;
+  const colour = getComputedStyle(document.documentElement).getPropertyValue(`--c${(n + l) % 8}`).trim().match(/\w\w/g).map((part) => Number.parseInt(part, 16));
+  return seconds.map((at) => {
+    const percent = loads.drawn[l].points.find(([until]) => until > at)?.[1] ?? 0;
+    const x = (inner.left - outer.left + inner.width * at / (time.length_ns / 1e9)) * dot;
+    const y = (inner.top - outer.top + inner.height * (1 - percent / 105)) * dot;
+    const { data } = canvas.getContext('2d').getImageData(Math.round(x - 4 * dot), Math.round(y - 3 * dot), Math.round(8 * dot), Math.round(6 * dot));
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 120 && colour.every((part, c) => Math.abs(part - data[i + c]) < 24)) return true;
+    return false;
+  });
+}, [place, load, times]);
+/** For each recording under load: its two drawings in pixels of the window, and what is said of each load. */
+const panelsUnderLoad = (page) => page.evaluate(() => [...document.querySelectorAll('#latency-over-time .panel')].filter((panel) => panel.querySelector('.courses')).map((panel) => ({
+  drawings: [...panel.querySelectorAll('.u-over')].map((over) => { const { left, right, top, height } = over.getBoundingClientRect(); return { left, right, top, height }; }),
+  cursors: [...panel.querySelectorAll('.u-cursor-x')].map((cursor) => cursor.getBoundingClientRect().left),
+  specs: [...panel.querySelectorAll('.courses code')].map((code) => code.textContent),
+  reached: [...panel.querySelectorAll('.courses .reached')].map((reached) => reached.textContent),
+})));
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 
 describe('the report page', () => {
@@ -89,7 +115,7 @@ describe('the report page', () => {
     assert.ok(data.recordings.length > 0, 'the page holds a recording');
     for (const chart of CHARTS) {
       const canvases = await drawn(page, chart);
-      const wanted = chart === 'latency-over-time' ? data.recordings.length : 1;
+      const wanted = chart === 'latency-over-time' ? data.recordings.length + underLoad(data).length : 1;
       assert.equal(canvases.length, wanted, `${chart}: canvases`);
       for (const canvas of canvases) {
         assert.ok(canvas.inked > 2000, `${chart}: only ${canvas.inked} pixels are drawn`);
@@ -145,7 +171,7 @@ describe('the report page', () => {
     assert.deepEqual(whole, data.recordings.map((recording) => recording.max_ns), 'and of its recording');
 
     // Around the worst wake-up of the first panel: a hundredth of the whole range, with its maximum.
-    const over = page.locator('#latency-over-time .panel').first().locator('.u-over');
+    const over = page.locator('#latency-over-time .panel').first().locator('.u-over').first();
     await over.scrollIntoViewIfNeeded();
     const box = await over.boundingBox();
     const { time, worst } = data.recordings[0];
@@ -175,6 +201,79 @@ describe('the report page', () => {
     assert.deepEqual(await shownMaxima(page), whole);
     assert.deepEqual(complaints, []);
     await page.close();
+  });
+
+  test('draws below the latencies what each load reached, and zooms both as one', async (t) => {
+    const page = await open();
+    const data = await embedded(page);
+    const loaded = underLoad(data);
+    if (loaded.length === 0) return t.skip('no recording has a course of load');
+    const whole = await panelsUnderLoad(page);
+    assert.equal(whole.length, loaded.length);
+    for (const [n, panel] of whole.entries()) {
+      const { drawn: loads } = loaded[n].loads;
+      assert.deepEqual(panel.specs, loads.map((load) => load.spec));
+      for (const [m, reached] of panel.reached.entries()) {
+        const figures = loads[m].points.map(([, percent]) => percent);
+        const [least, highest] = [-most(figures.map((percent) => -percent)), most(figures)].map((percent) => percent.toFixed(1));
+        assert.equal(reached, least === highest ? `${highest} %` : `${least}–${highest} %`);
+      }
+      const [above, below] = panel.drawings;
+      assert.ok(Math.abs(above.left - below.left) < 1 && Math.abs(above.right - below.right) < 1, `the times stand below one another: ${JSON.stringify(panel.drawings)}`);
+      assert.ok(below.top > above.top + above.height && below.height < above.height / 1.5 && below.height > 30, 'lower and flatter');
+    }
+
+    for (const [n, recording] of data.recordings.entries()) {
+      for (const [m, { points }] of recording.loads.drawn.entries()) {
+        const middles = points.map(([until], step) => (until + (points[step - 1]?.[0] ?? 0)) / 2);
+        // The first step, the last, and those before a jump, which a sloping line would leave early.
+        const times = middles.filter((_, step) => step === 0 || step === middles.length - 1 || Math.abs(points[step + 1][1] - points[step][1]) > 20);
+        assert.deepEqual(await lineAt(page, n, m, times), times.map(() => true), `load ${m} of recording ${n} at ${times} s`);
+      }
+    }
+
+    // One cursor in both; then the second half, chosen in the load's own drawing.
+    const panel = page.locator('#latency-over-time .panel').filter({ has: page.locator('.courses') }).first();
+    await panel.scrollIntoViewIfNeeded();
+    const [over, load] = [await panel.locator('.u-over').nth(0).boundingBox(), await panel.locator('.u-over').nth(1).boundingBox()];
+    await page.mouse.move(over.x + over.width / 4, over.y + over.height / 2);
+    await settled(page);
+    const { cursors, reached } = (await panelsUnderLoad(page))[0];
+    assert.ok(Math.abs(cursors[0] - cursors[1]) < 1, `cursors at ${cursors}`);
+    assert.match(reached[0], /^[\d.]+ %$/);
+
+    const shown = () => panel.locator('.panel-head span').textContent();
+    const reset = page.locator('#latency-over-time .reset');
+    const before = await drawn(page, 'latency-over-time');
+    await page.mouse.move(load.x + load.width / 2, load.y + load.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(load.x + load.width * 0.75, load.y + load.height / 2, { steps: 6 });
+    await page.mouse.up();
+    await page.mouse.move(load.x, load.y - 400);
+    await settled(page);
+    const end = loaded[0].time.length_ns / 1e9;
+    const [from, to] = (await shown()).match(/^([\d.,]+)–([\d.,]+) s/).slice(1).map((text) => Number(text.replaceAll(',', '')));
+    assert.ok(Math.abs(from - end / 2) < end / 50 && Math.abs(to - end * 0.75) < end / 50, `${from}–${to} of ${end} s`);
+    const after = await drawn(page, 'latency-over-time');
+    // Recordings before it have no load, and one drawing each.
+    const place = data.recordings.indexOf(loaded[0]);
+    for (const [n, what] of [[place, 'latencies'], [place + 1, 'load']]) assert.notEqual(after[n].sum, before[n].sum, `${what}: drawn anew`);
+    await reset.click();
+    await settled(page);
+    assert.deepEqual((await drawn(page, 'latency-over-time')).map(({ inked }) => inked), before.map(({ inked }) => inked));
+    assert.deepEqual((await panelsUnderLoad(page)).map((one) => one.reached), whole.map((one) => one.reached));
+
+    await page.locator('#latency-over-time .canvas').focus();
+    await page.keyboard.press('+');
+    await settled(page);
+    const zoomed = await drawn(page, 'latency-over-time');
+    assert.ok(zoomed.every((canvas, n) => canvas.sum !== before[n].sum), 'the keyboard zooms both');
+    await page.keyboard.press('Escape');
+    await settled(page);
+    assert.equal(await reset.isEnabled(), false);
+    assert.deepEqual(complaints, []);
+    await page.close();
+    return undefined;
   });
 
   test('shows each thread with its own maximum', async () => {

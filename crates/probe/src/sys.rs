@@ -43,21 +43,6 @@ pub(crate) fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// CLOCK_MONOTONIC, ns. By the C library, which finds the vDSO in a static program too: no system call, where the kernel's
-/// clock source can be read from user space.
-#[inline]
-pub(crate) fn monotonic_ns() -> i64 {
-    let mut now = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is to writable memory of the size and alignment of struct timespec, alive through the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, now.as_mut_ptr()) };
-    // SAFETY: the call fails for an unknown clock or a bad pointer only, and neither is given; so it has written both fields.
-    let now = unsafe { now.assume_init() };
-    // Fields of 32 bits on some targets: enough, the clock began at boot.
-    #[allow(clippy::useless_conversion)]
-    let (seconds, nanos) = (i64::from(now.tv_sec), i64::from(now.tv_nsec));
-    seconds * 1_000_000_000 + nanos
-}
-
 /// What getrusage says of the calling thread.
 pub(crate) struct ThreadUsage {
     pub(crate) minor_faults: u64,

@@ -7,6 +7,9 @@ const Charts = (() => {
   const SECOND = 1e9;
   /** Latencies below this are drawn here: a logarithmic axis has no 0. */
   const LEAST_US = 0.1;
+  /** A little above all of a CPU, so that a line at 100 % is seen whole. */
+  const MOST_PERCENT = 105;
+  const TIME = 'time since the first activation, s';
   const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
   const COLOURS = 8;
 
@@ -73,7 +76,7 @@ const Charts = (() => {
   }
 
   /** What all charts share: zoom by dragging, by keys and by the buttons, and a line that says what is under the cursor. */
-  function options(element, height, axes, scales, series, hooks, extra) {
+  function options(element, height, axes, scales, series, hooks, extra = {}) {
     return {
       width: Math.max(200, element.clientWidth),
       height,
@@ -82,9 +85,9 @@ const Charts = (() => {
       axes,
       scales,
       series: [{}, ...series],
-      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, dist: 4 } },
       hooks,
       ...extra,
+      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, dist: 4 }, ...extra.cursor },
     };
   }
 
@@ -237,13 +240,15 @@ const Charts = (() => {
       const range = Number.isFinite(low) ? [low, high] : [1, 10];
       if (!time) {
         panel.querySelector('span').textContent = 'has no such thread';
-        return null;
+        return [];
       }
-      return timePanel(panel, time, worst, place, range, { log, height, last: place === data.recordings.length - 1 });
-    }).filter((plot) => plot !== null);
+      const settings = { log, height, last: place === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
+      const above = timePanel(panel, time, worst, place, range, settings);
+      return settings.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, settings)] : [above];
+    }).flat();
   }
 
-  function timePanel(panel, time, worst, place, [low, high], { log, height, last: isLast }) {
+  function timePanel(panel, time, worst, place, [low, high], { log, height, last: isLast, loads }) {
     const step = time.step_ns / SECOND;
     const end = time.length_ns / SECOND;
     const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
@@ -282,7 +287,8 @@ const Charts = (() => {
     const lines = ['55', 'ff'].map((alpha) => ({ stroke: () => colour(place) + alpha, width: 1, points: { show: false }, paths }));
     const bands = [{ series: [2, 1], fill: () => `${colour(place)}4d` }];
     const axes = [
-      axis(isLast ? 'time since the first activation, s' : null, false, label, 72),
+      // Where loads are drawn below, the times stand below those.
+      loads ? { ...axis(null, false, () => '', 72), size: 6 } : axis(isLast ? TIME : null, false, label, 72),
       axis('µs', log, label, 22),
     ];
     const scales = {
@@ -291,8 +297,93 @@ const Charts = (() => {
         ? { distr: 3, range: () => [Math.max(LEAST_US, low) * 0.8, Math.max(2 * LEAST_US, high) * 1.35] }
         : { range: () => [Math.min(0, low), Math.max(1, high) * 1.06] },
     };
-    const size = isLast ? height : height - 20;
-    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands }), [xs, drawn(time.min_ns), drawn(time.max_ns)], panel);
+    const size = loads ? height - 42 : isLast ? height : height - 20;
+    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, drawn(time.min_ns), drawn(time.max_ns)], panel);
+  }
+
+  /** The cursor of a panel and of its loads is one; zooming follows where all panels of a length follow one another. */
+  const together = (place) => ({ sync: { key: `recording ${place}` } });
+
+  /** Below a panel and on its time axis: the CPU use each load reached, in steps, and thin dashes at the level asked for. */
+  function loadPanel(panel, above, { drawn, left_out: leftOut }, end, place, { last: isLast }) {
+    const until = drawn.map((load) => load.points.map(([at]) => at));
+    const xs = [...new Set([0, ...until.flat().filter((at) => at < end), end])].sort((a, b) => a - b);
+    /** The step that holds from `x`; where the last one ends, it is the last, and behind it there is none. */
+    const holds = (n, x) => {
+      const next = last(until[n], x) + 1;
+      return drawn[n].points[next] ?? (x <= until[n].at(-1) ? drawn[n].points.at(-1) : undefined);
+    };
+    // A load reads 100 % and a bit now and then; the axis ends there.
+    const columns = drawn.map((_, n) => xs.map((x) => { const step = holds(n, x); return step ? Math.min(step[1], MOST_PERCENT) : null; }));
+    const said = legendOfLoads(panel, drawn, leftOut, place);
+    const range = (n, from, to) => {
+      const steps = drawn[n].points.filter(([at], m) => at > from && (until[n][m - 1] ?? 0) < to).map(([, percent]) => percent);
+      if (steps.length === 0) return '–';
+      const [least, most] = [steps.reduce((a, b) => Math.min(a, b)), steps.reduce((a, b) => Math.max(a, b))];
+      return `${least < most ? `${tenths.format(least)}–` : ''}${tenths.format(most)} %`;
+    };
+    const whatIsShown = (u) => said.forEach((at, n) => { at.textContent = range(n, u.scales.x.min, u.scales.x.max); });
+    const hooks = {
+      setScale: [(u, key) => key === 'x' && whatIsShown(u)],
+      setCursor: [(u) => {
+        if (u.cursor.left < 0) return whatIsShown(u);
+        const x = u.posToVal(u.cursor.left, 'x');
+        said.forEach((at, n) => { at.textContent = x < until[n].at(-1) ? `${tenths.format(holds(n, x)[1])} %` : '–'; });
+        return undefined;
+      }],
+      draw: [(u) => drawn.forEach((load, n) => level(u, load.requested, place + n))],
+    };
+    const lines = drawn.map((_, n) => ({
+      stroke: () => colour(place + n),
+      width: 1.5,
+      dash: dash(n),
+      points: { show: false },
+      paths: uPlot.paths.stepped({ align: 1 }),
+    }));
+    const axes = [
+      axis(isLast ? TIME : null, false, label, 72),
+      {
+        ...axis('load, %', false, label, 22),
+        splits: () => [0, 50, 100],
+        // As wide as the one above, so that the times stand below one another.
+        size: () => above.bbox.left / devicePixelRatio - 20,
+      },
+    ];
+    const scales = { x: { time: false, range: (_, min, max) => [min, max] }, y: { range: () => [0, MOST_PERCENT] } };
+    const extra = { cursor: together(place) };
+    return new uPlot(options(panel, isLast ? 122 : 102, axes, scales, lines, hooks, extra), [xs, ...columns], panel);
+  }
+
+  /** Names the loads and what they were asked for; the elements that say what they reached. */
+  function legendOfLoads(panel, drawn, leftOut, place) {
+    const legend = document.createElement('p');
+    legend.className = 'courses';
+    const said = drawn.map((load, n) => {
+      const item = document.createElement('span');
+      item.innerHTML = `<svg width="24" height="10" aria-hidden="true"><path d="M1 5H23" class="l${(place + n) % COLOURS}" stroke-dasharray="${dash(n).join(' ')}"/></svg><code></code> <span></span> <span class="reached"></span>`;
+      item.querySelector('code').textContent = load.spec;
+      item.querySelector('span').textContent = `asked for ${load.requested === null ? 'as much as it gets' : `${label(load.requested)} %`}, reached`;
+      legend.append(item);
+      return item.querySelector('.reached');
+    });
+    if (leftOut > 0) legend.append(`${leftOut} more ${leftOut > 1 ? 'loads' : 'load'} not drawn`);
+    panel.append(legend);
+    return said;
+  }
+
+  function level(u, percent, place) {
+    if (percent === null) return;
+    const { ctx, bbox } = u;
+    const y = Math.round(u.valToPos(percent, 'y', true)) + 0.5;
+    ctx.save();
+    ctx.strokeStyle = colour(place);
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([4, 4].map((n) => n * devicePixelRatio));
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.restore();
   }
 
   /** Rings around the worst wake-ups; triangles where activations were skipped or lost. */

@@ -94,11 +94,15 @@
     zoomed(plot) {
       if (this.following) return;
       this.following = true;
-      const [, to] = this.extent[this.plots.indexOf(plot)] ?? [0, 0];
+      const [from, to] = this.extent[this.plots.indexOf(plot)] ?? [0, 0];
       const { min, max } = plot.scales.x;
+      // Lengths are never quite the same: where one panel shows all it has, so do the others.
+      const whole = min <= from && max >= to;
       this.plots.forEach((other, n) => {
         const same = Math.abs(this.extent[n][1] - to) <= 0.01 * to;
-        if (other !== plot && same && this.kind === 'latency-over-time') other.setScale('x', { min, max });
+        if (other !== plot && same && this.kind === 'latency-over-time') {
+          other.setScale('x', whole ? { min: this.extent[n][0], max: this.extent[n][1] } : { min, max });
+        }
       });
       this.following = false;
       this.reset.disabled = this.plots.every((other, n) => other.scales.x.min <= this.extent[n][0] && other.scales.x.max >= this.extent[n][1]);

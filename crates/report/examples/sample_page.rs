@@ -26,6 +26,29 @@ fn main() -> std::io::Result<()> {
         (0..8).map(|n| Synthetic::hackbench().title(&format!("kernel {n}")).seed(n).threads(64).due(4_096).build()).collect();
     std::fs::write(folder.join("many.html"), report::html(&many, command))?;
 
+    let mut loads = Synthetic::hackbench().title("two loads").load("cpu@50%,cpus=0-1").due(60_000).build();
+    let mut crowded = Synthetic::hackbench().title("crowded").threads(24).due(20_000).build();
+    for level in 1..=9 {
+        let mut load =
+            Synthetic::idle().threads(24).load("cpu@50%,nice=3").due(20_000).seed(level).build().document.load.remove(0);
+        load.course.iter_mut().for_each(|(_, percent)| *percent += 9.0 * level as f64 - 45.0);
+        crowded.document.load.push(load);
+    }
+    std::fs::write(folder.join("crowded.html"), report::html(&[crowded], command))?;
+    let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
+    missed.document.load_missed = true;
+    missed.document.load[0].missed = true;
+    missed.document.load[0].reached = Some(recording::Reached { mean: 61.3, worst_second: 20.4 });
+    missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
+    loads.document.load[1].alive = false;
+    loads.document.load[1].course.truncate(42);
+    std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed))?;
+    let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
+    std::fs::write(folder.join("loads.html"), report::html(&of_loads, command))?;
+    for (name, svg) in report::svg_charts(&of_loads) {
+        std::fs::write(folder.join(format!("loads-{name}")), svg)?;
+    }
+
     let mut spoiled =
         Synthetic::idle().title("a rather long title for </script> a recording that was cut off").threads(1).build();
     spoiled.document.state = recording::State::Running;

@@ -2,6 +2,7 @@
 //! The charts as SVG: for files, for paper, and for a browser that runs no scripts.
 
 use crate::format;
+use crate::load_chart;
 use crate::overview::Overview;
 use crate::scale::{Scale, tick_label};
 use crate::series::{Charts, Series};
@@ -21,7 +22,7 @@ const PANEL_STEPS: usize = 420;
 
 const GRID: &str = "stroke=\"#e3e5e8\" fill=\"none\"";
 const AXIS: &str = "stroke=\"#8a9099\" fill=\"none\"";
-const SOFT: &str = "fill=\"#5b626b\"";
+pub(crate) const SOFT: &str = "fill=\"#5b626b\"";
 
 /// One chart of these recordings.
 pub(crate) fn draw(chart: Chart, charts: &Charts, all: &[Overview<'_>]) -> String {
@@ -34,13 +35,13 @@ pub(crate) fn draw(chart: Chart, charts: &Charts, all: &[Overview<'_>]) -> Strin
 }
 
 /// The part of a picture that values are drawn in.
-struct Plot {
-    x: Scale,
-    y: Scale,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
+pub(crate) struct Plot {
+    pub(crate) x: Scale,
+    pub(crate) y: Scale,
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
 }
 
 fn us(ns: i64) -> f64 {
@@ -49,47 +50,62 @@ fn us(ns: i64) -> f64 {
 
 /// A picture of the usual size with title, legend and room for a plot.
 fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg, f64) {
-    let rows = legend_rows(charts);
+    let names: Vec<String> = charts.recordings.iter().map(|series| series.name.clone()).collect();
+    let rows = legend_rows(&names, f64::from(WIDTH) - 32.0);
     let top = TITLE + 20.0 + rows.len() as f64 * LEGEND_LINE;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
     let mut svg = Svg::new(WIDTH, height + top as u32, chart.title(), description);
     svg.text(16.0, TITLE, Anchor::Start, "class=\"title\" font-size=\"16\" font-weight=\"600\" fill=\"#16191d\"", chart.title());
     for (line, row) in rows.iter().enumerate() {
         let y = TITLE + 24.0 + line as f64 * LEGEND_LINE;
-        for (x, place) in row {
-            svg.line((*x, y - 4.0), (x + 28.0, y - 4.0), &stroke(*place, 2.0));
-            svg.text(x + 36.0, y, Anchor::Start, "fill=\"#16191d\"", &charts.recordings[*place].name);
+        for (x, place, name) in row {
+            let x = x + 16.0;
+            svg.line((x, y - 4.0), (x + 28.0, y - 4.0), &stroke(*place, 2.0));
+            svg.text(x + 36.0, y, Anchor::Start, "fill=\"#16191d\"", name);
         }
     }
     (svg, top)
 }
 
-/// Where each name of the legend stands; a letter is taken to be 7 pixels wide.
-fn legend_rows(charts: &Charts) -> Vec<Vec<(f64, usize)>> {
-    let mut rows: Vec<Vec<(f64, usize)>> = vec![Vec::new()];
-    let mut x = 16.0;
-    for (place, series) in charts.recordings.iter().enumerate() {
-        let width = 60.0 + 7.0 * series.name.chars().count() as f64;
-        if x + width > f64::from(WIDTH) && x > 16.0 {
+/// Rows of a legend `width` wide: where each name begins, which it is, and itself. A letter is taken to be 7 pixels wide.
+pub(crate) fn legend_rows(names: &[String], width: f64) -> Vec<Vec<(f64, usize, &str)>> {
+    let mut rows: Vec<Vec<(f64, usize, &str)>> = vec![Vec::new()];
+    let mut x = 0.0;
+    for (place, name) in names.iter().enumerate() {
+        let wide = 60.0 + 7.0 * name.chars().count() as f64;
+        if x + wide > width + 16.0 && x > 0.0 {
             rows.push(Vec::new());
-            x = 16.0;
+            x = 0.0;
         }
         if let Some(row) = rows.last_mut() {
-            row.push((x, place));
+            row.push((x, place, name.as_str()));
         }
-        x += width;
+        x += wide;
     }
     rows
 }
 
 fn stroke(place: usize, width: f64) -> String {
-    let dash = dash(place);
+    line_of(colour(place), dash(place), width)
+}
+
+/// A line's attributes; `dash` is empty for a solid one.
+pub(crate) fn line_of(colour: &str, dash: &str, width: f64) -> String {
     let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
-    format!("stroke=\"{}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" fill=\"none\"{dash}", colour(place))
+    format!("stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" fill=\"none\"{dash}")
 }
 
 impl Plot {
-    fn grid(&self, svg: &mut Svg, x_ticks: usize, y_ticks: usize, y_label: fn(f64) -> String) {
+    /// Lines at round values, and their labels.
+    pub(crate) fn grid(&self, svg: &mut Svg, x_ticks: usize, y_ticks: usize, y_label: fn(f64) -> String) {
+        self.lines(svg, x_ticks, y_ticks, y_label);
+        for tick in self.x.ticks(x_ticks) {
+            svg.text(self.x.at(tick), self.bottom + 18.0, Anchor::Middle, SOFT, &tick_label(tick));
+        }
+    }
+
+    /// The same without labels of the horizontal axis.
+    fn lines(&self, svg: &mut Svg, x_ticks: usize, y_ticks: usize, y_label: fn(f64) -> String) {
         for tick in self.y.ticks(y_ticks) {
             let y = self.y.at(tick);
             svg.line((self.left, y), (self.right, y), GRID);
@@ -98,13 +114,16 @@ impl Plot {
         for tick in self.x.ticks(x_ticks) {
             let x = self.x.at(tick);
             svg.line((x, self.top), (x, self.bottom), GRID);
-            svg.text(x, self.bottom + 18.0, Anchor::Middle, SOFT, &tick_label(tick));
         }
         svg.line((self.left, self.bottom), (self.right, self.bottom), AXIS);
     }
 
     fn names(&self, svg: &mut Svg, x: &str, y: &str) {
         svg.text((self.left + self.right) / 2.0, self.bottom + 40.0, Anchor::Middle, SOFT, x);
+        self.name_y(svg, y);
+    }
+
+    fn name_y(&self, svg: &mut Svg, y: &str) {
         let middle = f64::midpoint(self.top, self.bottom);
         svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), y);
     }
@@ -201,14 +220,17 @@ fn one_in(share: f64) -> String {
 }
 
 fn over_time(charts: &Charts, description: &str) -> String {
-    let panels = charts.recordings.len().max(1) as f64;
+    let right = f64::from(WIDTH) - RIGHT;
+    let heights: Vec<f64> =
+        charts.recordings.iter().map(|series| PANEL + 24.0 + load_chart::height(&series.loads, right - LEFT)).collect();
+    let whole = heights.iter().sum::<f64>().max(PANEL + 24.0) + BOTTOM - 12.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most sixteen panels")]
-    let (mut svg, top) = framed(Chart::Time, charts, description, ((PANEL + 24.0) * panels + BOTTOM - 12.0) as u32);
+    let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
     let (min, max) = charts.range_ns().unwrap_or((1_000, 10_000));
-    let right = svg.width() - RIGHT;
-    for (place, series) in charts.recordings.iter().enumerate() {
-        let top = top + 10.0 + (PANEL + 24.0) * place as f64;
-        let bottom = top + PANEL;
+    let mut next = top + 10.0;
+    for (place, (series, height)) in charts.recordings.iter().zip(&heights).enumerate() {
+        let (top, bottom) = (next, next + PANEL);
+        next += height;
         let seconds = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
         let plot = Plot {
             x: Scale::linear(0.0, seconds, LEFT, right),
@@ -218,13 +240,17 @@ fn over_time(charts: &Charts, description: &str) -> String {
             top,
             bottom,
         };
-        plot.grid(&mut svg, 10, 5, tick_label);
+        if series.loads.drawn.is_empty() {
+            plot.grid(&mut svg, 10, 5, tick_label);
+        } else {
+            plot.lines(&mut svg, 10, 5, tick_label);
+            load_chart::draw(&mut svg, &plot, place, &series.loads);
+        }
         band(&mut svg, &plot, place, series);
+        plot.name_y(&mut svg, "latency, µs (logarithmic)");
     }
-    let bottom = svg.height() - BOTTOM + 6.0;
-    let whole =
-        Plot { x: Scale::linear(0.0, 1.0, LEFT, right), y: Scale::linear(0.0, 1.0, bottom, top), left: LEFT, right, top, bottom };
-    whole.names(&mut svg, "time since the first activation, s", "smallest to largest latency, µs (logarithmic)");
+    let below = svg.height() - 8.0;
+    svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, "time since the first activation, s");
     svg.finish()
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a reader must know before the figures, and what was seen of the conditions: notices, warnings, loads.
+//! What a reader must know before the figures: what spoils them, and what was seen of the conditions.
 
-use crate::format::{self, count};
+use crate::format;
 use crate::overview::{Overview, list};
-use plan::CpuList;
 
 /// Characters of a message or a piece of evidence.
 const LONGEST: usize = 1_000;
@@ -45,6 +44,9 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
         if overview.lost > 0 {
             let lost = format::counted(overview.lost, "sample");
             add("Samples lost.", format!("{of}{lost}. What they would have shown is not known."), String::new());
+        }
+        if let Some(which) = overview.load_missed() {
+            add("Load missed.", format!("{of}{which}. The figures stand, but not for the load asked for."), String::new());
         }
     }
     notices
@@ -90,45 +92,4 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
             recordings: if names.len() == all.len() { String::new() } else { list(&names) },
         })
         .collect()
-}
-
-/// What a load was asked for and what it did.
-pub(crate) struct LoadRow {
-    pub(crate) recording: String,
-    pub(crate) spec: String,
-    pub(crate) requested: String,
-    pub(crate) mean: String,
-    pub(crate) worst: String,
-    pub(crate) cpus: String,
-    pub(crate) tasks: String,
-    pub(crate) did: String,
-    pub(crate) alive: bool,
-}
-
-/// The loads of all recordings.
-pub(crate) fn loads(all: &[Overview<'_>]) -> Vec<LoadRow> {
-    let percent = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1} %"));
-    let row = |overview: &Overview<'_>, load: &recording::LoadEvidence| LoadRow {
-        recording: overview.name.clone(),
-        spec: format::clip(&load.spec, 200),
-        requested: percent(load.requested),
-        mean: percent(load.reached.map(|reached| reached.mean)),
-        worst: percent(load.reached.map(|reached| reached.worst_second)),
-        cpus: CpuList::format(&load.cpus),
-        tasks: count(load.tasks),
-        did: did(load).join(", "),
-        alive: load.alive,
-    };
-    all.iter().flat_map(|overview| overview.recorded.document.load.iter().map(move |load| row(overview, load))).collect()
-}
-
-/// `812,345 messages/s`.
-pub(crate) fn did(load: &recording::LoadEvidence) -> Vec<String> {
-    let one = |(unit, rate): (&String, &f64)| {
-        let unit = unit.strip_suffix("_per_s").map_or_else(|| unit.clone(), |unit| format!("{unit}/s"));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
-        let rate = if *rate >= 100.0 { count(rate.round() as u64) } else { format!("{rate:.1}") };
-        format!("{rate} {}", unit.replace('_', " "))
-    };
-    load.rate.iter().map(one).collect()
 }

@@ -2,6 +2,7 @@
 //! One recording as a whole: its threads added up, what it is called, and what a reader must know before its figures.
 
 use crate::format;
+use crate::loads;
 use crate::series::MOST_CHARTED;
 use recording::{End, Recorded, State};
 use stats::{Activations, Histogram, Moments, nearest_rank};
@@ -145,6 +146,16 @@ impl<'a> Overview<'a> {
             }
         };
         Some(end)
+    }
+
+    /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
+    pub(crate) fn load_missed(&self) -> Option<String> {
+        let document = &self.recorded.document;
+        let missed: Vec<String> = document.load.iter().filter(|load| load.missed).map(loads::missed).collect();
+        if missed.is_empty() {
+            return document.load_missed.then(|| "a load was more than 5 points off the level asked for".to_owned());
+        }
+        Some(list(&missed))
     }
 
     /// What the maximum may claim.

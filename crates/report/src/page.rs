@@ -4,8 +4,9 @@
 use crate::conditions::{self, Value};
 use crate::format;
 use crate::happenings::{self, Happenings};
+use crate::loads::{self, LoadRow};
 use crate::method::{self, Command, MethodRow};
-use crate::notices::{self, GroupedWarning, LoadRow, Notice};
+use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview::{self, Overview};
 use crate::series::Charts;
 use crate::tables::{self, DataTable, SummaryRecording, WorstTable};
@@ -40,6 +41,7 @@ struct Page<'p> {
     worst: Vec<WorstTable>,
     warnings: Vec<GroupedWarning>,
     loads: Vec<LoadRow>,
+    loads_left_out: usize,
     names: Vec<String>,
     facts: Vec<FactRow>,
     happenings: Vec<Happenings>,
@@ -113,6 +115,7 @@ pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
 fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice], command_line: &str, room: Room) -> String {
     let series = Charts::new(all, room.steps);
     let (summary, rows_left_out) = tables::summary(all, room.rows);
+    let (loads, loads_left_out) = loads::loads(all, room.rows);
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title: format!("{} – teiji", all.first().map_or("No recording", |overview| overview.name.as_str())),
@@ -131,7 +134,8 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         thread_choices: thread_choices(&series),
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
-        loads: notices::loads(all),
+        loads,
+        loads_left_out,
         names: all.iter().map(|overview| overview.name.clone()).collect(),
         facts: facts(all),
         happenings: happenings::all(all),
@@ -151,7 +155,7 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
 }
 
 fn unbroken(text: &str) -> String {
-    [" ns", " µs", " ms", " s late", " s early"]
+    [" ns", " µs", " ms", " s late", " s early", " %"]
         .iter()
         .fold(text.to_owned(), |text, unit| text.replace(unit, &unit.replacen(' ', "\u{a0}", 1)))
 }
@@ -193,17 +197,20 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     parts.join(" · ")
 }
 
+const OVER_TIME: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten \
+                         worst, triangles at the top skipped or lost activations.";
+const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are \
+                                   the ten worst, triangles at the top skipped or lost activations. Below, at the same times: the \
+                                   CPU use that each load reached, in percent of one CPU; thin dashes are the level asked for.";
+
 fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
     let (lead, table) = match chart {
         Chart::Histogram => (
             "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
             tables::histogram(series),
         ),
-        Chart::Time => (
-            "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten worst, \
-             triangles at the top skipped or lost activations.",
-            tables::time(series),
-        ),
+        Chart::Time if series.recordings.iter().all(|one| one.loads.drawn.is_empty()) => (OVER_TIME, tables::time(series)),
+        Chart::Time => (OVER_TIME_AND_LOADS, tables::time(series)),
         Chart::Exceedance => ("Read across: one in so many activations woke at least so late.", tables::exceedance(all)),
     };
     let alternative = chart.described(series, all);

@@ -68,6 +68,40 @@ fn small_enough_for_many_recordings() {
 }
 
 #[test]
+fn well_small_enough_for_many_loads() {
+    let mut one = Synthetic::hackbench().threads(16).due(1_024).build();
+    let mut load = one.document.load[0].clone();
+    load.course = (1..=1_024).map(|n| (8_000_000_000 + n * 1_000_000, (n * 31 % 1_000) as f64 / 10.0)).collect();
+    one.document.load = vec![load; 9];
+    let mut without = one.clone();
+    without.document.load.clear();
+    let (page, without) = (page(&vec![one; 16]), page(&vec![without; 16]));
+    assert!(page.len() < MOST_BYTES * 4 / 5, "{}", page.len());
+    assert!(page.len() - without.len() < MOST_BYTES / 4, "{} of {}", page.len() - without.len(), page.len());
+    assert!(page.contains("1 more load not drawn"));
+}
+
+#[test]
+fn what_loads_were_asked_for_and_reached() {
+    let mut recorded = Synthetic::hackbench().load("cpu@50%").build();
+    let said = page(std::slice::from_ref(&recorded));
+    for there in ["<td>as much as it gets</td><td>97.8 %</td>", "<td>50 %</td><td>50.0 %</td>", "on CPU 1", ">throughout<"] {
+        assert!(said.contains(there), "{there}");
+    }
+    assert!(said.contains("Below, at the same times") && said.contains("<th scope=\"col\">CPU use of each load</th>"));
+    assert!(!said.contains("load missed") && !said.contains("Load missed"));
+
+    recorded.document.load_missed = true;
+    (recorded.document.load[1].missed, recorded.document.load[1].alive) = (true, false);
+    let said = page(&[recorded]);
+    for there in ["<b>Load missed.</b> cpu@50% reached 50.0 %", "<b class=\"bad\">load missed</b>", "not throughout</b>"] {
+        assert!(said.contains(there), "{there}");
+    }
+    let idle = page(&[Synthetic::idle().build()]);
+    assert!(!idle.contains("Below, at the same times") && !idle.contains("CPU use of each load"));
+}
+
+#[test]
 fn small_enough_when_everything_is_long() {
     let mut one = Synthetic::hackbench().threads(700).samples(&[9_000_000; 40]).build();
     one.document.warnings = vec![one.document.warnings[0].clone(); 500];

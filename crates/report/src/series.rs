@@ -4,6 +4,7 @@
 //! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
 
 use crate::bins::{FLOOR_NS, bin_of, bin_range, lower_edge};
+use crate::load_course::{self, LoadCourses};
 use crate::overview::Overview;
 use serde::Serialize;
 use stats::{Bucket, Histogram};
@@ -37,6 +38,8 @@ pub(crate) struct Series {
     pub(crate) threads: Vec<ThreadSeries>,
     /// The ten worst of all threads, worst first.
     pub(crate) worst: Vec<WorstPoint>,
+    /// What the loads reached meanwhile.
+    pub(crate) loads: LoadCourses,
 }
 
 /// How many activations were at least so late.
@@ -80,12 +83,13 @@ pub(crate) struct WorstPoint {
 }
 
 impl Charts {
-    /// At most `most_steps` steps of latency over time in all.
+    /// At most `most_steps` steps of latency over time in all, and a quarter as many points of loads.
     pub(crate) fn new(all: &[Overview<'_>], most_steps: usize) -> Charts {
         let (first, last) = bin_range(all);
         let edges_ns = (first..=last + 1).map(lower_edge).collect();
         let steps = Steps::share(all, most_steps);
-        let recordings = all.iter().map(|overview| Series::new(overview, first, last, steps)).collect();
+        let points = load_course::points_each(all, most_steps / 4);
+        let recordings = all.iter().map(|overview| Series::new(overview, first, last, steps, points)).collect();
         Charts { edges_ns, recordings }
     }
 
@@ -104,7 +108,7 @@ impl Charts {
 }
 
 impl Series {
-    fn new(overview: &Overview<'_>, first: usize, last: usize, steps: Steps) -> Series {
+    fn new(overview: &Overview<'_>, first: usize, last: usize, steps: Steps, points: usize) -> Series {
         let recorded = overview.recorded;
         let mut counts = vec![0; last + 1 - first];
         overview.histogram.buckets().for_each(|bucket| counts[bin_of(bucket.lower) - first] += bucket.count);
@@ -124,6 +128,8 @@ impl Series {
             .collect();
         worst.sort_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.since_start_ns));
         worst.truncate(10);
+        let time = Time::together(&whole, steps.together);
+        let loads = LoadCourses::of(overview, time.length_ns, points);
         Series {
             name: overview.name.clone(),
             samples: overview.moments.count(),
@@ -131,7 +137,7 @@ impl Series {
             max_ns: overview.moments.max(),
             counts,
             exceedance: Exceedance::new(&overview.histogram, overview.moments.max()),
-            time: Time::together(&whole, steps.together),
+            time,
             threads: threads
                 .zip(&whole)
                 .filter(|_| steps.each > 0)
@@ -142,6 +148,7 @@ impl Series {
                 })
                 .collect(),
             worst,
+            loads,
         }
     }
 }

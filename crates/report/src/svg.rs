@@ -74,8 +74,17 @@ impl Svg {
     pub(crate) fn path(&mut self, parts: &[Vec<(f64, f64)>], attributes: &str) {
         let mut d = String::new();
         for part in parts {
-            for (place, (x, y)) in part.iter().enumerate() {
-                let _ = write!(d, "{}{x:.1} {y:.1}", if place == 0 { 'M' } else { 'L' });
+            // Most lines are steps, and a step needs one coordinate.
+            let mut last: Option<(String, String)> = None;
+            for (x, y) in part {
+                let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
+                let _ = match &last {
+                    None => write!(d, "M{x} {y}"),
+                    Some((_, before)) if *before == y => write!(d, "H{x}"),
+                    Some((before, _)) if *before == x => write!(d, "V{y}"),
+                    Some(_) => write!(d, "L{x} {y}"),
+                };
+                last = Some((x, y));
             }
         }
         let _ = writeln!(self.body, "<path d=\"{d}\" {attributes}/>");
@@ -112,6 +121,13 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_take_one_coordinate() {
+        let mut svg = Svg::new(10, 10, "", "");
+        svg.path(&[vec![(0.0, 1.0), (2.0, 1.01), (2.0, 3.0), (4.0, 5.5)], vec![(4.0, 5.5), (4.0, 5.5)], vec![]], "");
+        assert!(svg.finish().contains("d=\"M0.0 1.0H2.0V3.0L4.0 5.5M4.0 5.5H4.0\""));
+    }
 
     #[test]
     fn text_stays_text() {

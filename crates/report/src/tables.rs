@@ -2,6 +2,8 @@
 //! The tables of the page: the summary, the figures behind each chart, the worst wake-ups.
 
 use crate::format::{self, count, micros, micros_f64};
+use crate::load_course::LoadCourse;
+use crate::loads;
 use crate::overview::{Overview, Quantile};
 use crate::series::{Charts, Time};
 use crate::svg;
@@ -207,6 +209,7 @@ const SLICES: usize = 12;
 
 pub(crate) fn time(charts: &Charts) -> DataTable {
     let mut rows = Vec::new();
+    let any_load = charts.recordings.iter().any(|series| !series.loads.drawn.is_empty());
     for series in &charts.recordings {
         let time: Time = series.time.reduced(SLICES);
         let missing = |slice: usize| time.missing.iter().find(|(step, _)| *step == slice).map_or(0, |(_, n)| *n);
@@ -215,10 +218,18 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let from = seconds * slice as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
-            rows.push(vec![format!("{}, {from:.2} – {to:.2} s", series.name), figure(min), figure(max), count(missing(slice))]);
+            let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.name);
+            let mut row = vec![slice_of_time, figure(min), figure(max), count(missing(slice))];
+            if any_load {
+                let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
+                let each: Vec<String> = series.loads.drawn.iter().map(reached).collect();
+                row.push(if each.is_empty() { "–".to_owned() } else { each.join(", ") });
+            }
+            rows.push(row);
         }
     }
-    let head = ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(str::to_owned).into();
+    let mut head: Vec<String> = ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(str::to_owned).into();
+    head.extend(any_load.then(|| "CPU use of each load".to_owned()));
     DataTable { title: "The course as a table", head, rows }
 }
 

@@ -2,7 +2,8 @@
 //! The summary in a terminal: what spoils the figures first, then one table, then what the figures may claim.
 
 use crate::format::{self, count, counted, micros, micros_f64};
-use crate::notices::{NO_REAL_TIME, did, is_command};
+use crate::loads;
+use crate::notices::{NO_REAL_TIME, is_command};
 use crate::overview::{Overview, Quantile};
 use crate::text::{Table, unwrapped, wrapped};
 use recording::Warning;
@@ -49,6 +50,9 @@ fn spoilers(out: &mut String, overview: &Overview<'_>) {
     }
     if overview.lost > 0 {
         wrapped(out, "", &format!("SAMPLES LOST: {}; what they would have shown is not known.", count(overview.lost)));
+    }
+    if let Some(which) = overview.load_missed() {
+        wrapped(out, "", &format!("LOAD MISSED (load_missed): {which}."));
     }
 }
 
@@ -188,25 +192,39 @@ fn load(out: &mut String, overview: &Overview<'_>) {
     }
     for load in &document.load {
         wrapped(out, "", &format!("Load {}: {}.", load.spec, reached(load)));
+        each_cpu(out, load);
     }
 }
 
 /// What a load was asked for and what it did, as one phrase.
 fn reached(load: &recording::LoadEvidence) -> String {
-    let mut parts = Vec::new();
-    if let Some(requested) = load.requested {
-        parts.push(format!("{requested:.0} % asked for"));
+    let mut parts = vec![format!("asked for {}", loads::requested(load))];
+    if load.missed {
+        parts.push("MISSED".to_owned());
     }
     parts.push(load.reached.map_or_else(
         || "what it reached could not be observed".to_owned(),
         |reached| format!("{:.1} % of each CPU reached ({:.1} % in its worst second)", reached.mean, reached.worst_second),
     ));
-    parts.extend(did(load));
+    parts.extend(loads::busy(load).map(|busy| format!("machine {busy:.1} % busy there")));
+    parts.extend(loads::did(load));
     parts.push(counted(load.tasks, "task"));
-    if !load.alive {
-        parts.push("IT DID NOT RUN THE WHOLE TIME".to_owned());
-    }
+    parts.push(if load.alive { "alive throughout" } else { "IT DID NOT RUN THE WHOLE TIME" }.to_owned());
     parts.join(", ")
+}
+
+/// Where a load has several CPUs, what it reached on each.
+fn each_cpu(out: &mut String, load: &recording::LoadEvidence) {
+    let (listed, more) = loads::cpus_listed(load);
+    if listed.is_empty() {
+        return;
+    }
+    let rows = listed.into_iter().map(|row| vec![row.cpu, row.mean, row.worst, row.busy]).collect();
+    let table = Table { head: vec!["cpu", "reached", "worst second", "machine busy"], rows, expendable: &[] };
+    table.render().lines().for_each(|line| unwrapped(out, "  ", line));
+    if more > 0 {
+        wrapped(out, "  ", &format!("{} more, on which it reached no less.", counted(more as u64, "CPU")));
+    }
 }
 
 /// A command stays on one line, so that it can be copied.
@@ -251,8 +269,12 @@ thread  cpu   count  mean  p50   p99  p99.9      max
      0    0  10,000  12.5  9.7  59.6  319.2  1,358.1
      1    1  10,000  12.2  9.6  56.6  213.9  1,446.9
 
-Load hackbench,groups=10: 97.8 % of each CPU reached (94.1 % in its worst
-second), 812,345 messages/s, 400 tasks.
+Load hackbench,groups=10: asked for as much as it gets, 97.8 % of each CPU
+reached (94.1 % in its worst second), machine 98.9 % busy there, 812,345
+messages/s, 400 tasks, alive throughout.
+  cpu  reached  worst second  machine busy
+    0        –             –        99.1 %
+    1        –             –        98.7 %
 
 Warning: The CPU frequency may change during the run.
   Seen: governor schedutil on CPUs 0-1
@@ -274,6 +296,15 @@ thread  cpu  due  on time  late  skipped   min  mean   p50  p99  p99.9   max
 
 Latencies in µs, as measured. – stands where there are too few samples for the
 figure. The first 100 ms were warm-up and are not in the figures.
+";
+
+    const MISSED: &str = "\
+Load cpu@50%: asked for 50 %, MISSED, 31.2 % of each CPU reached (12.0 % in its
+worst second), machine 98.9 % busy there, 45,120 rounds/s, 2 tasks, IT DID NOT
+RUN THE WHOLE TIME.
+  cpu  reached  worst second  machine busy
+    0   50.0 %        48.8 %        99.1 %
+    1   49.6 %        48.4 %        98.7 %
 ";
 
     fn said(recorded: &recording::Recorded) -> String {
@@ -302,6 +333,18 @@ figure. The first 100 ms were warm-up and are not in the figures.
         };
         let said = said(&recorded);
         assert_eq!(said, SPOILED, "\n{said}");
+    }
+
+    #[test]
+    fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
+        let mut recorded = Synthetic::idle().load("cpu@50%").build();
+        recorded.document.load_missed = true;
+        let load = &mut recorded.document.load[0];
+        (load.missed, load.alive) = (true, false);
+        load.reached = Some(recording::Reached { mean: 31.2, worst_second: 12.0 });
+        let said = said(&recorded);
+        assert!(said.starts_with("LOAD MISSED (load_missed): cpu@50% reached 31.2 % of each CPU instead of 50 %.\n"), "{said}");
+        assert!(said.contains(MISSED), "{said}");
     }
 
     #[test]

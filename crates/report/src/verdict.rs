@@ -14,6 +14,7 @@ pub(crate) fn verdict(all: &[Overview<'_>]) -> String {
     let mut sentences = vec![if rights.is_empty() { capitalised(&figures) } else { rights + &figures }];
     sentences.extend(cut_short(all));
     sentences.extend(lost(all));
+    sentences.extend(load_missed(all));
     // A title or an error message from outside may hold anything; a verdict is one line.
     sentences.join(" ").replace(char::is_control, " ")
 }
@@ -91,6 +92,13 @@ fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
     (sum > 0).then(|| format!("{} lost: what they would have shown is not known.", format::counted(sum, "sample")))
+}
+
+/// One sentence for each recording whose load was not the one asked for, with the name that `run.json` has for it.
+fn load_missed(all: &[Overview<'_>]) -> Vec<String> {
+    let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { format!(" in {}", overview.name) };
+    let sentence = |overview: &Overview<'_>, which: String| format!("Load missed{}: {which} (load_missed).", of(overview));
+    all.iter().filter_map(|overview| overview.load_missed().map(|which| sentence(overview, which))).collect()
 }
 
 #[cfg(test)]
@@ -177,6 +185,27 @@ mod tests {
         assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No activation woke.");
         assert_eq!(said(&[]), "No recording was given.");
         assert!(said(&[Synthetic::idle().samples(&[-2_000]).build()]).starts_with("Woke at most 2.00 µs early idle;"));
+    }
+
+    #[test]
+    fn a_load_off_its_level_is_named() {
+        let mut recorded = Synthetic::hackbench().load("cpu@50%").samples(IDLE).build();
+        assert!(!said(std::slice::from_ref(&recorded)).contains("load_missed"));
+        recorded.document.load_missed = true;
+        let unnamed = said(std::slice::from_ref(&recorded));
+        assert!(
+            unnamed.ends_with(" Load missed: a load was more than 5 points off the level asked for (load_missed)."),
+            "{unnamed}"
+        );
+        recorded.document.load[1].missed = true;
+        recorded.document.load[1].reached = Some(recording::Reached { mean: 31.2, worst_second: 30.0 });
+        let named = said(std::slice::from_ref(&recorded));
+        assert!(
+            named.ends_with("on time. Load missed: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed)."),
+            "{named}"
+        );
+        let both = said(&[Synthetic::idle().samples(IDLE).build(), recorded]);
+        assert!(both.contains(" Load missed in hackbench: cpu@50% reached 31.2 %"), "{both}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! What the charts show, in words: for screen readers, and beside the SVG files.
 
 use crate::format::{count, counted, latency};
+use crate::loads;
 use crate::overview::{Overview, Quantile};
 use crate::series::Charts;
 use plan::Nanos;
@@ -41,7 +42,12 @@ impl Chart {
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
             Chart::Histogram => "How many activations woke how late.",
-            Chart::Time => "Smallest and largest wake-up latency over the time of each recording.",
+            Chart::Time if charts.recordings.iter().all(|series| series.loads.drawn.is_empty()) => {
+                "Smallest and largest wake-up latency over the time of each recording."
+            }
+            Chart::Time => {
+                "Smallest and largest wake-up latency over the time of each recording, and below it the CPU use of its loads."
+            }
             Chart::Exceedance => "Share of activations that woke at least so late, both axes logarithmic.",
         };
         let mut parts = vec![what.to_owned()];
@@ -92,6 +98,15 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {
         text += &format!("; {} skipped or lost", counted(missing, "activation"));
+    }
+    for load in &series.loads.drawn {
+        let percent = || load.points.iter().map(|(_, percent)| *percent);
+        let (least, most) = (percent().fold(f64::INFINITY, f64::min), percent().fold(0.0, f64::max));
+        let asked = load.requested.map_or_else(|| "as much as it gets".to_owned(), loads::level);
+        text += &format!("; load {}, asked for {asked}, used from {least:.1} % to {most:.1} % of each of its CPUs", load.spec);
+    }
+    if series.loads.left_out > 0 {
+        text += &format!("; {} not drawn", counted(series.loads.left_out as u64, "load"));
     }
     text
 }

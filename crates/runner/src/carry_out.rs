@@ -130,11 +130,12 @@ impl Observe<'_> {
             let now = Monotonic.now();
             self.control.beat(now.0);
             recorder.take(now);
-            let alive = loads.poll();
+            loads.poll();
             let elapsed = Nanos(now.0 - self.begin.0);
             if self.watch.looks_on() {
                 let threads = recorder.tallies().map(Tally::show).collect();
-                self.watch.progress(&Progress { elapsed_ns: elapsed, expected_ns: Nanos(expected), threads, loads_alive: alive });
+                let (elapsed_ns, expected_ns, loads) = (elapsed, Nanos(expected), loads.now());
+                self.watch.progress(&Progress { elapsed_ns, expected_ns, threads, loads });
             }
             if self.signals.caught().is_some() || recorder.failed().is_some() {
                 self.control.stop(StopReason::Asked);

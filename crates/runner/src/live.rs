@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The figures of a run while it goes on: for the eye only. What is kept is computed from the disk afterwards.
 
+use load::LoadNow;
 use plan::{CpuId, Nanos};
 use stats::{Histogram, Moments, nearest_rank};
 
@@ -13,8 +14,8 @@ pub struct Progress {
     pub expected_ns: Nanos,
     /// One entry per measuring thread.
     pub threads: Vec<LiveThread>,
-    /// Whether all loads are running.
-    pub loads_alive: bool,
+    /// What each load does.
+    pub loads: Vec<LoadNow>,
 }
 
 /// A measuring thread while it measures. Latencies in ns; none before the first activation.

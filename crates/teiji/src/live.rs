@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A run on a terminal while it goes on: how far it is, and a line per thread or load, drawn over itself.
 
+use load::LoadNow;
 use plan::Nanos;
 use runner::{LiveThread, Progress, Watch};
 use std::fmt::Write as _;
@@ -54,7 +55,7 @@ impl Watch for Live {
         self.since_drawn += 1;
         if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
             self.since_drawn = 0;
-            drawing.show(draw(progress, rows().saturating_sub(5).max(1)));
+            drawing.show(draw(progress, rows().saturating_sub(5 + progress.loads.len()).max(1)));
         }
     }
 }
@@ -121,6 +122,7 @@ fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
     if progress.threads.len() > most_threads {
         lines.push(format!(" ... and {} more threads", progress.threads.len() - most_threads));
     }
+    lines.extend(progress.loads.iter().map(load_line));
     lines
 }
 
@@ -135,8 +137,7 @@ fn how_far(progress: &Progress) -> String {
     let done = usize::try_from(done).unwrap_or(0);
     let bar = format!("{}{}", "#".repeat(done), ".".repeat(usize::try_from(BAR).unwrap_or(0) - done));
     let left = Nanos((expected - elapsed).max(0));
-    let loads = if progress.loads_alive { "" } else { "   a load has stopped!" };
-    format!("[{bar}] {} of {}, {} left{loads}", clock(Nanos(elapsed.min(expected))), clock(Nanos(expected)), clock(left))
+    format!("[{bar}] {} of {}, {} left", clock(Nanos(elapsed.min(expected))), clock(Nanos(expected)), clock(left))
 }
 
 /// `1:02:03` or `02:03`; seconds are rounded up, so that nothing has "0 left" before it ends.
@@ -153,6 +154,22 @@ fn line(index: usize, thread: &LiveThread) -> String {
     let LiveThread { cpu, late, skipped, .. } = thread;
     format!(" {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}", cpu.0)
 }
+
+/// What a load asked for and what it has, percent of one CPU.
+fn load_line(load: &LoadNow) -> String {
+    let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"));
+    let asked = load.requested.map_or_else(String::new, |asked| format!(" of {asked} %"));
+    let spec: String = load.spec.chars().take(MOST_OF_A_SPEC).collect();
+    let state = if load.alive { "" } else { "  it has stopped!" };
+    format!(
+        " load {spec}: {} now, {} on average{asked}{state}",
+        percent(load.latest),
+        percent(load.reached.map(|reached| reached.mean))
+    )
+}
+
+/// What fits a line beside the rest.
+const MOST_OF_A_SPEC: usize = 24;
 
 #[cfg(test)]
 mod tests {
@@ -178,18 +195,26 @@ mod tests {
             elapsed_ns: Nanos(2_500_000_000),
             expected_ns: Nanos::from_secs(10),
             threads: vec![thread(0), thread(1), thread(2)],
-            loads_alive: true,
+            loads: vec![LoadNow {
+                spec: "cpu@50%,cpus=0".to_owned(),
+                requested: Some(50.0),
+                latest: Some(49.98),
+                reached: None,
+                rate: std::collections::BTreeMap::new(),
+                alive: false,
+            }],
         };
         let lines = draw(&progress, 2);
         assert_eq!(lines[0], "[######..................] 00:03 of 00:10, 00:08 left");
         assert_eq!(lines[3], "      0    0       3.2      70.0      65.4     100.0   12345.7      3       21");
-        assert_eq!(lines[4..], [line(1, &thread(1)), " ... and 1 more threads".to_owned()]);
+        let load = " load cpu@50%,cpus=0: 50.0 % now, - on average of 50 %  it has stopped!";
+        assert_eq!(lines[4..], [line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]);
         assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
     }
 
     #[test]
     fn before_the_first_activation() {
-        let progress = Progress { elapsed_ns: Nanos(-5), expected_ns: Nanos(1), threads: Vec::new(), loads_alive: true };
+        let progress = Progress { elapsed_ns: Nanos(-5), expected_ns: Nanos(1), threads: Vec::new(), loads: Vec::new() };
         assert_eq!(draw(&progress, 9)[0], "warming up");
     }
 }

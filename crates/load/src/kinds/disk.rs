@@ -65,13 +65,18 @@ struct Disk {
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    let dir = options.value("dir").map_or_else(std::env::temp_dir, PathBuf::from);
+    let dir = options.value("dir").map_or_else(usual_dir, PathBuf::from);
     let free = rustix::fs::statvfs(&dir).map_err(|_| options.refuse("dir", "a directory on the disk that is to be busy"))?;
     let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.cpus().max(1) as u64;
     let expected = format!("a size such as 64M, up to {} here: half of what is free in {}", room::humane(most), dir.display());
     let size = options.parsed("size", &expected, |text| room::parse_size(text).filter(|size| (1..=most).contains(size)))?;
     nameless(&dir).map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
     Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(most)) }))
+}
+
+/// Where files stay over a restart, so that it is a disk: /tmp often is memory.
+fn usual_dir() -> PathBuf {
+    Some(PathBuf::from("/var/tmp")).filter(|dir| dir.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
 impl Generator for Disk {

@@ -3,8 +3,8 @@
 
 use plan::{CpuId, Length, Missed, Nanos, Policy, Probe, Run, Scheduling};
 use recording::{
-    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, LoadEvidence, Proof, Reached,
-    Recorded, State, Thread, VERSION, Warning, WorstActivation,
+    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, LoadEvidence, LoadOnCpu, Proof,
+    Reached, Recorded, State, Thread, VERSION, Warning, WorstActivation,
 };
 use stats::{AfterOverrun, Span, Statistics, summarise};
 use std::collections::BTreeMap;
@@ -53,6 +53,13 @@ impl Synthetic {
     /// A machine that passes messages: mostly quicker to wake, because it never sleeps deeply, and sometimes very late.
     pub fn hackbench() -> Self {
         Synthetic { title: "hackbench".into(), loads: vec!["hackbench,groups=10"], ..Synthetic::idle() }
+    }
+
+    /// Under one more load, such as `cpu@50%`; it reaches its level.
+    #[allow(dead_code)]
+    pub fn load(mut self, spec: &'static str) -> Self {
+        self.loads.push(spec);
+        self
     }
 
     /// Named otherwise.
@@ -138,7 +145,8 @@ impl Synthetic {
                 next_step: "sudo cpupower frequency-set -g performance".into(),
             }],
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
-            load: self.loads.iter().map(|spec| evidence(spec, &cpus)).collect(),
+            load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
+            load_missed: false,
             host: Host { before: host(0, self), after: Some(host(seconds, self)) },
         };
         Recorded { path: format!("{}.teiji", self.title).into(), document, threads }
@@ -177,6 +185,40 @@ impl Synthetic {
                 samples_lost: 0,
             },
         }
+    }
+
+    /// A load that keeps near its level, or near 98 % if it has none.
+    fn evidence(&self, spec: &str, cpus: &[CpuId]) -> LoadEvidence {
+        let requested = spec.split_once('@').and_then(|(_, level)| level.split('%').next()?.parse::<f64>().ok());
+        let mean = requested.unwrap_or(97.8);
+        let on = |cpu: &CpuId| LoadOnCpu {
+            cpu: *cpu,
+            // Messages move their tasks; what has a level is pinned.
+            reached: requested
+                .map(|level| level - 0.4 * f64::from(cpu.0 % 3))
+                .map(|mean| Reached { mean, worst_second: mean - 1.2 }),
+            machine_busy: Some(99.1 - 0.4 * f64::from(cpu.0 % 3)),
+        };
+        let rate = if requested.is_some() { ("rounds_per_s", 45_120.0) } else { ("messages_per_s", 812_345.0) };
+        LoadEvidence {
+            spec: spec.to_owned(),
+            requested,
+            reached: Some(Reached { mean, worst_second: mean - 3.7 }),
+            cpus: cpus.to_vec(),
+            rate: BTreeMap::from([(rate.0.to_owned(), rate.1)]),
+            tasks: if requested.is_some() { cpus.len() as u64 } else { 400 },
+            alive: true,
+            missed: false,
+            per_cpu: cpus.iter().map(on).collect(),
+            course: self.course(mean),
+        }
+    }
+
+    /// One point a second, the first a moment late; after the last whole second nothing was read.
+    fn course(&self, mean: f64) -> Vec<(u64, f64)> {
+        let mut numbers = Numbers(self.seed + 99);
+        let reached = |numbers: &mut Numbers| (mean + 1.3 * numbers.normal()).clamp(mean - 3.7, 100.2);
+        (1..=self.due / 1_000).map(|second| (8_000_400_000 + second * 1_000_000_000, reached(&mut numbers))).collect()
     }
 
     fn statistics(&self, thread: u32) -> Statistics {
@@ -226,18 +268,6 @@ impl Synthetic {
                 (us.clamp(2.8, if busy { 5_021.8 } else { 196.3 }) * 1_000.0) as i32
             })
             .collect()
-    }
-}
-
-fn evidence(spec: &str, cpus: &[CpuId]) -> LoadEvidence {
-    LoadEvidence {
-        spec: spec.to_owned(),
-        requested: None,
-        reached: Some(Reached { mean: 97.8, worst_second: 94.1 }),
-        cpus: cpus.to_vec(),
-        rate: BTreeMap::from([("messages_per_s".to_owned(), 812_345.0)]),
-        tasks: 400,
-        alive: true,
     }
 }
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What each load was asked for and what it reached: the words for it, and the table of the page.
+
+use crate::format::{self, count};
+use crate::overview::Overview;
+use plan::CpuList;
+use recording::{LoadEvidence, LoadOnCpu};
+
+/// CPUs of a load that are listed one by one.
+const MOST_CPUS: usize = 16;
+/// Characters of a load as written.
+const LONGEST_SPEC: usize = 200;
+/// Shown where nothing was observed.
+const NOTHING: &str = "–";
+
+/// What a load was asked for and what it did.
+pub(crate) struct LoadRow {
+    pub(crate) recording: String,
+    pub(crate) spec: String,
+    pub(crate) requested: String,
+    pub(crate) mean: String,
+    pub(crate) worst: String,
+    /// Of its CPUs on average.
+    pub(crate) busy: String,
+    pub(crate) cpus: String,
+    pub(crate) tasks: String,
+    pub(crate) did: String,
+    pub(crate) alive: bool,
+    pub(crate) missed: bool,
+    /// Each of its CPUs, where there are several.
+    pub(crate) each: Vec<CpuRow>,
+    /// Its CPUs that are not listed.
+    pub(crate) more: usize,
+}
+
+/// A load on one of its CPUs.
+pub(crate) struct CpuRow {
+    pub(crate) cpu: String,
+    pub(crate) mean: String,
+    pub(crate) worst: String,
+    pub(crate) busy: String,
+}
+
+/// The loads of all recordings in at most about `most_rows` rows, and how many loads were left out.
+pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, usize) {
+    let every: Vec<(&Overview<'_>, &LoadEvidence)> =
+        all.iter().flat_map(|overview| overview.recorded.document.load.iter().map(move |load| (overview, load))).collect();
+    let most_cpus = (most_rows.saturating_sub(every.len()) / every.len().max(1)).min(MOST_CPUS);
+    let row = |(overview, load): &(&Overview<'_>, &LoadEvidence)| {
+        let (each, more) = cpus(load, most_cpus);
+        LoadRow {
+            recording: overview.name.clone(),
+            spec: format::clip(&load.spec, LONGEST_SPEC),
+            requested: requested(load),
+            mean: percent(load.reached.map(|reached| reached.mean)),
+            worst: percent(load.reached.map(|reached| reached.worst_second)),
+            busy: percent(busy(load)),
+            cpus: CpuList::format(&load.cpus),
+            tasks: count(load.tasks),
+            did: did(load).join(", "),
+            alive: load.alive,
+            missed: load.missed,
+            each,
+            more,
+        }
+    };
+    (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
+}
+
+/// Each CPU of a load that has several, and how many were left out: those on which it reached the most.
+pub(crate) fn cpus(load: &LoadEvidence, most: usize) -> (Vec<CpuRow>, usize) {
+    if load.per_cpu.len() < 2 || most == 0 {
+        return (Vec::new(), 0);
+    }
+    let mut listed: Vec<LoadOnCpu> = load.per_cpu.clone();
+    if listed.len() > most {
+        let reached = |on: &LoadOnCpu| on.reached.map_or(f64::INFINITY, |reached| reached.mean);
+        listed.sort_by(|a, b| reached(a).total_cmp(&reached(b)).then(a.cpu.cmp(&b.cpu)));
+        listed.truncate(most);
+        listed.sort_by_key(|on| on.cpu);
+    }
+    let row = |on: &LoadOnCpu| CpuRow {
+        cpu: on.cpu.to_string(),
+        mean: percent(on.reached.map(|reached| reached.mean)),
+        worst: percent(on.reached.map(|reached| reached.worst_second)),
+        busy: percent(on.machine_busy),
+    };
+    (listed.iter().map(row).collect(), load.per_cpu.len() - listed.len())
+}
+
+/// The same for a terminal.
+pub(crate) fn cpus_listed(load: &LoadEvidence) -> (Vec<CpuRow>, usize) {
+    cpus(load, MOST_CPUS)
+}
+
+/// The level asked for; a load without one takes what is left.
+pub(crate) fn requested(load: &LoadEvidence) -> String {
+    load.requested.map_or_else(|| "as much as it gets".to_owned(), level)
+}
+
+/// `50 %`, `12.5 %`.
+pub(crate) fn level(value: f64) -> String {
+    let text = format!("{value:.1}");
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// `97.8 %`, or a dash.
+pub(crate) fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value:.1} %"))
+}
+
+/// How busy its CPUs were on average, percent; none if that is not known of each.
+pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
+    let busy: Vec<f64> = load.per_cpu.iter().filter_map(|on| on.machine_busy).collect();
+    (!busy.is_empty() && busy.len() == load.per_cpu.len()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
+}
+
+/// `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
+pub(crate) fn missed(load: &LoadEvidence) -> String {
+    let spec = format::clip(&load.spec, 60);
+    let instead = load.requested.map_or_else(String::new, |asked| format!(" instead of {}", level(asked)));
+    load.reached.map_or_else(
+        || format!("what {spec} reached could not be observed"),
+        |reached| format!("{spec} reached {} of each CPU{instead}", percent(Some(reached.mean))),
+    )
+}
+
+/// `812,345 messages/s`.
+pub(crate) fn did(load: &LoadEvidence) -> Vec<String> {
+    let one = |(unit, rate): (&String, &f64)| {
+        let unit = unit.strip_suffix("_per_s").map_or_else(|| unit.clone(), |unit| format!("{unit}/s"));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
+        let rate = if *rate >= 100.0 { count(rate.round() as u64) } else { format!("{rate:.1}") };
+        format!("{rate} {}", unit.replace('_', " "))
+    };
+    load.rate.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use plan::CpuId;
+    use recording::Reached;
+
+    #[test]
+    fn a_load_without_a_level_is_not_said_to_want_everything() {
+        let recorded = Synthetic::hackbench().load("cpu@12.5%").build();
+        let all = [Overview::of(&recorded)];
+        let (rows, left_out) = loads(&all, 100);
+        assert_eq!((rows[0].requested.as_str(), rows[1].requested.as_str()), ("as much as it gets", "12.5 %"));
+        assert_eq!((rows[0].mean.as_str(), rows[0].worst.as_str(), left_out), ("97.8 %", "94.1 %", 0));
+        assert_eq!(loads(&all, 1).1, 1);
+    }
+
+    #[test]
+    fn of_many_cpus_those_that_got_least_are_listed() {
+        let mut load = Synthetic::hackbench().build().document.load[0].clone();
+        let on = |cpu: u32| LoadOnCpu {
+            cpu: CpuId(cpu),
+            reached: (cpu != 3).then(|| Reached { mean: f64::from(100 - cpu), worst_second: 1.0 }),
+            machine_busy: Some(80.0),
+        };
+        load.per_cpu = (0..40).map(on).collect();
+        let (rows, more) = cpus(&load, 3);
+        assert_eq!((rows.iter().map(|row| row.cpu.as_str()).collect::<Vec<_>>(), more), (vec!["37", "38", "39"], 37));
+        assert_eq!((rows[0].mean.as_str(), rows[0].busy.as_str(), busy(&load)), ("63.0 %", "80.0 %", Some(80.0)));
+        assert_eq!((cpus(&load, 40).0[3].mean.as_str(), cpus(&load, 0).0.len()), (NOTHING, 0));
+        load.per_cpu[7].machine_busy = None;
+        assert_eq!(busy(&load), None);
+        load.per_cpu.truncate(1);
+        assert!(cpus(&load, 9).0.is_empty(), "one CPU is the whole load");
+    }
+
+    #[test]
+    fn a_missed_level_in_words() {
+        let mut load = Synthetic::hackbench().load("cpu@50%").build().document.load[1].clone();
+        load.reached = Some(Reached { mean: 31.24, worst_second: 30.0 });
+        assert_eq!(missed(&load), "cpu@50% reached 31.2 % of each CPU instead of 50 %");
+        load.reached = None;
+        assert_eq!(missed(&load), "what cpu@50% reached could not be observed");
+    }
+}
