@@ -41,32 +41,20 @@ class Figure:
     @classmethod
     def of_pairs(cls, claim, pairs, limit, form):
         """A claim about the median of ratios to cyclictest's figure."""
-        low, high = pairs.interval()
-        verdict = Verdict.HOLDS if high <= limit else Verdict.FAILS if low > limit else Verdict.UNDECIDED
-        return cls(
-            claim,
-            form.format(pairs.ours()),
-            form.format(pairs.theirs()),
-            f"{pairs.ratio():.3f}",
-            f"{limit:.2f}",
-            verdict,
-            f"99 % {low:.3f} to {high:.3f}, {len(pairs.ratios)} pairs",
-        )
-
+        return cls.of_pairs_within(claim, pairs, 0, limit, form)
 
     @classmethod
     def of_pairs_within(cls, claim, pairs, least, most, form):
-        """A claim that the median of ratios to cyclictest's (or another's) figure lies between two limits."""
+        """A claim that the median of ratios to another program's figure lies between two limits."""
         low, high = pairs.interval()
         inside, outside = least <= low and high <= most, high < least or low > most
-        verdict = Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.UNDECIDED
         return cls(
             claim,
             form.format(pairs.ours()),
             form.format(pairs.theirs()),
             f"{pairs.ratio():.3f}",
-            f"{least:.2f}-{most:.2f}",
-            verdict,
+            f"{least:.2f}-{most:.2f}" if least else f"{most:.2f}",
+            Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.UNDECIDED,
             f"99 % {low:.3f} to {high:.3f}, {len(pairs.ratios)} pairs",
         )
 

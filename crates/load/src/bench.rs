@@ -137,7 +137,8 @@ impl Benchmark {
 }
 
 impl Channel {
-    fn open(self) -> io::Result<(OwnedFd, OwnedFd)> {
+    /// The end to read and the end to write.
+    pub(crate) fn open(self) -> io::Result<(OwnedFd, OwnedFd)> {
         Ok(match self {
             Channel::Socket => {
                 let (source, sink) = UnixStream::pair()?;

@@ -273,7 +273,7 @@ impl Held {
         let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
         if let Some((requested, reached)) = self.missed() {
             let message = format!(
-                "load_missed: the load '{spec}' reached {reached:.1} % of its CPUs instead of {requested:.1} %: the figures do not stand for that load"
+                "load_missed: the load '{spec}' reached {reached:.1} % of its CPUs instead of {requested:.1} %: the figures do not stand for that load."
             );
             let busy = |on: &LoadOnCpu| Some(format!("CPU {} was {:.1} % busy in all", on.cpu, on.machine_busy?));
             let seen: Vec<_> = self.account.per_cpu(&self.load.cpus).iter().filter_map(busy).collect();
@@ -282,7 +282,7 @@ impl Held {
         }
         if !self.alive() {
             let message =
-                format!("the load '{spec}' did not hold until the end: the figures were taken with less load than asked for");
+                format!("the load '{spec}' did not hold until the end: the figures were taken with less load than asked for.");
             let step = "see the kernel's log for a process killed for want of memory, and measure again";
             warnings.push(warning("load-died", message, self.said(), step));
         }

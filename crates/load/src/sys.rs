@@ -173,13 +173,7 @@ fn mask(cpus: &[CpuId]) -> Vec<libc::c_ulong> {
 
 /// Scheduling for the calling thread. By system call, because musl's function only says ENOSYS.
 pub(crate) fn schedule(policy: Policy, priority: u8) -> io::Result<()> {
-    let policy = match policy {
-        Policy::Fifo => libc::SCHED_FIFO,
-        Policy::Rr => libc::SCHED_RR,
-        Policy::Other => libc::SCHED_OTHER,
-        Policy::Batch => libc::SCHED_BATCH,
-        Policy::Idle => libc::SCHED_IDLE,
-    };
+    let policy = libc::c_int::from(policy.number());
     let priority = libc::c_int::from(priority);
     // SAFETY: the kernel reads a `struct sched_param`, which is this one int; 0 is the caller.
     let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };

@@ -28,6 +28,18 @@ impl Policy {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
 
+    /// The kernel's number (include/uapi/linux/sched.h).
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Policy::Other => 0,
+            Policy::Fifo => 1,
+            Policy::Rr => 2,
+            Policy::Batch => 3,
+            Policy::Idle => 5,
+        }
+    }
+
     /// The kernel's name.
     #[must_use]
     pub const fn kernel_name(self) -> &'static str {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! System calls that have no safe interface elsewhere, each wrapped so that nothing unsafe leaves this file.
 
-use plan::{Policy, Scheduling};
+use plan::Scheduling;
 use rustix::mm::{MlockAllFlags, mlockall};
 use std::io;
 use std::mem::MaybeUninit;
@@ -23,16 +23,9 @@ struct SchedAttr {
 
 /// Gives the calling thread this scheduling. By the raw system call: musl's `sched_setscheduler` is a stub.
 pub(crate) fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
-    let policy = match scheduling.policy {
-        Policy::Fifo => libc::SCHED_FIFO,
-        Policy::Rr => libc::SCHED_RR,
-        Policy::Other => libc::SCHED_OTHER,
-        Policy::Batch => libc::SCHED_BATCH,
-        Policy::Idle => libc::SCHED_IDLE,
-    };
     let attributes = SchedAttr {
         size: 48,
-        policy: policy.cast_unsigned(),
+        policy: scheduling.policy.number().into(),
         priority: scheduling.prio.map_or(0, u32::from),
         ..SchedAttr::default()
     };

@@ -6,6 +6,7 @@
 //! ends after so many messages, this one goes on until it is stopped. The tasks may run on any of the load's CPUs, so that
 //! the scheduler has to balance as well. With `threads`, each group is one process of 40 threads.
 
+use crate::bench::Channel;
 use crate::kinds::{Generator, Kind};
 use crate::spec::{Options, SpecError};
 use crate::team::Team;
@@ -13,7 +14,6 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::sync::Barrier;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder};
@@ -37,16 +37,10 @@ const GROUPS: usize = 10;
 /// Four thousand processes; beyond it lies the usual limit of a user's processes.
 const MOST_GROUPS: usize = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Via {
-    Socket,
-    Pipe,
-}
-
 #[derive(Debug)]
 struct Hackbench {
     groups: usize,
-    via: Via,
+    via: Channel,
     threads: bool,
 }
 
@@ -57,8 +51,8 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         Some(_) => return Err(options.refuse("groups", &format!("a number from 1 to {MOST_GROUPS}"))),
     };
     let via = match options.value("via") {
-        None | Some("socket") => Via::Socket,
-        Some("pipe") => Via::Pipe,
+        None | Some("socket") => Channel::Socket,
+        Some("pipe") => Channel::Pipe,
         Some(_) => return Err(options.refuse("via", "socket or pipe")),
     };
     let threads = options.parsed("threads", "written without a value", |text| text.is_empty().then_some(()))?.is_some();
@@ -80,7 +74,7 @@ impl Hackbench {
     /// however many groups there are, and a task only those it uses.
     fn assemble_group(&self, team: &mut Team) -> io::Result<()> {
         let cpus = team.cpus().to_vec();
-        let channels = (0..SIDE).map(|_| self.via.channel()).collect::<io::Result<Vec<_>>>()?;
+        let channels = (0..SIDE).map(|_| self.via.open()).collect::<io::Result<Vec<_>>>()?;
         let (mut sources, mut sinks): (Vec<OwnedFd>, Vec<OwnedFd>) = channels.into_iter().unzip();
         for receiver in 0..SIDE {
             team.fork(&cpus, |post| {
@@ -111,7 +105,7 @@ impl Hackbench {
     fn assemble_threads(&self, team: &mut Team) -> io::Result<()> {
         let (cpus, via) = (team.cpus().to_vec(), self.via);
         team.fork(&cpus, |post| {
-            let channels = (0..SIDE).map(|_| via.channel()).collect::<io::Result<Vec<_>>>()?;
+            let channels = (0..SIDE).map(|_| via.open()).collect::<io::Result<Vec<_>>>()?;
             let (sources, sinks): (Vec<File>, Vec<File>) =
                 channels.into_iter().map(|(source, sink)| (File::from(source), File::from(sink))).unzip();
             // Each thread waits for the gate, which opens when this one has gone through its own.
@@ -147,22 +141,6 @@ impl Hackbench {
 
 /// Of a thread that passes messages.
 const STACK_BYTES: usize = 64 * 1024;
-
-impl Via {
-    /// The end to read and the end to write.
-    fn channel(self) -> io::Result<(OwnedFd, OwnedFd)> {
-        Ok(match self {
-            Via::Socket => {
-                let (source, sink) = UnixStream::pair()?;
-                (source.into(), sink.into())
-            }
-            Via::Pipe => {
-                let (source, sink) = io::pipe()?;
-                (source.into(), sink.into())
-            }
-        })
-    }
-}
 
 fn send(mut sinks: Vec<&File>) -> io::Result<Infallible> {
     let message = [0_u8; MESSAGE];

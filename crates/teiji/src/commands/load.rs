@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Outcome {
         drawing.clear();
     }
     for warning in loads.warnings() {
-        output::complain(&format!("Warning: {}. Seen: {}", warning.message, warning.evidence));
+        output::complain(&format!("Warning: {} Seen: {}", warning.message, warning.evidence));
     }
     let held = evidence.iter().all(|load| load.alive && !load.missed);
     output::say(&if args.json {
