@@ -7,7 +7,10 @@
 use crate::sys::{self, Alone};
 use plan::Policy;
 use rustix::io::Errno;
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, getrlimit, kill_process, setrlimit, waitpid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, getrlimit, kill_process, set_parent_process_death_signal,
+    setrlimit, waitpid,
+};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -66,11 +69,16 @@ impl Benchmark {
         let mut children = Children(Vec::new());
         for _ in 0..self.groups {
             let (sources, sinks) = self.channels()?;
+            let parent = getpid();
+            let bound = || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                if getppid() == Some(parent) { gate.pass() } else { Err(io::Error::other("the benchmark has been killed")) }
+            };
             for source in &sources {
-                children.0.push(alone.fork(|| ended(gate.pass().and_then(|()| self.receive(source))))?);
+                children.0.push(alone.fork(|| ended(bound().and_then(|()| self.receive(source))))?);
             }
             for _ in 0..self.side {
-                children.0.push(alone.fork(|| ended(gate.pass().and_then(|()| self.send(&sinks))))?);
+                children.0.push(alone.fork(|| ended(bound().and_then(|()| self.send(&sinks))))?);
             }
         }
         self.begin()?;

@@ -45,7 +45,8 @@ pub fn worker(order: &str) -> ExitCode {
 }
 
 fn lead(order: &Order) -> io::Result<()> {
-    let (kind, generator, terms) = spec::read(&order.spec, order.cpus.len(), order.memory).map_err(io::Error::other)?;
+    let (kind, generator, terms) =
+        spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
     settle(order, kind, &terms)?;
     let size = generator.tasks(order.cpus.len());
     let mut team = Team::new(Alone::check()?, kind, order.cpus.clone(), terms, size)?;

@@ -2,7 +2,7 @@
 //! All loads of one measurement, held by the measuring process.
 //!
 //! No thread and no timer of its own: the owner calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
-//! pipe that holds ten minutes of it, so polling late loses nothing but the early news of a death.
+//! pipe that holds many seconds of it, so polling late loses nothing but the early news of a death.
 
 use crate::held::{Held, LoadNow, PAUSE, Phase};
 use crate::report::{BEGIN, GO};

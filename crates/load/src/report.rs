@@ -21,6 +21,8 @@ pub(crate) struct Order {
     pub cpus: Vec<CpuId>,
     /// Memory that it may fill, bytes, as found when it was checked.
     pub memory: u64,
+    /// Loads that run at the same time.
+    pub loads: usize,
     /// The process id of the owner; a leader with another parent has been left behind.
     pub owner: u32,
 }

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a load may fill, bytes: half of what could be had now, by the machine's and by the control group's account. Where
+/// What all loads together may fill, bytes: half of what could be had now, by the machine's and by the control group's account. Where
 /// neither says, 64 MiB.
-pub(crate) fn memory_for_a_load() -> u64 {
+pub(crate) fn memory_for_loads() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let group = groups(&own).iter().filter_map(|group| headroom(group)).min();
@@ -78,6 +78,6 @@ mod tests {
         let v2 = groups("0::/user.slice/x\n");
         assert_eq!(v2, ["/sys/fs/cgroup/user.slice/x", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"].map(PathBuf::from));
         assert_eq!(groups("5:cpu,memory:/a\n3:pids:/b\n")[0], Path::new("/sys/fs/cgroup/memory/a"));
-        assert!(memory_for_a_load() > 0);
+        assert!(memory_for_loads() > 0);
     }
 }

@@ -14,15 +14,18 @@ use std::time::Duration;
 pub struct Limits {
     /// Memory that each load may fill, bytes.
     pub memory: u64,
-    /// The measuring threads' real-time priority, if there are such threads.
+    /// The measuring threads' real-time priority, 0 for ordinary ones; none if there are no such threads.
     pub probe_prio: Option<u8>,
+    /// Loads that run at the same time and share what there is.
+    pub loads: usize,
 }
 
 impl Limits {
-    /// Of this machine, now.
+    /// Of this machine, now, for so many loads.
     #[must_use]
-    pub fn here(probe_prio: Option<u8>) -> Self {
-        Limits { memory: room::memory_for_a_load(), probe_prio }
+    pub fn here(probe_prio: Option<u8>, loads: usize) -> Self {
+        let loads = loads.max(1);
+        Limits { memory: room::memory_for_loads() / loads as u64, probe_prio, loads }
     }
 }
 
@@ -55,6 +58,7 @@ pub struct Checked {
     pub(crate) terms: Terms,
     pub(crate) tasks: usize,
     pub(crate) memory: u64,
+    pub(crate) loads: usize,
 }
 
 impl Checked {
@@ -122,8 +126,7 @@ pub enum SpecError {
         cpus: Vec<CpuId>,
     },
     /// A priority that would keep the measuring threads, or the load's own control, from running.
-    #[error("'prio={prio}' in the load '{spec}': the measuring threads have {probe}, and a load's priority is at most {}, \
-             so that its own control fits between", probe.saturating_sub(2))]
+    #[error("real-time priority {prio} in the load '{spec}': {}", below(*probe))]
     Priority {
         /// The whole load.
         spec: String,
@@ -186,6 +189,17 @@ fn names() -> String {
     KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
+/// What priority a load can have beside such measuring threads.
+fn below(probe: u8) -> String {
+    match probe {
+        0 => "the measuring threads have none, and could not run beside it".to_owned(),
+        1 | 2 => format!("the measuring threads have {probe}, and there is no room for a load's below that"),
+        _ => {
+            format!("the measuring threads have {probe}; a load's is at most {}, so that its own control fits between", probe - 2)
+        }
+    }
+}
+
 fn with_level() -> String {
     KINDS.iter().filter(|kind| kind.paced).map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
@@ -202,12 +216,13 @@ pub(crate) struct Options<'a> {
     spec: &'a LoadSpec,
     cpus: usize,
     memory: u64,
+    loads: usize,
 }
 
 impl<'a> Options<'a> {
-    /// How many CPUs the load has.
-    pub(crate) const fn cpus(&self) -> usize {
-        self.cpus
+    /// How many tasks share a disk, if there is one on each CPU of each load.
+    pub(crate) const fn sharing(&self) -> u64 {
+        (self.cpus * self.loads) as u64
     }
 
     /// What was written for this key.
@@ -223,11 +238,11 @@ impl<'a> Options<'a> {
     /// Memory for each task that fills some, bytes: what is written for this key, or `usual`, or less where that is more than
     /// there is to give.
     pub(crate) fn memory(&self, key: &str, usual: u64) -> Result<usize, SpecError> {
-        let most = (self.memory / self.cpus.max(1) as u64).max(1 << 16);
+        // No larger than this machine's addresses reach.
+        let most = (self.memory / self.cpus.max(1) as u64).clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
         let expected = format!(
-            "a size such as 64M, from 4K up to {} here: half of the memory that is free is shared among {} CPUs",
+            "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared by loads and their CPUs",
             room::humane(most),
-            self.cpus
         );
         let written = self.parsed(key, &expected, |text| room::parse_size(text).filter(|size| (4_096..=most).contains(size)))?;
         Ok(usize::try_from(written.unwrap_or(usual.min(most))).unwrap_or(usize::MAX))
@@ -271,7 +286,7 @@ pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &
     }
     cpus.sort_unstable();
     cpus.dedup();
-    let (kind, generator, terms) = read(spec, cpus.len(), limits.memory)?;
+    let (kind, generator, terms) = read(spec, cpus.len(), limits.memory, limits.loads)?;
     if cpus.is_empty() {
         return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
     }
@@ -281,14 +296,22 @@ pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &
     if let Some(probe) = limits.probe_prio.filter(|probe| terms.policy.is_real_time() && terms.prio + 2 > *probe) {
         return Err(SpecError::Priority { spec: text(), prio: terms.prio, probe });
     }
-    Ok(Checked { spec: spec.clone(), kind, terms, tasks: generator.tasks(cpus.len()), cpus, memory: limits.memory })
+    Ok(Checked {
+        spec: spec.clone(),
+        kind,
+        terms,
+        tasks: generator.tasks(cpus.len()),
+        cpus,
+        memory: limits.memory,
+        loads: limits.loads,
+    })
 }
 
 /// A load whose text has been read.
 pub(crate) type Read = (&'static Kind, Box<dyn Generator>, Terms);
 
-/// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give.
-pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64) -> Result<Read, SpecError> {
+/// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
+pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> Result<Read, SpecError> {
     let name = spec.name().to_owned();
     let Some(kind) = kinds::find(&name) else {
         return Err(SpecError::UnknownLoad { spec: spec.to_string(), name });
@@ -297,7 +320,7 @@ pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64) -> Result<Read, Sp
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
         return Err(SpecError::UnknownKey { spec: spec.to_string(), name, key: key.to_owned(), known: known.join(", ") });
     }
-    let options = Options { spec, cpus, memory };
+    let options = Options { spec, cpus, memory, loads };
     let terms = terms(kind, &options)?;
     Ok((kind, (kind.read)(&options)?, terms))
 }
@@ -337,7 +360,7 @@ mod tests {
 
     fn checked(spec: &str) -> Result<Checked, SpecError> {
         let available: Vec<CpuId> = (0..4).map(CpuId).collect();
-        let limits = Limits { memory: 1 << 30, probe_prio: Some(90) };
+        let limits = Limits { memory: 1 << 30, probe_prio: Some(90), loads: 1 };
         check(&spec.parse().unwrap(), &[CpuId(2), CpuId(1), CpuId(2)], &available, &limits)
     }
 
@@ -382,7 +405,7 @@ mod tests {
             ),
             (
                 "cpu,prio=89",
-                "'prio=89' in the load 'cpu,prio=89': the measuring threads have 90, and a load's priority is at most 88, so that its own control fits between",
+                "real-time priority 89 in the load 'cpu,prio=89': the measuring threads have 90; a load's is at most 88, so that its own control fits between",
             ),
             (
                 "cpu,prio=5,policy=batch",
@@ -392,7 +415,7 @@ mod tests {
             (
                 "mem-alloc@50%,chunk=9999T",
                 "'chunk=9999T' in the load 'mem-alloc@50%,chunk=9999T': chunk is a size such as 64M, from 4K up to 512M here: \
-                 half of the memory that is free is shared among 2 CPUs",
+                 half of the memory that is free, shared by loads and their CPUs",
             ),
             ("tlb,cpus=1", "the load 'tlb,cpus=1' works between CPUs: tlb needs at least 2 of them, and its list is 1"),
             ("cmd:", "the load 'cmd:': there is no command behind cmd:"),
@@ -419,7 +442,7 @@ mod tests {
         #[test]
         fn no_spec_panics(name in "cpu|hackbench|mem-alloc|cmd:|timer|x", rest in "[,=@+!0-9a-z-]{0,20}") {
             if let Ok(spec) = format!("{name}{rest}").parse() {
-                let limits = Limits { memory: 1 << 20, probe_prio: Some(1) };
+                let limits = Limits { memory: 1 << 20, probe_prio: Some(1), loads: 2 };
                 let _ = check(&spec, &[CpuId(0)], &[CpuId(0), CpuId(1)], &limits);
             }
         }

@@ -135,15 +135,29 @@ pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
     Some(seconds * 1_000_000_000 + nanos)
 }
 
-/// CPU time of all children that this process has waited for, user and system, ns.
-pub(crate) fn children_ns() -> u64 {
+/// What getrusage says of `whom`; zeros if nothing.
+fn usage(whom: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call.
-    if unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) } != 0 {
-        return 0;
-    }
+    unsafe { libc::getrusage(whom, usage.as_mut_ptr()) };
     // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
-    let usage = unsafe { usage.assume_init() };
+    unsafe { usage.assume_init() }
+}
+
+/// Minor page faults of the calling thread.
+pub(crate) fn minor_faults() -> u64 {
+    u64::try_from(usage(libc::RUSAGE_THREAD).ru_minflt).unwrap_or(0)
+}
+
+/// Ends the calling process at once, whatever its other threads do.
+pub(crate) fn leave(status: u8) -> ! {
+    // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and that is wanted.
+    unsafe { libc::_exit(status.into()) }
+}
+
+/// CPU time of all children that this process has waited for, user and system, ns.
+pub(crate) fn children_ns() -> u64 {
+    let usage = usage(libc::RUSAGE_CHILDREN);
     let nanos = |time: libc::timeval| {
         #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
         let (seconds, micros) = (i64::from(time.tv_sec), i64::from(time.tv_usec));
@@ -348,15 +362,6 @@ pub(crate) fn settle_signals() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Minor page faults of this thread.
-    fn minor_faults() -> u64 {
-        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call.
-        assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) }, 0);
-        // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too.
-        u64::try_from(unsafe { usage.assume_init() }.ru_minflt).unwrap()
-    }
 
     #[test]
     fn a_page_fault_for_each_page() {

@@ -13,6 +13,9 @@ pub(crate) struct Tap {
     bytes: Vec<u8>,
 }
 
+/// Bytes.
+const AT_ONCE: usize = 64 * 1024;
+
 impl Tap {
     /// Takes a pipe over. Only this end stops waiting; the writer's is another.
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
@@ -20,19 +23,22 @@ impl Tap {
         Ok(Tap { pipe: Some(File::from(pipe)), bytes: Vec::new() })
     }
 
-    /// Takes in what is there.
+    /// Takes in what is there, or as much of it as a pipe usually holds: who writes without end shall not keep us.
     pub(crate) fn drain(&mut self) {
         let Some(pipe) = &mut self.pipe else { return };
         let mut chunk = [0; 4096];
-        loop {
+        let most = self.bytes.len() + AT_ONCE;
+        while self.bytes.len() < most {
             match pipe.read(&mut chunk) {
                 Ok(count @ 1..) => self.bytes.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Ok(0) | Err(_) => break,
+                Ok(0) | Err(_) => {
+                    self.pipe = None;
+                    return;
+                }
             }
         }
-        self.pipe = None;
     }
 
     /// Whether nobody holds the other end any more.

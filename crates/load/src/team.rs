@@ -11,7 +11,7 @@ use crate::tree;
 use plan::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process, setpriority_process, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, getpriority_process, kill_process, setpriority_process, wait, waitpid,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::convert::Infallible;
@@ -35,7 +35,6 @@ pub(crate) struct Team {
     /// Gone once the tasks have been released.
     barrier: Option<Barrier>,
     tasks: Vec<Task>,
-    others_seen_ns: u64,
 }
 
 #[derive(Debug)]
@@ -80,6 +79,12 @@ impl<'a> Post<'a> {
     }
 }
 
+/// Ends the task, for a reason: for a thread of it that cannot go on while the others would go on for ever.
+pub(crate) fn give_up(error: &io::Error) -> ! {
+    let _ = writeln!(io::stderr(), "{error}");
+    sys::leave(1)
+}
+
 /// What a task has while it works.
 #[derive(Debug)]
 pub(crate) struct Duty<'a> {
@@ -120,7 +125,6 @@ impl Team {
             area: Area::new(size)?,
             barrier: Some(barrier),
             tasks: Vec::new(),
-            others_seen_ns: 0,
         })
     }
 
@@ -192,14 +196,13 @@ impl Team {
         for (task, slot) in self.tasks.iter_mut().zip(self.area.slots()).filter(|(task, _)| task.alive) {
             task.cpu_ns = sys::cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
         }
-        let others_ns = if self.starts_others { self.others_ns() } else { 0 };
         let busy_ns = stat::busy_ns(&self.cpus);
         // Reading thousands takes milliseconds; the middle of them is when the sum was true.
         let at_ns = before_ns.midpoint(now_ns());
         let done = |counter| self.area.slots().iter().map(|slot| slot.get(counter)).fold(0, u64::wrapping_add);
         Reading {
             at_ns,
-            cpu_ns: self.tasks.iter().map(|task| task.cpu_ns).sum::<u64>() + others_ns,
+            cpu_ns: self.cpu_ns(),
             per_cpu_ns: self.per_cpu_ns(),
             busy_ns,
             work: (0..self.counters).map(done).collect(),
@@ -207,12 +210,13 @@ impl Team {
         }
     }
 
-    /// CPU time of what the tasks have started. What ended without being waited for is counted as last seen.
-    fn others_ns(&mut self) -> u64 {
-        let tasks: u64 = self.tasks.iter().filter(|task| task.alive).map(|task| task.cpu_ns).sum();
-        let all = tree::cpu_time_ns(getpid());
-        self.others_seen_ns = self.others_seen_ns.max(all.saturating_sub(tasks));
-        self.others_seen_ns
+    /// CPU time of all tasks and, where they start others, of those: what lives, and what was waited for.
+    fn cpu_ns(&self) -> u64 {
+        if self.starts_others {
+            tree::cpu_time_ns(getpid()) + sys::children_ns()
+        } else {
+            self.tasks.iter().map(|task| task.cpu_ns).sum()
+        }
     }
 
     /// CPU time on each of the load's CPUs; nothing unless each task is bound to one.
@@ -231,7 +235,8 @@ impl Team {
     /// others that end with an error: whoever was killed by a signal is named first.
     pub(crate) fn reap(&mut self) -> Option<String> {
         let mut deaths = Vec::new();
-        while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+        // Whatever has become a child of the leader, of whatever group.
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if let Some(index) = self.tasks.iter().position(|task| task.pid == pid) {
                 self.tasks[index].alive = false;
                 deaths.push((status.exited(), index, pid, status));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The processes below one: what a load has started by itself.
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -9,6 +9,8 @@ use std::fs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: i32,
+    /// Ended, and not yet waited for: it needs no killing.
+    ended: bool,
     /// Its own CPU time and that of the children it has waited for, in ticks.
     ticks: u64,
 }
@@ -17,7 +19,7 @@ fn parse(stat: &str) -> Option<Process> {
     // The name, in parentheses, may hold anything.
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
     let ticks = fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
-    Some(Process { parent: fields.get(1)?.parse().ok()?, ticks })
+    Some(Process { parent: fields.get(1)?.parse().ok()?, ended: matches!(*fields.first()?, "Z" | "X"), ticks })
 }
 
 /// All processes by number.
@@ -47,15 +49,18 @@ pub(crate) fn cpu_time_ns(root: Pid) -> u64 {
     ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
-/// Kills everything below this process, the caller, until there is nothing. Children that lost their parent come to the caller, which has
-/// asked for them, so that none gets away.
+/// Kills everything below this process, the caller, until there is nothing. Children that lost their parent come to the
+/// caller, which has asked for them, so that none gets away.
 pub(crate) fn kill_all_below(root: Pid) {
     loop {
-        let below = below(root.as_raw_nonzero().get(), &processes());
+        let processes = processes();
+        let mut below = below(root.as_raw_nonzero().get(), &processes);
+        below.retain(|pid| !processes[pid].ended);
         for pid in below.iter().filter_map(|pid| Pid::from_raw(*pid)) {
             let _ = kill_process(pid, Signal::KILL);
         }
-        while matches!(waitpid(None, WaitOptions::NOHANG), Ok(Some(_))) {}
+        // Whatever group they are in.
+        while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
         if below.is_empty() {
             return;
         }
@@ -70,13 +75,13 @@ mod tests {
     #[test]
     fn a_line_of_stat() {
         let line = "42 (a ) b) S 7 42 42 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 5";
-        assert_eq!(parse(line), Some(Process { parent: 7, ticks: 100 }));
+        assert_eq!(parse(line), Some(Process { parent: 7, ended: false, ticks: 100 }));
         assert_eq!(parse("42 (x) S 7"), None);
     }
 
     #[test]
     fn children_and_theirs() {
-        let process = |parent| Process { parent, ticks: 1 };
+        let process = |parent| Process { parent, ended: false, ticks: 1 };
         let all = BTreeMap::from([(1, process(0)), (2, process(1)), (3, process(2)), (4, process(1)), (9, process(8))]);
         let mut found = below(1, &all);
         found.sort_unstable();

@@ -36,7 +36,9 @@ const TESTS: &[(&str, fn())] = &[
     ("levels_are_held", levels_are_held),
     ("two_loads_share_a_cpu", two_loads_share_a_cpu),
     ("mem_fault_takes_a_signal_for_each_page", mem_fault_takes_a_signal_for_each_page),
+    ("updates_are_done", updates_are_done),
     ("a_command_that_ends_is_told", a_command_that_ends_is_told),
+    ("a_command_whose_leader_is_killed", a_command_whose_leader_is_killed),
     ("everything_leaves_nothing", everything_leaves_nothing),
 ];
 
@@ -101,7 +103,7 @@ fn available() -> Vec<CpuId> {
 }
 
 fn limits() -> Limits {
-    Limits { memory: 1 << 30, probe_prio: None }
+    Limits { memory: 1 << 30, probe_prio: None, loads: 1 }
 }
 
 fn checked(spec: &str) -> Checked {
@@ -346,6 +348,38 @@ fn mem_fault_takes_a_signal_for_each_page() {
     assert!((per_map / pages - 1.0).abs() < 0.1, "{load:?}");
 }
 
+/// Each update is done in memory: no CPU does more than a few in a nanosecond.
+fn updates_are_done() {
+    let [load] = &measure(&["mem-access,cpus=0"], 500)[..] else { panic!("one load, one evidence") };
+    assert!((1e4..1e10).contains(&load.rate["updates_per_s"]), "{load:?}");
+}
+
+/// The command's leader is killed, and then all else that the command has started in its group; what has ended below it does
+/// not stay as a zombie while it runs.
+fn a_command_whose_leader_is_killed() {
+    let mut loads = start(&["cmd:sh -c 'setsid true & sleep 1000 & sleep 1000'"]);
+    let leader = children(getpid())[0];
+    loads.begin();
+    soon("the command has started others", || sleepers().len() == 2);
+    sleep(Duration::from_millis(1200));
+    assert_eq!(zombies(leader), 0);
+    kill_process(leader, Signal::KILL).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while loads.poll() {
+        assert!(Instant::now() < deadline, "a dead leader goes unnoticed");
+        sleep(Duration::from_millis(5));
+    }
+    assert!(!loads.stop()[0].alive);
+    soon("what it had started is gone", || sleepers().is_empty());
+}
+
+fn zombies(parent: Pid) -> usize {
+    let stats =
+        std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let ended = format!(") Z {parent} ");
+    stats.filter(|stat| stat.contains(&ended)).count()
+}
+
 fn a_command_that_ends_is_told() {
     let mut loads = start(&["cmd:sleep 0.3"]);
     loads.begin();
@@ -423,7 +457,7 @@ fn what_cannot_start_says_why() {
 }
 
 fn a_leader_has_its_own_owner_only() {
-    let order = r#"{"spec":"cpu","cpus":[0],"memory":1,"owner":1}"#;
+    let order = r#"{"spec":"cpu","cpus":[0],"memory":1,"loads":1,"owner":1}"#;
     for (order, said) in [(order, "the program that started this load has ended"), ("nonsense", "its order cannot be read")] {
         let output = Command::new("/proc/self/exe").args(["load-worker", order]).stdin(Stdio::null()).output().unwrap();
         assert!(!output.status.success());

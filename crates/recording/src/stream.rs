@@ -113,5 +113,7 @@ fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingEr
     if !waiting.is_empty() {
         write(&mut waiting, &mut larger)?;
     }
-    larger.finish()
+    larger.finish()?;
+    // On the disk before it takes the old one's place, or a power cut might leave neither.
+    larger.file.sync_all().map_err(RecordingError::io("write", new))
 }

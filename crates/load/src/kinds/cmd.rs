@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 pub(crate) const KIND: Kind = Kind { name: "cmd", keys: &[], paced: false, least_cpus: 1, units: &[], starts_others: true, read };
 
@@ -52,7 +52,8 @@ impl Generator for Program {
         team.fork(&cpus, |post| {
             post.wait()?;
             sys::let_signals_end();
-            Err(Command::new(&self.words[0]).args(&self.words[1..]).exec())
+            // Its output is for nobody; what it complains of is kept.
+            Err(Command::new(&self.words[0]).args(&self.words[1..]).stdout(Stdio::null()).exec())
         })
     }
 }

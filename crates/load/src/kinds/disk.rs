@@ -36,6 +36,8 @@ pub(crate) const DISK: Kind = Kind {
 
 /// Of each task's file, unless `size=` says otherwise.
 const SIZE: u64 = 16 << 20;
+/// The smallest file.
+const LEAST: u64 = 4_096;
 /// Written at a time.
 const BLOCK: usize = 1 << 20;
 
@@ -67,9 +69,16 @@ struct Disk {
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let dir = options.value("dir").map_or_else(usual_dir, PathBuf::from);
     let free = rustix::fs::statvfs(&dir).map_err(|_| options.refuse("dir", "a directory on the disk that is to be busy"))?;
-    let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.cpus().max(1) as u64;
-    let expected = format!("a size such as 64M, up to {} here: half of what is free in {}", room::humane(most), dir.display());
-    let size = options.parsed("size", &expected, |text| room::parse_size(text).filter(|size| (1..=most).contains(size)))?;
+    let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.sharing().max(1);
+    if most < LEAST {
+        return Err(options.refuse("dir", "a directory on a disk with room: this one is full"));
+    }
+    let expected = format!(
+        "a size such as 64M, from 4K up to {} here: half of what is free in {}, shared by loads and their CPUs",
+        room::humane(most),
+        dir.display()
+    );
+    let size = options.parsed("size", &expected, |text| room::parse_size(text).filter(|size| (LEAST..=most).contains(size)))?;
     nameless(&dir).map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
     Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(most)) }))
 }

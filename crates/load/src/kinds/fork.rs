@@ -5,10 +5,12 @@
 use crate::kinds::{Generator, Kind};
 use crate::leader::NOTHING;
 use crate::spec::{Options, SpecError};
-use crate::sys;
+use crate::sys::{self, Alone};
 use crate::team::{Post, Team};
+use rustix::process::{WaitOptions, waitpid};
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 pub(crate) const KIND: Kind =
@@ -33,13 +35,18 @@ impl Generator for Fork {
 }
 
 fn fork(verb: &str, post: Post<'_>) -> io::Result<Infallible> {
+    // A real fork, which copies the task's memory map; the library's own way to start a program does not.
+    let alone = Alone::check()?;
     let duty = post.wait()?;
-    let mut command = Command::new("/proc/self/exe");
-    command.args([verb, NOTHING]).stdin(Stdio::null()).stdout(Stdio::null());
     loop {
-        let status = command.status()?;
-        if !status.success() {
-            return Err(io::Error::other(format!("the program that was to end at once ended with {status}")));
+        let child = alone.fork(|| {
+            let error = Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();
+            let _ = writeln!(io::stderr(), "{error}");
+            1
+        })?;
+        let ended = waitpid(Some(child), WaitOptions::empty())?;
+        if ended.is_none_or(|(_, status)| status.exit_status() != Some(0)) {
+            return Err(io::Error::other("the program that was to end at once did not end well"));
         }
         duty.add(0, 1);
         duty.slot().set_children_ns(sys::children_ns());

@@ -9,13 +9,12 @@
 use crate::bench::Channel;
 use crate::kinds::{Generator, Kind};
 use crate::spec::{Options, SpecError};
-use crate::team::Team;
+use crate::team::{Team, give_up};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Barrier;
-use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder};
 
 pub(crate) const KIND: Kind = Kind {
@@ -112,29 +111,33 @@ impl Hackbench {
             let gate = Barrier::new(2 * SIDE + 1);
             thread::scope(|scope| {
                 let builder = || Builder::new().stack_size(STACK_BYTES);
-                let (result, ended) = sync_channel(1);
                 let slot = post.slot();
                 for source in sources {
-                    let (gate, result) = (&gate, result.clone());
-                    builder().spawn_scoped(scope, move || {
+                    let gate = &gate;
+                    let thread = builder().spawn_scoped(scope, move || {
                         gate.wait();
-                        let _ = result.send(receive(source, |messages| {
+                        let Err(error) = receive(source, |messages| {
                             slot.add_shared(0, messages);
                             slot.add_shared(1, messages * MESSAGE as u64);
-                        }));
-                    })?;
+                        });
+                        give_up(&error)
+                    });
+                    // The others wait at the gate for ever, so nothing may be returned before it opens.
+                    thread.map(drop).unwrap_or_else(|error| give_up(&error));
                 }
                 for _ in 0..SIDE {
-                    let (gate, result, sinks) = (&gate, result.clone(), &sinks);
-                    builder().spawn_scoped(scope, move || {
+                    let (gate, sinks) = (&gate, &sinks);
+                    let thread = builder().spawn_scoped(scope, move || {
                         gate.wait();
-                        let _ = result.send(send(sinks.iter().collect()));
-                    })?;
+                        let Err(error) = send(sinks.iter().collect());
+                        give_up(&error)
+                    });
+                    thread.map(drop).unwrap_or_else(|error| give_up(&error));
                 }
-                post.wait()?;
+                post.wait().map(drop).unwrap_or_else(|error| give_up(&error));
                 gate.wait();
-                ended.recv().map_err(io::Error::other)?
-            })
+            });
+            Err(io::Error::other("its threads have ended"))
         })
     }
 }

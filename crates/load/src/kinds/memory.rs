@@ -10,6 +10,7 @@ use crate::spec::{Options, SpecError};
 use crate::sys::{self, Pages};
 use crate::team::{Post, Team};
 use std::convert::Infallible;
+use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -85,13 +86,13 @@ impl Generator for Memory {
 fn allocate(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
     let mut duty = post.wait()?;
     loop {
-        let pages = Pages::writable(chunk)?;
+        let (pages, before) = (Pages::writable(chunk)?, sys::minor_faults());
         for first in (0..pages.count()).step_by(PAGES) {
             let last = pages.count().min(first + PAGES);
             (first..last).for_each(|page| pages.touch(page));
-            duty.add(0, (last - first) as u64);
             duty.breathe();
         }
+        duty.add(0, sys::minor_faults() - before);
         duty.add(1, 1);
     }
 }
@@ -112,12 +113,13 @@ fn fault(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
     }
 }
 
-/// An atomic's load and store are what a volatile variable's are: each is done, in memory, and none is left out.
+/// The compiler has to believe that somebody else looks at the counter, or it would keep it in a register and add all at once.
 fn access(post: Post<'_>) -> io::Result<Infallible> {
     let counter = AtomicU64::new(0);
     let mut duty = post.wait()?;
     loop {
         for _ in 0..UPDATES {
+            let counter = black_box(&counter);
             counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }
         duty.add(0, UPDATES);

@@ -6,12 +6,11 @@
 
 use crate::kinds::{Generator, Kind};
 use crate::sys::{self, Pages, Slot};
-use crate::team::Team;
+use crate::team::{Team, give_up};
 use std::convert::Infallible;
 use std::io;
 use std::slice;
 use std::sync::Barrier;
-use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder};
 
 pub(crate) const TLB: Kind = Kind {
@@ -55,19 +54,21 @@ impl Generator for Shootdown {
             let gate = Barrier::new(cpus.len() + 1);
             let slot = post.slot();
             thread::scope(|scope| {
-                let (result, ended) = sync_channel(1);
                 for cpu in &cpus {
-                    let (gate, result) = (&gate, result.clone());
-                    Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
+                    let gate = &gate;
+                    let thread = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
                         let bound = sys::bind(slice::from_ref(cpu));
                         gate.wait();
-                        let _ = result.send(bound.and_then(|()| work(slot)));
-                    })?;
+                        let Err(error) = bound.and_then(|()| work(slot));
+                        give_up(&error)
+                    });
+                    // The others wait at the gate for ever, so nothing may be returned before it opens.
+                    thread.map(drop).unwrap_or_else(|error| give_up(&error));
                 }
-                post.wait()?;
+                post.wait().map(drop).unwrap_or_else(|error| give_up(&error));
                 gate.wait();
-                ended.recv().map_err(io::Error::other)?
-            })
+            });
+            Err(io::Error::other("its threads have ended"))
         })
     }
 }

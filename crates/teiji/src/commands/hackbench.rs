@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(short, long, value_name = "NUM", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     groups: u16,
     /// Messages of each sender to each receiver
-    #[arg(short, long, value_name = "LOOPS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "LOOPS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     loops: u64,
     /// Pass messages through pipes instead of sockets
     #[arg(short, long, conflicts_with = "inet")]
@@ -84,8 +84,11 @@ fn decide(args: &Args) -> anyhow::Result<Benchmark> {
         Some(other) => bail!("'{other}' is neither process nor thread"),
     }
     if let Some(loops) = old.next() {
-        benchmark.loops =
-            loops.parse().ok().filter(|loops| *loops > 0).with_context(|| format!("'{loops}' is not a number of loops"))?;
+        benchmark.loops = loops
+            .parse()
+            .ok()
+            .filter(|loops| (1..=1_000_000_000).contains(loops))
+            .with_context(|| format!("'{loops}' is not a number of loops"))?;
     }
     Ok(benchmark)
 }

@@ -58,7 +58,8 @@ pub fn run(args: &Args) -> Outcome {
     for look in 0_u32.. {
         loads.poll();
         let now = Instant::now();
-        if signals.caught().is_some() || end.is_some_and(|end| now >= end) {
+        let all_dead = loads.now().iter().all(|load| !load.alive);
+        if signals.caught().is_some() || end.is_some_and(|end| now >= end) || all_dead {
             break;
         }
         if let Some(drawing) = drawing.as_ref().filter(|_| look.is_multiple_of(EVERY)) {
@@ -85,7 +86,7 @@ pub fn run(args: &Args) -> Outcome {
 fn decide(args: &Args) -> anyhow::Result<Vec<load::Checked>> {
     let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
     let cpus = args.cpus.as_ref().map_or(Ok(available.clone()), |list| list.resolve(&available))?;
-    let limits = Limits::here(None);
+    let limits = Limits::here(None, args.loads.len());
     Ok(args.loads.iter().map(|spec| check(spec, &cpus, &available, &limits)).collect::<Result<_, _>>()?)
 }
 

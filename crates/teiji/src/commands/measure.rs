@@ -148,7 +148,7 @@ fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
     };
     run.check()?;
     let granted = grant(run.scheduling);
-    let limits = load::Limits::here(granted.scheduling.prio);
+    let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
     let loads = run.loads.iter().map(|spec| load::check(spec, &cpus, &available, &limits)).collect::<Result<_, _>>()?;
     Ok(Order {
         granted,

@@ -97,6 +97,17 @@ fn a_busy_cpu_does_not_keep_a_real_time_thread() {
     assert!(real_time < 1e6 && ordinary > 1e6, "{real_time} ns, ordinary {ordinary} ns");
 }
 
+#[test]
+fn a_killed_hackbench_leaves_nothing() {
+    let place = Place::new();
+    let running = place.start("hackbench -g 2 -l 100000000");
+    soon("it runs", Duration::from_secs(10), || running.descendants().len() == 80);
+    let processes = running.descendants();
+    running.signal(Signal::KILL);
+    running.end();
+    assert_gone(&processes);
+}
+
 /// Line by line what rt-tests' program says.
 #[test]
 fn hackbench_speaks_as_its_model() {
