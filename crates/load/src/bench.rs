@@ -4,12 +4,14 @@
 //! Groups of senders and receivers; each sender of a group writes a number of messages to each of its receivers. All are made
 //! first, each waits at a gate, and the time runs from the opening of the gate until the last of them has ended.
 
+use crate::leader::raise_file_limit;
 use crate::sys::{self, Alone};
 use plan::Policy;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, getpid, getppid, getrlimit, kill_process, set_parent_process_death_signal,
-    setrlimit, waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal, waitid,
+    waitpid,
 };
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -17,6 +19,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -59,8 +62,7 @@ impl Benchmark {
     /// When tasks or channels cannot be had; then none is left.
     pub fn run(&self) -> io::Result<Duration> {
         let alone = Alone::check()?;
-        let limit = getrlimit(Resource::Nofile);
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        raise_file_limit();
         if self.threads { self.run_threads() } else { self.run_processes(&alone) }
     }
 
@@ -82,20 +84,21 @@ impl Benchmark {
             }
         }
         self.begin()?;
-        let start = gate.open(children.0.len())?;
+        let start = gate.open(children.0.len(), || children.none_has_ended())?;
         children.wait()?;
         Ok(start.elapsed())
     }
 
+    /// The first thread that cannot do its work ends the benchmark; the others end with the program.
     fn run_threads(&self) -> io::Result<Duration> {
         let gate = Arc::new(Gate::new()?);
-        let mut threads = Vec::new();
-        let this = *self;
+        let (result, results) = channel();
+        let (this, mut threads) = (*self, 0);
         let mut start_one = |body: Box<dyn FnOnce() -> io::Result<()> + Send>| {
-            let gate = Arc::clone(&gate);
-            let thread = Builder::new().stack_size(STACK_BYTES).spawn(move || gate.pass().and_then(|()| body()))?;
-            threads.push(thread);
-            io::Result::Ok(())
+            let (gate, result) = (Arc::clone(&gate), result.clone());
+            let work = move || drop(result.send(gate.pass().and_then(|()| body())));
+            threads += 1;
+            Builder::new().stack_size(STACK_BYTES).spawn(work).map(drop)
         };
         for _ in 0..self.groups {
             let (sources, sinks) = self.channels()?;
@@ -109,9 +112,9 @@ impl Benchmark {
             }
         }
         self.begin()?;
-        let start = gate.open(threads.len())?;
-        for thread in threads {
-            thread.join().map_err(|_| io::Error::other("a thread panicked"))??;
+        let start = gate.open(threads, || Ok(()))?;
+        for _ in 0..threads {
+            results.recv().map_err(io::Error::other)??;
         }
         Ok(start.elapsed())
     }
@@ -178,16 +181,24 @@ impl Gate {
 
     fn pass(&self) -> io::Result<()> {
         (&self.come.1).write_all(b".")?;
-        let mut wait = [rustix::event::PollFd::new(&self.open.0, rustix::event::PollFlags::IN)];
-        while matches!(rustix::event::poll(&mut wait, None), Err(Errno::INTR)) {}
+        let mut wait = [PollFd::new(&self.open.0, PollFlags::IN)];
+        while matches!(poll(&mut wait, None), Err(Errno::INTR)) {}
         Ok(())
     }
 
-    /// Waits until so many have come, and lets them pass.
-    fn open(&self, expected: usize) -> io::Result<Instant> {
+    /// Waits until so many have come, and lets them pass. Asks `all_is_well` while it waits: one that has ended never comes.
+    fn open(&self, expected: usize, all_is_well: impl Fn() -> io::Result<()>) -> io::Result<Instant> {
+        let tenth = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         let mut missing = expected;
         while missing > 0 {
-            missing -= (&self.come.0).read(&mut [0; 4096])?.min(missing);
+            match poll(&mut [PollFd::new(&self.come.0, PollFlags::IN)], Some(&tenth)) {
+                Ok(0) => all_is_well()?,
+                Err(Errno::INTR) => {}
+                other => {
+                    other?;
+                    missing -= (&self.come.0).read(&mut [0; 4096])?.min(missing);
+                }
+            }
         }
         let start = Instant::now();
         (&self.open.1).write_all(b".")?;
@@ -199,6 +210,15 @@ impl Gate {
 struct Children(Vec<Pid>);
 
 impl Children {
+    /// An error if one has: before the gate opens, none should.
+    fn none_has_ended(&self) -> io::Result<()> {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        match waitid(WaitId::All, look)? {
+            None => Ok(()),
+            Some(_) => Err(io::Error::other("a task ended before its work began")),
+        }
+    }
+
     fn wait(&mut self) -> io::Result<()> {
         while !self.0.is_empty() {
             match waitpid(None, WaitOptions::empty()) {

@@ -5,7 +5,6 @@ use crate::evidence::Account;
 use crate::report::{Order, Reading, Report};
 use crate::spec::Checked;
 use crate::tap::Tap;
-use plan::CpuId;
 use recording::{LoadEvidence, LoadOnCpu, Reached, Warning};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
@@ -23,9 +22,6 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(2);
 const BURIAL: Duration = Duration::from_secs(2);
 /// What is kept of complaints, bytes: four thousand tasks may all complain of the same.
 const COMPLAINTS: usize = 2_000;
-
-/// A load this many points off its level has missed it.
-const MOST_OFF: f64 = 5.0;
 
 /// What a load does at the moment, for the eye only.
 #[derive(Clone, Debug)]
@@ -232,40 +228,32 @@ impl Held {
 
     /// What it was asked to do and what it did.
     pub(crate) fn evidence(&self) -> LoadEvidence {
-        LoadEvidence {
+        let mut evidence = LoadEvidence {
             spec: self.load.spec.to_string(),
-            requested: self.load.terms.level,
+            requested: self.load.common.level,
             reached: self.account.reached(),
             cpus: self.load.cpus.clone(),
             rate: self.account.rate(self.load.kind.units),
             tasks: self.load.tasks as u64,
             alive: self.death.is_none(),
-            missed: self.missed().is_some(),
+            missed: false,
             per_cpu: self.account.per_cpu(&self.load.cpus),
             course: self.account.course(),
-        }
+        };
+        evidence.missed = evidence.misses_its_level();
+        evidence
     }
 
     /// What it does at the moment.
     pub(crate) fn now(&self) -> LoadNow {
         LoadNow {
             spec: self.load.spec.to_string(),
-            requested: self.load.terms.level,
+            requested: self.load.common.level,
             latest: self.account.latest(),
             reached: self.account.reached(),
             rate: self.account.rate(self.load.kind.units),
             alive: self.alive(),
         }
-    }
-
-    /// What was asked for and what was reached, if they lie too far apart on any of its CPUs, and on which; none if it is known
-    /// of all of them together only.
-    fn missed(&self) -> Option<(f64, f64, Option<CpuId>)> {
-        let (requested, together) = (self.load.terms.level?, self.account.reached()?.mean);
-        let each = self.account.per_cpu(&self.load.cpus).into_iter();
-        let reached = each.filter_map(|on| Some((on.reached?.mean, Some(on.cpu)))).chain([(together, None)]);
-        let (reached, cpu) = reached.max_by(|a, b| (a.0 - requested).abs().total_cmp(&(b.0 - requested).abs()))?;
-        ((requested - reached).abs() > MOST_OFF).then_some((requested, reached, cpu))
     }
 
     /// What a reader of the figures should know of it.
@@ -282,13 +270,16 @@ impl Held {
             warning("load-conditions", message, note.clone(), "start the measurement without nice")
         };
         let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
-        if let Some((requested, reached, cpu)) = self.missed() {
+        let evidence = self.evidence();
+        if evidence.missed
+            && let Some((asked, (reached, cpu))) = evidence.requested.zip(evidence.farthest_off())
+        {
             let place = cpu.map_or_else(|| "its CPUs".to_owned(), |cpu| format!("CPU {cpu}"));
             let message = format!(
-                "load_missed: the load '{spec}' reached {reached:.1} % of {place} instead of {requested:.1} %: the figures do not stand for that load."
+                "load_missed: the load '{spec}' reached {reached:.1} % of {place} instead of {asked:.1} %: the figures do not stand for that load."
             );
             let busy = |on: &LoadOnCpu| Some(format!("CPU {} was {:.1} % busy in all", on.cpu, on.machine_busy?));
-            let seen: Vec<_> = self.account.per_cpu(&self.load.cpus).iter().filter_map(busy).collect();
+            let seen: Vec<_> = evidence.per_cpu.iter().filter_map(busy).collect();
             let step = "Ask for less, or keep from these CPUs what else runs there.";
             warnings.push(warning("load-missed", message, seen.join(", "), step));
         }

@@ -5,7 +5,7 @@
 
 use crate::kinds::Kind;
 use crate::report::{BEGIN, GO, Order, Report};
-use crate::spec::{self, Terms};
+use crate::spec::{self, CommonOptions};
 use crate::sys::{self, Alone};
 use crate::team::{Team, now_ns};
 use plan::Policy;
@@ -45,11 +45,11 @@ pub fn worker(order: &str) -> ExitCode {
 }
 
 fn lead(order: &Order) -> io::Result<()> {
-    let (kind, generator, terms) =
+    let (kind, generator, common) =
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
-    settle(order, kind, &terms)?;
+    settle(order, kind, &common)?;
     let size = generator.tasks(order.cpus.len());
-    let mut team = Team::new(Alone::check()?, kind, order.cpus.clone(), terms, size)?;
+    let mut team = Team::new(Alone::check()?, kind, order.cpus.clone(), common, size)?;
     generator.assemble(&mut team)?;
     team.wait_ready()?;
     say(&Report::Prepared)?;
@@ -71,12 +71,12 @@ fn obey(team: &mut Team) -> io::Result<()> {
         match next {
             Next::Order(GO) => {
                 team.release();
-                say(&Report::Running(team.reading()))?;
+                say(&Report::Running(team.full_reading()))?;
             }
-            Next::Order(BEGIN) => say(&Report::Begun(team.reading()))?,
+            Next::Order(BEGIN) => say(&Report::Begun(team.full_reading()))?,
             Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
             Next::Look => say(&Report::Second(team.reading()))?,
-            Next::Stop => return say(&Report::Final(team.reading())),
+            Next::Stop => return say(&Report::Final(team.full_reading())),
         }
         // From the look that was taken, not from the one that was due: so a second is never shorter than one.
         look_at_ns = Some(now_ns() + LOOK_NS);
@@ -117,7 +117,7 @@ fn next(look_at_ns: Option<u64>) -> io::Result<Next> {
 ///
 /// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
 /// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
-fn settle(order: &Order, kind: &Kind, terms: &Terms) -> io::Result<()> {
+fn settle(order: &Order, kind: &Kind, common: &CommonOptions) -> io::Result<()> {
     if kind.starts_others {
         // What others have started only this process can find and kill. It learns of its owner's end by that of its stdin, and
         // must live to do it; whoever down there loses a parent becomes its child.
@@ -136,11 +136,11 @@ fn settle(order: &Order, kind: &Kind, terms: &Terms) -> io::Result<()> {
         io::Error::other(format!("cannot run on CPUs {cpus}: {error}; a cpuset may forbid them"))
     })?;
     raise_file_limit();
-    if terms.policy.is_real_time() {
+    if common.policy.is_real_time() {
         // Above its tasks, or it would never be told to stop them.
-        let name = terms.policy.kernel_name();
-        return sys::schedule(Policy::Fifo, terms.prio + 1)
-            .map_err(|error| io::Error::other(format!("{name} {} may not be had: {error}", terms.prio)));
+        let name = common.policy.kernel_name();
+        return sys::schedule(Policy::Fifo, common.prio + 1)
+            .map_err(|error| io::Error::other(format!("{name} {} may not be had: {error}", common.prio)));
     }
     take_precedence()
 }
@@ -158,7 +158,7 @@ fn take_precedence() -> io::Result<()> {
 
 /// Many shells still set 1,024, which is enough for the loads there are; what is allowed may be used. Failing is no harm:
 /// a load that really runs out of files says so.
-fn raise_file_limit() {
+pub(crate) fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

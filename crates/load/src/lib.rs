@@ -13,7 +13,7 @@
 //!                <--stderr: complaints of leader and tasks; its end means that all of them are gone
 //! ```
 //!
-//! Each task holds itself at its level (`pace.rs`) and counts what it does; the leader adds up CPU time and counts, the owner
+//! Each task holds itself at its level (`cycle.rs`) and counts what it does; the leader adds up CPU time and counts, the owner
 //! makes evidence of it (`evidence.rs`).
 //!
 //! Everything dies with its parent, whatever becomes of that: the leader asks the kernel for SIGKILL when its owner ends
@@ -29,24 +29,25 @@
 #![warn(missing_docs)]
 
 mod bench;
+mod duty_cycle;
 mod evidence;
 mod held;
 mod kinds;
 mod leader;
+mod limits;
 mod loads;
-mod pace;
+mod proc_stat;
+mod process_tree;
 mod report;
-mod room;
 mod spec;
-mod stat;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
 mod tap;
 mod team;
-mod tree;
 
 pub use bench::{Benchmark, Channel};
 pub use held::LoadNow;
 pub use leader::worker;
+pub use limits::Limits;
 pub use loads::{Loads, StartError};
-pub use spec::{Checked, Limits, SpecError, check};
+pub use spec::{Checked, SpecError, check};

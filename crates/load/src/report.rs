@@ -36,7 +36,7 @@ pub(crate) struct Reading {
     pub cpu_ns: u64,
     /// The same on each of the load's CPUs; empty if its tasks move.
     pub per_cpu_ns: Vec<u64>,
-    /// Time that each of its CPUs was busy, with whatever; empty if unknown.
+    /// Time that each of its CPUs was busy, with whatever; empty if unknown, and within a span.
     pub busy_ns: Vec<u64>,
     /// What they counted, in the order of [`crate::kinds::Kind::units`].
     pub work: Vec<u64>,

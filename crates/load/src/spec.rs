@@ -5,33 +5,13 @@
 //! CPU list like any other, with `!2` and `all`.
 
 use crate::kinds::{self, Generator, KINDS, Kind};
-use crate::room;
+use crate::limits::{self, Limits};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
 
-/// What the machine and the measurement leave to loads.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Memory that each load may fill, bytes.
-    pub memory: u64,
-    /// The measuring threads' real-time priority, 0 for ordinary ones; none if there are no such threads.
-    pub probe_prio: Option<u8>,
-    /// Loads that run at the same time and share what there is.
-    pub loads: usize,
-}
-
-impl Limits {
-    /// Of this machine, now, for so many loads.
-    #[must_use]
-    pub fn here(probe_prio: Option<u8>, loads: usize) -> Self {
-        let loads = loads.max(1);
-        Limits { memory: room::memory_for_loads() / loads as u64, probe_prio, loads }
-    }
-}
-
 /// What every load can be told.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Terms {
+pub(crate) struct CommonOptions {
     /// CPU use to be reached on each CPU, percent; none for what it gets.
     pub level: Option<f64>,
     /// Of the duty cycle.
@@ -55,7 +35,7 @@ pub struct Checked {
     pub(crate) spec: LoadSpec,
     pub(crate) cpus: Vec<CpuId>,
     pub(crate) kind: &'static Kind,
-    pub(crate) terms: Terms,
+    pub(crate) common: CommonOptions,
     pub(crate) tasks: usize,
     pub(crate) memory: u64,
     pub(crate) loads: usize,
@@ -242,9 +222,10 @@ impl<'a> Options<'a> {
         let most = (self.memory / self.cpus.max(1) as u64).clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
         let expected = format!(
             "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared by loads and their CPUs",
-            room::humane(most),
+            limits::humane(most),
         );
-        let written = self.parsed(key, &expected, |text| room::parse_size(text).filter(|size| (4_096..=most).contains(size)))?;
+        let written =
+            self.parsed(key, &expected, |text| limits::parse_size(text).filter(|size| (4_096..=most).contains(size)))?;
         Ok(usize::try_from(written.unwrap_or(usual.min(most))).unwrap_or(usize::MAX))
     }
 
@@ -286,20 +267,20 @@ pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &
     }
     cpus.sort_unstable();
     cpus.dedup();
-    let (kind, generator, terms) = read(spec, cpus.len(), limits.memory, limits.loads)?;
+    let (kind, generator, common) = read(spec, cpus.len(), limits.memory, limits.loads)?;
     if cpus.is_empty() {
         return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
     }
     if cpus.len() < kind.least_cpus {
         return Err(SpecError::FewCpus { spec: text(), name: kind.name.to_owned(), least: kind.least_cpus, cpus });
     }
-    if let Some(probe) = limits.probe_prio.filter(|probe| terms.policy.is_real_time() && terms.prio + 2 > *probe) {
-        return Err(SpecError::Priority { spec: text(), prio: terms.prio, probe });
+    if let Some(probe) = limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe) {
+        return Err(SpecError::Priority { spec: text(), prio: common.prio, probe });
     }
     Ok(Checked {
         spec: spec.clone(),
         kind,
-        terms,
+        common,
         tasks: generator.tasks(cpus.len()),
         cpus,
         memory: limits.memory,
@@ -308,7 +289,7 @@ pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &
 }
 
 /// A load whose text has been read.
-pub(crate) type Read = (&'static Kind, Box<dyn Generator>, Terms);
+pub(crate) type Read = (&'static Kind, Box<dyn Generator>, CommonOptions);
 
 /// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
 pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> Result<Read, SpecError> {
@@ -321,11 +302,11 @@ pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> R
         return Err(SpecError::UnknownKey { spec: spec.to_string(), name, key: key.to_owned(), known: known.join(", ") });
     }
     let options = Options { spec, cpus, memory, loads };
-    let terms = terms(kind, &options)?;
-    Ok((kind, (kind.read)(&options)?, terms))
+    let common = common(kind, &options)?;
+    Ok((kind, (kind.read)(&options)?, common))
 }
 
-fn terms(kind: &Kind, options: &Options<'_>) -> Result<Terms, SpecError> {
+fn common(kind: &Kind, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
     let period = options.parsed("period", "a time from 1ms to 1s", |text| {
         let nanos = Nanos::parse(text, Unit::Microsecond).ok()?.0;
         (1_000_000..=1_000_000_000).contains(&nanos).then(|| Duration::from_nanos(nanos.unsigned_abs()))
@@ -340,7 +321,7 @@ fn terms(kind: &Kind, options: &Options<'_>) -> Result<Terms, SpecError> {
         return Err(options.refuse("prio", "for policy=fifo and policy=rr only"));
     }
     let prio = if policy.is_real_time() { prio.unwrap_or(1) } else { 0 };
-    Ok(Terms { level: level(kind, options)?, period: period.unwrap_or(PERIOD), nice: nice.unwrap_or(0), policy, prio })
+    Ok(CommonOptions { level: level(kind, options)?, period: period.unwrap_or(PERIOD), nice: nice.unwrap_or(0), policy, prio })
 }
 
 fn level(kind: &Kind, options: &Options<'_>) -> Result<Option<f64>, SpecError> {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tasks of one load, as their leader sees them: forked, kept at their posts, released together, read, killed.
 
+use crate::duty_cycle::{DutyCycle, OwnClocks};
 use crate::kinds::Kind;
-use crate::pace::{OwnClocks, Pace};
+use crate::proc_stat;
+use crate::process_tree;
 use crate::report::Reading;
-use crate::spec::Terms;
-use crate::stat;
+use crate::spec::CommonOptions;
 use crate::sys::{self, Alone, Area, Slot};
-use crate::tree;
 use plan::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -20,6 +20,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::slice;
+use std::thread::{self, Builder};
 
 /// The tasks of one load.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(crate) struct Team {
     alone: Alone,
     name: CString,
     cpus: Vec<CpuId>,
-    terms: Terms,
+    common: CommonOptions,
     /// Whether tasks start processes of their own, which are then counted and killed with them.
     starts_others: bool,
     counters: usize,
@@ -57,50 +58,70 @@ struct Barrier {
 #[derive(Debug)]
 pub(crate) struct Post<'a> {
     slot: &'a Slot,
-    terms: &'a Terms,
+    common: &'a CommonOptions,
     ready: PipeWriter,
     gate: PipeReader,
 }
 
 impl<'a> Post<'a> {
     /// Says that this task is ready, waits for the others, and lets it begin its work.
-    pub(crate) fn wait(mut self) -> io::Result<Duty<'a>> {
+    pub(crate) fn wait(mut self) -> io::Result<Worker<'a>> {
         self.ready.write_all(b".")?;
         self.gate.read_to_end(&mut Vec::new())?;
-        let pace = Pace::new(OwnClocks::new(), self.terms.level.unwrap_or(100.0), self.terms.period);
-        Ok(Duty { slot: self.slot, pace })
+        let cycle = DutyCycle::new(OwnClocks::new(), self.common.level.unwrap_or(100.0), self.common.period);
+        Ok(Worker { slot: self.slot, cycle })
+    }
+
+    /// The same for a task of several threads, one for each of `works`, which all begin together. They work until the task is
+    /// killed; the first that cannot go on ends the task, since the others would go on for ever.
+    pub(crate) fn wait_with_threads<'w>(self, works: Vec<ThreadWork<'w>>) -> io::Result<Infallible> {
+        let slot = self.slot;
+        let gate = std::sync::Barrier::new(works.len() + 1);
+        thread::scope(|scope| {
+            for work in works {
+                let gate = &gate;
+                let begun = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
+                    gate.wait();
+                    let Err(error) = work(slot);
+                    give_up(&error)
+                });
+                // Those before it wait at the gate, and would for ever: there is no way back but the end.
+                begun.map(drop).unwrap_or_else(|error| give_up(&error));
+            }
+            self.wait().map(drop).unwrap_or_else(|error| give_up(&error));
+            gate.wait();
+        });
+        Err(io::Error::other("its threads have ended"))
     }
 }
 
-impl<'a> Post<'a> {
-    /// The counters, for threads that are made before the task begins its work.
-    pub(crate) fn slot(&self) -> &'a Slot {
-        self.slot
-    }
-}
+/// What one thread of a task does.
+pub(crate) type ThreadWork<'w> = Box<dyn FnOnce(&Slot) -> io::Result<Infallible> + Send + 'w>;
 
-/// Ends the task, for a reason: for a thread of it that cannot go on while the others would go on for ever.
-pub(crate) fn give_up(error: &io::Error) -> ! {
+/// Ample: threads of loads do not recurse.
+const STACK_BYTES: usize = 64 * 1024;
+
+fn give_up(error: &io::Error) -> ! {
     let _ = writeln!(io::stderr(), "{error}");
     sys::leave(1)
 }
 
 /// What a task has while it works.
 #[derive(Debug)]
-pub(crate) struct Duty<'a> {
+pub(crate) struct Worker<'a> {
     slot: &'a Slot,
-    pace: Pace<OwnClocks>,
+    cycle: DutyCycle<OwnClocks>,
 }
 
-impl<'a> Duty<'a> {
+impl<'a> Worker<'a> {
     /// Counts work done.
     pub(crate) fn add(&self, counter: usize, amount: u64) {
         self.slot.add(counter, amount);
     }
 
     /// To be called between two pieces of work, each at most some tens of microseconds: sleeps as the level asks.
-    pub(crate) fn breathe(&mut self) {
-        self.pace.breathe();
+    pub(crate) fn throttle(&mut self) {
+        self.cycle.throttle();
     }
 
     /// The counters, for a task that does not count in this thread alone.
@@ -111,7 +132,7 @@ impl<'a> Duty<'a> {
 
 impl Team {
     /// A team of `size` tasks still to be forked, named after their load.
-    pub(crate) fn new(alone: Alone, kind: &Kind, cpus: Vec<CpuId>, terms: Terms, size: usize) -> io::Result<Self> {
+    pub(crate) fn new(alone: Alone, kind: &Kind, cpus: Vec<CpuId>, common: CommonOptions, size: usize) -> io::Result<Self> {
         let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
         let name = CString::new(format!("load-{}", kind.name))?;
         let (counters, starts_others) = (kind.units.len(), kind.starts_others);
@@ -119,7 +140,7 @@ impl Team {
             alone,
             name,
             cpus,
-            terms,
+            common,
             starts_others,
             counters,
             area: Area::new(size)?,
@@ -144,14 +165,14 @@ impl Team {
         let number = self.tasks.len();
         let size = self.area.slots().len();
         let slot = self.area.slots().get(number).ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
-        let (leader, barrier, name, terms) = (getpid(), &mut self.barrier, &self.name, &self.terms);
+        let (leader, barrier, name, common) = (getpid(), &mut self.barrier, &self.name, &self.common);
         let task = || {
-            let error = settle(leader, name, cpus, terms).and_then(|()| {
+            let error = settle(leader, name, cpus, common).and_then(|()| {
                 let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
                 let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
                 // The gate opens when nobody holds its other end any more, so nobody may keep a copy.
                 drop((heard, opener));
-                body(Post { slot, terms, ready, gate })
+                body(Post { slot, common, ready, gate })
             });
             let Err(error) = error;
             let _ = writeln!(io::stderr(), "task {} of {size}: {error}", number + 1);
@@ -196,7 +217,6 @@ impl Team {
         for (task, slot) in self.tasks.iter_mut().zip(self.area.slots()).filter(|(task, _)| task.alive) {
             task.cpu_ns = sys::cpu_time_ns(task.pid).map_or(task.cpu_ns, |own| own + slot.children_ns());
         }
-        let busy_ns = stat::busy_ns(&self.cpus);
         // Reading thousands takes milliseconds; the middle of them is when the sum was true.
         let at_ns = before_ns.midpoint(now_ns());
         let done = |counter| self.area.slots().iter().map(|slot| slot.get(counter)).fold(0, u64::wrapping_add);
@@ -204,16 +224,22 @@ impl Team {
             at_ns,
             cpu_ns: self.cpu_ns(),
             per_cpu_ns: self.per_cpu_ns(),
-            busy_ns,
+            busy_ns: Vec::new(),
             work: (0..self.counters).map(done).collect(),
             alive: self.tasks.iter().filter(|task| task.alive).count(),
         }
     }
 
+    /// The same, with how busy the CPUs have been. For the ends of a span only: on a large machine /proc/stat takes the kernel
+    /// longer than the rest of a reading.
+    pub(crate) fn full_reading(&mut self) -> Reading {
+        Reading { busy_ns: proc_stat::busy_ns(&self.cpus), ..self.reading() }
+    }
+
     /// CPU time of all tasks and, where they start others, of those: what lives, and what was waited for.
     fn cpu_ns(&self) -> u64 {
         if self.starts_others {
-            tree::cpu_time_ns(getpid()) + sys::children_ns()
+            process_tree::cpu_time_ns(getpid()) + sys::children_ns()
         } else {
             self.tasks.iter().map(|task| task.cpu_ns).sum()
         }
@@ -253,7 +279,7 @@ impl Drop for Team {
     /// Kills and buries whoever is left. Each is a child not yet waited for, so its number cannot mean another process.
     fn drop(&mut self) {
         if self.starts_others {
-            return tree::kill_all_below(getpid());
+            return process_tree::kill_all_below(getpid());
         }
         for task in self.tasks.iter().filter(|task| task.alive) {
             let _ = kill_process(task.pid, Signal::KILL);
@@ -266,22 +292,22 @@ impl Drop for Team {
 
 /// What each task does first: bind its life to the leader's, and leave the leader's pipes to the leader, so that their end
 /// is the leader's end.
-fn settle(leader: Pid, name: &CString, cpus: &[CpuId], terms: &Terms) -> io::Result<()> {
+fn settle(leader: Pid, name: &CString, cpus: &[CpuId], common: &CommonOptions) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(leader) {
         return Err(io::Error::other("the leader ended meanwhile"));
     }
     rustix::thread::set_name(name)?;
-    if terms.nice != 0 || getpriority_process(None)? < 0 {
-        setpriority_process(None, terms.nice).map_err(|error| {
-            io::Error::new(io::Error::from(error).kind(), format!("nice {} may not be had: {error}", terms.nice))
+    if common.nice != 0 || getpriority_process(None)? < 0 {
+        setpriority_process(None, common.nice).map_err(|error| {
+            io::Error::new(io::Error::from(error).kind(), format!("nice {} may not be had: {error}", common.nice))
         })?;
     }
     rustix::stdio::dup2_stdin(io::pipe()?.0)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
     sys::bind(cpus)?;
-    sys::schedule(terms.policy, terms.prio)
-        .map_err(|error| io::Error::new(error.kind(), format!("{} may not be had: {error}", terms.policy.kernel_name())))
+    sys::schedule(common.policy, common.prio)
+        .map_err(|error| io::Error::new(error.kind(), format!("{} may not be had: {error}", common.policy.kernel_name())))
 }
 
 fn describe(status: WaitStatus) -> String {

@@ -245,6 +245,27 @@ pub struct LoadEvidence {
     pub course: Vec<(u64, f64)>,
 }
 
+/// A load this many points off its level has missed it.
+const MOST_OFF: f64 = 5.0;
+
+impl LoadEvidence {
+    /// CPU use, percent, where it lies farthest off the level asked for, and on which CPU; no CPU where only all together are
+    /// known. None without a level or an observation.
+    #[must_use]
+    pub fn farthest_off(&self) -> Option<(f64, Option<CpuId>)> {
+        let (asked, together) = (self.requested?, self.reached?.mean);
+        let each = self.per_cpu.iter().filter_map(|on| Some((on.reached?.mean, Some(on.cpu))));
+        let off = |place: &(f64, Option<CpuId>)| (place.0 - asked).abs();
+        each.chain([(together, None)]).max_by(|a, b| off(a).total_cmp(&off(b)))
+    }
+
+    /// Whether it lies farther off than is allowed, on any of its CPUs: what [`LoadEvidence::missed`] is to say.
+    #[must_use]
+    pub fn misses_its_level(&self) -> bool {
+        self.requested.zip(self.farthest_off()).is_some_and(|(asked, (reached, _))| (reached - asked).abs() > MOST_OFF)
+    }
+}
+
 /// A load on one of its CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadOnCpu {

@@ -78,7 +78,7 @@ fn read_long(path: &Path, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingErro
 impl Rows for SampleFile {
     type Error = RecordingError;
 
-    fn at_least(&self) -> u64 {
+    fn size_hint(&self) -> u64 {
         self.bytes / MOST_BYTES_PER_ROW
     }
 

@@ -16,6 +16,7 @@ mod format;
 mod happenings;
 mod load_chart;
 mod load_course;
+mod load_table;
 mod loads;
 mod method;
 mod notices;
@@ -37,7 +38,7 @@ mod words;
 mod synthetic;
 
 use overview::Overview;
-use recording::Recorded;
+use recording::{LoadEvidence, Recorded};
 use series::Charts;
 use words::Chart;
 
@@ -45,6 +46,12 @@ use words::Chart;
 #[must_use]
 pub fn terminal_summary(recorded: &Recorded) -> String {
     terminal::summary(&Overview::of(recorded))
+}
+
+/// What `teiji load` ends with: what each load reached, on each of its CPUs.
+#[must_use]
+pub fn load_table(loads: &[LoadEvidence]) -> String {
+    load_table::table(loads)
 }
 
 /// One line with the one figure, and with everything that spoils it: no real-time rights, a run cut short, lost samples.

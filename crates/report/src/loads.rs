@@ -115,13 +115,16 @@ pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
     (!busy.is_empty() && busy.len() == load.per_cpu.len()).then(|| busy.iter().sum::<f64>() / busy.len() as f64)
 }
 
-/// `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
+/// `cpu@50% reached 31.2 % of CPU 3 instead of 50 %`, where it lies farthest off.
 pub(crate) fn missed(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
     let instead = load.requested.map_or_else(String::new, |asked| format!(" instead of {}", level(asked)));
-    load.reached.map_or_else(
+    load.farthest_off().map_or_else(
         || format!("what {spec} reached could not be observed"),
-        |reached| format!("{spec} reached {} of each CPU{instead}", percent(Some(reached.mean))),
+        |(reached, cpu)| {
+            let place = cpu.map_or_else(|| "each CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+            format!("{spec} reached {} of {place}{instead}", percent(Some(reached)))
+        },
     )
 }
 
@@ -176,7 +179,17 @@ mod tests {
     fn a_missed_level_in_words() {
         let mut load = Synthetic::hackbench().load("cpu@50%").build().document.load[1].clone();
         load.reached = Some(Reached { mean: 31.24, worst_second: 30.0 });
+        load.per_cpu.clear();
         assert_eq!(missed(&load), "cpu@50% reached 31.2 % of each CPU instead of 50 %");
+        // Right on average, and on one CPU far off.
+        let on =
+            |cpu, mean| LoadOnCpu { cpu: CpuId(cpu), reached: Some(Reached { mean, worst_second: 0.0 }), machine_busy: None };
+        load.reached = Some(Reached { mean: 47.0, worst_second: 30.0 });
+        load.per_cpu = vec![on(0, 50.0), on(3, 44.0)];
+        assert_eq!(missed(&load), "cpu@50% reached 44.0 % of CPU 3 instead of 50 %");
+        assert!(load.misses_its_level());
+        load.per_cpu[1] = on(3, 45.5);
+        assert!(!load.misses_its_level());
         load.reached = None;
         assert_eq!(missed(&load), "what cpu@50% reached could not be observed");
     }

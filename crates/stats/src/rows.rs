@@ -52,7 +52,7 @@ pub trait Rows {
 
     /// About how many rows there are, rather too few than too many; 0 if that is not known. What is made for many rows from
     /// the beginning need not grow.
-    fn at_least(&self) -> u64 {
+    fn size_hint(&self) -> u64 {
         0
     }
 

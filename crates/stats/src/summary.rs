@@ -161,7 +161,7 @@ pub fn summarise<R: Rows + ?Sized>(
         measured: Tally::new(),
         skipped: Tally::new(),
         worst: WorstActivations::new(WORST),
-        envelope: Envelope::for_rows(most_steps, rows.at_least()),
+        envelope: Envelope::for_rows(most_steps, rows.size_hint()),
     };
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;

@@ -17,7 +17,7 @@ pub(crate) const KIND: Kind =
 
 /// Where no cache is described.
 const USUAL_CACHE: u64 = 16 << 20;
-/// Moved between two breaths, in words of 8 bytes: tens of microseconds from memory.
+/// Moved between two chances to sleep, in words of 8 bytes: tens of microseconds from memory.
 const PIECE: usize = 16 << 10;
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 /// The largest cache of the first CPU, bytes.
 fn largest_cache() -> Option<u64> {
     let entries = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?.flatten();
-    entries.filter_map(|entry| crate::room::parse_size(fs::read_to_string(entry.path().join("size")).ok()?.trim())).max()
+    entries.filter_map(|entry| crate::limits::parse_size(fs::read_to_string(entry.path().join("size")).ok()?.trim())).max()
 }
 
 impl Generator for Cache {
@@ -48,25 +48,25 @@ impl Generator for Cache {
 
 fn stream(words: usize, post: Post<'_>) -> io::Result<Infallible> {
     let mut buffer = vec![1_u64; words];
-    let mut duty = post.wait()?;
+    let mut worker = post.wait()?;
     let mut sum = 0_u64;
     loop {
         for piece in buffer.chunks(PIECE) {
             sum = black_box(piece.iter().fold(sum, |sum, word| sum.wrapping_add(*word)));
-            duty.add(0, size_of_val(piece) as u64);
-            duty.breathe();
+            worker.add(0, size_of_val(piece) as u64);
+            worker.throttle();
         }
         for piece in buffer.chunks_mut(PIECE) {
             black_box(&mut *piece).fill(sum);
-            duty.add(0, size_of_val(piece) as u64);
-            duty.breathe();
+            worker.add(0, size_of_val(piece) as u64);
+            worker.throttle();
         }
         let (first, second) = buffer.split_at_mut(words / 2);
         for (to, from) in second.chunks_mut(PIECE).zip(first.chunks(PIECE)) {
             let length = to.len().min(from.len());
             black_box(&mut to[..length]).copy_from_slice(black_box(&from[..length]));
-            duty.add(0, 2 * size_of_val(&from[..length]) as u64);
-            duty.breathe();
+            worker.add(0, 2 * size_of_val(&from[..length]) as u64);
+            worker.throttle();
         }
     }
 }

@@ -35,15 +35,15 @@ impl Generator for Cpu {
 }
 
 fn calculate(post: Post<'_>) -> io::Result<Infallible> {
-    let mut duty = post.wait()?;
+    let mut worker = post.wait()?;
     let (mut whole, mut real) = (1_u64, 1.0_f64);
     loop {
         for _ in 0..ITERATIONS {
             (whole, real) = step(whole, real);
         }
         (whole, real) = black_box((whole, real));
-        duty.add(0, ITERATIONS);
-        duty.breathe();
+        worker.add(0, ITERATIONS);
+        worker.throttle();
     }
 }
 

@@ -35,11 +35,11 @@ impl Generator for DevZero {
 fn copy(post: Post<'_>) -> io::Result<Infallible> {
     let (mut zero, mut null) = (File::open("/dev/zero")?, OpenOptions::new().write(true).open("/dev/null")?);
     let mut buffer = vec![1; BYTES];
-    let mut duty = post.wait()?;
+    let mut worker = post.wait()?;
     loop {
         zero.read_exact(&mut buffer)?;
         null.write_all(&buffer)?;
-        duty.add(0, BYTES as u64);
-        duty.breathe();
+        worker.add(0, BYTES as u64);
+        worker.throttle();
     }
 }

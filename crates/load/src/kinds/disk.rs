@@ -5,7 +5,7 @@
 //! beginning, so it is gone when its task is, however that ends.
 
 use crate::kinds::{Generator, Kind};
-use crate::room;
+use crate::limits;
 use crate::spec::{Options, SpecError};
 use crate::team::{Post, Team};
 use rustix::fs::{Mode, OFlags};
@@ -51,10 +51,10 @@ impl Generator for Sync {
 
     fn assemble(&self, team: &mut Team) -> io::Result<()> {
         team.fork_on_each_cpu(|post| {
-            let duty = post.wait()?;
+            let worker = post.wait()?;
             loop {
                 rustix::fs::sync();
-                duty.add(0, 1);
+                worker.add(0, 1);
             }
         })
     }
@@ -75,10 +75,10 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     }
     let expected = format!(
         "a size such as 64M, from 4K up to {} here: half of what is free in {}, shared by loads and their CPUs",
-        room::humane(most),
+        limits::humane(most),
         dir.display()
     );
-    let size = options.parsed("size", &expected, |text| room::parse_size(text).filter(|size| (LEAST..=most).contains(size)))?;
+    let size = options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (LEAST..=most).contains(size)))?;
     nameless(&dir).map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
     Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(most)) }))
 }
@@ -114,17 +114,17 @@ fn nameless(dir: &Path) -> io::Result<File> {
 fn write(dir: &Path, size: u64, post: Post<'_>) -> io::Result<Infallible> {
     let mut file = nameless(dir)?;
     let block = vec![0x5a_u8; BLOCK];
-    let duty = post.wait()?;
+    let worker = post.wait()?;
     loop {
         let mut left = size;
         while left > 0 {
             let now = block.len().min(usize::try_from(left).unwrap_or(BLOCK));
             file.write_all(&block[..now])?;
-            duty.add(0, now as u64);
+            worker.add(0, now as u64);
             left -= now as u64;
         }
         file.sync_all()?;
-        duty.add(1, 1);
+        worker.add(1, 1);
         file.set_len(0)?;
         file.rewind()?;
     }

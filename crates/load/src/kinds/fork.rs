@@ -37,7 +37,7 @@ impl Generator for Fork {
 fn fork(verb: &str, post: Post<'_>) -> io::Result<Infallible> {
     // A real fork, which copies the task's memory map; the library's own way to start a program does not.
     let alone = Alone::check()?;
-    let duty = post.wait()?;
+    let worker = post.wait()?;
     loop {
         let child = alone.fork(|| {
             let error = Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();
@@ -48,7 +48,7 @@ fn fork(verb: &str, post: Post<'_>) -> io::Result<Infallible> {
         if ended.is_none_or(|(_, status)| status.exit_status() != Some(0)) {
             return Err(io::Error::other("the program that was to end at once did not end well"));
         }
-        duty.add(0, 1);
-        duty.slot().set_children_ns(sys::children_ns());
+        worker.add(0, 1);
+        worker.slot().set_children_ns(sys::children_ns());
     }
 }

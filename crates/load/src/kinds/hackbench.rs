@@ -9,13 +9,11 @@
 use crate::bench::Channel;
 use crate::kinds::{Generator, Kind};
 use crate::spec::{Options, SpecError};
-use crate::team::{Team, give_up};
+use crate::team::{Team, ThreadWork};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::sync::Barrier;
-use std::thread::{self, Builder};
 
 pub(crate) const KIND: Kind = Kind {
     name: "hackbench",
@@ -80,10 +78,10 @@ impl Hackbench {
                 let source = sources.swap_remove(receiver);
                 sources.clear();
                 sinks.clear();
-                let duty = post.wait()?;
+                let worker = post.wait()?;
                 receive(File::from(source), |messages| {
-                    duty.add(0, messages);
-                    duty.add(1, messages * MESSAGE as u64);
+                    worker.add(0, messages);
+                    worker.add(1, messages * MESSAGE as u64);
                 })
             })?;
         }
@@ -97,9 +95,7 @@ impl Hackbench {
         }
         Ok(())
     }
-}
 
-impl Hackbench {
     /// One task with a thread for each sender and receiver.
     fn assemble_threads(&self, team: &mut Team) -> io::Result<()> {
         let (cpus, via) = (team.cpus().to_vec(), self.via);
@@ -107,43 +103,19 @@ impl Hackbench {
             let channels = (0..SIDE).map(|_| via.open()).collect::<io::Result<Vec<_>>>()?;
             let (sources, sinks): (Vec<File>, Vec<File>) =
                 channels.into_iter().map(|(source, sink)| (File::from(source), File::from(sink))).unzip();
-            // Each thread waits for the gate, which opens when this one has gone through its own.
-            let gate = Barrier::new(2 * SIDE + 1);
-            thread::scope(|scope| {
-                let builder = || Builder::new().stack_size(STACK_BYTES);
-                let slot = post.slot();
-                for source in sources {
-                    let gate = &gate;
-                    let thread = builder().spawn_scoped(scope, move || {
-                        gate.wait();
-                        let Err(error) = receive(source, |messages| {
-                            slot.add_shared(0, messages);
-                            slot.add_shared(1, messages * MESSAGE as u64);
-                        });
-                        give_up(&error)
-                    });
-                    // The others wait at the gate for ever, so nothing may be returned before it opens.
-                    thread.map(drop).unwrap_or_else(|error| give_up(&error));
-                }
-                for _ in 0..SIDE {
-                    let (gate, sinks) = (&gate, &sinks);
-                    let thread = builder().spawn_scoped(scope, move || {
-                        gate.wait();
-                        let Err(error) = send(sinks.iter().collect());
-                        give_up(&error)
-                    });
-                    thread.map(drop).unwrap_or_else(|error| give_up(&error));
-                }
-                post.wait().map(drop).unwrap_or_else(|error| give_up(&error));
-                gate.wait();
-            });
-            Err(io::Error::other("its threads have ended"))
+            let receiver = |source| -> ThreadWork<'_> {
+                Box::new(move |slot| {
+                    receive(source, |messages| {
+                        slot.add_shared(0, messages);
+                        slot.add_shared(1, messages * MESSAGE as u64);
+                    })
+                })
+            };
+            let sender = |_| -> ThreadWork<'_> { Box::new(|_| send(sinks.iter().collect())) };
+            post.wait_with_threads(sources.into_iter().map(receiver).chain((0..SIDE).map(sender)).collect())
         })
     }
 }
-
-/// Of a thread that passes messages.
-const STACK_BYTES: usize = 64 * 1024;
 
 fn send(mut sinks: Vec<&File>) -> io::Result<Infallible> {
     let message = [0_u8; MESSAGE];

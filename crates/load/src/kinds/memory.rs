@@ -46,9 +46,9 @@ pub(crate) const ACCESS: Kind = Kind {
 
 /// Mapped at a time, unless `chunk=` says otherwise.
 const CHUNK: u64 = 16 << 20;
-/// Pages written to between two breaths: tens of microseconds.
+/// Pages written to between two chances to sleep: tens of microseconds.
 const PAGES: usize = 32;
-/// Updates between two breaths: the same.
+/// Updates between two chances to sleep: the same.
 const UPDATES: u64 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -84,45 +84,45 @@ impl Generator for Memory {
 }
 
 fn allocate(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
-    let mut duty = post.wait()?;
+    let mut worker = post.wait()?;
     loop {
         let (pages, before) = (Pages::writable(chunk)?, sys::minor_faults());
         for first in (0..pages.count()).step_by(PAGES) {
             let last = pages.count().min(first + PAGES);
             (first..last).for_each(|page| pages.touch(page));
-            duty.breathe();
+            worker.throttle();
         }
-        duty.add(0, sys::minor_faults() - before);
-        duty.add(1, 1);
+        worker.add(0, sys::minor_faults() - before);
+        worker.add(1, 1);
     }
 }
 
 fn fault(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
     sys::open_guarded_pages()?;
-    let mut duty = post.wait()?;
+    let mut worker = post.wait()?;
     loop {
         let pages = Pages::guarded(chunk)?;
         for first in (0..pages.count()).step_by(PAGES) {
             let last = pages.count().min(first + PAGES);
             let before = sys::faults_taken();
             (first..last).for_each(|page| pages.touch(page));
-            duty.add(0, sys::faults_taken() - before);
-            duty.breathe();
+            worker.add(0, sys::faults_taken() - before);
+            worker.throttle();
         }
-        duty.add(1, 1);
+        worker.add(1, 1);
     }
 }
 
 /// The compiler has to believe that somebody else looks at the counter, or it would keep it in a register and add all at once.
 fn access(post: Post<'_>) -> io::Result<Infallible> {
     let counter = AtomicU64::new(0);
-    let mut duty = post.wait()?;
+    let mut worker = post.wait()?;
     loop {
         for _ in 0..UPDATES {
             let counter = black_box(&counter);
             counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }
-        duty.add(0, UPDATES);
-        duty.breathe();
+        worker.add(0, UPDATES);
+        worker.throttle();
     }
 }

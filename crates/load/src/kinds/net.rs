@@ -87,12 +87,12 @@ fn pair<T>(
     let (mut source, mut sink) = (source, sink);
     team.fork(cpus, |post| -> io::Result<Infallible> {
         let mut message = [0; MESSAGE];
-        let duty = post.wait()?;
+        let worker = post.wait()?;
         let mut bytes = 0;
         loop {
             bytes += receive(&mut source, &mut message)?;
-            duty.add(0, (bytes / MESSAGE) as u64);
-            duty.add(1, (bytes / MESSAGE * MESSAGE) as u64);
+            worker.add(0, (bytes / MESSAGE) as u64);
+            worker.add(1, (bytes / MESSAGE * MESSAGE) as u64);
             bytes %= MESSAGE;
         }
     })?;

@@ -6,12 +6,10 @@
 
 use crate::kinds::{Generator, Kind};
 use crate::sys::{self, Pages, Slot};
-use crate::team::{Team, give_up};
+use crate::team::{Team, ThreadWork};
 use std::convert::Infallible;
 use std::io;
 use std::slice;
-use std::sync::Barrier;
-use std::thread::{self, Builder};
 
 pub(crate) const TLB: Kind = Kind {
     name: "tlb",
@@ -35,7 +33,6 @@ pub(crate) const IPI: Kind = Kind {
 
 /// Mapped, written to and given back at a time.
 const BYTES: usize = 64 << 10;
-const STACK_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 struct Shootdown {
@@ -51,24 +48,13 @@ impl Generator for Shootdown {
     fn assemble(&self, team: &mut Team) -> io::Result<()> {
         let (cpus, work) = (team.cpus().to_vec(), self.work);
         team.fork(&cpus, |post| {
-            let gate = Barrier::new(cpus.len() + 1);
-            let slot = post.slot();
-            thread::scope(|scope| {
-                for cpu in &cpus {
-                    let gate = &gate;
-                    let thread = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                        let bound = sys::bind(slice::from_ref(cpu));
-                        gate.wait();
-                        let Err(error) = bound.and_then(|()| work(slot));
-                        give_up(&error)
-                    });
-                    // The others wait at the gate for ever, so nothing may be returned before it opens.
-                    thread.map(drop).unwrap_or_else(|error| give_up(&error));
-                }
-                post.wait().map(drop).unwrap_or_else(|error| give_up(&error));
-                gate.wait();
-            });
-            Err(io::Error::other("its threads have ended"))
+            let on = |cpu| -> ThreadWork<'_> {
+                Box::new(move |slot| {
+                    sys::bind(slice::from_ref(cpu))?;
+                    work(slot)
+                })
+            };
+            post.wait_with_threads(cpus.iter().map(on).collect())
         })
     }
 }

@@ -71,7 +71,7 @@ fn expire(Timer { timers, every_ns }: Timer, post: Post<'_>) -> io::Result<Infal
         epoll::add(&queue, &timer, epoll::EventData::new_u64(number as u64), epoll::EventFlags::IN)?;
         armed.push(timer);
     }
-    let duty = post.wait()?;
+    let worker = post.wait()?;
     // One after the other, not all at once.
     let apart = every_ns / i64::try_from(timers).unwrap_or(1).max(1);
     for (first, timer) in (1..).map(|number| number * apart.max(1)).zip(&armed) {
@@ -85,14 +85,14 @@ fn expire(Timer { timers, every_ns }: Timer, post: Post<'_>) -> io::Result<Infal
             Err(rustix::io::Errno::INTR) => continue,
             other => other?,
         };
-        duty.add(1, 1);
+        worker.add(1, 1);
         for event in &events {
             let mut count = [0; 8];
             let timer = usize::try_from(event.data.u64()).ok().and_then(|number| armed.get(number));
             if let Some(timer) = timer
                 && rustix::io::read(timer, &mut count).is_ok()
             {
-                duty.add(0, u64::from_ne_bytes(count));
+                worker.add(0, u64::from_ne_bytes(count));
             }
         }
     }

@@ -8,7 +8,6 @@ use crate::output;
 use anyhow::Context;
 use load::{Limits, LoadNow, Loads, check};
 use plan::{CpuList, LoadSpec, Nanos, Unit};
-use recording::LoadEvidence;
 use runner::Signals;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +77,7 @@ pub fn run(args: &Args) -> Outcome {
     output::say(&if args.json {
         recording::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::not_carried_out)?
     } else {
-        table(&evidence)
+        report::load_table(&evidence)
     });
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
 }
@@ -92,23 +91,6 @@ fn decide(args: &Args) -> anyhow::Result<Vec<load::Checked>> {
 
 fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
-}
-
-/// `1.2 M`, for a rate.
-fn rate(value: f64) -> String {
-    let (value, unit) = match value {
-        v if v >= 1e9 => (v / 1e9, " G "),
-        v if v >= 1e6 => (v / 1e6, " M "),
-        v if v >= 1e4 => (v / 1e3, " k "),
-        v => (v, " "),
-    };
-    format!("{value:.1}{unit}")
-}
-
-/// `12.5 k page_faults/s`, all of a load.
-fn rates<'a>(rates: impl IntoIterator<Item = (&'a String, &'a f64)>) -> String {
-    let one = |(unit, value): (&String, &f64)| format!("{}{}/s", rate(*value), unit.trim_end_matches("_per_s").replace('_', " "));
-    rates.into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 const WIDEST: usize = 28;
@@ -138,52 +120,9 @@ fn draw(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, rows: usize) 
     lines
 }
 
-/// What stays on the terminal.
-fn table(evidence: &[LoadEvidence]) -> String {
-    let mut lines = vec![format!(
-        "{:<WIDEST$} {:>4} {:>6} {:>7} {:>12} {:>8}",
-        "load", "cpu", "asked", "reached", "worst second", "cpu busy"
-    )];
-    for load in evidence {
-        for (index, on) in load.per_cpu.iter().enumerate() {
-            // Tasks that move between CPUs: what they reached, they reached on all of them together.
-            let reached = on.reached.or(load.reached.filter(|_| index == 0));
-            lines.push(format!(
-                "{:<WIDEST$} {:>4} {:>6} {:>7} {:>12} {:>8}",
-                if index == 0 { shortened(&load.spec) } else { String::new() },
-                on.cpu.to_string(),
-                percent(load.requested),
-                percent(reached.map(|reached| reached.mean)),
-                percent(reached.map(|reached| reached.worst_second)),
-                percent(on.machine_busy),
-            ));
-        }
-        let state = match (load.alive, load.missed) {
-            (false, _) => "stopped before its time",
-            (_, true) => "load_missed: more than 5 points off",
-            _ => "",
-        };
-        let done =
-            [rates(&load.rate), state.to_owned()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-        if !done.is_empty() {
-            lines.push(format!("  {done}"));
-        }
-    }
-    lines.push(String::new());
-    lines.push("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: with whatever.".to_owned());
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_short() {
-        assert_eq!([0.5, 9_999.0, 12_345.6, 2.5e6, 3e9].map(rate), ["0.5 ", "9999.0 ", "12.3 k ", "2.5 M ", "3.0 G "]);
-        let two = BTreeMap::from([("bytes_per_s".to_owned(), 2e9), ("page_faults_per_s".to_owned(), 5.0)]);
-        assert_eq!(rates(&two), "2.0 G bytes/s, 5.0 page faults/s");
-    }
 
     #[test]
     fn what_a_terminal_shows() {

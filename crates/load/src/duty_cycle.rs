@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Holds a task at its level: a duty cycle, closed on the CPU time that the task itself has used.
 //!
-//! The task works in small pieces and breathes between them. In each period it may use CPU time until it lies on the line
+//! The task works in small pieces and throttles between them. In each period it may use CPU time until it lies on the line
 //! `level x time since the start`; then it sleeps until the period ends. What one period used too much or too little, the next
 //! ones make good, so the error does not grow with time. Page faults and system calls count, for they are CPU time of the task.
 //!
@@ -26,9 +26,9 @@ pub(crate) trait Clocks {
     fn sleep_until(&self, wall_ns: u64);
 }
 
-/// The pace of one task.
+/// The duty cycle of one task.
 #[derive(Debug)]
-pub(crate) struct Pace<C> {
+pub(crate) struct DutyCycle<C> {
     clocks: C,
     level_ppm: u64,
     period_ns: u64,
@@ -43,14 +43,14 @@ pub(crate) struct Pace<C> {
     look_at: u64,
 }
 
-impl<C: Clocks> Pace<C> {
-    /// The pace of a task that begins now, at a level in percent.
+impl<C: Clocks> DutyCycle<C> {
+    /// The duty cycle of a task that begins now, at a level in percent.
     pub(crate) fn new(clocks: C, level_percent: f64, period: Duration) -> Self {
         let (wall_from, used_from) = (clocks.wall_ns(), clocks.used_ns());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a level is above 0 and at most 100")]
         let level_ppm = (level_percent * 1e4).round() as u64;
         let period_ns = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX).max(1);
-        let mut pace = Pace {
+        let mut cycle = DutyCycle {
             clocks,
             level_ppm,
             period_ns,
@@ -61,12 +61,12 @@ impl<C: Clocks> Pace<C> {
             periods: 0,
             look_at: wall_from,
         };
-        pace.begin_period(wall_from);
-        pace
+        cycle.begin_period(wall_from);
+        cycle
     }
 
     /// To be called between two pieces of work: sleeps if the task is ahead of its level. At 100 % never.
-    pub(crate) fn breathe(&mut self) {
+    pub(crate) fn throttle(&mut self) {
         if self.level_ppm >= WHOLE {
             return;
         }
@@ -195,10 +195,10 @@ mod tests {
     #[test]
     fn a_hundred_percent_never_sleeps() {
         let clocks = Scripted::default();
-        let mut pace = Pace::new(&clocks, 100.0, PERIOD);
+        let mut cycle = DutyCycle::new(&clocks, 100.0, PERIOD);
         for _ in 0..10_000 {
             clocks.work(100_000, 0);
-            pace.breathe();
+            cycle.throttle();
         }
         assert_eq!(clocks.sleeps.get(), 0);
     }
@@ -206,13 +206,13 @@ mod tests {
     #[test]
     fn starved_it_catches_up_a_little_and_not_for_long() {
         let clocks = Scripted::default();
-        let mut pace = Pace::new(&clocks, 50.0, PERIOD);
+        let mut cycle = DutyCycle::new(&clocks, 50.0, PERIOD);
         clocks.work(0, 10 * SECOND);
         let (mut longest, mut since) = (0, clocks.wall.get());
         while clocks.wall.get() < 12 * SECOND {
             clocks.work(100_000, 0);
             let before = clocks.wall.get();
-            pace.breathe();
+            cycle.throttle();
             if clocks.wall.get() > before {
                 longest = longest.max(before - since);
                 since = clocks.wall.get();
@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn periods_differ_and_are_right_on_average() {
         let clocks = Scripted::default();
-        let mut pace = Pace::new(&clocks, 50.0, PERIOD);
-        let lengths: Vec<u64> = (0..1_000).map(|_| pace.next_length()).collect();
+        let mut cycle = DutyCycle::new(&clocks, 50.0, PERIOD);
+        let lengths: Vec<u64> = (0..1_000).map(|_| cycle.next_length()).collect();
         assert!(lengths.iter().all(|length| (7_500_000..=12_500_000).contains(length)));
         let mean = lengths.iter().sum::<u64>() / 1_000;
         assert!((9_980_000..10_020_000).contains(&mean), "{mean}");
@@ -237,10 +237,10 @@ mod tests {
         #[test]
         fn the_level_is_held(level in 5.0..75.0_f64, piece in 1_000..3_000_000_u64, others in 0..20_u64, oversleep in 0..500_000_u64) {
             let clocks = Scripted { oversleep, ..Scripted::default() };
-            let mut pace = Pace::new(&clocks, level, PERIOD);
+            let mut cycle = DutyCycle::new(&clocks, level, PERIOD);
             while clocks.wall.get() < 5 * SECOND {
                 clocks.work(piece, piece * others / 100);
-                pace.breathe();
+                cycle.throttle();
             }
             prop_assert!((clocks.reached() - level).abs() < 0.5, "{} instead of {level}", clocks.reached());
         }

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much memory and disk a load may take without taking the machine down.
+//! What a load may take without taking the machine down, or the measuring threads' turn: memory, disk and priority.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What the machine and the measurement leave to loads.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Memory that each load may fill, bytes.
+    pub memory: u64,
+    /// The measuring threads' real-time priority, 0 for ordinary ones; none if there are no such threads.
+    pub probe_prio: Option<u8>,
+    /// Loads that run at the same time and share what there is.
+    pub loads: usize,
+}
+
+impl Limits {
+    /// Of this machine, now, for so many loads.
+    #[must_use]
+    pub fn here(probe_prio: Option<u8>, loads: usize) -> Self {
+        let loads = loads.max(1);
+        Limits { memory: memory_for_loads() / loads as u64, probe_prio, loads }
+    }
+}
+
 /// What all loads together may fill, bytes: half of what could be had now, by the machine's and by the control group's account. Where
 /// neither says, 64 MiB.
-pub(crate) fn memory_for_loads() -> u64 {
+fn memory_for_loads() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let group = groups(&own).iter().filter_map(|group| headroom(group)).min();

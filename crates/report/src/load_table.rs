@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What loads that ran alone have reached, for a terminal: a line for each CPU of each load.
+
+use crate::format;
+use crate::loads::did;
+use recording::LoadEvidence;
+
+/// Characters of a load as written.
+const WIDEST: usize = 28;
+
+/// The table of these loads.
+pub(crate) fn table(loads: &[LoadEvidence]) -> String {
+    let line = |cells: [&str; 6]| {
+        let [load, cpu, asked, reached, worst, busy] = cells;
+        format!("{load:<WIDEST$} {cpu:>4} {asked:>6} {reached:>7} {worst:>12} {busy:>8}")
+    };
+    let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+    let mut lines = vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"])];
+    for load in loads {
+        for (index, on) in load.per_cpu.iter().enumerate() {
+            // Tasks that move between CPUs: what they reached, they reached on all of them together.
+            let reached = on.reached.or(load.reached.filter(|_| index == 0));
+            lines.push(line([
+                &if index == 0 { format::clip(&load.spec, WIDEST) } else { String::new() },
+                &on.cpu.to_string(),
+                &percent(load.requested),
+                &percent(reached.map(|reached| reached.mean)),
+                &percent(reached.map(|reached| reached.worst_second)),
+                &percent(on.machine_busy),
+            ]));
+        }
+        let mut said = did(load);
+        said.extend((!load.alive).then(|| "stopped before its time".to_owned()));
+        said.extend(load.missed.then(|| "load_missed: more than 5 points off".to_owned()));
+        if !said.is_empty() {
+            lines.push(format!("  {}", said.join(", ")));
+        }
+    }
+    lines.push(String::new());
+    lines.push("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: with whatever.".to_owned());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn each_cpu_has_a_line_and_each_load_its_work() {
+        let mut loads = Synthetic::hackbench().load("cpu@50%").build().document.load;
+        loads[1].missed = true;
+        loads[0].alive = false;
+        let text = table(&loads);
+        let of_cpus: usize = loads.iter().map(|load| load.per_cpu.len()).sum();
+        assert_eq!(text.lines().count(), 1 + of_cpus + loads.len() + 2, "{text}");
+        assert!(text.contains("messages/s, ") && text.contains("stopped before its time"), "{text}");
+        assert!(text.contains("load_missed: more than 5 points off") && text.contains("50.0"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}
