@@ -2,19 +2,24 @@
 //! What to measure.
 //!
 //! Here live the values people write (`200us`, `1-3,!2`, `hackbench,groups=10`) and the one struct they add up
-//! to, [`Run`], which travels unchanged from the command line to `run.json`.
+//! to, [`Run`], which travels unchanged from the command line to `run.json`; and [`Guest`], the machine of the lab that it may
+//! be carried out in.
 //!
 //! In: text and plain values. Out: a checked [`Run`], or an error that names what was wrong and what would be right.
 //! Must not touch: clocks, files, the machine. Whatever depends on the machine (which CPUs there are) is an argument.
 #![forbid(unsafe_code)]
 
 mod cpus;
+mod guest;
+mod limit;
 mod load_spec;
 mod nanos;
 mod run;
 mod scheduling;
 
 pub use cpus::{CpuError, CpuId, CpuList};
+pub use guest::{Guest, GuestError, GuestTime, Machine, shift_of_mips};
+pub use limit::{Figure, Limit, LimitError};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
 pub use run::{Length, MOST_THREADS, Missed, Probe, Run, RunError};

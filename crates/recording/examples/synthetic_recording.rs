@@ -127,6 +127,7 @@ fn opening(threads: u32, activations: u64) -> Document {
         threads: cpus.iter().enumerate().map(thread).collect(),
         load: Vec::new(),
         load_missed: false,
+        lab: None,
         host: Host { before: HostFacts::default(), after: None },
         run: Run {
             title: Some("synthetic: nobody measured this".to_owned()),

@@ -5,6 +5,7 @@
 //! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
 //! is `null` or absent, never 0.
 
+use crate::Lab;
 use crate::folder::samples_file;
 use plan::{CpuId, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,9 @@ pub struct Document {
     pub load_missed: bool,
     /// The machine before and after.
     pub host: Host,
+    /// The lab it was carried out in; absent for a machine of its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lab: Option<Lab>,
 }
 
 /// How far a run came.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording being written.
 
-use crate::{Document, HostFacts, RecordingError, SampleWriter, json};
+use crate::{Document, HostFacts, Recorded, Recording, RecordingError, SampleWriter, json};
 use plan::{CpuId, Nanos};
 use serde::Serialize;
 use std::fs::{self, File};
@@ -32,21 +32,31 @@ impl Folder {
         if path.symlink_metadata().is_ok() {
             return Err(RecordingError::Exists(path.to_owned()));
         }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".part-{}", std::process::id()));
-        let part = path.with_file_name(name);
+        let part = part_of(path);
         fs::create_dir(&part).map_err(RecordingError::io("make the folder", path))?;
         let mut folder = Folder { path: part, begun: false };
         folder.write("host-before.json", &document.host.before)?;
         folder.replace(document)?;
-        match fs::rename(&folder.path, path) {
+        folder.rename(path)?;
+        Ok(folder)
+    }
+
+    fn rename(&mut self, path: &Path) -> Result<(), RecordingError> {
+        match fs::rename(&self.path, path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Err(RecordingError::Exists(path.to_owned())),
             Err(error) => Err(RecordingError::io("make the folder", path)(error)),
             Ok(()) => {
-                path.clone_into(&mut folder.path);
-                Ok(folder)
+                path.clone_into(&mut self.path);
+                Ok(())
             }
         }
+    }
+
+    /// Takes its name for good.
+    fn take_name(mut self, path: &Path) -> Result<(), RecordingError> {
+        self.rename(path)?;
+        self.begun = true;
+        Ok(())
     }
 
     /// Where it is.
@@ -123,6 +133,33 @@ impl Drop for Folder {
             let _ = fs::remove_dir_all(&self.path);
         }
     }
+}
+
+/// Makes a recording of files that were recorded elsewhere, `run.json` among them, once `complete` has added to its document
+/// what is known only here. It appears under its name in one step, whole.
+///
+/// # Errors
+/// When the folder exists or cannot be made, or the files are no recording. Then nothing is left behind.
+pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Document)) -> Result<Recorded, RecordingError> {
+    let part = Folder { path: part_of(path), begun: false };
+    fs::create_dir(&part.path).map_err(RecordingError::io("make the folder", path))?;
+    for (name, content) in files {
+        let file = part.path.join(name);
+        fs::write(&file, content).map_err(RecordingError::io("write", &file))?;
+    }
+    let mut document = Recording::open(&part.path)?.document().clone();
+    complete(&mut document);
+    part.replace(&document)?;
+    let recorded = Recording::of(&part.path, document).summarise()?;
+    part.take_name(path)?;
+    Ok(Recorded { path: path.to_owned(), ..recorded })
+}
+
+/// Where a recording lies before it has its name.
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".part-{}", std::process::id()));
+    path.with_file_name(name)
 }
 
 /// The name of the file with a thread's samples.

@@ -13,6 +13,7 @@ mod error;
 mod folder;
 mod frames;
 mod json;
+mod lab;
 mod message;
 mod reader;
 mod recorded;
@@ -23,8 +24,9 @@ mod verify;
 
 pub use document::*;
 pub use error::RecordingError;
-pub use folder::{Folder, samples_file};
+pub use folder::{Folder, adopt, samples_file};
 pub use json::to_text as document_text;
+pub use lab::{Lab, LabFile, LabKernel, LabQemu};
 pub use reader::Recording;
 pub use recorded::{ENVELOPE_STEPS, Recorded, fill_in};
 pub use sample_file::SampleFile;

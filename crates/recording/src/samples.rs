@@ -51,7 +51,11 @@ pub struct SampleWriter {
 }
 
 impl SampleWriter {
-    pub(crate) fn create(path: &Path, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<Self, RecordingError> {
+    /// Begins the samples file of one thread.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(path: &Path, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<Self, RecordingError> {
         let metadata = labels(thread, cpu, start, interval).into_iter().collect();
         let field = Field::new("latency_ns", DataType::Int32, true);
         let schema = Arc::new(Schema::new_with_metadata(vec![field], metadata));

@@ -14,6 +14,7 @@ mod conditions;
 mod events;
 mod format;
 mod happenings;
+mod lab;
 mod load_chart;
 mod load_course;
 mod load_table;
@@ -26,6 +27,7 @@ mod page;
 mod page_tests;
 mod scale;
 mod series;
+mod side_by_side;
 mod svg;
 mod tables;
 mod terminal;
@@ -46,6 +48,12 @@ use words::Chart;
 #[must_use]
 pub fn terminal_summary(recorded: &Recorded) -> String {
     terminal::summary(&Overview::of(recorded))
+}
+
+/// What `teiji lab run` ends with: recordings below one another, a line each.
+#[must_use]
+pub fn side_by_side(recordings: &[Recorded]) -> String {
+    side_by_side::table(recordings)
 }
 
 /// What `teiji load` ends with: what each load reached, on each of its CPUs.

@@ -32,6 +32,7 @@ pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
         load: Vec::new(),
         load_missed: false,
         host: Host { before, after: None },
+        lab: None,
     }
 }
 

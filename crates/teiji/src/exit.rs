@@ -35,6 +35,12 @@ impl Failure {
         Failure { code: NOT_CARRIED_OUT, error: error.into() }
     }
 
+    /// Says it of one of several, and gives the code.
+    pub fn report_for(&self, name: &str) -> u8 {
+        output::complain(&format!("error: {name}: {}", in_full(&self.error)));
+        self.code
+    }
+
     /// Says it, and gives the code.
     pub fn report(&self) -> ExitCode {
         output::complain(&format!("error: {}", in_full(&self.error)));

@@ -35,9 +35,17 @@ enum Verb {
     Verify(commands::verify::Args),
     /// Make one offline HTML page of recordings
     Report(commands::report::Args),
+    /// Boot real kernels in an emulator, in virtual time, and measure them
+    Lab(commands::lab::Args),
     /// Become a load: only started by teiji itself
     #[command(name = commands::load_worker::VERB, hide = true)]
     LoadWorker(commands::load_worker::Args),
+    /// Be the first process of a kernel in the lab: only started by such a kernel
+    #[command(name = commands::lab_init::VERB, hide = true)]
+    LabInit(commands::lab_init::Args),
+    /// Become the lab's emulator: only started by teiji itself
+    #[command(name = commands::lab_emulator::VERB, hide = true)]
+    LabEmulator(commands::lab_emulator::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +57,9 @@ fn main() -> ExitCode {
         Verb::Show(args) => commands::show::run(&args),
         Verb::Verify(args) => commands::verify::run(&args),
         Verb::Report(args) => commands::report::run(&args),
+        Verb::Lab(args) => commands::lab::run(&args),
+        Verb::LabInit(args) => commands::lab_init::run(&args),
+        Verb::LabEmulator(args) => return commands::lab_emulator::run(&args),
         Verb::LoadWorker(args) => return commands::load_worker::run(&args),
     };
     result.unwrap_or_else(|failure| failure.report())

@@ -2,6 +2,7 @@
 //! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the work goes on.
 
 use std::io::{Write, stderr, stdout};
+use std::path::PathBuf;
 
 /// Says what was asked for.
 pub fn say(text: &str) {
@@ -13,4 +14,34 @@ pub fn say(text: &str) {
 /// Says what somebody should know.
 pub fn complain(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
+}
+
+/// `teiji-20261120-083015.teiji`, UTC; with a number where that exists.
+pub fn new_name(stem: &str, ending: &str) -> PathBuf {
+    let time = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+    let stamp: String = time.chars().filter_map(|c| if c == 'T' { Some('-') } else { c.is_ascii_digit().then_some(c) }).collect();
+    let name = |number: u32| {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        PathBuf::from(format!("{stem}-{stamp}{number}{ending}"))
+    };
+    (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1))
+}
+
+/// What was typed, word by word.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_name_is_a_date_and_a_time() {
+        let name = new_name("teiji", ".teiji").display().to_string();
+        assert!(
+            name.starts_with("teiji-20") && name.ends_with(".teiji") && name.len() >= "teiji-20261120-083015.teiji".len(),
+            "{name}"
+        );
+    }
 }

@@ -147,6 +147,7 @@ impl Synthetic {
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_missed: false,
+            lab: None,
             host: Host { before: host(0, self), after: Some(host(seconds, self)) },
         };
         Recorded { path: format!("{}.teiji", self.title).into(), document, threads }

@@ -2,10 +2,14 @@
 //! One file per verb.
 
 pub mod hackbench;
+pub mod lab;
+pub mod lab_emulator;
+pub mod lab_init;
 pub mod load;
 pub mod load_worker;
 pub mod measure;
 pub mod report;
+mod run_flags;
 pub mod show;
 pub mod verify;
 

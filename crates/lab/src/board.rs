@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What QEMU and a kernel must be told for each machine, each odd word with the symptom that forced it.
+
+use plan::{Guest, GuestTime, Machine};
+use std::path::Path;
+
+/// The emulator's side of a machine.
+#[derive(Debug)]
+pub(crate) struct Board {
+    /// QEMU's program.
+    pub(crate) emulator: &'static str,
+    /// The Debian package that has it.
+    pub(crate) package: &'static str,
+    /// Arguments that make the machine.
+    machine: &'static [&'static str],
+    /// Arguments that make its second serial line, which appends to `results`; the first is the console.
+    channel_device: &'static [&'static str],
+    /// The kernel's name of the first.
+    console: &'static str,
+    /// The guest's path of the second.
+    pub(crate) channel: &'static str,
+    /// Kernel arguments only this machine needs.
+    kernel_args: &'static [&'static str],
+    /// Modules a kernel may need for what the lab uses; what is built in is not looked for.
+    pub(crate) modules: &'static [&'static str],
+    /// What a teiji for this machine is built for.
+    pub(crate) target: &'static str,
+    /// The device tree the machine needs and does not bring along, below a kernel's `dtbs`.
+    pub(crate) device_tree: Option<&'static str>,
+}
+
+/// The file the console is written to, in the boot's directory.
+pub(crate) const CONSOLE: &str = "console";
+/// The file the channel is written to.
+pub(crate) const RESULTS: &str = "results";
+/// The initramfs.
+pub(crate) const INITRAMFS: &str = "initramfs";
+/// QEMU's own complaints.
+pub(crate) const COMPLAINTS: &str = "complaints";
+
+const FILE_ON_SERIAL: &[&str] = &["-serial", "file:results"];
+/// A serial line on PCI: the machine itself has only one.
+const FILE_ON_PCI: &[&str] = &["-chardev", "file,id=results,path=results", "-device", "pci-serial,chardev=results"];
+
+static X86_64: Board = Board {
+    emulator: "qemu-system-x86_64",
+    package: "qemu-system-x86",
+    machine: &["-machine", "pc"],
+    channel_device: FILE_ON_SERIAL,
+    console: "ttyS0",
+    channel: "/dev/ttyS1",
+    // Otherwise the kernel finds that the time stamp counter disagrees with slower clocks that the emulator reads at other
+    // moments, and falls back to one that costs a trap for each reading.
+    kernel_args: &["tsc=reliable"],
+    modules: &["8250", "rtc-cmos"],
+    target: "x86_64-unknown-linux-musl",
+    device_tree: None,
+};
+
+static AARCH64: Board = Board {
+    emulator: "qemu-system-aarch64",
+    package: "qemu-system-arm",
+    machine: &["-machine", "virt", "-cpu", "cortex-a57"],
+    channel_device: FILE_ON_PCI,
+    console: "ttyAMA0",
+    channel: "/dev/ttyS0",
+    kernel_args: &[],
+    modules: &["8250_pci", "rtc-pl031"],
+    target: "aarch64-unknown-linux-musl",
+    device_tree: None,
+};
+
+static ARMV7: Board = Board {
+    emulator: "qemu-system-arm",
+    package: "qemu-system-arm",
+    // With its PCI configuration space above 4 GiB, a 32-bit kernel finds it in conflict with the bridge and has no PCI.
+    machine: &["-machine", "virt,highmem=off", "-cpu", "cortex-a15"],
+    channel_device: FILE_ON_PCI,
+    console: "ttyAMA0",
+    channel: "/dev/ttyS0",
+    kernel_args: &[],
+    modules: &["8250_pci", "rtc-pl031"],
+    target: "armv7-unknown-linux-gnueabihf",
+    device_tree: None,
+};
+
+static RASPI3B: Board = Board {
+    emulator: "qemu-system-aarch64",
+    package: "qemu-system-arm",
+    machine: &["-machine", "raspi3b"],
+    channel_device: FILE_ON_SERIAL,
+    console: "ttyAMA0",
+    channel: "/dev/ttyS1",
+    kernel_args: &[],
+    // Without its watchdog the board cannot switch itself off.
+    modules: &["bcm2835_wdt"],
+    target: "aarch64-unknown-linux-musl",
+    device_tree: Some("broadcom/bcm2837-rpi-3-b.dtb"),
+};
+
+/// What carries out a guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The emulator itself, translating them.
+    Tcg,
+    /// The host's processor.
+    Kvm,
+}
+
+impl Accelerator {
+    /// As QEMU writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Accelerator::Tcg => "tcg",
+            Accelerator::Kvm => "kvm",
+        }
+    }
+}
+
+impl Board {
+    pub(crate) fn of(machine: Machine) -> &'static Board {
+        match machine {
+            Machine::X86_64 => &X86_64,
+            Machine::Aarch64 => &AARCH64,
+            Machine::Armv7 => &ARMV7,
+            Machine::Raspi3b => &RASPI3B,
+        }
+    }
+
+    /// QEMU's command line without its program, to be carried out in the boot's directory.
+    pub(crate) fn command_line(
+        &self,
+        guest: &Guest,
+        accelerator: Accelerator,
+        kernel: &Path,
+        device_tree: Option<&Path>,
+        verb: &str,
+    ) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |some: &[&str]| words.extend(some.iter().map(|word| (*word).to_owned()));
+        // Nothing that was not asked for: no network, no display, no settings of the user.
+        add(&["-nodefaults", "-no-user-config", "-display", "none"]);
+        // A kernel that panics reboots; that is the end.
+        add(&["-no-reboot"]);
+        add(self.machine);
+        add(&["-smp", &guest.cpus.to_string(), "-m", &guest.memory_mib.to_string()]);
+        match (guest.time, accelerator) {
+            (GuestTime::Virtual { shift }, _) => {
+                add(&["-accel", "tcg,thread=single", "-icount", &format!("shift={shift},sleep=off")]);
+                add(&["-rtc", "base=2020-01-01,clock=vm"]);
+            }
+            (GuestTime::Host, Accelerator::Tcg) => add(&["-accel", "tcg,thread=multi", "-rtc", "base=utc"]),
+            (GuestTime::Host, Accelerator::Kvm) => add(&["-accel", "kvm", "-cpu", "host", "-rtc", "base=utc"]),
+        }
+        // What the guest takes for chance: with another seed it lays out its memory otherwise.
+        add(&["-seed", "1"]);
+        add(&["-serial", &format!("file:{CONSOLE}")]);
+        add(self.channel_device);
+        add(&["-kernel", &kernel.display().to_string(), "-initrd", INITRAMFS]);
+        if let Some(path) = device_tree {
+            add(&["-dtb", &path.display().to_string()]);
+        }
+        add(&["-append", &self.kernel_command_line(guest, verb)]);
+        words
+    }
+
+    fn kernel_command_line(&self, guest: &Guest, verb: &str) -> String {
+        let console = format!("console={}", self.console);
+        let mut words = vec![console.as_str()];
+        // At once, instead of standing still.
+        words.push("panic=-1");
+        // Addresses in a console log can be compared; and the processor's own chance is the host's on some accelerators.
+        words.extend(["nokaslr", "random.trust_cpu=off"]);
+        words.extend(self.kernel_args);
+        words.extend(guest.kernel_args.split_whitespace());
+        words.extend(["rdinit=/teiji", "--", verb]);
+        words.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(guest: &Guest, accelerator: Accelerator) -> String {
+        Board::of(guest.machine).command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init").join(" ")
+    }
+
+    fn guest(time: GuestTime) -> Guest {
+        Guest { machine: Machine::X86_64, memory_mib: 512, cpus: 1, time, kernel_args: "isolcpus=1 threadirqs".to_owned() }
+    }
+
+    #[test]
+    fn virtual_time_counts_instructions() {
+        let line = line(&guest(GuestTime::Virtual { shift: 2 }), Accelerator::Tcg);
+        assert!(line.contains("-accel tcg,thread=single -icount shift=2,sleep=off -rtc base=2020-01-01,clock=vm"), "{line}");
+        assert!(line.contains("tsc=reliable isolcpus=1 threadirqs rdinit=/teiji -- lab-init"), "{line}");
+    }
+
+    #[test]
+    fn the_hosts_time_counts_nothing() {
+        assert!(!line(&guest(GuestTime::Host), Accelerator::Tcg).contains("icount"));
+        assert!(line(&guest(GuestTime::Host), Accelerator::Kvm).contains("-accel kvm -cpu host"));
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a guest speaks to the lab: frames on a serial line, each with its length and hash.
+//!
+//! A serial line is what every kernel has, with no module and no bus. It may lose and garble bytes, and a kernel may print on
+//! it, so a frame says how long it is and what it hashes to, and what lies between frames is skipped. The lab reads from a
+//! file that the emulator appends to, which can never make the guest wait.
+//!
+//! ```text
+//! "\nteiji-f1"  kind: u8  length: u64, little endian  SHA-256 of kind, length and payload: 32 bytes  payload
+//! ```
+
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+
+const MAGIC: &[u8; 9] = b"\nteiji-f1";
+const KIND_AT: usize = MAGIC.len();
+const LENGTH_AT: usize = KIND_AT + 1;
+const HASH_AT: usize = LENGTH_AT + 8;
+const HEADER: usize = HASH_AT + 32;
+/// More than any guest's memory holds of results.
+const LONGEST: u64 = 8 << 30;
+
+/// What a frame is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The guest's init runs: the kernel has booted.
+    Begun,
+    /// The files of a recording: an archive.
+    Results,
+    /// The run could not be carried out: a [`crate::order::Refusal`] as JSON.
+    Refused,
+}
+
+impl Kind {
+    const fn code(self) -> u8 {
+        match self {
+            Kind::Begun => b'b',
+            Kind::Results => b'r',
+            Kind::Refused => b'x',
+        }
+    }
+
+    fn of(code: u8) -> Option<Self> {
+        [Kind::Begun, Kind::Results, Kind::Refused].into_iter().find(|kind| kind.code() == code)
+    }
+}
+
+/// Writes one frame.
+pub(crate) fn send(to: &mut impl Write, kind: Kind, payload: &[u8]) -> io::Result<()> {
+    let length = (payload.len() as u64).to_le_bytes();
+    let mut header = MAGIC.to_vec();
+    header.push(kind.code());
+    header.extend_from_slice(&length);
+    header.extend_from_slice(&hash(kind.code(), &length, payload));
+    to.write_all(&header)?;
+    to.write_all(payload)
+}
+
+fn hash(kind: u8, length: &[u8], payload: &[u8]) -> [u8; 32] {
+    Sha256::new().chain_update([kind]).chain_update(length).chain_update(payload).finalize().into()
+}
+
+/// What stands in a stream of bytes so far.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found<'a> {
+    /// A whole frame, and how many bytes it and what lay before it took.
+    Frame {
+        /// What it is about.
+        kind: Kind,
+        /// What it carries.
+        payload: &'a [u8],
+        /// Bytes up to its end.
+        end: usize,
+    },
+    /// Nothing yet, or the beginning of a frame: so many bytes of so many.
+    Part {
+        /// Bytes of the payload that are there.
+        here: u64,
+        /// Bytes of the payload in all; 0 if not even the header is there.
+        of: u64,
+    },
+    /// A frame that is not what was sent.
+    Damaged {
+        /// What is wrong with it.
+        why: &'static str,
+        /// Bytes up to where the next frame may be looked for.
+        end: usize,
+    },
+}
+
+/// Looks for the first frame.
+#[must_use]
+pub fn find(bytes: &[u8]) -> Found<'_> {
+    let nothing = Found::Part { here: 0, of: 0 };
+    let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else { return nothing };
+    let frame = &bytes[start..];
+    let Some(header) = frame.get(..HEADER) else { return nothing };
+    let end = start + MAGIC.len();
+    let mut length = [0; 8];
+    length.copy_from_slice(&header[LENGTH_AT..HASH_AT]);
+    let length = u64::from_le_bytes(length);
+    let Some(kind) = Kind::of(header[KIND_AT]) else { return Found::Damaged { why: "its kind is unknown", end } };
+    if length > LONGEST {
+        return Found::Damaged { why: "its length is impossible", end };
+    }
+    let rest = &frame[HEADER..];
+    let payload = usize::try_from(length).ok().and_then(|length| rest.get(..length));
+    let Some(payload) = payload else { return Found::Part { here: rest.len() as u64, of: length } };
+    if hash(header[KIND_AT], &header[LENGTH_AT..HASH_AT], payload) != header[HASH_AT..HEADER] {
+        return Found::Damaged { why: "its content does not have the hash it was sent with", end };
+    }
+    Found::Frame { kind, payload, end: start + HEADER + payload.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        send(&mut bytes, kind, payload).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn frames_are_found_among_noise() {
+        let mut bytes = b"[   0.1] a kernel that prints here\n".to_vec();
+        bytes.extend(frame(Kind::Begun, b""));
+        bytes.extend(b"more noise \nteiji-f");
+        let results = bytes.len();
+        bytes.extend(frame(Kind::Results, b"\nteiji-f1 within a payload is no frame"));
+        let Found::Frame { kind: Kind::Begun, payload: b"", end } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
+        let Found::Frame { kind: Kind::Results, payload, end: behind } = find(&bytes[end..]) else { panic!() };
+        assert_eq!(payload, b"\nteiji-f1 within a payload is no frame");
+        assert_eq!(end + behind, bytes.len());
+        assert!(results > end);
+    }
+
+    #[test]
+    fn a_frame_that_is_still_coming() {
+        let bytes = frame(Kind::Results, &[7; 1_000]);
+        assert_eq!(find(&bytes[..HEADER - 1]), Found::Part { here: 0, of: 0 });
+        assert_eq!(find(&bytes[..HEADER + 400]), Found::Part { here: 400, of: 1_000 });
+    }
+
+    #[test]
+    fn any_damaged_byte_is_noticed() {
+        let good = frame(Kind::Results, b"eighteen late");
+        for at in MAGIC.len()..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x10;
+            match find(&bad) {
+                Found::Damaged { .. } => {}
+                // A longer length: still waiting for what never comes, and that is noticed by time.
+                Found::Part { of, .. } if (LENGTH_AT..HASH_AT).contains(&at) => assert!(of > 13),
+                other => panic!("byte {at}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_byte_is_noticed() {
+        let mut bytes = frame(Kind::Results, b"eighteen late");
+        bytes.remove(HEADER + 3);
+        bytes.extend(frame(Kind::Begun, b""));
+        let Found::Damaged { end, .. } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
+        assert!(matches!(find(&bytes[end..]), Found::Frame { kind: Kind::Begun, .. }), "what follows is found");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut stream = MAGIC.to_vec();
+            stream.extend(bytes);
+            let _ = find(&stream);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a kernel image is, from its own header: its processor, its release, and whether all of it is there. An emulator given
+//! the wrong one or half of one runs into nowhere and says nothing, so this is found out first.
+//!
+//! Sources: Documentation/arch/x86/boot.rst, Documentation/arch/arm64/booting.rst and the head of arch/arm's zImage; for
+//! images that are also EFI programs, the section table of the PE format.
+
+use plan::Machine;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The processor a kernel is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// 64-bit PC.
+    X86_64,
+    /// 64-bit ARM.
+    Arm64,
+    /// 32-bit ARM.
+    Arm,
+}
+
+impl Processor {
+    /// Of a machine.
+    #[must_use]
+    pub const fn of(machine: Machine) -> Self {
+        match machine {
+            Machine::X86_64 => Processor::X86_64,
+            Machine::Aarch64 | Machine::Raspi3b => Processor::Arm64,
+            Machine::Armv7 => Processor::Arm,
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Processor::X86_64 => "x86_64",
+            Processor::Arm64 => "aarch64",
+            Processor::Arm => "32-bit ARM",
+        }
+    }
+}
+
+/// What an image says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// What it runs on.
+    pub processor: Processor,
+    /// Its release, such as `6.1.0-56-amd64`, where the header says so.
+    pub release: Option<String>,
+}
+
+/// Why a file is no kernel to boot.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// It cannot be read.
+    #[error("cannot read the kernel {}: {source}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{} is no kernel that can be booted: {what}", path.display())]
+    Unknown {
+        /// Which file.
+        path: PathBuf,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// A part of it is missing.
+    #[error("the kernel {} is cut off: by its header it has {needed} bytes, and {here} are there; copy it again", path.display())]
+    Truncated {
+        /// Which file.
+        path: PathBuf,
+        /// Bytes it should have.
+        needed: u64,
+        /// Bytes it has.
+        here: u64,
+    },
+    /// It is for another processor.
+    #[error(
+        "the kernel {} is for {}, and the machine {machine} has {}: {}",
+        path.display(), found.name(), Processor::of(*machine).name(), remedy(*found)
+    )]
+    OtherProcessor {
+        /// Which file.
+        path: PathBuf,
+        /// What it is for.
+        found: Processor,
+        /// What was asked for.
+        machine: Machine,
+    },
+}
+
+fn remedy(found: Processor) -> &'static str {
+    match found {
+        Processor::X86_64 => "use --machine x86_64",
+        Processor::Arm64 => "use --machine aarch64 or raspi3b",
+        Processor::Arm => "use --machine armv7",
+    }
+}
+
+/// Reads the image of a kernel for this machine; returns it with its bytes.
+///
+/// # Errors
+/// When it is none, none for this machine, or not a whole one.
+pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageError> {
+    let bytes = fs::read(path).map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
+    let image = inspect(&bytes).map_err(|wrong| match wrong {
+        Wrong::Unknown(what) => ImageError::Unknown { path: path.to_owned(), what },
+        Wrong::Truncated { needed } => ImageError::Truncated { path: path.to_owned(), needed, here: bytes.len() as u64 },
+    })?;
+    if image.processor != Processor::of(machine) {
+        return Err(ImageError::OtherProcessor { path: path.to_owned(), found: image.processor, machine });
+    }
+    Ok((image, bytes))
+}
+
+/// What is wrong with bytes that are no image.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Something else; what it is.
+    Unknown(&'static str),
+    /// Cut off.
+    Truncated {
+        /// Bytes it should have.
+        needed: u64,
+    },
+}
+
+/// Reads an image's header.
+///
+/// # Errors
+/// When it is none, or not a whole one.
+pub fn inspect(bytes: &[u8]) -> Result<Image, Wrong> {
+    if bytes.is_empty() {
+        return Err(Wrong::Unknown("it is empty"));
+    }
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(Wrong::Unknown("it is an ELF file, as a vmlinux is; give the bzImage or Image made from it"));
+    }
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        return Err(Wrong::Unknown("it is compressed with gzip, as an Image.gz is; unpack it with gunzip"));
+    }
+    if at(bytes, 4, *b"zimg") {
+        return Err(Wrong::Unknown("it is a compressed EFI image, which QEMU 7 cannot unpack; give the Image inside"));
+    }
+    if at(bytes, 0x202, *b"HdrS") {
+        pc(bytes)
+    } else if at(bytes, 56, *b"ARM\x64") {
+        let needed = efi_size(bytes).unwrap_or(64);
+        whole(bytes, needed).map(|()| Image { processor: Processor::Arm64, release: None })
+    } else if number::<4>(bytes, 0x24) == Some(0x016f_2818) {
+        let span = number::<4>(bytes, 0x2c).zip(number::<4>(bytes, 0x28)).and_then(|(end, start)| end.checked_sub(start));
+        let needed = span.ok_or(Wrong::Unknown("the header of its zImage makes no sense"))?;
+        whole(bytes, needed).map(|()| Image { processor: Processor::Arm, release: None })
+    } else {
+        Err(Wrong::Unknown("it has the header of neither a bzImage (x86_64), an Image (aarch64) nor a zImage (32-bit ARM)"))
+    }
+}
+
+/// Setup code, then the kernel proper in units of 16 bytes.
+fn pc(bytes: &[u8]) -> Result<Image, Wrong> {
+    let sectors = bytes.get(0x1f1).map_or(4, |sectors| if *sectors == 0 { 4 } else { u64::from(*sectors) });
+    let needed = (sectors + 1) * 512 + number::<4>(bytes, 0x1f4).unwrap_or(0) * 16;
+    whole(bytes, needed)?;
+    // Where the kernel can be entered in 64-bit mode.
+    if number::<2>(bytes, 0x236).is_none_or(|flags| flags & 1 == 0) {
+        return Err(Wrong::Unknown("it is for 32-bit PCs"));
+    }
+    let text = number::<2>(bytes, 0x20e).and_then(|offset| bytes.get(usize::try_from(offset).ok()? + 0x200..));
+    let version = text.and_then(|text| std::str::from_utf8(text.split(|byte| *byte == 0).next()?).ok());
+    let release = version.and_then(|version| version.split(' ').next()).filter(|release| !release.is_empty());
+    Ok(Image { processor: Processor::X86_64, release: release.map(str::to_owned) })
+}
+
+/// Where the last section of a PE program ends.
+fn efi_size(bytes: &[u8]) -> Option<u64> {
+    if !bytes.starts_with(b"MZ") {
+        return None;
+    }
+    let pe = usize::try_from(number::<4>(bytes, 0x3c)?).ok()?;
+    if !at(bytes, pe, *b"PE\0\0") {
+        return None;
+    }
+    let sections = usize::try_from(number::<2>(bytes, pe + 6)?).ok()?;
+    let table = pe + 24 + usize::try_from(number::<2>(bytes, pe + 20)?).ok()?;
+    let end = |section: usize| {
+        let entry = table + section * 40;
+        Some(number::<4>(bytes, entry + 16)? + number::<4>(bytes, entry + 20)?)
+    };
+    (0..sections).map(end).collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
+fn whole(bytes: &[u8], needed: u64) -> Result<(), Wrong> {
+    if (bytes.len() as u64) < needed { Err(Wrong::Truncated { needed }) } else { Ok(()) }
+}
+
+fn at<const N: usize>(bytes: &[u8], offset: usize, expected: [u8; N]) -> bool {
+    bytes.get(offset..).is_some_and(|rest| rest.starts_with(&expected))
+}
+
+/// `N` bytes, little endian.
+fn number<const N: usize>(bytes: &[u8], offset: usize) -> Option<u64> {
+    let field = bytes.get(offset..)?.get(..N)?;
+    Some(field.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn put(bytes: &mut [u8], offset: usize, value: &[u8]) {
+        bytes[offset..offset + value.len()].copy_from_slice(value);
+    }
+
+    fn bz_image() -> Vec<u8> {
+        let mut bytes = vec![0; 2 * 512 + 64 * 16];
+        bytes[0x1f1] = 1;
+        put(&mut bytes, 0x1f4, &64_u32.to_le_bytes());
+        put(&mut bytes, 0x202, b"HdrS");
+        put(&mut bytes, 0x20e, &0x100_u16.to_le_bytes());
+        put(&mut bytes, 0x236, &0x3f_u16.to_le_bytes());
+        put(&mut bytes, 0x300, b"6.1.0-56-amd64 (somebody@somewhere) #1 SMP\0");
+        bytes
+    }
+
+    fn arm64_image() -> Vec<u8> {
+        let mut bytes = vec![0; 4_096];
+        put(&mut bytes, 0, b"MZ");
+        put(&mut bytes, 56, b"ARM\x64");
+        put(&mut bytes, 0x3c, &64_u32.to_le_bytes());
+        put(&mut bytes, 64, b"PE\0\0");
+        put(&mut bytes, 70, &1_u16.to_le_bytes());
+        put(&mut bytes, 84, &160_u16.to_le_bytes());
+        put(&mut bytes, 64 + 24 + 160 + 16, &3_000_u32.to_le_bytes());
+        put(&mut bytes, 64 + 24 + 160 + 20, &1_096_u32.to_le_bytes());
+        bytes
+    }
+
+    fn z_image() -> Vec<u8> {
+        let mut bytes = vec![0; 1_000];
+        put(&mut bytes, 0x24, &0x016f_2818_u32.to_le_bytes());
+        put(&mut bytes, 0x2c, &1_000_u32.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn each_kind_is_known() {
+        let pc = Image { processor: Processor::X86_64, release: Some("6.1.0-56-amd64".to_owned()) };
+        assert_eq!(inspect(&bz_image()), Ok(pc));
+        assert_eq!(inspect(&arm64_image()), Ok(Image { processor: Processor::Arm64, release: None }));
+        assert_eq!(inspect(&z_image()), Ok(Image { processor: Processor::Arm, release: None }));
+    }
+
+    #[test]
+    fn a_missing_last_byte_is_noticed() {
+        for whole in [bz_image(), arm64_image(), z_image()] {
+            let needed = whole.len() as u64;
+            assert_eq!(inspect(&whole[..whole.len() - 1]), Err(Wrong::Truncated { needed }));
+        }
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_named() {
+        let what = |bytes: &[u8]| match inspect(bytes) {
+            Err(Wrong::Unknown(what)) => what,
+            other => panic!("{other:?}"),
+        };
+        assert!(what(b"").contains("empty"));
+        assert!(what(b"\x7fELF and so on").contains("vmlinux"));
+        assert!(what(&[0x1f, 0x8b, 8]).contains("gunzip"));
+        assert!(what(b"MZ\0\0zimg").contains("EFI"));
+        assert!(what(b"#!/bin/sh\n").contains("neither"));
+        let mut old = bz_image();
+        put(&mut old, 0x236, &[0, 0]);
+        assert!(what(&old).contains("32-bit"));
+    }
+
+    #[test]
+    fn another_processor_says_which_machine_fits() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("Image");
+        fs::write(&path, arm64_image()).unwrap();
+        let error = read(&path, Machine::X86_64).unwrap_err().to_string();
+        assert!(
+            error.ends_with("is for aarch64, and the machine x86_64 has x86_64: use --machine aarch64 or raspi3b"),
+            "{error}"
+        );
+        assert!(read(&path, Machine::Raspi3b).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(start in 0_usize..3, at in 0_usize..400, value in prop::collection::vec(any::<u8>(), 1..8)) {
+            let mut bytes = [bz_image(), arm64_image(), z_image()][start].clone();
+            put(&mut bytes, at, &value);
+            let _ = inspect(&bytes);
+            let _ = inspect(&bytes[..at + 1]);
+        }
+    }
+}

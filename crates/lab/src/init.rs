@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The guest's side: this program as the first process of a kernel.
+//!
+//! Mounts what a run needs, loads modules, does what the order says, sends what came of it, and switches the machine off. It
+//! must never return: a kernel whose first process ends panics. What goes wrong is printed on the console, which the lab
+//! keeps, and said over the channel once that is open.
+
+use crate::archive::{self, Writer};
+use crate::channel::{self, Kind};
+use crate::order::{MODULES, ORDER, Order, Refusal, Task};
+use crate::yardstick;
+use plan::Run;
+use recording::Recorded;
+use runner::{Progress, RunnerError, Signals, Watch};
+use rustix::mount::MountFlags;
+use rustix::net::{AddressFamily, SendFlags, SocketType, send, socket};
+use rustix::system::{RebootCommand, reboot};
+use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A file system to mount: its type, and where.
+const MOUNTS: [(&str, &str); 6] = [
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/tmp"),
+    ("tmpfs", "/dev/shm"),
+    ("tracefs", "/sys/kernel/tracing"),
+];
+/// Of these, what a kernel may lack.
+const OPTIONAL: [&str; 1] = ["tracefs"];
+/// Where a run's recording is made.
+const RECORDING: &str = "/tmp/run.teiji";
+/// How long a device may take to appear after its module.
+const DEVICE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Carries out the order in the initramfs; `init_verb` and `load_verb` are
+/// the program's hidden verbs that come here and that become a load.
+pub fn init(init_verb: &str, load_verb: &'static str) -> ! {
+    if let Err(error) = work(init_verb, load_verb) {
+        say(&format!("cannot go on: {error}"));
+    }
+    rustix::fs::sync();
+    let _ = reboot(RebootCommand::PowerOff);
+    let _ = reboot(RebootCommand::Restart);
+    say("this machine cannot switch itself off");
+    loop {
+        std::thread::sleep(Duration::from_secs(3_600));
+    }
+}
+
+/// On the console.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "teiji: {text}");
+}
+
+fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
+    for (kind, place) in MOUNTS {
+        mount(kind, place).or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
+    }
+    std::env::set_current_dir("/tmp").map_err(|error| format!("/tmp: {error}"))?;
+    let order = fs::read(Path::new("/").join(ORDER)).map_err(|error| format!("there is no order: {error}"))?;
+    let order: Order = serde_json::from_slice(&order).map_err(|error| format!("the order cannot be read: {error}"))?;
+    for module in &order.modules {
+        load(module)?;
+    }
+    let mut channel = open(&order.channel)?;
+    let sent = |result: io::Result<()>| result.map_err(|error| format!("writing to {}: {error}", order.channel));
+    sent(channel::send(&mut channel, Kind::Begun, &[]))?;
+    // A machine without a network measures all the same.
+    let _ = rustix::system::sethostname(b"teiji-lab");
+    if let Err(error) = loopback_up() {
+        say(&format!("no loopback network: {error}"));
+    }
+    let done = match order.task {
+        Task::Measure { run, command_line, version } => measure(*run, command_line, version, load_verb),
+        Task::Execute { errands } => yardstick::execute(&errands, init_verb),
+    };
+    sent(match done {
+        Ok(archive) => channel::send(&mut channel, Kind::Results, &archive),
+        Err(refusal) => {
+            say(&refusal.error);
+            channel::send(&mut channel, Kind::Refused, &serde_json::to_vec(&refusal).unwrap_or_default())
+        }
+    })?;
+    sent(tcdrain(&channel).map_err(io::Error::from))
+}
+
+fn mount(kind: &str, place: &str) -> Result<(), String> {
+    let failed = |error: io::Error| format!("cannot mount {kind} on {place}: {error}");
+    fs::create_dir_all(place).map_err(failed)?;
+    match rustix::mount::mount(kind, place, kind, MountFlags::empty(), None) {
+        // A kernel may have mounted /dev itself.
+        Err(rustix::io::Errno::BUSY) => Ok(()),
+        result => result.map_err(|error| failed(error.into())),
+    }
+}
+
+fn load(module: &str) -> Result<(), String> {
+    let failed = |error: io::Error| format!("cannot load the module {module}: {error}");
+    let content = fs::read(Path::new("/").join(MODULES).join(module)).map_err(failed)?;
+    match rustix::system::init_module(&content, &CString::default()) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        // A module for hardware that this machine does not have says so.
+        Err(rustix::io::Errno::NODEV) => Ok(()),
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+/// Opens the channel as a plain line for bytes, without a terminal's habits.
+fn open(path: &str) -> Result<File, String> {
+    let mut waited = Duration::ZERO;
+    while !Path::new(path).exists() && waited < DEVICE_PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+        waited += Duration::from_millis(50);
+    }
+    let failed = |error: io::Error| {
+        format!("the serial line for results, {path}, cannot be used: {error}; has this kernel a driver for it?")
+    };
+    let channel = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+    let mut modes = tcgetattr(&channel).map_err(|error| failed(error.into()))?;
+    modes.make_raw();
+    tcsetattr(&channel, OptionalActions::Now, &modes).map_err(|error| failed(error.into()))?;
+    Ok(channel)
+}
+
+/// Switches the loopback network on, through rtnetlink(7): a header, then the interface with the flag to be changed.
+fn loopback_up() -> io::Result<()> {
+    const RTM_NEWLINK: u16 = 16;
+    const NLM_F_REQUEST: u16 = 1;
+    const LOOPBACK: i32 = 1;
+    const IFF_UP: u32 = 1;
+    let mut message = Vec::new();
+    message.extend(32_u32.to_ne_bytes());
+    message.extend(RTM_NEWLINK.to_ne_bytes());
+    message.extend(NLM_F_REQUEST.to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend([0; 4]);
+    message.extend(LOOPBACK.to_ne_bytes());
+    message.extend(IFF_UP.to_ne_bytes());
+    message.extend(IFF_UP.to_ne_bytes());
+    // The protocol is NETLINK_ROUTE, which is 0.
+    let socket = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
+    send(&socket, &message, SendFlags::empty())?;
+    Ok(())
+}
+
+/// Nobody looks on: what a run prints, it prints through the same serial interrupts it would be measured beside.
+struct Unseen;
+
+impl Watch for Unseen {
+    fn looks_on(&self) -> bool {
+        false
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+fn measure(run: Run, command_line: Vec<String>, version: String, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
+    let bad_input = |error: String| Refusal { error, bad_input: true };
+    let not_carried_out = |error: String| Refusal { error, bad_input: false };
+    let available = probe::allowed_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
+    if let Some(cpu) = run.cpus.iter().find(|cpu| !available.contains(cpu)) {
+        let there = plan::CpuList::format(&available);
+        return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {there}")));
+    }
+    let granted = runner::grant(run.scheduling);
+    let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
+    let checked = run.loads.iter().map(|spec| load::check(spec, &run.cpus, &available, &limits)).collect::<Result<_, _>>();
+    let signals = Signals::catch().map_err(|error| not_carried_out(error.to_string()))?;
+    let order = runner::Order {
+        granted,
+        loads: checked.map_err(|error| bad_input(error.to_string()))?,
+        run,
+        load_verb,
+        directory: PathBuf::from(RECORDING),
+        command_line,
+        version,
+        program_started: probe::Clock::now(&mut probe::Monotonic),
+    };
+    let recorded =
+        runner::carry_out(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error.to_string()))?;
+    packed(&recorded).map_err(|error| not_carried_out(format!("the recording cannot be packed: {error}")))
+}
+
+fn packed(recorded: &Recorded) -> io::Result<Vec<u8>> {
+    let mut archive = Writer::default();
+    let mut names: Vec<_> =
+        fs::read_dir(&recorded.path)?.collect::<Result<Vec<_>, _>>()?.iter().map(fs::DirEntry::path).collect();
+    names.sort();
+    for path in names {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        archive.file(&name, &fs::read(&path)?);
+    }
+    Ok(archive.finish())
+}
+
+/// An initramfs for this order.
+pub(crate) fn initramfs(
+    program: &[u8],
+    order: &Order,
+    modules: &[crate::modules::Module],
+    files: &[(String, Vec<u8>)],
+) -> Vec<u8> {
+    let mut archive = archive::Writer::default();
+    for directory in ["dev", "proc", "sys", "tmp", MODULES] {
+        archive.directory(directory);
+    }
+    // Before anything is mounted, the kernel opens this for its first process.
+    archive.device("dev/console", 5, 1);
+    archive.program("teiji", program);
+    archive.file(ORDER, &serde_json::to_vec(order).unwrap_or_default());
+    for module in modules {
+        archive.file(&format!("{MODULES}/{}", module.name), &module.content);
+    }
+    let mut made: Vec<String> = Vec::new();
+    for (name, content) in files {
+        for parent in Path::new(name).ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            let parent = parent.display().to_string();
+            if !parent.is_empty() && !made.contains(&parent) {
+                archive.directory(&parent);
+                made.push(parent);
+            }
+        }
+        archive.program(name, content);
+    }
+    archive.finish()
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Real kernels in an emulator, with time counted in instructions.
+//!
+//! A run in the lab is the same run as anywhere else, carried out by this same program as the only process of a kernel that
+//! QEMU boots. In virtual time each instruction takes a fixed number of ns, so a kernel's latency becomes a computation with
+//! one result: the same kernel, run and program give the same samples, bit by bit, however busy the host is. The lengths of
+//! the kernel's paths, its locks and its preemption points are real; caches, buses and firmware are not there.
+//!
+//! ```text
+//! plan::Run + plan::Guest -> kernels (cache, debian) -> initramfs: this program, the order, modules
+//!     -> QEMU (emulator, board, boot)
+//!            guest: init -> runner::carry_out -> recording -> channel: frames with length and hash
+//!     -> session: NAME.teiji, its document with the lab's part, console.log
+//! ```
+//!
+//! In: runs, machines and names of kernels. Out: recordings, or errors with the last lines of the guest's console. Must not
+//! touch: terminals; who wants to see it passes a [`Look`].
+//!
+//! Two of the program's hidden verbs have their bodies here: [`init`], the guest's first process, and [`become_emulator`],
+//! the process that turns into QEMU. A new machine is one entry in `board.rs`.
+#![forbid(unsafe_code)]
+
+mod archive;
+mod board;
+mod boot;
+mod channel;
+mod debian;
+mod emulator;
+mod identical;
+mod image;
+mod init;
+mod kernels;
+mod modules;
+mod order;
+mod program;
+mod session;
+mod stall;
+mod yardstick;
+
+pub use archive::{ArchiveError, files as archive_files};
+pub use board::Accelerator;
+pub use boot::{BootError, Stage};
+pub use channel::{Found, find as find_frame};
+pub use debian::fetch;
+pub use emulator::{EmulatorError, become_emulator};
+pub use identical::{Parting, parting};
+pub use image::{Image, ImageError, Processor, inspect as inspect_image};
+pub use init::init;
+pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
+pub use program::ProgramError;
+pub use session::{BOOT_PATIENCE, GuestProgress, LabError, LabRun, Look, Place, Verbs, again, carry_out, differences};
+pub use stall::{STALL, stall};
+pub use yardstick::{Errand, SPIN, Spent, run as execute, spin};

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The teiji that goes into a guest: static, since nothing else is there, and built for the guest's processor.
+
+use crate::board::Board;
+use plan::Machine;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// A program for a guest.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Why there is no program for a guest.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It cannot be read.
+    #[error("cannot read the program for the guest, {}: {source}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It cannot run there.
+    #[error("{} cannot run in a guest of {machine}: {why}", path.display())]
+    Unfit {
+        /// Which.
+        path: PathBuf,
+        /// The machine.
+        machine: Machine,
+        /// What speaks against it.
+        why: &'static str,
+    },
+    /// None was found.
+    #[error(
+        "a guest of {machine} needs a static teiji for {target}, and none was found ({tried}); build one with `make cross`, \
+         and name it with --program FILE"
+    )]
+    NotFound {
+        /// The machine.
+        machine: Machine,
+        /// What it would have to be built for.
+        target: &'static str,
+        /// Where it was looked for.
+        tried: String,
+    },
+}
+
+impl Program {
+    /// The one given, or this program itself if it can run there, or one built beside it for the guest's processor:
+    /// `teiji-TARGET` in the same folder, or where cargo puts it.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(machine: Machine, given: Option<&Path>) -> Result<Self, ProgramError> {
+        if let Some(path) = given {
+            return Program::read(path, machine);
+        }
+        let own = env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+        let target = Board::of(machine).target;
+        let mut candidates = vec![own.clone(), own.with_file_name(format!("teiji-{target}"))];
+        if let Some(cargo) = own.ancestors().nth(3) {
+            candidates.extend(["release", "cross-test"].map(|profile| cargo.join(target).join(profile).join("teiji")));
+        }
+        candidates.iter().find_map(|path| Program::read(path, machine).ok()).ok_or_else(|| ProgramError::NotFound {
+            machine,
+            target,
+            tried: candidates.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    fn read(path: &Path, machine: Machine) -> Result<Self, ProgramError> {
+        let bytes = fs::read(path).map_err(|source| ProgramError::Unreadable { path: path.to_owned(), source })?;
+        let unfit = |why| ProgramError::Unfit { path: path.to_owned(), machine, why };
+        check(&bytes, machine).map_err(unfit)?;
+        Ok(Program { path: path.to_owned(), bytes })
+    }
+}
+
+const EM_ARM: u64 = 40;
+const EM_X86_64: u64 = 62;
+const EM_AARCH64: u64 = 183;
+const PT_INTERP: u64 = 3;
+
+/// Reads the header of an ELF program: elf(5).
+fn check(bytes: &[u8], machine: Machine) -> Result<(), &'static str> {
+    let (class, processor) = match machine {
+        Machine::X86_64 => (2, EM_X86_64),
+        Machine::Aarch64 | Machine::Raspi3b => (2, EM_AARCH64),
+        Machine::Armv7 => (1, EM_ARM),
+    };
+    if !bytes.starts_with(b"\x7fELF") {
+        return Err("it is no ELF program");
+    }
+    let number = |at: usize, length: usize| {
+        let field = bytes.get(at..)?.get(..length)?;
+        Some(field.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte)))
+    };
+    if bytes.get(4) != Some(&class) || number(18, 2) != Some(processor) {
+        return Err("it is built for another processor");
+    }
+    let (table, table_length, entry_at, count_at) = if class == 2 { (32, 8, 54, 56) } else { (28, 4, 42, 44) };
+    let header = || Some((number(table, table_length)?, number(entry_at, 2)?, number(count_at, 2)?));
+    let (table, entry, count) = header().ok_or("its header is cut off")?;
+    let kind = |index: u64| number(usize::try_from(table + index * entry).ok()?, 4);
+    for index in 0..count {
+        if kind(index).ok_or("its header is cut off")? == PT_INTERP {
+            return Err("it is not static: it needs a dynamic linker and libraries, which a guest does not have");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elf(class: u8, processor: u16, segment: u32) -> Vec<u8> {
+        let mut bytes = vec![0; 128];
+        bytes[..4].copy_from_slice(b"\x7fELF");
+        bytes[4] = class;
+        bytes[18..20].copy_from_slice(&processor.to_le_bytes());
+        let (table, entry, count) = if class == 2 { (32, 54, 56) } else { (28, 42, 44) };
+        bytes[table] = 64;
+        bytes[entry] = 32;
+        bytes[count] = 1;
+        bytes[64..68].copy_from_slice(&segment.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn static_programs_for_the_processor_fit() {
+        assert_eq!(check(&elf(2, 62, 1), Machine::X86_64), Ok(()));
+        assert_eq!(check(&elf(2, 183, 1), Machine::Raspi3b), Ok(()));
+        assert_eq!(check(&elf(1, 40, 1), Machine::Armv7), Ok(()));
+        assert!(check(&elf(2, 62, 3), Machine::X86_64).unwrap_err().contains("not static"));
+        assert!(check(&elf(2, 62, 1), Machine::Aarch64).unwrap_err().contains("another processor"));
+        assert!(check(b"#!/bin/sh", Machine::X86_64).unwrap_err().contains("no ELF"));
+        assert!(check(&elf(2, 62, 1)[..60], Machine::X86_64).is_err());
+    }
+}

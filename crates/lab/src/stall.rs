@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A CPU that is taken away, in a guest: what the accounting of skipped activations is tested with, where the outcome is
+//! known to the sample. `cmd:"/teiji lab-init stall=5x20ms/700ms"` is such a load.
+
+use plan::{Nanos, Policy, Scheduling, Unit};
+use probe::{Clock, Monotonic};
+use std::time::Duration;
+
+/// How the argument of the init verb begins.
+pub const STALL: &str = "stall=";
+/// Above any measuring thread's.
+const PRIO: u8 = 95;
+
+/// `5x20ms/700ms`: how often, how long, and from each beginning to the next.
+#[derive(Debug, PartialEq, Eq)]
+struct Stalls {
+    times: u32,
+    length: Nanos,
+    apart: Nanos,
+}
+
+fn parse(text: &str) -> Option<Stalls> {
+    let (times, rest) = text.strip_prefix(STALL)?.split_once('x')?;
+    let (length, apart) = rest.split_once('/')?;
+    let time = |text: &str| Nanos::parse(text, Unit::Microsecond).ok().filter(|time| time.0 > 0);
+    Some(Stalls { times: times.parse().ok()?, length: time(length)?, apart: time(apart)? })
+}
+
+/// Occupies the CPU as written, then sleeps until it is ended.
+///
+/// # Errors
+/// When the argument cannot be read, or the priority cannot be had.
+pub fn stall(argument: &str) -> Result<(), String> {
+    let stalls = parse(argument).ok_or_else(|| format!("'{argument}' is not written as stall=5x20ms/700ms"))?;
+    probe::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(PRIO) }).map_err(|error| error.to_string())?;
+    let mut next = Monotonic.now();
+    for _ in 0..stalls.times {
+        next = Nanos(next.0 + stalls.apart.0);
+        std::thread::sleep(Duration::from_nanos(u64::try_from(next.0 - Monotonic.now().0).unwrap_or(0)));
+        let end = Monotonic.now().0 + stalls.length.0;
+        while Monotonic.now().0 < end {
+            std::hint::spin_loop();
+        }
+    }
+    loop {
+        std::thread::sleep(Duration::from_secs(3_600));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stalls_are_read_as_written() {
+        let stalls = Stalls { times: 5, length: Nanos::from_millis(20), apart: Nanos::from_millis(700) };
+        assert_eq!(parse("stall=5x20ms/700ms"), Some(stalls));
+        for wrong in ["5x20ms/700ms", "stall=x20ms/700ms", "stall=5x20ms", "stall=5x0ms/700ms"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+}

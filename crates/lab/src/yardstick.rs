@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a program costs, in instructions of the whole machine: its own, the kernel's on its behalf, and every interrupt's.
+//!
+//! In virtual time an instruction takes a fixed number of ns, but an idle processor skips to its next timer, so elapsed time
+//! tells nothing. Beside a *spinner*, a process of the lowest scheduling that never sleeps, the processor is never idle: what
+//! the spinner did not get of the elapsed time was carried out for something else. Two lengths of the same program, and a
+//! span in which nothing happens, take away what it costs to start a program and what the machine does by itself.
+
+use crate::archive::{self, Writer};
+use crate::kernels::KernelError;
+use crate::order::{Refusal, Task};
+use crate::session::{self, LabError, Look, Place, Verbs};
+use plan::{Policy, Scheduling};
+use probe::{Clock, Monotonic};
+use recording::Lab;
+use runner::Signals;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// The argument by which the init verb becomes the spinner.
+pub const SPIN: &str = "spin";
+/// The file in the archive that holds what was spent.
+const SPENT: &str = "spent.json";
+
+/// A program to be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errand {
+    /// Its command line, the program by its full path in the guest.
+    pub words: Vec<String>,
+    /// Whether instructions are counted, which keeps the processor from being idle meanwhile.
+    pub counted: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Its command line.
+    pub words: Vec<String>,
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
+    /// From its start to its end, on the guest's clock, ns.
+    pub elapsed_ns: u64,
+    /// Of these, what was spent on anything but the spinner, ns; none if it was not counted.
+    pub busy_ns: Option<u64>,
+}
+
+/// In the guest: carries out the programs, one after the other.
+pub(crate) fn execute(errands: &[Errand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
+    let refused = |error: io::Error| Refusal { error: error.to_string(), bad_input: false };
+    let spent: Vec<Spent> =
+        errands.iter().map(|errand| carry_out(errand, init_verb)).collect::<io::Result<_>>().map_err(refused)?;
+    let mut archive = Writer::default();
+    archive.file(SPENT, &serde_json::to_vec(&spent).unwrap_or_default());
+    Ok(archive.finish())
+}
+
+fn carry_out(errand: &Errand, init_verb: &str) -> io::Result<Spent> {
+    let mut spinner = if errand.counted { Some(spinner(init_verb)?) } else { None };
+    let spun_before = spinner.as_ref().map(spun).transpose()?;
+    let began = Monotonic.now();
+    let output = Command::new(&errand.words[0]).args(&errand.words[1..]).stdin(Stdio::null()).output();
+    let elapsed_ns = (Monotonic.now().0 - began.0).unsigned_abs();
+    let spun_after = spinner.as_ref().map(spun).transpose()?;
+    if let Some(spinner) = &mut spinner {
+        spinner.kill()?;
+        spinner.wait()?;
+    }
+    let output = output.map_err(|error| io::Error::other(format!("{}: {error}", errand.words[0])))?;
+    Ok(Spent {
+        words: errand.words.clone(),
+        code: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        elapsed_ns,
+        busy_ns: spun_after.zip(spun_before).map(|(after, before)| elapsed_ns.saturating_sub(after - before)),
+    })
+}
+
+fn spinner(init_verb: &str) -> io::Result<Child> {
+    let spinner = Command::new("/proc/self/exe").args([init_verb, SPIN]).stdin(Stdio::null()).spawn()?;
+    // Until it is past its own start and does nothing but spin.
+    while spun(&spinner)? < 50_000_000 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(spinner)
+}
+
+/// The spinner's time on the processor, ns: the first field of its schedstat.
+fn spun(spinner: &Child) -> io::Result<u64> {
+    let path = format!("/proc/{}/schedstat", spinner.id());
+    let text = fs::read_to_string(&path)?;
+    let first = text.split_whitespace().next().and_then(|field| field.parse().ok());
+    first.ok_or_else(|| io::Error::other(format!("{path}: '{}' begins with no number", text.trim())))
+}
+
+/// The body of the spinner.
+pub fn spin() -> ! {
+    let _ = probe::set_scheduling(Scheduling { policy: Policy::Idle, prio: None });
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+/// On the host: boots a guest and has it carry out these programs. `expected` is what they take together, on its clock.
+///
+/// # Errors
+/// When nothing comes of it; a program that fails is no error here.
+pub fn run(
+    place: &Place,
+    errands: Vec<Errand>,
+    expected: Duration,
+    verbs: Verbs,
+    signals: &Signals,
+    look: &mut dyn Look,
+) -> Result<(Vec<Spent>, Lab), LabError> {
+    let (left, lab) = session::execute(place, Task::Execute { errands }, expected, verbs, signals, look)?;
+    let unreadable = |why: String| KernelError::Fetch { name: SPENT.to_owned(), why };
+    let files = archive::files(&left.archive).map_err(|error| unreadable(error.to_string()))?;
+    let spent = files.iter().find(|entry| entry.name == SPENT).map_or(&b""[..], |entry| entry.content);
+    Ok((serde_json::from_slice(spent).map_err(|error| unreadable(error.to_string()))?, lab))
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The machine of the lab that a run is to be carried out in, as asked for.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A machine that can be emulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Machine {
+    /// A PC.
+    #[default]
+    #[serde(rename = "x86_64")]
+    X86_64,
+    /// A 64-bit ARM machine that exists only in emulators.
+    Aarch64,
+    /// A 32-bit ARM machine that exists only in emulators.
+    Armv7,
+    /// A Raspberry Pi 3B.
+    Raspi3b,
+}
+
+impl Machine {
+    /// All of them.
+    pub const ALL: [Machine; 4] = [Machine::X86_64, Machine::Aarch64, Machine::Armv7, Machine::Raspi3b];
+
+    /// As written on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Machine::X86_64 => "x86_64",
+            Machine::Aarch64 => "aarch64",
+            Machine::Armv7 => "armv7",
+            Machine::Raspi3b => "raspi3b",
+        }
+    }
+
+    /// CPUs that cannot be more or fewer, because the board has so many.
+    #[must_use]
+    pub const fn fixed_cpus(self) -> Option<u32> {
+        match self {
+            Machine::Raspi3b => Some(4),
+            _ => None,
+        }
+    }
+
+    /// MiB of memory that cannot be more or less, because the board has so much.
+    #[must_use]
+    pub const fn fixed_memory_mib(self) -> Option<u32> {
+        match self {
+            Machine::Raspi3b => Some(1_024),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Machine {
+    type Err = GuestError;
+
+    fn from_str(text: &str) -> Result<Self, GuestError> {
+        Machine::ALL.into_iter().find(|machine| machine.name() == text).ok_or_else(|| GuestError::UnknownMachine(text.to_owned()))
+    }
+}
+
+/// What makes time pass in a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "lowercase")]
+pub enum GuestTime {
+    /// Each instruction takes `2^shift` ns, and an idle CPU none: deterministic.
+    Virtual {
+        /// See above.
+        shift: u8,
+    },
+    /// The host's clock: whatever else the host does is in the figures.
+    Host,
+}
+
+impl GuestTime {
+    /// What one instruction takes, ns; none where that is up to the host.
+    #[must_use]
+    pub const fn ns_per_instruction(self) -> Option<u64> {
+        match self {
+            GuestTime::Virtual { shift } => Some(1 << shift),
+            GuestTime::Host => None,
+        }
+    }
+}
+
+/// The largest shift QEMU takes.
+const MOST_SHIFT: u8 = 10;
+
+/// The shift of an instruction rate in millions a second, as written: 1000 is one instruction each ns.
+///
+/// # Errors
+/// When the rate is none of 1000, 500, 250, ..., which are all that QEMU's instruction counting has.
+pub fn shift_of_mips(text: &str) -> Result<u8, GuestError> {
+    let wrong = || GuestError::Mips(text.to_owned());
+    let mips: f64 = text.parse().map_err(|_| wrong())?;
+    // Rates are written rounded: 7.8125 as 7.8 or 7.81.
+    (0..=MOST_SHIFT).find(|shift| (mips * f64::from(1_u32 << shift) / 1_000.0 - 1.0).abs() < 0.01).ok_or_else(wrong)
+}
+
+/// A machine of the lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// What is emulated.
+    pub machine: Machine,
+    /// Its memory, MiB.
+    pub memory_mib: u32,
+    /// Its CPUs.
+    pub cpus: u32,
+    /// Its time.
+    pub time: GuestTime,
+    /// Kernel arguments beyond those the lab needs.
+    pub kernel_args: String,
+}
+
+/// Least memory in which a distribution's kernel, its initramfs and a run have room, MiB.
+const LEAST_MEMORY_MIB: u32 = 192;
+
+/// Why a machine of the lab cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuestError {
+    /// No such machine.
+    #[error("there is no machine '{0}': the machines are x86_64, aarch64, armv7 and raspi3b")]
+    UnknownMachine(String),
+    /// Not a rate QEMU can count at.
+    #[error("'{0}' is no rate of instructions: it is 1000, 500, 250, 125, 62.5 or so on by halves, in millions a second")]
+    Mips(String),
+    /// Virtual time with several CPUs.
+    #[error(
+        "{cpus} CPUs in virtual time: QEMU adds the instructions of all CPUs into one clock, so that each would run in the \
+         others' time and latencies would be artefacts (a PC with two does not even finish booting); use one CPU, or --time host"
+    )]
+    VirtualCpus {
+        /// CPUs asked for.
+        cpus: u32,
+    },
+    /// A machine that has to have several CPUs, in virtual time.
+    #[error(
+        "{machine} in virtual time: the board has {cpus} CPUs, and QEMU adds the instructions of all CPUs into one clock, so \
+         that latencies would be artefacts; use --time host, or --machine aarch64 with the same kernel"
+    )]
+    FixedCpusInVirtualTime {
+        /// The machine.
+        machine: Machine,
+        /// CPUs it has.
+        cpus: u32,
+    },
+    /// A board with another number of CPUs.
+    #[error("{machine} has {has} CPUs, not {asked}")]
+    Cpus {
+        /// The machine.
+        machine: Machine,
+        /// CPUs it has.
+        has: u32,
+        /// CPUs asked for.
+        asked: u32,
+    },
+    /// No CPU, or more than the emulated machines have.
+    #[error("a guest has from 1 to {most} CPUs, not {asked}")]
+    CpuCount {
+        /// CPUs asked for.
+        asked: u32,
+        /// CPUs it can have.
+        most: u32,
+    },
+    /// Too little memory, or not the board's.
+    #[error("{asked} MiB of memory: {machine} needs {needs}")]
+    Memory {
+        /// The machine.
+        machine: Machine,
+        /// What it can have.
+        needs: String,
+        /// MiB asked for.
+        asked: u32,
+    },
+    /// Something in the kernel arguments that is the lab's to say.
+    #[error("'{0}' cannot be among the kernel arguments: the lab sets it itself")]
+    KernelArgument(String),
+}
+
+/// CPUs of the emulated machines; QEMU's ARM machine with an interrupt controller of the second version has 8.
+const MOST_CPUS: u32 = 8;
+/// Kernel arguments without which nothing comes back.
+const RESERVED: [&str; 4] = ["rdinit=", "init=", "--", "initrd="];
+
+impl Guest {
+    /// Whether there can be such a machine.
+    ///
+    /// # Errors
+    /// The first thing that speaks against it.
+    pub fn check(&self) -> Result<(), GuestError> {
+        let (machine, cpus) = (self.machine, self.cpus);
+        if let GuestTime::Virtual { .. } = self.time {
+            match machine.fixed_cpus() {
+                Some(cpus) if cpus > 1 => return Err(GuestError::FixedCpusInVirtualTime { machine, cpus }),
+                _ if cpus > 1 => return Err(GuestError::VirtualCpus { cpus }),
+                _ => {}
+            }
+        }
+        if let Some(has) = machine.fixed_cpus().filter(|has| *has != cpus) {
+            return Err(GuestError::Cpus { machine, has, asked: cpus });
+        }
+        if !(1..=MOST_CPUS).contains(&cpus) {
+            return Err(GuestError::CpuCount { asked: cpus, most: MOST_CPUS });
+        }
+        let needs = match machine.fixed_memory_mib() {
+            Some(has) if has != self.memory_mib => Some(format!("exactly {has}")),
+            None if self.memory_mib < LEAST_MEMORY_MIB => Some(format!("at least {LEAST_MEMORY_MIB}")),
+            // 32-bit addresses, of which devices take a part.
+            None if machine == Machine::Armv7 && self.memory_mib > 2_048 => Some("at most 2048".to_owned()),
+            _ => None,
+        };
+        if let Some(needs) = needs {
+            return Err(GuestError::Memory { machine, needs, asked: self.memory_mib });
+        }
+        let is_reserved = |word: &&str| RESERVED.iter().any(|own| if *own == "--" { word == own } else { word.starts_with(own) });
+        self.kernel_args
+            .split_whitespace()
+            .find(is_reserved)
+            .map_or(Ok(()), |word| Err(GuestError::KernelArgument(word.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guest(machine: Machine, cpus: u32, time: GuestTime) -> Guest {
+        let memory_mib = machine.fixed_memory_mib().unwrap_or(512);
+        Guest { machine, memory_mib, cpus, time, kernel_args: String::new() }
+    }
+
+    const VIRTUAL: GuestTime = GuestTime::Virtual { shift: 0 };
+
+    #[test]
+    fn rates_are_halves_of_a_thousand() {
+        assert_eq!(shift_of_mips("1000"), Ok(0));
+        assert_eq!(shift_of_mips("500"), Ok(1));
+        assert_eq!((shift_of_mips("62.5"), shift_of_mips("7.8"), shift_of_mips("0.98")), (Ok(4), Ok(7), Ok(10)));
+        for wrong in ["800", "0", "-1000", "2000", "0.4", "fast", "nan"] {
+            assert_eq!(shift_of_mips(wrong), Err(GuestError::Mips(wrong.to_owned())));
+        }
+        assert_eq!(GuestTime::Virtual { shift: 3 }.ns_per_instruction(), Some(8));
+        assert_eq!(GuestTime::Host.ns_per_instruction(), None);
+    }
+
+    #[test]
+    fn several_cpus_only_in_the_hosts_time() {
+        assert_eq!(guest(Machine::X86_64, 1, VIRTUAL).check(), Ok(()));
+        assert_eq!(guest(Machine::X86_64, 2, VIRTUAL).check(), Err(GuestError::VirtualCpus { cpus: 2 }));
+        assert_eq!(guest(Machine::X86_64, 2, GuestTime::Host).check(), Ok(()));
+        let raspi = guest(Machine::Raspi3b, 4, VIRTUAL).check();
+        assert_eq!(raspi, Err(GuestError::FixedCpusInVirtualTime { machine: Machine::Raspi3b, cpus: 4 }));
+        assert_eq!(guest(Machine::Raspi3b, 4, GuestTime::Host).check(), Ok(()));
+        assert!(matches!(guest(Machine::Raspi3b, 1, GuestTime::Host).check(), Err(GuestError::Cpus { has: 4, asked: 1, .. })));
+        assert!(matches!(guest(Machine::Aarch64, 0, VIRTUAL).check(), Err(GuestError::CpuCount { .. })));
+        assert!(matches!(guest(Machine::Aarch64, 9, GuestTime::Host).check(), Err(GuestError::CpuCount { .. })));
+    }
+
+    #[test]
+    fn memory_has_bounds() {
+        let check = |machine, memory_mib| Guest { memory_mib, ..guest(machine, 1, VIRTUAL) }.check();
+        assert!(matches!(check(Machine::X86_64, 64), Err(GuestError::Memory { .. })));
+        assert!(matches!(check(Machine::Armv7, 4_096), Err(GuestError::Memory { .. })));
+        let raspi = Guest { memory_mib: 512, ..guest(Machine::Raspi3b, 4, GuestTime::Host) };
+        assert!(matches!(raspi.check(), Err(GuestError::Memory { .. })));
+    }
+
+    #[test]
+    fn what_the_lab_says_itself_cannot_be_said_twice() {
+        let check = |args: &str| Guest { kernel_args: args.to_owned(), ..guest(Machine::X86_64, 1, VIRTUAL) }.check();
+        assert_eq!(check("isolcpus=1 nohz_full=1 mitigations=off threadirqs"), Ok(()));
+        for word in ["rdinit=/bin/sh", "init=/x", "--", "initrd=/y"] {
+            assert_eq!(check(&format!("quiet {word} x")), Err(GuestError::KernelArgument(word.to_owned())));
+        }
+    }
+
+    #[test]
+    fn machines_are_written_as_they_are_read() {
+        for machine in Machine::ALL {
+            assert_eq!(machine.to_string().parse(), Ok(machine));
+            assert_eq!(serde_json::to_value(machine).unwrap(), machine.name());
+        }
+        assert!("pdp11".parse::<Machine>().is_err());
+    }
+}

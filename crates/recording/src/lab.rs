@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the lab adds to `run.json`: the emulated machine, and everything needed to have the same run once more.
+
+use plan::Guest;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A run in the lab: which kernel, on which emulated machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lab {
+    /// The machine asked for.
+    pub guest: Guest,
+    /// What one instruction took, ns; null where the host's clock drove the guest.
+    pub ns_per_instruction: Option<u64>,
+    /// Whether the same run has to give the same samples, bit by bit.
+    pub deterministic: bool,
+    /// What carried out the guest's instructions: `tcg`, which translates them, or `kvm`.
+    pub accelerator: String,
+    /// The kernel.
+    pub kernel: LabKernel,
+    /// The device tree given to the kernel; null where the machine brings its own.
+    pub device_tree: Option<LabFile>,
+    /// The teiji that measured.
+    pub program: LabFile,
+    /// Modules loaded before the run, in order.
+    pub modules: Vec<String>,
+    /// The whole initramfs.
+    pub initramfs_sha256: String,
+    /// QEMU.
+    pub qemu: LabQemu,
+    /// From the start of QEMU to the end of the transfer, on the host's clock, ms.
+    pub host_ms: u64,
+}
+
+/// The kernel of a guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabKernel {
+    /// What it is called: `debian:amd64=6.1.0-56`, or the path of its image.
+    pub name: String,
+    /// Its image.
+    pub image: LabFile,
+    /// Where its modules were looked for.
+    pub modules: Option<PathBuf>,
+}
+
+/// A file, known again by its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabFile {
+    /// Where it was.
+    pub path: PathBuf,
+    /// SHA-256 of its content, hexadecimal.
+    pub sha256: String,
+}
+
+/// The emulator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabQemu {
+    /// What it says of itself.
+    pub version: String,
+    /// Its command line, word by word, in a directory that holds `initramfs` and takes `console` and `results`.
+    pub command_line: Vec<String>,
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji lab exec`: programs in a guest, and what they cost.
+
+use super::place_flags::{self, PlaceFlags};
+use super::show::Show;
+use super::{VERBS, exit, failure};
+use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::output;
+use anyhow::{Context, anyhow, bail};
+use lab::{Errand, KernelName};
+use plan::{Nanos, Unit};
+use runner::Signals;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The kernel
+    #[arg(short, long, value_name = "KERNEL", default_value = "debian:amd64")]
+    kernel: KernelName,
+    /// A command line, its program by the full path in the guest; this teiji is /teiji [repeatable]
+    #[arg(long = "run", value_name = "COMMAND", required = true)]
+    commands: Vec<String>,
+    /// A file that goes in as well, at its own path or at the one after the = [repeatable]
+    #[arg(long = "file", value_name = "FILE[=PATH]")]
+    files: Vec<String>,
+    /// Count the instructions of the whole machine meanwhile, in virtual time; the processor is then never idle
+    #[arg(long)]
+    count: bool,
+    /// What the commands take together, on the guest's clock
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
+    expect: Duration,
+    #[command(flatten, next_help_heading = "On which machine")]
+    place: PlaceFlags,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
+    Ok(Duration::from_nanos(time.0.unsigned_abs()))
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let quiet = args.quiet || args.json;
+    let errands = errands(args).map_err(Failure::bad_input)?;
+    let files: Vec<(String, Vec<u8>)> =
+        args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let kernels = place_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
+        if !quiet {
+            output::complain(text);
+        }
+    });
+    let kernel = kernels.map_err(Failure::not_carried_out)?.remove(0);
+    let mut place = args.place.place(kernel).map_err(Failure::bad_input)?;
+    if args.count && place.guest.time == plan::GuestTime::Host {
+        return Err(Failure::bad_input(anyhow!(
+            "--count counts virtual time, in which an instruction takes a fixed number of ns"
+        )));
+    }
+    place.files = files;
+    let mut show = Show::new(quiet);
+    let result = lab::execute(&place, errands, args.expect, VERBS, &signals, &mut show);
+    show.clear();
+    let (spent, facts) = result.map_err(failure)?;
+    let ns = facts.ns_per_instruction;
+    let instructions = |busy: Option<u64>| busy.zip(ns).map(|(busy, ns)| busy / ns);
+    if args.json {
+        let commands: Vec<_> = spent
+            .iter()
+            .map(|spent| {
+                json!({
+                    "command": spent.words, "code": spent.code, "stdout": spent.stdout, "stderr": spent.stderr,
+                    "elapsed_ns": spent.elapsed_ns, "instructions": instructions(spent.busy_ns),
+                })
+            })
+            .collect();
+        let text = recording::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::not_carried_out)?;
+        output::say(&text);
+    } else {
+        for spent in &spent {
+            output::say(spent.stdout.trim_end());
+            output::complain(spent.stderr.trim_end());
+            let took = format!("{}: {} in the guest", spent.words.join(" "), Nanos(spent.elapsed_ns.cast_signed()));
+            let counted = instructions(spent.busy_ns).map_or_else(String::new, |n| format!(", {n} instructions"));
+            let ended = spent.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+            output::complain(&format!("{took}{counted}, {ended}"));
+        }
+    }
+    Ok(exit(if spent.iter().all(|spent| spent.code == Some(0)) { 0 } else { EXCEEDED }))
+}
+
+fn errands(args: &Args) -> anyhow::Result<Vec<Errand>> {
+    let errand = |text: &String| {
+        let words = shlex::split(text).filter(|words| !words.is_empty());
+        let words = words.with_context(|| format!("--run '{text}': a quote is not closed, or there is no command"))?;
+        if !words[0].starts_with('/') {
+            bail!("--run '{text}': write the program's full path in the guest, such as /teiji");
+        }
+        Ok(Errand { words, counted: args.count })
+    };
+    args.commands.iter().map(errand).collect()
+}
+
+/// The path in the guest without its first slash, and the content.
+fn file(text: &str) -> anyhow::Result<(String, Vec<u8>)> {
+    let (from, to) = text.split_once('=').unwrap_or((text, text));
+    let content = std::fs::read(from).with_context(|| format!("--file {from}"))?;
+    let to = Path::new(to);
+    if !to.is_absolute() || to.components().any(|part| matches!(part, std::path::Component::ParentDir)) {
+        bail!("--file {text}: give the path in the guest from its root, as in --file {from}=/bin/name");
+    }
+    Ok((to.display().to_string().trim_start_matches('/').to_owned(), content))
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji lab kernels` and `teiji lab fetch`.
+
+use crate::exit::{Failure, Outcome};
+use crate::output;
+use lab::{Cache, FLAVOURS, KernelName};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct ListArgs {}
+
+#[derive(clap::Args)]
+pub struct FetchArgs {
+    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a version may be its beginning only
+    #[arg(value_name = "KERNEL", required = true)]
+    names: Vec<KernelName>,
+}
+
+/// Prints a line for each kernel in the cache.
+pub fn list(_: &ListArgs) -> Outcome {
+    let cache = Cache::of_user().map_err(Failure::not_carried_out)?;
+    let kernels = cache.list();
+    if kernels.is_empty() {
+        let flavours = FLAVOURS.map(|flavour| format!("debian:{}", flavour.name)).join(" ");
+        output::say(&format!("There are no kernels in {}.", cache.directory().display()));
+        output::say(&format!("To get some: teiji lab fetch debian:amd64 debian:rt-amd64\nThere are also: {flavours}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = kernels.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0);
+    output::say(&format!("{:width$}  {:8}  {:17}  {:>8}", "kernel", "machine", "preemption", "MiB"));
+    for kernel in kernels {
+        let size = std::fs::metadata(&kernel.image).map_or(0, |file| file.len());
+        let chosen = match kernel.name.parse() {
+            Ok(KernelName::Debian { flavour, .. }) => cache.find(flavour, None).is_some_and(|usual| usual == kernel),
+            _ => false,
+        };
+        output::say(
+            format!(
+                "{:width$}  {:8}  {:17}  {:>8.1}  {}",
+                kernel.name,
+                kernel.machine.map_or("", plan::Machine::name),
+                kernel.preemption().unwrap_or("not known"),
+                // Of a size, for people.
+                f64::from(u32::try_from(size >> 10).unwrap_or(u32::MAX)) / 1_024.0,
+                if chosen { "without a version, this one" } else { "" },
+            )
+            .trim_end(),
+        );
+    }
+    output::say(&format!("In {}", cache.directory().display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gets kernels.
+pub fn fetch(args: &FetchArgs) -> Outcome {
+    let cache = Cache::of_user().map_err(Failure::not_carried_out)?;
+    for name in &args.names {
+        match name {
+            KernelName::Path(path) => {
+                let error = anyhow::anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
+                return Err(Failure::bad_input(error));
+            }
+            KernelName::Debian { flavour, version } => {
+                let fetched = lab::fetch(&cache, *flavour, version.as_deref(), &mut |text| output::complain(text));
+                let kernel = fetched.map_err(Failure::not_carried_out)?;
+                output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji lab`: kernels in an emulator.
+
+mod bisect;
+mod exec;
+mod kernels;
+mod place_flags;
+mod rerun;
+mod run;
+mod show;
+
+use crate::commands::{lab_emulator, lab_init};
+use crate::exit::{BAD_INPUT, EXCEEDED, Failure, NOT_CARRIED_OUT, Outcome};
+use clap::Subcommand;
+use lab::{LabError, Verbs};
+use recording::{End, Recorded};
+use std::process::ExitCode;
+
+/// How the lab starts this program anew.
+const VERBS: Verbs = Verbs { init: lab_init::VERB, emulator: lab_emulator::VERB };
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the kernels that are there
+    Kernels(kernels::ListArgs),
+    /// Get kernels of Debian's into the cache, without root
+    Fetch(kernels::FetchArgs),
+    /// Measure one or more kernels, and compare them
+    Run(run::Args),
+    /// Carry out a recorded run once more, and check that it is identical
+    Rerun(rerun::Args),
+    /// Find the first kernel of an ordered list that breaks a limit
+    Bisect(bisect::Args),
+    /// Carry out programs in a guest, and count the machine's instructions
+    Exec(exec::Args),
+}
+
+pub fn run(args: &Args) -> Outcome {
+    match &args.what {
+        What::Kernels(args) => kernels::list(args),
+        What::Fetch(args) => kernels::fetch(args),
+        What::Run(args) => run::run(args),
+        What::Rerun(args) => rerun::run(args),
+        What::Bisect(args) => bisect::run(args),
+        What::Exec(args) => exec::run(args),
+    }
+}
+
+/// A folder that is in the way is the user's to change; everything else is the guest's, the kernel's or the emulator's.
+fn failure(error: LabError) -> Failure {
+    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::not_carried_out(error) }
+}
+
+/// The exit code of recordings that are there.
+fn code(recordings: &[&Recorded]) -> u8 {
+    let of = |recorded: &&Recorded| match recorded.document.end {
+        Some(End::BreakAbove { .. }) => EXCEEDED,
+        Some(End::Guard { .. }) => NOT_CARRIED_OUT,
+        Some(End::RecordingFailed { .. }) => BAD_INPUT,
+        _ => 0,
+    };
+    recordings.iter().map(of).max().unwrap_or(0)
+}
+
+fn exit(code: u8) -> ExitCode {
+    ExitCode::from(code)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The flags that say on which machine, and how kernels are found.
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Place, Processor, inspect_image};
+use plan::{CpuId, Guest, GuestError, GuestTime, Machine, Nanos, Unit, shift_of_mips};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What drives a guest's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimeMode {
+    /// Counted instructions: deterministic, one CPU
+    Virtual,
+    /// The host's clock: several CPUs, not deterministic; with KVM where that works
+    Host,
+}
+
+#[derive(clap::Args)]
+pub struct PlaceFlags {
+    /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<Machine>,
+    /// Its memory, MiB [default: 512; a raspi3b has 1024]
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u32>,
+    /// Its CPUs; more than one only with --time host [default: 1; a raspi3b has 4]
+    #[arg(long, value_name = "N")]
+    smp: Option<u32>,
+    /// What drives its time [default: virtual; host for a raspi3b]
+    #[arg(long, value_name = "MODE")]
+    time: Option<TimeMode>,
+    /// Instructions in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000]
+    #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
+    mips: Option<u8>,
+    /// Kernel arguments to add, such as 'threadirqs nohz_full=1' [repeatable]
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
+    append: Vec<String>,
+    /// Modules of the kernel; those the machine needs are loaded
+    #[arg(long, value_name = "DIR")]
+    modules: Option<PathBuf>,
+    /// A device tree instead of the machine's or the kernel's own
+    #[arg(long, value_name = "FILE")]
+    dtb: Option<PathBuf>,
+    /// A static teiji for the guest's processor [default: this one, or what `make cross` has built]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// How long the kernel may take to boot, on this machine's clock [default: 2m]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    boot_timeout: Option<Duration>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
+    if time.0 <= 0 { Err("must be above 0".to_owned()) } else { Ok(Duration::from_nanos(time.0.unsigned_abs())) }
+}
+
+impl PlaceFlags {
+    /// The machine for this kernel, checked.
+    pub fn place(&self, kernel: Kernel) -> anyhow::Result<Place> {
+        let machine = match self.machine.or(kernel.machine) {
+            Some(machine) => machine,
+            None => machine_of(&kernel)?,
+        };
+        let kernel = Kernel { modules: self.modules.clone().or(kernel.modules), ..kernel };
+        if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
+            bail!("--modules {}: there is no such folder", path.display());
+        }
+        Ok(Place {
+            guest: self.guest(machine)?,
+            kernel,
+            device_tree: self.dtb.clone(),
+            program: self.program.clone(),
+            files: Vec::new(),
+            boot_patience: self.boot_timeout.unwrap_or(BOOT_PATIENCE),
+        })
+    }
+
+    fn guest(&self, machine: Machine) -> Result<Guest, GuestError> {
+        let usual = if machine.fixed_cpus().is_some() { TimeMode::Host } else { TimeMode::Virtual };
+        let time = match self.time.unwrap_or(usual) {
+            TimeMode::Virtual => GuestTime::Virtual { shift: self.mips.unwrap_or(0) },
+            TimeMode::Host => GuestTime::Host,
+        };
+        let guest = Guest {
+            machine,
+            memory_mib: self.memory.or(machine.fixed_memory_mib()).unwrap_or(512),
+            cpus: self.smp.or(machine.fixed_cpus()).unwrap_or(1),
+            time,
+            kernel_args: self.append.join(" "),
+        };
+        guest.check()?;
+        Ok(guest)
+    }
+}
+
+/// What an image is for, if nobody says.
+fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
+    let bytes = std::fs::read(&kernel.image).with_context(|| format!("cannot read the kernel {}", kernel.image.display()))?;
+    // What is wrong with an image is said when it is to be booted.
+    Ok(inspect_image(&bytes).map_or(Machine::X86_64, |image| match image.processor {
+        Processor::X86_64 => Machine::X86_64,
+        Processor::Arm64 => Machine::Aarch64,
+        Processor::Arm => Machine::Armv7,
+    }))
+}
+
+/// The CPUs of a guest.
+pub fn cpus(guest: &Guest) -> Vec<CpuId> {
+    (0..guest.cpus).map(CpuId).collect()
+}
+
+/// Kernels by name, fetched if they are not in the cache.
+pub fn kernels(names: &[KernelName], say: &mut dyn FnMut(&str)) -> anyhow::Result<Vec<Kernel>> {
+    let cache = Cache::of_user()?;
+    let find = |name: &KernelName| match name {
+        KernelName::Path(path) => Ok(Kernel::at(path)?),
+        KernelName::Debian { flavour, version } => match cache.find(*flavour, version.as_deref()) {
+            Some(kernel) => Ok(kernel),
+            None => Ok(lab::fetch(&cache, *flavour, version.as_deref(), say)?),
+        },
+    };
+    names.iter().map(find).collect()
+}

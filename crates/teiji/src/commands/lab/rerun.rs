@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji lab rerun`: the same run once more, and whether it is the same.
+
+use super::show::Show;
+use super::{VERBS, exit, failure};
+use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::output;
+use anyhow::{Context, anyhow};
+use lab::{Cache, LabRun, differences, parting};
+use recording::Recording;
+use runner::Signals;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A recording made in the lab
+    #[arg(value_name = "REC")]
+    recording: PathBuf,
+    /// A static teiji for the guest's processor [default: this one, or what `make cross` has built]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Keep the new recording here; must not exist [default: it is removed after the comparison]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
+    let name = args.recording.display();
+    let facts = recorded.document.lab.as_ref();
+    let facts = facts.ok_or_else(|| Failure::bad_input(anyhow!("{name} was not made in the lab: it cannot be made again")))?;
+    if !facts.deterministic {
+        let why = "it ran on the host's clock, and no two such runs are the same; measure again with teiji lab run";
+        return Err(Failure::bad_input(anyhow!("{name}: {why}")));
+    }
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let cache = Cache::of_user().map_err(Failure::not_carried_out)?;
+    let mut place = lab::again(facts, &cache).map_err(failure)?;
+    place.program.clone_from(&args.program);
+    let scratch = tempfile_beside().map_err(Failure::not_carried_out)?;
+    let directory = args.output.clone().unwrap_or_else(|| scratch.join("again.teiji"));
+    let again = LabRun {
+        run: recorded.document.run.clone(),
+        place,
+        directory,
+        name: recorded.name(),
+        command_line: recorded.document.command_line.clone(),
+        version: recorded.document.teiji.clone(),
+    };
+    let mut show = Show::new(args.quiet);
+    let result = lab::carry_out(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();
+    show.clear();
+    let compared = match result {
+        Some(Ok(repeated)) => Ok((parting(&recorded, &repeated), repeated.document.lab)),
+        Some(Err(error)) => Err(failure(error)),
+        None => Err(Failure::not_carried_out(anyhow!("nothing was carried out"))),
+    };
+    let _ = std::fs::remove_dir_all(&scratch);
+    let (parting, now) = compared?;
+    let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
+    let differing = || format!("What was not the same: {}.", differences.join(", "));
+    Ok(match parting.map_err(Failure::bad_input)? {
+        None => {
+            let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
+            output::say(&format!("{name}: made again, {samples} identical samples"));
+            if !differences.is_empty() {
+                output::say(&differing());
+            }
+            exit(0)
+        }
+        Some(parting) => {
+            output::say(&format!("{name}: made again, and not identical: {parting}"));
+            let all_same = "Kernel, machine, QEMU and teiji are all the same: please report this as a defect of teiji.";
+            output::say(&if differences.is_empty() { all_same.to_owned() } else { differing() });
+            exit(EXCEEDED)
+        }
+    })
+}
+
+/// A folder for a recording that is not kept.
+fn tempfile_beside() -> anyhow::Result<PathBuf> {
+    let place = std::env::temp_dir().join(format!("teiji-rerun-{}", std::process::id()));
+    std::fs::create_dir(&place).with_context(|| format!("cannot make the folder {}", place.display()))?;
+    Ok(place)
+}

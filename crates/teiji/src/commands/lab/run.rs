@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji lab run`: a run on each kernel, several guests at once, then the comparison.
+
+use super::place_flags::{self, PlaceFlags};
+use super::show::Show;
+use super::{VERBS, code, exit, failure};
+use crate::commands::run_flags::RunFlags;
+use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::output;
+use anyhow::{Context, anyhow};
+use lab::{Kernel, KernelName, LabRun, Place, parting};
+use plan::{GuestTime, Run};
+use recording::Recorded;
+use runner::Signals;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [repeatable; default: debian:amd64]
+    #[arg(short, long = "kernel", value_name = "KERNEL")]
+    kernels: Vec<KernelName>,
+    #[command(flatten, next_help_heading = "What to measure")]
+    measured: RunFlags,
+    #[command(flatten, next_help_heading = "On which machine")]
+    place: PlaceFlags,
+    /// Carry out each run so many times
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Lab")]
+    repeat: u32,
+    /// Check that all repeats have identical samples; exit code 1 and the first difference if not
+    #[arg(long, help_heading = "Lab")]
+    verify_identical: bool,
+    /// Guests at once [default: as many as this machine has CPUs; 1 with --time host]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Lab")]
+    jobs: Option<u32>,
+    /// The folder for the recordings; must not exist [default: teiji-lab-DATE-TIME]
+    #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
+    output: Option<PathBuf>,
+    /// Print the recordings' run.json as one JSON array on standard output, and nothing else
+    #[arg(long, help_heading = "Lab")]
+    json: bool,
+    /// Show no progress
+    #[arg(short, long, help_heading = "Lab")]
+    quiet: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let quiet = args.quiet || args.json;
+    if args.verify_identical && args.repeat < 2 {
+        return Err(Failure::bad_input(anyhow!("--verify-identical compares repeats: say how many with --repeat N, at least 2")));
+    }
+    let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-lab", ""));
+    if output.symlink_metadata().is_ok() {
+        return Err(Failure::bad_input(anyhow!(
+            "{} exists already: choose another name with -o, or remove it",
+            output.display()
+        )));
+    }
+    let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
+    let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let kernels = place_flags::kernels(names, &mut |text| {
+        if !quiet {
+            output::complain(text);
+        }
+    })
+    .map_err(Failure::not_carried_out)?;
+    let places: Vec<Place> =
+        kernels.into_iter().map(|kernel| args.place.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+    let runs = runs(args, &places, &output).map_err(Failure::bad_input)?;
+
+    std::fs::create_dir_all(&output)
+        .with_context(|| format!("cannot make the folder {}", output.display()))
+        .map_err(Failure::bad_input)?;
+    let mut show = Show::new(quiet);
+    let results = lab::carry_out(&runs, jobs(args.jobs, &places), VERBS, &signals, &mut show);
+    show.clear();
+    let mut worst = 0;
+    let mut recordings = Vec::new();
+    for (run, result) in runs.iter().zip(results) {
+        match result {
+            Ok(recorded) => recordings.push(recorded),
+            Err(error) => {
+                worst = worst.max(failure(error).report_for(&run.name));
+            }
+        }
+    }
+    if recordings.is_empty() {
+        // Nothing half-made is left looking like something.
+        let _ = std::fs::remove_dir(&output);
+    } else if args.json {
+        let documents: Vec<_> = recordings.iter().map(|recorded| &recorded.document).collect();
+        output::say(&recording::document_text(&documents).map_err(Failure::not_carried_out)?);
+    } else {
+        output::say(&report::side_by_side(&recordings));
+        output::say(&format!("Recordings: {}/", output.display()));
+    }
+    worst = worst.max(code(&recordings.iter().collect::<Vec<_>>()));
+    if args.verify_identical && worst == 0 {
+        worst = identical(&recordings, args)?;
+    }
+    Ok(exit(worst))
+}
+
+/// Compares the repeats of each kernel with its first one.
+fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
+    let mut worst = 0;
+    let repeats = usize::try_from(args.repeat).unwrap_or(usize::MAX);
+    for of_kernel in recordings.chunks(repeats) {
+        let Some((first, others)) = of_kernel.split_first() else { continue };
+        let name = kernel_name(first);
+        let mut all = true;
+        for (place, other) in others.iter().enumerate() {
+            if let Some(parting) = parting(first, other).map_err(Failure::bad_input)? {
+                output::complain(&format!("{name}: repeat {} is not repeat 1: {parting}", place + 2));
+                all = false;
+                worst = EXCEEDED;
+            }
+        }
+        if all && !args.json {
+            output::say(&format!("{name}: {repeats} repeats, identical samples"));
+        }
+    }
+    Ok(worst)
+}
+
+fn kernel_name(recorded: &Recorded) -> String {
+    recorded.document.lab.as_ref().map_or_else(String::new, |lab| lab.kernel.name.clone())
+}
+
+/// Every kernel, and every repeat of it, in order.
+fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabRun>> {
+    let labels = labels(&places.iter().map(|place| &place.kernel).collect::<Vec<_>>());
+    let mut runs = Vec::new();
+    for (place, label) in places.iter().zip(labels) {
+        let run = checked(&args.measured, place)?;
+        for repeat in 1..=args.repeat {
+            let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
+            runs.push(LabRun {
+                run: run.clone(),
+                place: place.clone(),
+                directory: output.join(format!("{name}.teiji")),
+                name,
+                command_line: output::command_line(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            });
+        }
+    }
+    Ok(runs)
+}
+
+/// The run for this guest; whatever can be found wrong before it boots is found wrong here.
+pub fn checked(flags: &RunFlags, place: &Place) -> anyhow::Result<Run> {
+    let available = place_flags::cpus(&place.guest);
+    let cpus = flags.cpus(&available).context("in the guest")?;
+    let run = flags.run(&cpus)?;
+    let memory = (u64::from(place.guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
+    let limits = load::Limits { memory, probe_prio: Some(run.scheduling.prio.unwrap_or(0)), loads: run.loads.len() };
+    // A command is looked for where it is to run.
+    for spec in flags.loads().iter().filter(|spec| spec.command().is_none()) {
+        load::check(spec, &cpus, &available, &limits)?;
+    }
+    Ok(run)
+}
+
+/// What each kernel's recordings are called: short, and no two alike.
+fn labels(kernels: &[&Kernel]) -> Vec<String> {
+    let plain = |kernel: &Kernel| {
+        let name = kernel.name.rsplit('/').next().unwrap_or_default().replace([':', '='], "-");
+        let name: String = name.chars().map(|c| if c.is_alphanumeric() || "-._+".contains(c) { c } else { '_' }).collect();
+        name.trim_start_matches('.').to_owned()
+    };
+    let mut labels: Vec<String> = Vec::new();
+    for kernel in kernels {
+        let label = plain(kernel);
+        let same = labels
+            .iter()
+            .filter(|known| **known == label || known.strip_prefix(&label).is_some_and(|rest| rest.starts_with('~')))
+            .count();
+        labels.push(if same == 0 { label } else { format!("{label}~{}", same + 1) });
+    }
+    labels
+}
+
+/// Guests at once: in the host's time one, since guests would measure each other.
+pub fn jobs(asked: Option<u32>, places: &[Place]) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let by_clock = places.iter().any(|place| place.guest.time == GuestTime::Host);
+    asked.map_or(if by_clock { 1 } else { cores }, |jobs| usize::try_from(jobs).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_called_by_their_kernels() {
+        let kernel = |name: &str| Kernel {
+            name: name.to_owned(),
+            image: PathBuf::new(),
+            config: None,
+            modules: None,
+            device_trees: None,
+            machine: None,
+        };
+        let kernels = ["debian:amd64=6.1.0-56", "/boot/vmlinuz-6.18", "/old/vmlinuz-6.18", "/x/a b"].map(kernel);
+        let labels = labels(&kernels.iter().collect::<Vec<_>>());
+        assert_eq!(labels, ["debian-amd64-6.1.0-56", "vmlinuz-6.18", "vmlinuz-6.18~2", "a_b"]);
+    }
+}

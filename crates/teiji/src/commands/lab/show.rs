@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Guests while they run: on a terminal a line each, drawn over itself; elsewhere only what is worth a line.
+
+use crate::live::Drawing;
+use crate::output;
+use lab::{GuestProgress, Look, Stage};
+
+/// Looks per drawing.
+const EVERY: u32 = 8;
+
+pub struct Show {
+    drawing: Option<Drawing>,
+    since_drawn: u32,
+    quiet: bool,
+}
+
+impl Show {
+    /// Draws on standard output if that is a terminal, unless told to be quiet.
+    pub fn new(quiet: bool) -> Self {
+        Show { drawing: if quiet { None } else { Drawing::begin() }, since_drawn: EVERY, quiet }
+    }
+
+    /// Removes the drawing.
+    pub fn clear(&mut self) {
+        if let Some(drawing) = self.drawing.take() {
+            drawing.clear();
+        }
+    }
+}
+
+impl Look for Show {
+    fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
+        self.since_drawn += 1;
+        if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
+            self.since_drawn = 0;
+            let mut lines = vec![format!(" {done} of {all} done")];
+            lines.extend(running.iter().map(line));
+            drawing.show(lines);
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        if !self.quiet {
+            output::complain(text);
+        }
+    }
+}
+
+fn line(guest: &GuestProgress) -> String {
+    let stage = match guest.stage {
+        Stage::Booting => "booting".to_owned(),
+        Stage::Measuring => "measuring".to_owned(),
+        Stage::Sending { here, of } => format!("sending its results, {} of {} KiB", here >> 10, of >> 10),
+    };
+    let name: String = guest.name.chars().take(40).collect();
+    format!("   {name:<40}  {:>4} s  {stage}", guest.elapsed.as_secs())
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The process that turns into the lab's emulator: this program, started anew by [`lab::carry_out`].
+
+use crate::exit::NOT_CARRIED_OUT;
+use crate::output;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The verb; hidden, because only teiji itself starts it.
+pub const VERB: &str = "lab-emulator";
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The owner's process id, the emulator and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+pub fn run(args: &Args) -> ExitCode {
+    output::complain(&format!("cannot become the emulator: {}", lab::become_emulator(&args.words)));
+    ExitCode::from(NOT_CARRIED_OUT)
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! This program as the first process of a kernel in the lab, and what that process starts besides loads.
+
+use crate::commands::load_worker;
+use crate::exit::{Failure, Outcome};
+use anyhow::anyhow;
+
+/// The verb; hidden, because only a kernel in the lab starts it.
+pub const VERB: &str = "lab-init";
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to be instead of the first process
+    part: Option<String>,
+}
+
+/// Never returns in a guest. Outside one it refuses: it would mount over what it finds, and switch the machine off.
+pub fn run(args: &Args) -> Outcome {
+    match args.part.as_deref() {
+        Some(lab::SPIN) => lab::spin(),
+        Some(part) if part.starts_with(lab::STALL) => {
+            lab::stall(part).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+            Ok(std::process::ExitCode::SUCCESS)
+        }
+        None if std::process::id() == 1 && std::path::Path::new("/order.json").exists() => lab::init(VERB, load_worker::VERB),
+        _ => Err(Failure::bad_input(anyhow!("this verb is for the first process of a kernel in the lab; see teiji lab run"))),
+    }
+}

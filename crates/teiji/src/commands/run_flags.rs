@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The flags that say what to measure, wherever it is measured: what was said, and what that adds up to.
+
+use plan::{
+    CpuError, CpuId, CpuList, Length, LoadSpec, MOST_THREADS, Missed, Nanos, Policy, Probe, Run, RunError, Scheduling, Unit,
+};
+use std::str::FromStr;
+
+/// What was said.
+#[derive(clap::Args)]
+pub struct RunFlags {
+    /// Time between two wake-ups, such as 200us or 1ms; a bare number counts microseconds
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = micros, allow_hyphen_values = true)]
+    interval: Nanos,
+    /// Activations due per thread: N x interval is the length of the run
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
+    samples: Option<u64>,
+    /// Length of the run, such as 10s or 3h; a bare number counts seconds [default: 10s]
+    #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
+    duration: Option<Nanos>,
+    /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
+    #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
+    threads: Option<usize>,
+    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 [default: all this process may use]
+    #[arg(short = 'a', long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Real-time priority, 1 to 99 [default: 90]
+    #[arg(short, long, value_name = "PRIO", value_parser = priority, allow_hyphen_values = true)]
+    prio: Option<i64>,
+    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<Policy>,
+    /// Lengthen each further thread's interval by this
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = micros, allow_hyphen_values = true)]
+    distance: Nanos,
+    /// Start all threads at one instant, the n-th shifted by n x TIME [default without this: spread over one interval]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0us", value_parser = micros)]
+    aligned: Option<Nanos>,
+    /// Let the threads run so long before the first wake-up that counts
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
+    warmup: Nanos,
+    /// End the run, with exit code 1, when a latency exceeds this
+    #[arg(short, long, value_name = "TIME", value_parser = micros, allow_hyphen_values = true)]
+    break_above: Option<Nanos>,
+    /// After an overrun, run the missed activations late instead of skipping them
+    #[arg(long)]
+    catch_up: bool,
+    /// Do not hold /dev/cpu_dma_latency at 0: let CPUs sleep as deeply as they are set up to
+    #[arg(long)]
+    no_dma_latency: bool,
+    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10 [repeatable]
+    #[arg(long = "load", value_name = "SPEC")]
+    loads: Vec<LoadSpec>,
+    /// What to call the run in summaries and reports
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
+    Nanos::parse(text, Unit::Microsecond)
+}
+
+fn seconds(text: &str) -> Result<Nanos, plan::DurationError> {
+    Nanos::parse(text, Unit::Second)
+}
+
+fn count<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a whole number above 0"))
+}
+
+fn priority(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a priority: real-time priorities are 1 (lowest) to 99 (highest)"))
+}
+
+impl RunFlags {
+    /// The CPUs to be measured, of those available.
+    pub fn cpus(&self, available: &[CpuId]) -> Result<Vec<CpuId>, CpuError> {
+        self.cpus.as_ref().map_or_else(|| Ok(available.to_vec()), |list| list.resolve(available))
+    }
+
+    /// The loads as written.
+    pub fn loads(&self) -> &[LoadSpec] {
+        &self.loads
+    }
+
+    /// From what was said to a checked run on these CPUs.
+    pub fn run(&self, cpus: &[CpuId]) -> anyhow::Result<Run> {
+        let run = Run {
+            title: self.title.clone(),
+            probe: Probe::Cyclic,
+            interval_ns: self.interval,
+            distance_ns: self.distance,
+            length: match (self.samples, self.duration) {
+                (Some(samples), _) => Length::Samples(samples),
+                (None, duration) => Length::DurationNs(duration.unwrap_or(Nanos::from_secs(10))),
+            },
+            cpus: place(self.threads, cpus)?,
+            scheduling: Scheduling::new(self.policy, self.prio)?,
+            aligned_ns: self.aligned,
+            warmup_ns: self.warmup,
+            break_above_ns: self.break_above,
+            missed: if self.catch_up { Missed::CatchUp } else { Missed::Skip },
+            hold_dma_latency: !self.no_dma_latency,
+            loads: self.loads.clone(),
+        };
+        run.check()?;
+        Ok(run)
+    }
+}
+
+/// Each thread's CPU: one thread on each, or as many threads as asked, in turn.
+fn place(threads: Option<usize>, cpus: &[CpuId]) -> Result<Vec<CpuId>, RunError> {
+    match threads {
+        None => Ok(cpus.to_vec()),
+        Some(asked) if asked == 0 || asked > MOST_THREADS => Err(RunError::Threads { asked, limit: MOST_THREADS }),
+        Some(threads) => Ok(cpus.iter().copied().cycle().take(threads).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_take_turns_on_cpus() {
+        let cpus = [CpuId(1), CpuId(3)];
+        assert_eq!(place(None, &cpus).unwrap(), cpus);
+        assert_eq!(place(Some(3), &cpus).unwrap(), [CpuId(1), CpuId(3), CpuId(1)]);
+        assert!(place(Some(0), &cpus).is_err());
+    }
+}
