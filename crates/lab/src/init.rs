@@ -77,7 +77,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         say(&format!("no loopback network: {error}"));
     }
     let done = match order.task {
-        Task::Measure { run, command_line, version } => measure(*run, command_line, version, load_verb),
+        Task::Measure { run } => measure(*run, load_verb),
         Task::Execute { errands } => yardstick::execute(&errands, init_verb),
     };
     sent(match done {
@@ -160,7 +160,7 @@ impl Watch for Unseen {
     fn progress(&mut self, _: &Progress) {}
 }
 
-fn measure(run: Run, command_line: Vec<String>, version: String, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
+fn measure(run: Run, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
     let bad_input = |error: String| Refusal { error, bad_input: true };
     let not_carried_out = |error: String| Refusal { error, bad_input: false };
     let available = probe::allowed_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
@@ -178,8 +178,8 @@ fn measure(run: Run, command_line: Vec<String>, version: String, load_verb: &'st
         run,
         load_verb,
         directory: PathBuf::from(RECORDING),
-        command_line,
-        version,
+        command_line: Vec::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         program_started: probe::Clock::now(&mut probe::Monotonic),
     };
     let recorded =

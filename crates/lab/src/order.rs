@@ -26,14 +26,11 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
-    /// A run, whose recording is to come back.
+    /// A run, whose recording is to come back. What the host knows better, such as what was typed, is filled in there: a guest
+    /// that held it would be another guest for every name of an output folder.
     Measure {
-        /// The run.
+        /// The run, without its title.
         run: Box<Run>,
-        /// For the recording: what was typed.
-        command_line: Vec<String>,
-        /// For the recording: the program's version.
-        version: String,
     },
     /// Programs, one after the other, each with what it cost; see [`crate::Spent`].
     Execute {

@@ -68,8 +68,6 @@ pub struct LabRun {
     pub name: String,
     /// For the recording.
     pub command_line: Vec<String>,
-    /// For the recording.
-    pub version: String,
 }
 
 /// Why a run in the lab came to nothing.
@@ -216,11 +214,7 @@ fn begin(lab_run: &LabRun, verbs: Verbs, look: &mut dyn Look) -> Result<(Running
         return Err(RecordingError::Exists(lab_run.directory.clone()).into());
     }
     let run = &lab_run.run;
-    let task = Task::Measure {
-        run: Box::new(run.clone()),
-        command_line: lab_run.command_line.clone(),
-        version: lab_run.version.clone(),
-    };
+    let task = Task::Measure { run: Box::new(Run { title: None, ..run.clone() }) };
     let expected = Duration::from_nanos(run.expected_ns().0.unsigned_abs());
     let prepared = prepare(&lab_run.place, task, expected, verbs, look)?;
     prepared.start(verbs)
@@ -366,6 +360,8 @@ fn keep(lab_run: &LabRun, left: Left, facts: &Lab, begun: SystemTime) -> Result<
         // The guest's own calendar starts anew at every boot.
         document.started_at = humantime::format_rfc3339_millis(begun).to_string();
         document.ended_at = Some(humantime::format_rfc3339_millis(ended).to_string());
+        document.run.title.clone_from(&lab_run.run.title);
+        document.command_line.clone_from(&lab_run.command_line);
         document.lab = Some(lab);
     };
     Ok(recording::adopt(&lab_run.directory, &files, complete)?)

@@ -3,9 +3,10 @@
 //! recordings differ.
 
 use crate::format::{self, count};
+use crate::lab;
 use crate::overview::Overview;
 use plan::{CpuId, CpuList};
-use recording::HostFacts;
+use recording::{HostFacts, Lab};
 use std::collections::BTreeMap;
 
 /// Characters of a fact; a kernel's command line has up to 4,096.
@@ -79,11 +80,36 @@ pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
         let differs = !question.moves && values.iter().any(|value| value.before != values[0].before);
         Fact { name: question.name, values, differs }
     };
-    QUESTIONS
+    LAB_QUESTIONS
         .iter()
-        .map(ask)
+        .map(|question| of_lab(question, all))
+        .chain(QUESTIONS.iter().map(ask))
         .filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some()))
         .collect()
+}
+
+/// What is asked of a lab.
+type LabQuestion = (&'static str, fn(&Lab) -> String);
+
+const LAB_QUESTIONS: [LabQuestion; 7] = [
+    ("Lab: time", lab::time_of),
+    ("Lab: machine", |lab| {
+        let guest = &lab.guest;
+        format!("{}, {}, {} MiB", guest.machine, format::counted(guest.cpus.into(), "CPU"), count(guest.memory_mib.into()))
+    }),
+    ("Lab: kernel", |lab| lab.kernel.name.clone()),
+    ("Lab: kernel image", |lab| format!("SHA-256 {}", lab.kernel.image.sha256)),
+    ("Lab: teiji in the guest", |lab| format!("SHA-256 {}", lab.program.sha256)),
+    ("Lab: QEMU", |lab| lab.qemu.version.clone()),
+    ("Lab: QEMU's command line", |lab| lab.qemu.command_line.join(" ")),
+];
+
+fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
+    let of =
+        |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), LONGEST_FACT));
+    let values: Vec<Value> = all.iter().map(|overview| Value { before: of(overview), after: None, changed: false }).collect();
+    let differs = values.iter().any(|value| value.before != values[0].before);
+    Fact { name, values, differs }
 }
 
 fn value(question: &Question, host: &recording::Host) -> Value {

@@ -2,6 +2,7 @@
 //! What a reader must know before the figures: what spoils them, and what was seen of the conditions.
 
 use crate::format;
+use crate::lab;
 use crate::overview::{Overview, list};
 
 /// Characters of a message or a piece of evidence.
@@ -33,6 +34,10 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
             let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
             let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
             add("No real-time rights.", format!("{of}{measured} with {how}."), next_step);
+        }
+        if let Some(lab) = &overview.recorded.document.lab {
+            let title = if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." };
+            add(title, format!("{of}{}", lab::time_of(lab)), String::new());
         }
         if let Some(policy) = overview.ordinary() {
             let text = format!("{of}{measured} with {policy}, as asked. These are no real-time figures.");

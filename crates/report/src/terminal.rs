@@ -2,6 +2,7 @@
 //! The summary in a terminal: what spoils the figures first, then one table, then what the figures may claim.
 
 use crate::format::{self, count, counted, micros, micros_f64};
+use crate::lab;
 use crate::loads;
 use crate::notices::{NO_REAL_TIME, is_command};
 use crate::overview::{Overview, Quantile};
@@ -50,6 +51,9 @@ fn spoilers(out: &mut String, overview: &Overview<'_>) {
     }
     if overview.lost > 0 {
         wrapped(out, "", &format!("SAMPLES LOST: {}; what they would have shown is not known.", count(overview.lost)));
+    }
+    if let Some(lab) = &overview.recorded.document.lab {
+        wrapped(out, "", &lab::time_of(lab));
     }
     if let Some(which) = overview.load_missed() {
         wrapped(out, "", &format!("LOAD MISSED (load_missed): {which}."));

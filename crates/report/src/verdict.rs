@@ -2,6 +2,7 @@
 //! The one line for a reader with ten seconds: how late at most, under what, and what spoils the figure.
 
 use crate::format;
+use crate::lab;
 use crate::overview::{Overview, list};
 use std::collections::BTreeSet;
 
@@ -10,8 +11,9 @@ const MOST_LISTED: usize = 3;
 
 /// One line: what spoils the figures first if it is the lack of rights, the figures, then whatever else spoils them.
 pub(crate) fn verdict(all: &[Overview<'_>]) -> String {
-    let (rights, figures) = (rights(all), figures(all));
-    let mut sentences = vec![if rights.is_empty() { capitalised(&figures) } else { rights + &figures }];
+    let before = rights(all) + lab::in_short(all).unwrap_or_default();
+    let figures = figures(all);
+    let mut sentences = vec![if before.is_empty() { capitalised(&figures) } else { before + &figures }];
     sentences.extend(cut_short(all));
     sentences.extend(lost(all));
     sentences.extend(load_missed(all));
@@ -206,6 +208,18 @@ mod tests {
         );
         let both = said(&[Synthetic::idle().samples(IDLE).build(), recorded]);
         assert!(both.contains(" Load missed in hackbench: cpu@50% reached 31.2 %"), "{both}");
+    }
+
+    #[test]
+    fn virtual_time_is_said_before_the_figure() {
+        let measured = Synthetic::idle().samples(IDLE).build();
+        let emulated = Synthetic::idle().samples(IDLE).in_lab(Some(1)).build();
+        let host = Synthetic::idle().samples(IDLE).in_lab(None).build();
+        assert!(
+            said(std::slice::from_ref(&emulated)).starts_with("In the lab's virtual time (instructions, not a board's ns): woke")
+        );
+        assert!(said(&[host, emulated.clone()]).starts_with("In the lab, emulated: woke"));
+        assert!(said(&[measured, emulated]).starts_with("Partly in the lab, partly on real machines: woke"));
     }
 
     #[test]

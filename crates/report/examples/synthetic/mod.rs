@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings that nobody measured: the same ones every time, for the tests and for looking at a page.
 
-use plan::{CpuId, Length, Missed, Nanos, Policy, Probe, Run, Scheduling};
+use plan::{CpuId, Guest, GuestTime, Length, Machine, Missed, Nanos, Policy, Probe, Run, Scheduling};
 use recording::{
-    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, LoadEvidence, LoadOnCpu, Proof,
-    Reached, Recorded, State, Thread, VERSION, Warning, WorstActivation,
+    CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
+    LoadEvidence, LoadOnCpu, Proof, Reached, Recorded, State, Thread, VERSION, Warning, WorstActivation,
 };
 use stats::{AfterOverrun, Span, Statistics, summarise};
 use std::collections::BTreeMap;
@@ -21,6 +21,7 @@ pub struct Synthetic {
     samples: Option<Vec<i32>>,
     most_steps: usize,
     seed: u64,
+    lab: Option<Option<u64>>,
 }
 
 /// Numbers that look random and are the same everywhere (splitmix64).
@@ -47,7 +48,16 @@ impl Numbers {
 impl Synthetic {
     /// A machine left alone: half the wake-ups within 60 µs, hardly one beyond 200 µs.
     pub fn idle() -> Self {
-        Synthetic { title: "idle".into(), loads: vec![], threads: 2, due: 10_000, samples: None, most_steps: 4_096, seed: 7 }
+        Synthetic {
+            title: "idle".into(),
+            loads: vec![],
+            threads: 2,
+            due: 10_000,
+            samples: None,
+            most_steps: 4_096,
+            seed: 7,
+            lab: None,
+        }
     }
 
     /// A machine that passes messages: mostly quicker to wake, because it never sleeps deeply, and sometimes very late.
@@ -95,6 +105,13 @@ impl Synthetic {
     #[allow(dead_code)]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Made in the lab: in virtual time of so many ns an instruction, or in the host's.
+    #[allow(dead_code)]
+    pub fn in_lab(mut self, ns_per_instruction: Option<u64>) -> Self {
+        self.lab = Some(ns_per_instruction);
         self
     }
 
@@ -147,7 +164,7 @@ impl Synthetic {
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_missed: false,
-            lab: None,
+            lab: self.lab.map(lab),
             host: Host { before: host(0, self), after: Some(host(seconds, self)) },
         };
         Recorded { path: format!("{}.teiji", self.title).into(), document, threads }
@@ -334,5 +351,24 @@ fn host(seconds: u64, of: &Synthetic) -> HostFacts {
             event("HI", "", 0),
         ],
         unreadable: vec![],
+    }
+}
+
+fn lab(ns_per_instruction: Option<u64>) -> Lab {
+    let file = |path: &str, digit: &str| LabFile { path: path.into(), sha256: digit.repeat(64) };
+    let shift = ns_per_instruction.map(|ns| u8::try_from(ns.trailing_zeros()).unwrap_or(0));
+    let time = shift.map_or(GuestTime::Host, |shift| GuestTime::Virtual { shift });
+    Lab {
+        guest: Guest { machine: Machine::X86_64, memory_mib: 512, cpus: 1, time, kernel_args: String::new() },
+        ns_per_instruction,
+        deterministic: ns_per_instruction.is_some(),
+        accelerator: "tcg".into(),
+        kernel: LabKernel { name: "debian:amd64=6.1.0-56".into(), image: file("vmlinuz", "a"), modules: None },
+        device_tree: None,
+        program: file("teiji", "b"),
+        modules: Vec::new(),
+        initramfs_sha256: "c".repeat(64),
+        qemu: LabQemu { version: "7.2.22".into(), command_line: vec!["qemu-system-x86_64".into(), "-nodefaults".into()] },
+        host_ms: 12_000,
     }
 }

@@ -111,7 +111,6 @@ fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> 
         place,
         directory: directory.to_owned(),
         command_line: output::command_line(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let mut show = Show::new(args.quiet);
     let result = lab::carry_out(std::slice::from_ref(&lab_run), 1, VERBS, signals, &mut show).pop();

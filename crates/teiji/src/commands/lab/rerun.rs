@@ -48,7 +48,6 @@ pub fn run(args: &Args) -> Outcome {
         directory,
         name: recorded.name(),
         command_line: recorded.document.command_line.clone(),
-        version: recorded.document.teiji.clone(),
     };
     let mut show = Show::new(args.quiet);
     let result = lab::carry_out(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();

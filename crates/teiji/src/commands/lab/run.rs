@@ -141,7 +141,6 @@ fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabR
                 directory: output.join(format!("{name}.teiji")),
                 name,
                 command_line: output::command_line(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
             });
         }
     }
