@@ -38,9 +38,7 @@ pub fn stall(argument: &str) -> Result<(), String> {
         next = Nanos(next.0 + stalls.apart.0);
         std::thread::sleep(Duration::from_nanos(u64::try_from(next.0 - Monotonic.now().0).unwrap_or(0)));
         let end = Monotonic.now().0 + stalls.length.0;
-        while Monotonic.now().0 < end {
-            std::hint::spin_loop();
-        }
+        while Monotonic.now().0 < end {}
     }
     loop {
         std::thread::sleep(Duration::from_secs(3_600));

@@ -132,7 +132,9 @@ fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabR
     let labels = labels(&places.iter().map(|place| &place.kernel).collect::<Vec<_>>());
     let mut runs = Vec::new();
     for (place, label) in places.iter().zip(labels) {
-        let run = checked(&args.measured, place)?;
+        let mut run = checked(&args.measured, place)?;
+        // One title for several kernels would tell nothing apart.
+        run.title = run.title.map(|title| if places.len() > 1 { format!("{title}, {}", place.kernel.name) } else { title });
         for repeat in 1..=args.repeat {
             let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
             runs.push(LabRun {
