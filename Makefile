@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The commands of the README under one name each; what they do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test build cross bench fmt clean-demo
+.PHONY: help demo test build cross bench bench-lab fmt clean-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -20,6 +20,9 @@ cross: ## Build static programs for aarch64, armv7 and riscv64
 
 bench: ## Take the figures of SPECIFICATION.md, beside cyclictest
 	@./scripts/bench.sh
+
+bench-lab: ## Take the figures of the lab alone: latency and instructions, beside cyclictest in the same guest
+	@./scripts/bench.sh lab
 
 fmt: ## Format all Rust code
 	@cargo fmt --all

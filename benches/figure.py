@@ -39,6 +39,12 @@ class Figure:
         )
 
     @classmethod
+    def at_least(cls, claim, ours, limit, form, spread=""):
+        """A claim that our own figure has not fallen below a limit."""
+        verdict = Verdict.HOLDS if ours >= limit else Verdict.FAILS
+        return cls(claim, form.format(ours), "", "", form.format(limit), verdict, spread)
+
+    @classmethod
     def of_pairs(cls, claim, pairs, limit, form):
         """A claim about the median of ratios to cyclictest's figure."""
         return cls.of_pairs_within(claim, pairs, 0, limit, form)

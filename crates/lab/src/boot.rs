@@ -19,6 +19,8 @@ const LAST_LINES: usize = 12;
 const LAST_COLUMNS: usize = 160;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
+/// Between two bytes of results: many times what a guest rests between chunks of them.
+const SENDING_PATIENCE: Duration = Duration::from_secs(60);
 /// How often the console is read through for a panic.
 const CONSOLE_LOOK: Duration = Duration::from_secs(1);
 
@@ -98,6 +100,18 @@ pub enum BootError {
     /// The machine switched itself off.
     #[error("the guest switched itself off without sending results{console}")]
     SwitchedOff {
+        /// The last lines of its console.
+        console: LastLines,
+    },
+    /// It began to send, and then stood still.
+    #[error("the guest sent {here} of {of} bytes of its results, and then nothing for {} s{console}", after.as_secs())]
+    StoppedSending {
+        /// Bytes that arrived.
+        here: u64,
+        /// Bytes there should be.
+        of: u64,
+        /// How long nothing came.
+        after: Duration,
         /// The last lines of its console.
         console: LastLines,
     },
@@ -191,6 +205,8 @@ pub(crate) struct Running {
     /// What was read of the channel and is not yet understood.
     bytes: Vec<u8>,
     read: u64,
+    /// When the last of it came.
+    heard: Instant,
 }
 
 impl Boot<'_> {
@@ -220,6 +236,7 @@ impl Boot<'_> {
             stage: Stage::Booting,
             bytes: Vec::new(),
             read: 0,
+            heard: now,
         })
     }
 }
@@ -262,6 +279,7 @@ impl Running {
         if self.bytes.len() == before {
             return Ok(None);
         }
+        self.heard = Instant::now();
         loop {
             let end = match channel::find(&self.bytes) {
                 Found::Part { here, of } if of > 0 => {
@@ -311,6 +329,11 @@ impl Running {
                     return Some(error);
                 }
             }
+        }
+        if let Stage::Sending { here, of } = self.stage
+            && self.heard.elapsed() > SENDING_PATIENCE
+        {
+            return Some(BootError::StoppedSending { here, of, after: SENDING_PATIENCE, console: self.last_lines() });
         }
         match self.begun {
             None if self.elapsed() > self.patience.boot => {

@@ -50,4 +50,4 @@ pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use program::ProgramError;
 pub use session::{BOOT_PATIENCE, GuestProgress, LabError, LabRun, Look, Place, Verbs, again, carry_out, differences};
 pub use stall::{STALL, stall};
-pub use yardstick::{Errand, SPIN, Spent, run as execute, spin};
+pub use yardstick::{Errand, REST, SPIN, Spent, rest, run as execute, spin};

@@ -10,7 +10,7 @@ use crate::archive::{self, Writer};
 use crate::kernels::KernelError;
 use crate::order::{Refusal, Task};
 use crate::session::{self, LabError, Look, Place, Verbs};
-use plan::{Policy, Scheduling};
+use plan::{Nanos, Policy, Scheduling, Unit};
 use probe::{Clock, Monotonic};
 use recording::Lab;
 use runner::Signals;
@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// The argument by which the init verb becomes the spinner.
 pub const SPIN: &str = "spin";
+/// How the init verb's argument for a span in which nothing happens begins: `rest=2s`.
+pub const REST: &str = "rest=";
 /// The file in the archive that holds what was spent.
 const SPENT: &str = "spent.json";
 
@@ -109,6 +111,17 @@ pub fn spin() -> ! {
     loop {
         turns = std::hint::black_box(turns.wrapping_add(1));
     }
+}
+
+/// Does nothing for as long as written: what the machine costs by itself.
+///
+/// # Errors
+/// When the argument cannot be read.
+pub fn rest(argument: &str) -> Result<(), String> {
+    let span = argument.strip_prefix(REST).and_then(|text| Nanos::parse(text, Unit::Second).ok());
+    let span = span.ok_or_else(|| format!("'{argument}' is not written as rest=2s"))?;
+    std::thread::sleep(Duration::from_nanos(span.0.unsigned_abs()));
+    Ok(())
 }
 
 /// On the host: boots a guest and has it carry out these programs. `expected` is what they take together, on its clock.

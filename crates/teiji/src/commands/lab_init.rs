@@ -4,6 +4,8 @@
 use crate::commands::load_worker;
 use crate::exit::{Failure, Outcome};
 use anyhow::anyhow;
+use std::path::Path;
+use std::process::ExitCode;
 
 /// The verb; hidden, because only a kernel in the lab starts it.
 pub const VERB: &str = "lab-init";
@@ -16,13 +18,12 @@ pub struct Args {
 
 /// Never returns in a guest. Outside one it refuses: it would mount over what it finds, and switch the machine off.
 pub fn run(args: &Args) -> Outcome {
-    match args.part.as_deref() {
+    let done = match args.part.as_deref() {
         Some(lab::SPIN) => lab::spin(),
-        Some(part) if part.starts_with(lab::STALL) => {
-            lab::stall(part).map_err(|why| Failure::bad_input(anyhow!(why)))?;
-            Ok(std::process::ExitCode::SUCCESS)
-        }
-        None if std::process::id() == 1 && std::path::Path::new("/order.json").exists() => lab::init(VERB, load_worker::VERB),
-        _ => Err(Failure::bad_input(anyhow!("this verb is for the first process of a kernel in the lab; see teiji lab run"))),
-    }
+        Some(part) if part.starts_with(lab::STALL) => lab::stall(part),
+        Some(part) if part.starts_with(lab::REST) => lab::rest(part),
+        None if std::process::id() == 1 && Path::new("/order.json").exists() => lab::init(VERB, load_worker::VERB),
+        _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run".to_owned()),
+    };
+    done.map(|()| ExitCode::SUCCESS).map_err(|why| Failure::bad_input(anyhow!(why)))
 }
