@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
 
-stages=(tools format scripts lints tests release recordings cross browser)
+stages=(tools format scripts lints tests release recordings cross lab browser)
 
 # Below the target folder, so that `cargo clean` takes it along.
 work=$(realpath -m "$target_dir")/check
@@ -27,6 +27,7 @@ describe() {
         release) echo "the release program is static" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         cross) echo "aarch64, armv7 and riscv64 programs under qemu-user" ;;
+        lab) echo "real kernels in the lab" ;;
         browser) echo "the report in a browser" ;;
         *)
             echo "there is no stage '$1': the stages are ${stages[*]}" >&2
@@ -43,6 +44,9 @@ stage_tools() {
     needs qemu-riscv64 qemu-user
     needs setpriv util-linux
     needs strace strace
+    needs cyclictest rt-tests
+    needs qemu-system-x86_64 qemu-system-x86
+    needs qemu-system-aarch64 qemu-system-arm
     needs python3 python3 python3-venv
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
     command -v node >/dev/null 2>&1 || missing+=(nodejs)
@@ -175,6 +179,19 @@ qemu-aarch64 aarch64-unknown-linux-musl
 qemu-arm armv7-unknown-linux-gnueabihf
 qemu-riscv64 riscv64gc-unknown-linux-gnu
 END
+}
+
+# Kernels of Debian's, newest first, for three processors; they stay in the target folder.
+stage_lab() {
+    local kernels=(amd64 rt-amd64 arm64 rt-arm64 armmp rt-armmp)
+    TEIJI=$(realpath "$(native_program)")
+    XDG_CACHE_HOME=$work/cache
+    TEIJI_LAB_TESTS=$work/lab
+    export TEIJI XDG_CACHE_HOME TEIJI_LAB_TESTS
+    rm -rf "$TEIJI_LAB_TESTS"
+    "$TEIJI" lab fetch "${kernels[@]/#/debian:}"
+    "$python" -B -m unittest discover -s tests/lab -t tests/lab
+    benches/run lab
 }
 
 stage_browser() {

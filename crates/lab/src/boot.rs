@@ -159,7 +159,9 @@ impl LastLines {
 impl std::fmt::Display for LastLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.as_slice() {
-            [] => f.write_str("\nThe console says nothing."),
+            [] => f.write_str(
+                "\nThe console says nothing: the kernel may have no driver for this machine's serial lines, which carry results too",
+            ),
             lines => write!(f, "\nThe console's last lines:\n  {}", lines.join("\n  ")),
         }
     }

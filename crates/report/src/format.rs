@@ -28,11 +28,23 @@ pub(crate) fn micros(ns: i64) -> String {
     format!("{sign}{}.{}", count(tenths / 10), tenths % 10)
 }
 
+/// ns as µs to the last ns, for figures that are exact: `1,240.317`.
+#[must_use]
+pub fn exact_micros(ns: i64) -> String {
+    let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+    format!("{sign}{}.{:03}", count(ns / 1_000), ns % 1_000)
+}
+
 /// A mean in ns as µs with one decimal.
 pub(crate) fn micros_f64(ns: f64) -> String {
-    // A latency is below 2^63 ns; a float converts saturating.
+    micros(rounded(ns))
+}
+
+/// A mean to the nearest ns. A latency is below 2^63 ns; a float converts saturating.
+pub(crate) fn rounded(ns: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounded first, saturating")]
-    micros(ns.round() as i64)
+    let whole = ns.round() as i64;
+    whole
 }
 
 const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
@@ -96,6 +108,13 @@ pub(crate) fn clip(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exact_figures_lose_nothing() {
+        for (ns, text) in [(0, "0.000"), (999, "0.999"), (1_240_317, "1,240.317"), (-2_005, "-2.005")] {
+            assert_eq!(exact_micros(ns), text);
+        }
+    }
 
     #[test]
     fn tables() {

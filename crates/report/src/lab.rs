@@ -23,8 +23,12 @@ pub(crate) fn time_of(lab: &Lab) -> String {
 pub(crate) fn what_time_is(all: &[Overview<'_>]) -> Option<String> {
     let of = |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(time_of);
     let said: Vec<Option<String>> = all.iter().map(of).collect();
-    let mut distinct: Vec<&String> = said.iter().flatten().collect();
-    distinct.dedup();
+    let mut distinct: Vec<&String> = Vec::new();
+    for text in said.iter().flatten() {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
     match distinct.as_slice() {
         [] => None,
         [one] if said.iter().all(Option::is_some) => Some((*one).clone()),
@@ -43,15 +47,19 @@ pub(crate) fn what_time_is(all: &[Overview<'_>]) -> Option<String> {
     }
 }
 
+/// Whether all ran in virtual time, where a figure is exact to the ns.
+pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
+    all.iter().all(|overview| overview.recorded.document.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some()))
+}
+
 /// For a verdict: the words before the figures, if all are of one kind.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
-    let labs: Vec<Option<&Lab>> = all.iter().map(|overview| overview.recorded.document.lab.as_ref()).collect();
-    let virtual_time = |lab: &Option<&Lab>| lab.is_some_and(|lab| lab.ns_per_instruction.is_some());
-    if labs.iter().all(Option::is_none) {
+    let labs = || all.iter().map(|overview| overview.recorded.document.lab.as_ref());
+    if labs().all(|lab| lab.is_none()) {
         None
-    } else if labs.iter().all(virtual_time) {
+    } else if is_virtual(all) {
         Some("In the lab's virtual time (instructions, not a board's ns): ")
-    } else if labs.iter().all(Option::is_some) {
+    } else if labs().all(|lab| lab.is_some()) {
         Some("In the lab, emulated: ")
     } else {
         Some("Partly in the lab, partly on real machines: ")

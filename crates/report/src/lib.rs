@@ -39,6 +39,7 @@ mod words;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
+pub use format::exact_micros;
 use overview::Overview;
 use recording::{LoadEvidence, Recorded};
 use series::Charts;

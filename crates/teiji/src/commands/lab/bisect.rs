@@ -10,7 +10,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
 use lab::{KernelName, LabRun, Place};
-use plan::{Figure, Limit, Nanos};
+use plan::{Figure, Limit};
 use recording::Recorded;
 use runner::Signals;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,8 @@ pub fn run(args: &Args) -> Outcome {
         )));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    // As they turned out to be called, with their versions.
+    let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
     let mut measure = |index: usize| -> Result<Verdict, Failure> {
         let name = &args.kernels[index];
         let kernel = place_flags::kernels(std::slice::from_ref(name), &mut |text| {
@@ -60,14 +62,15 @@ pub fn run(args: &Args) -> Outcome {
             }
         });
         let kernel = kernel.map_err(Failure::not_carried_out)?.remove(0);
+        names[index].clone_from(&kernel.name);
         let place = args.place.place(kernel).map_err(Failure::bad_input)?;
         let recorded = carry_out(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let figure = worst(&recorded, args.limit.figure);
         let figure = figure
             .ok_or_else(|| Failure::not_carried_out(anyhow!("{name}: no activation woke, so it has no {}", args.limit.figure)))?;
         let holds = figure < args.limit.below.0;
-        let kernel = recorded.document.lab.as_ref().map_or_else(|| name.to_string(), |lab| lab.kernel.name.clone());
-        output::say(&format!("{kernel}: {} {}, {}", args.limit.figure, Nanos(figure), if holds { "holds" } else { "breaks" }));
+        let verdict = if holds { "holds" } else { "breaks" };
+        output::say(&format!("{}: {} {} µs, {verdict}", names[index], args.limit.figure, report::exact_micros(figure)));
         Ok((holds, figure))
     };
     std::fs::create_dir_all(&output)
@@ -77,9 +80,9 @@ pub fn run(args: &Args) -> Outcome {
     let _ = std::fs::remove_dir(&output);
     match found? {
         None => output::say(&format!("None of them breaks {}.", args.limit)),
-        Some(0) => output::say(&format!("{} breaks {} already: the list begins too late.", args.kernels[0], args.limit)),
+        Some(0) => output::say(&format!("{} breaks {} already: the list begins too late.", names[0], args.limit)),
         Some(first) => {
-            let (good, bad) = (&args.kernels[first - 1], &args.kernels[first]);
+            let (good, bad) = (&names[first - 1], &names[first]);
             output::say(&format!("{bad} is the first to break {}; {good}, before it, holds.", args.limit));
         }
     }

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the tests of the lab share: the program as a process, what it leaves behind, and its samples read by others."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import pyarrow
+
+ROOT = Path(__file__).resolve().parents[2]
+TEIJI = Path(os.environ["TEIJI"]).resolve()
+ORACLE = ROOT / "tests" / "outside" / "check_recording.py"
+# Of one command; a test that takes longer has found a hang.
+PATIENCE_S = 600
+
+
+class Ended:
+    """A command that has ended."""
+
+    def __init__(self, words, code, stdout, stderr):
+        self.words = " ".join(str(word) for word in words)
+        self.code = code
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def __str__(self):
+        return f"{self.words}\nended with {self.code}\n{self.stdout}\n{self.stderr}"
+
+
+class Lab(unittest.TestCase):
+    """A test with a folder of its own, in which everything has to stay and nothing may be left running."""
+
+    def setUp(self):
+        self.began = time.monotonic()
+        self.folder = Path(os.environ["TEIJI_LAB_TESTS"]) / self.id().rsplit(".", 1)[-1]
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.scratch = self.folder / "scratch"
+        self.scratch.mkdir(parents=True)
+        self.environment = os.environ | {"TMPDIR": str(self.scratch)}
+
+    def tearDown(self):
+        self.assertEqual(self.processes(), [], "processes are left")
+        self.assertEqual(os.listdir(self.scratch), [], "files are left")
+        print(f"   {self.id().split('.', 1)[-1]}: {time.monotonic() - self.began:.1f} s", flush=True)
+
+    def processes(self):
+        """Ids of processes at work in this test's folder for temporary files: guests of the lab."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if Path(os.readlink(process / "cwd")).is_relative_to(self.scratch):
+                    found.append(int(process.name))
+            except OSError:
+                pass
+        return found
+
+    def start(self, *words, **more):
+        """Starts teiji lab."""
+        return subprocess.Popen(
+            [TEIJI, "lab", *words],
+            cwd=self.folder,
+            env=self.environment | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def lab(self, *words, code=0, **more):
+        """teiji lab to its end, which is to come with this exit code."""
+        return self.end(self.start(*words, **more), code)
+
+    def end(self, process, code):
+        """Waits for a process, which is to end with this exit code."""
+        try:
+            stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            stdout, stderr = process.communicate()
+            self.fail(f"{Ended(process.args, 'a hang', stdout, stderr)}")
+        ended = Ended(process.args, process.returncode, stdout, stderr)
+        self.assertEqual(ended.code, code, str(ended))
+        return ended
+
+    def refused(self, *words, says, output="out", **more):
+        """teiji lab run that has to come to nothing: exit code 4, these words on standard error, and no recording."""
+        ended = self.lab("run", "--quiet", "-n", "100", "-o", output, *words, code=4, **more)
+        self.assertTrue(ended.stderr.startswith("error: "), str(ended))
+        for part in says:
+            self.assertRegex(ended.stderr, part, str(ended))
+        self.assertFalse((self.folder / output).exists(), "a recording is left")
+        return ended
+
+
+def document(recording):
+    """What run.json says."""
+    return json.loads((recording / "run.json").read_text())
+
+
+def latencies(recording, thread=0):
+    """The samples of a thread, ns, as any other reader gets them."""
+    with pyarrow.OSFile(str(recording / f"samples-{thread}.arrows")) as file, pyarrow.ipc.open_stream(file) as stream:
+        return stream.read_all().column("latency_ns").to_pylist()
+
+
+def sha256(path):
+    """Of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def sample_hashes(recording):
+    """Of all its sample files, by name."""
+    return {path.name: sha256(path) for path in sorted(recording.glob("samples-*"))}
+
+
+def check(test, *recordings):
+    """Every figure of these recordings, recomputed by other means."""
+    words = [sys.executable, ORACLE, *recordings]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+def with_libraries(program):
+    """Flags that bring a program of this machine into a guest, with the libraries it is loaded with."""
+    path = shutil.which(program)
+    said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+    return [flag for file in (path, *re.findall(r"(/\S+) \(0x", said)) for flag in ("--file", file)]

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Kernels that do not come up, and emulators that go: each a clear error with exit code 4, and nothing left."""
+
+import os
+import signal
+import time
+import unittest
+from pathlib import Path
+
+import images
+from lab import Lab
+
+KERNEL = "debian:amd64"
+
+
+class Failures(Lab):
+    def image(self, content):
+        """A kernel's image with this content."""
+        path = self.folder / "vmlinuz"
+        path.write_bytes(content)
+        return str(path)
+
+    def debian(self, flavour="amd64"):
+        """The image of a kernel in the cache."""
+        return Path(os.environ["XDG_CACHE_HOME"]) / "teiji" / "kernels" / "debian" / flavour / "vmlinuz"
+
+    def test_a_panic(self):
+        self.refused("-k", KERNEL, "--append", "mem=40M", says=["the kernel panicked: ", "last lines:", "--memory"])
+
+    def test_a_kernel_that_unpacks_no_initramfs(self):
+        # What one without CONFIG_BLK_DEV_INITRD says; Debian's kernels all have it.
+        text = b"[    0.9] List of all partitions:\r\n"
+        text += b"[    1.0] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)\r\n"
+        says = ["the kernel panicked: VFS: Unable to mount root fs", "CONFIG_BLK_DEV_INITRD", "List of all partitions"]
+        self.refused("-k", self.image(images.kernel(text)), says=says)
+
+    def test_a_kernel_without_serial_ports(self):
+        self.refused("-k", KERNEL, "--append", "8250.nr_uarts=0", says=["serial"])
+
+    def test_a_configuration_without_a_needed_option(self):
+        self.image(self.debian().read_bytes())
+        (self.folder / "vmlinuz").rename(self.folder / "vmlinuz-mine")
+        (self.folder / "config-mine").write_text("CONFIG_64BIT=y\nCONFIG_SERIAL_8250_CONSOLE=y\n")
+        self.refused("-k", str(self.folder / "vmlinuz-mine"), says=["CONFIG_BLK_DEV_INITRD"])
+
+    def test_a_kernel_that_hangs(self):
+        image = self.image(images.kernel(b"[    0.000000] Linux version 0.0 by hand\r\n[    0.000001] and no further\r\n"))
+        says = ["did not finish booting in 6 s", "--boot-timeout", "last lines:\n.*by hand\n.*and no further"]
+        self.refused("-k", image, "--boot-timeout", "6s", says=says)
+
+    def test_a_kernel_that_says_nothing(self):
+        says = ["said nothing for 6 s", "serial", "--boot-timeout"]
+        self.refused("-k", self.image(images.kernel()), "--boot-timeout", "6s", says=says)
+
+    def test_a_kernel_that_panics_and_stands_still(self):
+        text = b"[    0.1] before\r\n[    0.2] Kernel panic - not syncing: by hand\r\n"
+        self.refused("-k", self.image(images.kernel(text)), says=["the kernel panicked: by hand", "before"])
+
+    def test_a_kernel_for_another_processor(self):
+        says = ["is for aarch64, and the machine x86_64 has x86_64", "--machine aarch64"]
+        self.refused("-k", str(self.debian("arm64")), "--machine", "x86_64", says=says)
+
+    def test_a_truncated_image(self):
+        whole = self.debian().read_bytes()
+        image = self.image(whole[: len(whole) // 2])
+        self.refused("-k", image, says=["is cut off", f"{len(whole) // 2} are there"])
+
+    def test_no_image_at_all(self):
+        self.refused("-k", self.image(b"#!/bin/sh\n"), says=["is no kernel that can be booted"])
+        self.refused("-k", str(self.folder / "nothing"), says=["cannot read the kernel", "No such file"])
+
+    def test_no_emulator(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        says = ["qemu-system-x86_64 is not on this machine", "apt-get install qemu-system-x86"]
+        self.refused("-k", KERNEL, says=says, PATH=str(empty))
+
+    def test_an_emulator_that_does_not_run(self):
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "qemu-system-x86_64").write_text("#!/bin/sh\nexit 3\n")
+        (folder / "qemu-system-x86_64").chmod(0o755)
+        self.refused("-k", KERNEL, says=["does not run", "3"], PATH=f"{folder}:{os.environ['PATH']}")
+
+    def guest(self, process):
+        """The process id of the first guest, once it is QEMU and has printed something."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            for pid in self.processes():
+                if any(path.stat().st_size for path in self.scratch.glob("*/console")):
+                    return pid
+            time.sleep(0.05)
+        self.fail("there is no guest")
+
+    def test_an_emulator_that_is_killed(self):
+        process = self.start("run", "--quiet", "-k", KERNEL, "-n", "100000", "-o", "out")
+        os.kill(self.guest(process), signal.SIGKILL)
+        ended = self.end(process, 4)
+        self.assertRegex(ended.stderr, r"error: .*QEMU ended before the guest had sent its results \(signal: 9", str(ended))
+        self.assertIn("last lines:", ended.stderr)
+        self.assertFalse((self.folder / "out").exists(), "a recording is left")
+
+    def test_the_other_guest_goes_on(self):
+        process = self.start("run", "--quiet", "-k", KERNEL, "-k", "debian:rt-amd64", "-n", "200", "-o", "out", "--jobs", "1")
+        os.kill(self.guest(process), signal.SIGKILL)
+        ended = self.end(process, 4)
+        self.assertIn("QEMU ended", ended.stderr)
+        self.assertEqual([path.name.split("-6")[0] for path in (self.folder / "out").iterdir()], ["debian-rt-amd64"])
+
+    def test_ctrl_c(self):
+        process = self.start("run", "--quiet", "-k", KERNEL, "-n", "100000", "-o", "out")
+        self.guest(process)
+        process.send_signal(signal.SIGINT)
+        ended = self.end(process, 4)
+        self.assertIn("SIGINT", ended.stderr)
+        self.assertFalse((self.folder / "out").exists(), "a recording is left")
+
+    def test_a_killed_lab_leaves_no_guest(self):
+        process = self.start("run", "--quiet", "-k", KERNEL, "-n", "100000", "-o", "out")
+        self.guest(process)
+        process.kill()
+        self.end(process, -signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.processes(), [], "a guest is left")
+        # Files for the emulator cannot be removed by a program that was killed; no recording is among them.
+        for path in self.scratch.glob("*/*"):
+            self.assertIn(path.name, ("console", "results", "complaints", "initramfs"))
+            path.unlink()
+        for path in self.scratch.iterdir():
+            path.rmdir()
+        self.assertEqual(list((self.folder / "out").iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

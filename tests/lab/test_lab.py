@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Real kernels in the lab: what they show, that it is the same every time, and exact where it can be known beforehand."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+import unittest
+from shutil import which
+from statistics import quantiles
+
+from lab import TEIJI, Lab, check, document, latencies, sample_hashes, sha256, with_libraries
+
+VANILLA, RT = "debian:amd64", "debian:rt-amd64"
+BOTH = ("-k", VANILLA, "-k", RT)
+
+
+class Kernels(Lab):
+    def test_kernels_are_listed(self):
+        said = self.lab("kernels").stdout
+        for flavour in ("amd64", "rt-amd64", "arm64", "rt-arm64"):
+            self.assertRegex(said, rf"debian:{flavour}=\d")
+
+    def test_the_clock_of_a_pc_is_there(self):
+        said = self.lab("exec", "-q", *with_libraries("cat"), "--run", f"{which('cat')} /sys/class/rtc/rtc0/name").stdout
+        self.assertIn("rtc_cmos", said)
+
+    def test_results_of_megabytes_come_through(self):
+        # PREEMPT_RT's serial driver needs its rest.
+        run = ["exec", "-q", "--json", "-k", RT, *with_libraries("cat"), "--run", f"{which('cat')} /proc/kallsyms"]
+        said = json.loads(self.lab(*run).stdout)["commands"][0]["stdout"]
+        self.assertGreater(len(said), 3_000_000)
+
+
+class Comparison(Lab):
+    def compare(self, vanilla, rt, samples):
+        """Both kernels under hackbench; their recordings."""
+        words = ["run", "--quiet", "-k", vanilla, "-k", rt, "--load", "hackbench", "-n", str(samples), "-o", "out"]
+        said = self.lab(*words).stdout
+        print("   " + said.replace("\n", "\n   ").rstrip())
+        found = sorted((self.folder / "out").iterdir(), key=lambda path: "-rt-" in path.name)
+        self.assertEqual(len(found), 2)
+        check(self, *found)
+        for recording in found:
+            lab = document(recording)["lab"]
+            self.assertEqual(len(latencies(recording)), samples)
+            self.assertEqual(lab["kernel"]["image"]["sha256"], sha256(lab["kernel"]["image"]["path"]))
+            self.assertEqual(lab["program"]["sha256"], sha256(lab["program"]["path"]))
+            version = subprocess.run([lab["qemu"]["command_line"][0], "--version"], capture_output=True, text=True, check=True)
+            self.assertIn(f"version {lab['qemu']['version']}\n", version.stdout)
+            console = (recording / "console.log").read_text(errors="replace")
+            self.assertIn("Linux version ", console)
+            self.assertIn("icount", " ".join(lab["qemu"]["command_line"]))
+        self.assertRegex(said, "[Vv]irtual")
+        return found
+
+    def test_two_kernels(self):
+        vanilla, rt = self.compare(VANILLA, RT, 3_000)
+        self.assertLess(max(latencies(rt)), max(latencies(vanilla)), "PREEMPT_RT's maximum")
+        self.assertLess(quantiles(latencies(rt), n=100)[98], quantiles(latencies(vanilla), n=100)[98], "PREEMPT_RT's p99")
+
+    def test_two_kernels_on_aarch64(self):
+        vanilla, rt = self.compare("debian:arm64", "debian:rt-arm64", 3_000)
+        self.assertLess(max(latencies(rt)), max(latencies(vanilla)), "PREEMPT_RT's maximum")
+
+    def test_two_kernels_on_armv7(self):
+        self.compare("debian:armmp", "debian:rt-armmp", 500)
+
+
+class Identical(Lab):
+    def test_repeats_on_a_busy_host(self):
+        load = subprocess.Popen([TEIJI, "load", "cpu@100%"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(1)
+            self.assertIsNone(load.poll(), "the load has ended")
+            words = ["run", "-q", *BOTH, "--load", "hackbench", "-n", "500", "--repeat", "3", "--verify-identical", "-o", "out"]
+            said = self.lab(*words).stdout
+            self.assertIsNone(load.poll(), "the load has ended")
+        finally:
+            load.send_signal(signal.SIGTERM)
+            load.wait()
+        self.assertEqual(len(re.findall("3 repeats, identical samples", said)), 2, said)
+        for kernel in ("amd64", "rt-amd64"):
+            repeats = sorted((self.folder / "out").glob(f"debian-{kernel}-*.teiji"))
+            self.assertEqual(len(repeats), 3)
+            self.assertEqual(len({json.dumps(sample_hashes(repeat)) for repeat in repeats}), 1, kernel)
+            self.assertEqual(len(latencies(repeats[0])), 500)
+
+    def test_a_recording_is_made_again(self):
+        self.lab("run", "-q", "-k", RT, "--load", "hackbench", "-n", "300", "--title", "First", "-o", "out")
+        recording = next((self.folder / "out").iterdir())
+        self.assertIn("made again, 300 identical samples", self.lab("rerun", "-q", recording).stdout)
+        # As if it had been made with another kernel argument: what comes of that is another run.
+        described = document(recording)
+        described["lab"]["guest"]["kernel_args"] = "nohz=off"
+        (recording / "run.json").write_text(json.dumps(described))
+        said = self.lab("rerun", "-q", recording, "-o", "again.teiji", code=1).stdout
+        pairs = zip(latencies(recording), latencies(self.folder / "again.teiji"))
+        first = next(place for place, (one, other) in enumerate(pairs) if one != other)
+        self.assertRegex(said, rf"not identical: .*activation {first}\b", said)
+
+    def test_only_the_lab_can_make_a_recording_again(self):
+        words = [TEIJI, "measure", "-q", "-n", "20", "-o", self.folder / "here.teiji"]
+        subprocess.run(words, check=True, capture_output=True)
+        self.assertIn("was not made in the lab", self.lab("rerun", "-q", "here.teiji", code=2).stderr)
+
+
+class Exact(Lab):
+    def test_a_stalled_cpu(self):
+        # Five times, 20 ms in which nothing of lower priority runs: at 1 ms, one activation late and 19 never run.
+        load = 'cmd:"/teiji lab-init stall=5x20ms/700ms"'
+        self.lab("run", "-q", *BOTH, "--load", load, "-i", "1ms", "-n", "4000", "-o", "out")
+        for recording in (self.folder / "out").iterdir():
+            with self.subTest(recording.name):
+                check(self, recording)
+                counts = document(recording)["threads"][0]["activations"]
+                self.assertEqual(counts, {"due": 4_000, "on_time": 3_900, "late": 5, "skipped": 95})
+                found = latencies(recording)
+                late = [place for place, latency in enumerate(found) if latency is not None and latency >= 1_000_000]
+                self.assertEqual(len(late), 5)
+                for place in late:
+                    self.assertEqual(found[place + 1 : place + 20], [None] * 19, f"after activation {place}")
+                    self.assertIsNotNone(found[place + 20])
+
+    def test_bisect_finds_the_kernel(self):
+        words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "--load", "hackbench", "-n", "500", "-o", "out"]
+        said = self.lab(*words, "--limit", "p99<10us").stdout
+        first = r"debian:amd64=\S+ is the first to break p99 < 10us; debian:rt-amd64=\S+, before it, holds"
+        self.assertRegex(said, first, said)
+        self.assertEqual(len(list((self.folder / "out").iterdir())), 2)
+
+
+class RaspberryPi(Lab):
+    def test_a_raspberry_pi_3b(self):
+        said = self.lab("run", "-q", "-k", "debian:arm64", "--machine", "raspi3b", "-n", "1000", "-o", "out").stdout
+        print("   " + said.replace("\n", "\n   ").rstrip())
+        recording = next((self.folder / "out").iterdir())
+        check(self, recording)
+        described = document(recording)
+        self.assertFalse(described["lab"]["deterministic"])
+        self.assertEqual(described["lab"]["guest"]["time"], {"mode": "host"})
+        for thread in described["threads"]:
+            self.assertEqual(len(latencies(recording, thread["index"])), 1_000)
+        page = self.folder / "report.html"
+        subprocess.run([TEIJI, "report", recording, "-o", page], check=True, capture_output=True)
+        self.assertIn("raspi3b", page.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
