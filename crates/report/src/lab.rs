@@ -19,32 +19,23 @@ pub(crate) fn time_of(lab: &Lab) -> String {
     }
 }
 
-/// The same for several recordings, said once.
-pub(crate) fn what_time_is(all: &[Overview<'_>]) -> Option<String> {
-    let of = |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(time_of);
-    let said: Vec<Option<String>> = all.iter().map(of).collect();
-    let mut distinct: Vec<&String> = Vec::new();
-    for text in said.iter().flatten() {
-        if !distinct.contains(&text) {
-            distinct.push(text);
+/// For the recordings that are from the lab, each kind of time once: a title, and the sentence, which names its recordings
+/// unless it is true of all.
+pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
+    let mut kinds: Vec<(&'static str, String, Vec<&str>)> = Vec::new();
+    for overview in all {
+        let Some(lab) = &overview.recorded.document.lab else { continue };
+        let text = time_of(lab);
+        match kinds.iter_mut().find(|(_, known, _)| *known == text) {
+            Some((.., names)) => names.push(&overview.name),
+            None => {
+                let title = if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." };
+                kinds.push((title, text, vec![&overview.name]));
+            }
         }
     }
-    match distinct.as_slice() {
-        [] => None,
-        [one] if said.iter().all(Option::is_some) => Some((*one).clone()),
-        _ => {
-            let sentences = distinct.iter().map(|text| {
-                let names: Vec<&str> = all
-                    .iter()
-                    .zip(&said)
-                    .filter(|(_, said)| said.as_ref() == Some(*text))
-                    .map(|(o, _)| o.name.as_str())
-                    .collect();
-                format!("{}: {text}", list(&names))
-            });
-            Some(sentences.collect::<Vec<_>>().join(" "))
-        }
-    }
+    let named = |names: &[&str], text| if names.len() == all.len() { text } else { format!("{}: {text}", list(names)) };
+    kinds.into_iter().map(|(title, text, names)| (title, named(&names, text))).collect()
 }
 
 /// Whether all ran in virtual time, where a figure is exact to the ns.
@@ -63,5 +54,38 @@ pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
         Some("In the lab, emulated: ")
     } else {
         Some("Partly in the lab, partly on real machines: ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn each_kind_of_time_is_said_once() {
+        let recorded = |title: &str, lab: Option<Option<u64>>| {
+            let made = Synthetic::idle().samples(&[1, 2, 3]).title(title);
+            if let Some(lab) = lab { made.in_lab(lab).build() } else { made.build() }
+        };
+        let both = [recorded("one", Some(Some(2))), recorded("two", Some(Some(2)))];
+        let said = times(&Overview::of_all(&both));
+        let [(title, text)] = said.as_slice() else { panic!("{said:?}") };
+        assert_eq!(*title, "Virtual time.");
+        assert!(text.starts_with("Virtual ns: instructions x 2^1 (each instruction takes 2 ns)"), "{text}");
+
+        let mixed = [
+            recorded("one", Some(Some(1))),
+            recorded("real", None),
+            recorded("two", Some(None)),
+            recorded("three", Some(Some(1))),
+        ];
+        let all = Overview::of_all(&mixed);
+        assert!(!is_virtual(&all));
+        let said = times(&all);
+        let [(_, first), (title, second)] = said.as_slice() else { panic!("{said:?}") };
+        assert!(first.starts_with("one and three: Virtual ns"), "{first}");
+        assert!(*title == "Emulated." && second.starts_with("two: Emulated"), "{second}");
+        assert!(times(&Overview::of_all(&mixed[1..2])).is_empty());
     }
 }

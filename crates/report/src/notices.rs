@@ -21,7 +21,7 @@ pub(crate) struct Notice {
     pub(crate) is_command: bool,
 }
 
-/// What spoils the figures, recording by recording, the worst first.
+/// What spoils the figures: what the lab's are, then recording by recording, the worst first.
 pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
     for overview in all {
@@ -34,10 +34,6 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
             let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
             let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
             add("No real-time rights.", format!("{of}{measured} with {how}."), next_step);
-        }
-        if let Some(lab) = &overview.recorded.document.lab {
-            let title = if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." };
-            add(title, format!("{of}{}", lab::time_of(lab)), String::new());
         }
         if let Some(policy) = overview.ordinary() {
             let text = format!("{of}{measured} with {policy}, as asked. These are no real-time figures.");
@@ -54,6 +50,9 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
             add("Load missed.", format!("{of}{which}. The figures stand, but not for the load asked for."), String::new());
         }
     }
+    // What the ns are, before anything is said of them.
+    let times = lab::times(all).into_iter();
+    notices.splice(0..0, times.map(|(title, text)| Notice { title, text, next_step: String::new(), is_command: false }));
     notices
 }
 

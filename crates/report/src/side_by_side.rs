@@ -36,7 +36,7 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
             wrapped(&mut out, "", &of(format!("LOAD MISSED (load_missed): {which}.")));
         }
     }
-    if let Some(what) = lab::what_time_is(&all) {
+    for (_, what) in lab::times(&all) {
         wrapped(&mut out, "", &what);
     }
     out
