@@ -99,6 +99,11 @@ fn loads() {
 }
 
 #[test]
+fn lab() {
+    assert_golden("lab.txt");
+}
+
+#[test]
 fn places_for_recordings() {
     assert_golden("output.txt");
 }

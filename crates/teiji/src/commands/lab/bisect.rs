@@ -51,6 +51,9 @@ pub fn run(args: &Args) -> Outcome {
             output.display()
         )));
     }
+    for guest in args.place.guests(&args.kernels).map_err(Failure::bad_input)? {
+        checked(&args.measured, &guest).map_err(Failure::bad_input)?;
+    }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     // As they turned out to be called, with their versions.
     let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
@@ -107,7 +110,7 @@ fn search<E>(count: usize, measure: &mut impl FnMut(usize) -> Result<Verdict, E>
 }
 
 fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
-    let run = checked(&args.measured, &place).map_err(Failure::bad_input)?;
+    let run = checked(&args.measured, &place.guest).map_err(Failure::bad_input)?;
     let lab_run = LabRun {
         run,
         name: place.kernel.name.clone(),

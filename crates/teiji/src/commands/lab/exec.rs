@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> Outcome {
     let errands = errands(args).map_err(Failure::bad_input)?;
     let files: Vec<(String, Vec<u8>)> =
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+    args.place.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let kernels = place_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
         if !quiet {

@@ -57,6 +57,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl PlaceFlags {
+    /// The machines for those kernels whose names tell them, checked: before time is spent on getting a kernel.
+    pub fn guests(&self, names: &[KernelName]) -> anyhow::Result<Vec<Guest>> {
+        if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
+            bail!("--modules {}: there is no such folder", path.display());
+        }
+        let machine = |name: &KernelName| match name {
+            KernelName::Debian { flavour, .. } => self.machine.or(Some(flavour.machine)),
+            KernelName::Path(_) => self.machine,
+        };
+        Ok(names.iter().filter_map(machine).map(|machine| self.guest(machine)).collect::<Result<_, _>>()?)
+    }
+
     /// The machine for this kernel, checked.
     pub fn place(&self, kernel: Kernel) -> anyhow::Result<Place> {
         let machine = match self.machine.or(kernel.machine) {
@@ -64,9 +76,6 @@ impl PlaceFlags {
             None => machine_of(&kernel)?,
         };
         let kernel = Kernel { modules: self.modules.clone().or(kernel.modules), ..kernel };
-        if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
-            bail!("--modules {}: there is no such folder", path.display());
-        }
         Ok(Place {
             guest: self.guest(machine)?,
             kernel,

@@ -9,7 +9,7 @@ use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
 use lab::{Kernel, KernelName, LabRun, Place, parting};
-use plan::{GuestTime, Run};
+use plan::{Guest, GuestTime, Run};
 use recording::Recorded;
 use runner::Signals;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,9 @@ pub fn run(args: &Args) -> Outcome {
     }
     let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
+    for guest in args.place.guests(names).map_err(Failure::bad_input)? {
+        checked(&args.measured, &guest).map_err(Failure::bad_input)?;
+    }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let kernels = place_flags::kernels(names, &mut |text| {
         if !quiet {
@@ -132,7 +135,7 @@ fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabR
     let labels = labels(&places.iter().map(|place| &place.kernel).collect::<Vec<_>>());
     let mut runs = Vec::new();
     for (place, label) in places.iter().zip(labels) {
-        let mut run = checked(&args.measured, place)?;
+        let mut run = checked(&args.measured, &place.guest)?;
         // One title for several kernels would tell nothing apart.
         run.title = run.title.map(|title| if places.len() > 1 { format!("{title}, {}", place.kernel.name) } else { title });
         for repeat in 1..=args.repeat {
@@ -150,11 +153,11 @@ fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabR
 }
 
 /// The run for this guest; whatever can be found wrong before it boots is found wrong here.
-pub fn checked(flags: &RunFlags, place: &Place) -> anyhow::Result<Run> {
-    let available = place_flags::cpus(&place.guest);
+pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
+    let available = place_flags::cpus(guest);
     let cpus = flags.cpus(&available).context("in the guest")?;
     let run = flags.run(&cpus)?;
-    let memory = (u64::from(place.guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
+    let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
     let limits = load::Limits { memory, probe_prio: Some(run.scheduling.prio.unwrap_or(0)), loads: run.loads.len() };
     // A command is looked for where it is to run.
     for spec in flags.loads().iter().filter(|spec| spec.command().is_none()) {
