@@ -187,7 +187,12 @@ stage_lab() {
     TEIJI=$(realpath "$(native_program)")
     XDG_CACHE_HOME=$work/cache
     TEIJI_LAB_TESTS=$work/lab
-    export TEIJI XDG_CACHE_HOME TEIJI_LAB_TESTS
+    TEIJI_AARCH64=$target_dir/aarch64-unknown-linux-musl/cross-test/teiji
+    TEIJI_ARMV7=$target_dir/armv7-unknown-linux-gnueabihf/cross-test/teiji
+    export TEIJI XDG_CACHE_HOME TEIJI_LAB_TESTS TEIJI_AARCH64 TEIJI_ARMV7
+    if ! [ -x "$TEIJI_AARCH64" ] || ! [ -x "$TEIJI_ARMV7" ]; then
+        ./scripts/cross.sh --profile cross-test
+    fi
     rm -rf "$TEIJI_LAB_TESTS"
     "$TEIJI" lab fetch "${kernels[@]/#/debian:}"
     "$python" -B -m unittest discover -s tests/lab -t tests/lab

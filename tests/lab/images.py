@@ -9,12 +9,15 @@ import struct
 COM1 = 0x3F8
 
 
-def kernel(says=b""):
-    """A bzImage that writes this to the first serial port, and then stands still for ever."""
+def kernel(says=b"", again=False):
+    """A bzImage that writes this to the first serial port, and then stands still for ever, or writes it again."""
     code = bytearray()
     for byte in says:
         # mov dx, COM1; mov al, byte; out dx, al
         code += b"\xba" + struct.pack("<H", COM1) + b"\xb0" + bytes([byte]) + b"\xee"
+    if again:
+        # A near jump back to the beginning.
+        code += b"\xe9" + struct.pack("<h", -(len(code) + 3))
     # cli; hlt; jmp to the hlt
     code += b"\xfa\xf4\xeb\xfd"
     setup = bytearray(64 * 512)

@@ -127,8 +127,13 @@ def check(test, *recordings):
     test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
-def with_libraries(program):
+def program(processor):
+    """Flags that name the program just built for another processor, by TEIJI_AARCH64 and the like."""
+    return ["--program", str(Path(os.environ[f"TEIJI_{processor.upper()}"]).resolve())]
+
+
+def with_libraries(name):
     """Flags that bring a program of this machine into a guest, with the libraries it is loaded with."""
-    path = shutil.which(program)
+    path = shutil.which(name)
     said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
     return [flag for file in (path, *re.findall(r"(/\S+) \(0x", said)) for flag in ("--file", file)]

@@ -35,7 +35,7 @@ class Failures(Lab):
         self.refused("-k", self.image(images.kernel(text)), says=says)
 
     def test_a_kernel_without_serial_ports(self):
-        self.refused("-k", KERNEL, "--append", "8250.nr_uarts=0", says=["serial"])
+        self.refused("-k", KERNEL, "--append", "8250.nr_uarts=0", says=["no driver for this machine's serial lines"])
 
     def test_a_configuration_without_a_needed_option(self):
         self.image(self.debian().read_bytes())
@@ -99,6 +99,15 @@ class Failures(Lab):
         self.assertRegex(ended.stderr, r"error: .*QEMU ended before the guest had sent its results \(signal: 9", str(ended))
         self.assertIn("last lines:", ended.stderr)
         self.assertFalse((self.folder / "out").exists(), "a recording is left")
+
+    def test_an_emulator_that_is_asked_to_end(self):
+        process = self.start("run", "--quiet", "-k", KERNEL, "-n", "100000", "-o", "out")
+        os.kill(self.guest(process), signal.SIGTERM)
+        self.assertRegex(self.end(process, 4).stderr, "QEMU ended before .* terminating on signal 15")
+
+    def test_a_kernel_that_prints_for_ever(self):
+        image = self.image(images.kernel(b"all work and no play\r\n" * 40, again=True))
+        self.refused("-k", image, says=["printed more than 8 MiB", "last lines:", "no play"])
 
     def test_the_other_guest_goes_on(self):
         process = self.start("run", "--quiet", "-k", KERNEL, "-k", "debian:rt-amd64", "-n", "200", "-o", "out", "--jobs", "1")

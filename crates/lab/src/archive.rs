@@ -27,6 +27,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// With room for this many bytes of files and a few headers, taken once.
+    pub(crate) fn for_about(bytes: usize) -> Self {
+        Writer { bytes: Vec::with_capacity(bytes + (16 << 10)), entries: 0 }
+    }
+
     pub(crate) fn directory(&mut self, name: &str) {
         self.entry(name, DIRECTORY, (0, 0), &[]);
     }

@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 const LAST_LINES: usize = 12;
 /// Columns of each.
 const LAST_COLUMNS: usize = 160;
+/// Characters of a guest's reason for a refusal.
+const LONGEST_REASON: usize = 2_000;
+/// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill the host's disk.
+const LONGEST_CONSOLE: u64 = 8 << 20;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
@@ -98,8 +102,10 @@ pub enum BootError {
         console: LastLines,
     },
     /// The machine switched itself off.
-    #[error("the guest switched itself off without sending results{console}")]
+    #[error("the guest switched itself off without sending results{hint}{console}")]
     SwitchedOff {
+        /// What that may mean.
+        hint: &'static str,
         /// The last lines of its console.
         console: LastLines,
     },
@@ -121,6 +127,12 @@ pub enum BootError {
         /// What is wrong.
         why: String,
         /// The last lines of the console.
+        console: LastLines,
+    },
+    /// It prints and prints.
+    #[error("the guest printed more than {} MiB on its console, and was ended{console}", LONGEST_CONSOLE >> 20)]
+    Chatters {
+        /// The last lines of its console.
         console: LastLines,
     },
     /// The guest says why it could not.
@@ -149,19 +161,21 @@ impl LastLines {
     }
 
     fn of(console: &str) -> Self {
-        // What a kernel prints may hold anything; a terminal is not to obey it.
-        let clean = |line: &str| -> String { line.chars().filter(|c| !c.is_control()).take(LAST_COLUMNS).collect() };
-        let lines: Vec<String> = console.lines().map(clean).filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<String> =
+            console.lines().map(|line| harmless(line, LAST_COLUMNS)).filter(|line| !line.trim().is_empty()).collect();
         LastLines(lines[lines.len().saturating_sub(LAST_LINES)..].to_vec())
     }
+}
+
+/// What a guest says may hold anything; a terminal is not to obey it.
+fn harmless(text: &str, longest: usize) -> String {
+    text.chars().filter(|c| !c.is_control()).take(longest).collect()
 }
 
 impl std::fmt::Display for LastLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.as_slice() {
-            [] => f.write_str(
-                "\nThe console says nothing: the kernel may have no driver for this machine's serial lines, which carry results too",
-            ),
+            [] => f.write_str("\nThe console says nothing."),
             lines => write!(f, "\nThe console's last lines:\n  {}", lines.join("\n  ")),
         }
     }
@@ -190,6 +204,12 @@ pub(crate) struct Left {
     pub(crate) console: Vec<u8>,
     /// How long it took on the host's clock.
     pub(crate) took: Duration,
+}
+
+impl Left {
+    pub(crate) fn took_ms(&self) -> u64 {
+        u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 /// A guest that runs. Dropped, it is gone.
@@ -288,7 +308,12 @@ impl Running {
                     self.stage = Stage::Sending { here, of };
                     return Ok(None);
                 }
-                Found::Part { .. } => return Ok(None),
+                Found::Part { .. } => {
+                    // Noise so far; only its end can be the beginning of something.
+                    let noise = self.bytes.len().saturating_sub(channel::HEADER);
+                    self.bytes.drain(..noise);
+                    return Ok(None);
+                }
                 Found::Damaged { why, .. } => {
                     return Err(BootError::Damaged { why: why.to_owned(), console: self.last_lines() });
                 }
@@ -299,11 +324,11 @@ impl Running {
                 }
                 Found::Frame { kind: Kind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
                 Found::Frame { kind: Kind::Refused, payload, .. } => {
-                    let refusal = serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
+                    let refusal: Refusal = serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
                         error: format!("it could not do it, and its reason cannot be read: {error}"),
                         bad_input: false,
                     });
-                    return Err(BootError::Refused(refusal));
+                    return Err(BootError::Refused(Refusal { error: harmless(&refusal.error, LONGEST_REASON), ..refusal }));
                 }
             };
             self.bytes.drain(..end);
@@ -316,15 +341,21 @@ impl Running {
             return error;
         }
         let lines = LastLines::of(&console);
-        if status.success() {
-            return BootError::SwitchedOff { console: lines };
+        let complaint = emulator::complaints(self.directory.path());
+        // Asked to end, QEMU ends as if its guest had switched itself off.
+        if status.success() && !complaint.contains("terminating on signal") {
+            let hint = if lines.0.is_empty() { NO_SERIAL_LINE } else { "" };
+            return BootError::SwitchedOff { hint, console: lines };
         }
-        BootError::EmulatorEnded { status, complaint: emulator::complaints(self.directory.path()), console: lines }
+        BootError::EmulatorEnded { status, complaint, console: lines }
     }
 
     fn lose_patience(&mut self) -> Option<BootError> {
         if self.console_read.elapsed() >= CONSOLE_LOOK {
             self.console_read = Instant::now();
+            if fs::metadata(self.directory.path().join(CONSOLE)).is_ok_and(|file| file.len() > LONGEST_CONSOLE) {
+                return Some(BootError::Chatters { console: self.last_lines() });
+            }
             if let Some(error) = panicked(&String::from_utf8_lossy(&self.console())) {
                 let seen = *self.panic_seen.get_or_insert_with(Instant::now);
                 if seen.elapsed() >= AFTER_PANIC {
@@ -364,7 +395,8 @@ impl Drop for Running {
     }
 }
 
-/// What a panic means when the kernel found none of what the lab gave it.
+/// What silence, or the words of a panic, may mean.
+const NO_SERIAL_LINE: &str = "; the kernel may have no driver for this machine's serial lines, which carry them";
 const NO_INITRAMFS: &str = "; it did not unpack the initramfs: it lacks CONFIG_BLK_DEV_INITRD, or memory (--memory)";
 const OUT_OF_MEMORY: &str = "; give the guest more memory with --memory";
 const HINTS: [(&str, &str); 4] = [
@@ -377,7 +409,7 @@ const HINTS: [(&str, &str); 4] = [
 fn panicked(console: &str) -> Option<BootError> {
     const WORDS: &str = "Kernel panic - not syncing: ";
     let why = console.lines().find_map(|line| line.split_once(WORDS)).map(|(_, why)| why)?;
-    let why: String = why.chars().filter(|c| !c.is_control()).take(LAST_COLUMNS).collect();
+    let why = harmless(why, LAST_COLUMNS);
     let hint = HINTS.iter().find(|(words, _)| why.contains(words)).map_or("", |(_, hint)| hint);
     // What led to it stands above; what follows is mostly registers.
     let until = console.find(WORDS).map_or(console.len(), |at| at + console[at..].find('\n').unwrap_or(console.len() - at));

@@ -16,7 +16,8 @@ const MAGIC: &[u8; 9] = b"\nteiji-f1";
 const KIND_AT: usize = MAGIC.len();
 const LENGTH_AT: usize = KIND_AT + 1;
 const HASH_AT: usize = LENGTH_AT + 8;
-const HEADER: usize = HASH_AT + 32;
+/// Bytes before a payload.
+pub(crate) const HEADER: usize = HASH_AT + 32;
 /// More than any guest's memory holds of results.
 const LONGEST: u64 = 8 << 30;
 

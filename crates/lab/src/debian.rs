@@ -3,6 +3,7 @@
 //! state touched. Each architecture has package lists of its own in the cache, so that a PC gets ARM kernels without being
 //! told to accept ARM packages.
 
+use crate::image;
 use crate::kernels::{Cache, Flavour, Kernel, KernelError, KernelName, compare_versions, is_whole_version, version_fits};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// How a kernel is called while it is being got.
+const PART: &str = ".part-";
 /// Where the system says which release it is.
 const OS_RELEASE: &str = "/etc/os-release";
 /// Modules that can be of use to the lab; the other thousands would take 400 MB a kernel.
@@ -33,7 +36,11 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
     fs::create_dir_all(&debian).map_err(io("make the folder", &debian))?;
     let lock = debian.join(".lock");
     let held = File::create(&lock).map_err(io("write", &lock))?;
-    flock(&held, FlockOperation::LockExclusive).map_err(|error| io("lock", &lock)(error.into()))?;
+    if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
+        say(&format!("{name}: waiting for another teiji that gets a kernel just now"));
+        flock(&held, FlockOperation::LockExclusive).map_err(|error| io("lock", &lock)(error.into()))?;
+    }
+    remove_leftovers(&debian);
 
     let apt = Apt::prepare(&debian.join(".apt").join(flavour.architecture), flavour.architecture).map_err(&failed)?;
     say(&format!("{name}: reading Debian's package lists for {}", flavour.architecture));
@@ -48,13 +55,14 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
     let place = cache.place(flavour, &chosen);
     if !place.is_dir() {
         say(&format!("{name}: downloading linux-image-{chosen}-{}", flavour.name));
-        let part = tempfile::Builder::new().prefix(".part-").tempdir_in(&debian).map_err(io("make a folder in", &debian))?;
+        let part = tempfile::Builder::new().prefix(PART).tempdir_in(&debian).map_err(io("make a folder in", &debian))?;
         let package = apt.download(&format!("linux-image-{chosen}-{}", flavour.name), part.path()).map_err(&failed)?;
         say(&format!("{name}: unpacking"));
         let unpacked = part.path().join("unpacked");
         unpack(&package, &unpacked).map_err(&failed)?;
         let arranged = part.path().join("kernel");
         arrange(&unpacked, &arranged).map_err(&failed)?;
+        image::read(&arranged.join("vmlinuz"), flavour.machine).map_err(|error| failed(error.to_string()))?;
         fs::rename(&arranged, &place).map_err(io("put in place", &place))?;
     }
     if version.is_none() {
@@ -70,6 +78,15 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
 struct Apt {
     directory: PathBuf,
     architecture: &'static str,
+}
+
+/// What an earlier one left when it was killed; only called while nobody else gets anything.
+fn remove_leftovers(debian: &Path) {
+    for entry in fs::read_dir(debian).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(PART) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 impl Apt {
@@ -99,6 +116,8 @@ impl Apt {
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
             "Acquire::Languages=none".to_owned(),
             "Acquire::Retries=3".to_owned(),
+            // "stable" is another release one day.
+            "Acquire::AllowReleaseInfoChange=true".to_owned(),
             // As root, apt would fetch as a user that cannot write into root's cache.
             "APT::Sandbox::User=root".to_owned(),
         ] {
@@ -153,7 +172,8 @@ impl Apt {
         let output = self.command("apt-get").args(["-q=2", "download", package]).current_dir(into).output();
         let output = output.map_err(|error| format!("apt-get could not be started: {error}; {WITHOUT_APT}"))?;
         let files = fs::read_dir(into).into_iter().flatten().flatten().map(|entry| entry.path());
-        let package = files.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "deb"));
+        let whole = |path: &PathBuf| output.status.success() && path.extension().is_some_and(|ending| ending == "deb");
+        let package = files.into_iter().find(whole);
         package.ok_or_else(|| format!("the package could not be downloaded: {}", first_complaint(&output)))
     }
 }
@@ -210,17 +230,24 @@ fn unpack(package: &Path, into: &Path) -> Result<(), String> {
         .arg(into)
         .args(["./boot/*", "./usr/lib/linux-image-*/*"])
         .args(modules)
+        .env("LC_ALL", "C")
         .stdin(stream)
         .stderr(Stdio::piped())
         .output()
         .map_err(started("tar"))?;
     let ended = source.wait().map_err(|error| format!("dpkg-deb: {error}"))?;
-    // tar complains about patterns that match nothing, as those of a kernel without device trees.
-    if ended.success() && into.join("boot").is_dir() {
+    if ended.success() && is_whole(&output) && into.join("boot").is_dir() {
         Ok(())
     } else {
         Err(format!("{} could not be unpacked: {}", package.display(), first_complaint(&output)))
     }
+}
+
+/// Whether tar complained of nothing but patterns that match nothing, as those of a kernel without device trees. It goes on
+/// after a write that failed, and says so in the same way.
+fn is_whole(tar: &Output) -> bool {
+    let harmless = |line: &str| line.ends_with("Not found in archive") || line.contains("Exiting with failure status");
+    String::from_utf8_lossy(&tar.stderr).lines().map(str::trim).filter(|line| !line.is_empty()).all(harmless)
 }
 
 /// Puts what was unpacked under names without versions.

@@ -16,6 +16,7 @@ use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SendFlags, SocketType, send, socket};
 use rustix::system::{RebootCommand, reboot};
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -62,6 +63,12 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     for (kind, place) in MOUNTS {
         mount(kind, place).or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
     }
+    // A kernel keeps its first process away from isolated CPUs, and they are just what is to be measured.
+    let everywhere = (0..CpuSet::MAX_CPU).fold(CpuSet::new(), |mut set, cpu| {
+        set.set(cpu);
+        set
+    });
+    let _ = sched_setaffinity(None, &everywhere);
     std::env::set_current_dir("/tmp").map_err(|error| format!("/tmp: {error}"))?;
     let order = fs::read(Path::new("/").join(ORDER)).map_err(|error| format!("there is no order: {error}"))?;
     let order: Order = serde_json::from_slice(&order).map_err(|error| format!("the order cannot be read: {error}"))?;
@@ -216,13 +223,16 @@ fn measure(run: Run, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
 }
 
 fn packed(recorded: &Recorded) -> io::Result<Vec<u8>> {
-    let mut archive = Writer::default();
     let mut names: Vec<_> =
         fs::read_dir(&recorded.path)?.collect::<Result<Vec<_>, _>>()?.iter().map(fs::DirEntry::path).collect();
     names.sort();
+    let sizes = names.iter().map(|path| fs::metadata(path).map(|file| file.len())).sum::<io::Result<u64>>()?;
+    let mut archive = Writer::for_about(usize::try_from(sizes).unwrap_or(0));
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         archive.file(&name, &fs::read(&path)?);
+        // It lies in memory, and is not needed twice.
+        fs::remove_file(&path)?;
     }
     Ok(archive.finish())
 }

@@ -215,7 +215,8 @@ impl Cache {
     /// # Errors
     /// When the environment names no place.
     pub fn of_user() -> Result<Self, KernelError> {
-        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        // A path that is not absolute is to be ignored, says the specification.
+        let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))).ok_or(KernelError::NoCache)?;
         Ok(Cache { directory: base.join("teiji/kernels") })
     }

@@ -67,7 +67,13 @@ impl Program {
         if let Some(cargo) = own.ancestors().nth(3) {
             candidates.extend(["release", "cross-test"].map(|profile| cargo.join(target).join(profile).join("teiji")));
         }
-        candidates.iter().find_map(|path| Program::read(path, machine).ok()).ok_or_else(|| ProgramError::NotFound {
+        // Itself if it can be; of several that were built for the machine, the one that was built last.
+        let built = |path: &&PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
+        let (own, others) = candidates.split_at(1);
+        let mut others: Vec<&PathBuf> = others.iter().collect();
+        others.sort_by_key(|path| std::cmp::Reverse(built(path)));
+        let found = own.iter().chain(others).find_map(|path| Program::read(path, machine).ok());
+        found.ok_or_else(|| ProgramError::NotFound {
             machine,
             target,
             tried: candidates.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),

@@ -16,7 +16,7 @@ use runner::Signals;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
@@ -232,10 +232,12 @@ pub(crate) fn execute(
     signals: &Signals,
     look: &mut dyn Look,
 ) -> Result<(Left, Lab), LabError> {
-    let (mut guest, facts) = prepare(place, task, expected, verbs, look)?.start(verbs)?;
+    let (mut guest, mut facts) = prepare(place, task, expected, verbs, look)?.start(verbs)?;
     loop {
         if let Some(result) = guest.poll() {
-            return Ok((result?, facts));
+            let left = result?;
+            facts.host_ms = left.took_ms();
+            return Ok((left, facts));
         }
         if let Some(signal) = signals.caught() {
             return Err(LabError::Interrupted(signal));
@@ -257,7 +259,7 @@ fn prepare(place: &Place, task: Task, expected: Duration, verbs: Verbs, look: &m
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
         modules::needed(board.modules, path).map_err(|source| LabError::Modules { path: path.to_owned(), source })
     })?;
-    let accelerator = accelerator(guest, &emulator, OsStr::new(verbs.emulator), look);
+    let accelerator = accelerator(guest, &emulator, &kernel.image, OsStr::new(verbs.emulator), look);
     let names: Vec<String> = modules.iter().map(|module| module.name.clone()).collect();
     let order = Order { channel: board.channel.to_owned(), modules: names.clone(), task };
     let initramfs = initramfs(&program.bytes, &order, &modules, &place.files);
@@ -307,11 +309,11 @@ fn device_tree(place: &Place, board: &Board, machine: Machine) -> Result<Option<
 }
 
 /// KVM only in the host's time, and only where it truly works.
-fn accelerator(guest: &Guest, emulator: &Emulator, verb: &OsStr, look: &mut dyn Look) -> Accelerator {
+fn accelerator(guest: &Guest, emulator: &Emulator, kernel: &Path, verb: &OsStr, look: &mut dyn Look) -> Accelerator {
     if guest.time != GuestTime::Host {
         return Accelerator::Tcg;
     }
-    match emulator.kvm(guest.machine, verb) {
+    match emulator.kvm(guest, kernel, verb) {
         Ok(()) => Accelerator::Kvm,
         Err(why) => {
             look.note(&format!(
@@ -356,7 +358,7 @@ fn keep(lab_run: &LabRun, left: Left, facts: &Lab, begun: SystemTime) -> Result<
     let ended = SystemTime::now();
     let complete = |document: &mut recording::Document| {
         let mut lab = facts.clone();
-        lab.host_ms = u64::try_from(left.took.as_millis()).unwrap_or(u64::MAX);
+        lab.host_ms = left.took_ms();
         // The guest's own calendar starts anew at every boot.
         document.started_at = humantime::format_rfc3339_millis(begun).to_string();
         document.ended_at = Some(humantime::format_rfc3339_millis(ended).to_string());
@@ -380,24 +382,29 @@ pub fn sha256(bytes: &[u8]) -> String {
     })
 }
 
-/// The machine and the recording's kernel, found again by name and checked by its hash, to carry out the same run once more.
+/// The machine and the recording's kernel, found again by name, to carry out the same run once more. What is not what it was
+/// is found by [`differences`].
 ///
 /// # Errors
-/// When the kernel is not there any more, or is another one.
-pub fn again(lab: &Lab, cache: &kernels::Cache) -> Result<Place, LabError> {
+/// When the kernel is not there any more.
+pub fn again(lab: &Lab) -> Result<Place, LabError> {
     let name: kernels::KernelName = lab.kernel.name.parse()?;
     let kernel = match name {
-        kernels::KernelName::Debian { flavour, version } => cache.find(flavour, version.as_deref()).ok_or_else(|| {
-            let why = format!("it is not in the cache any more; get it with: teiji lab fetch {}", lab.kernel.name);
-            KernelError::Fetch { name: lab.kernel.name.clone(), why }
-        })?,
-        kernels::KernelName::Path(path) => Kernel { modules: lab.kernel.modules.clone(), ..Kernel::at(&path)? },
+        kernels::KernelName::Debian { flavour, version } => {
+            kernels::Cache::of_user()?.find(flavour, version.as_deref()).ok_or_else(|| {
+                let why = format!("it is not in the cache any more; get it with: teiji lab fetch {}", lab.kernel.name);
+                KernelError::Fetch { name: lab.kernel.name.clone(), why }
+            })?
+        }
+        kernels::KernelName::Path(path) => Kernel::at(&path)?,
     };
+    let modules = lab.kernel.modules.clone().filter(|path| path.is_dir()).or_else(|| kernel.modules.clone());
+    let is_the_same = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == lab.program.sha256);
     Ok(Place {
         guest: lab.guest.clone(),
-        kernel,
+        kernel: Kernel { modules, ..kernel },
         device_tree: lab.device_tree.as_ref().map(|file| file.path.clone()),
-        program: None,
+        program: Some(lab.program.path.clone()).filter(is_the_same),
         files: Vec::new(),
         boot_patience: BOOT_PATIENCE,
     })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording being written.
 
+use crate::reader::parse;
 use crate::{Document, HostFacts, Recorded, Recording, RecordingError, SampleWriter, json};
 use plan::{CpuId, Nanos};
 use serde::Serialize;
@@ -141,14 +142,19 @@ impl Drop for Folder {
 /// # Errors
 /// When the folder exists or cannot be made, or the files are no recording. Then nothing is left behind.
 pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Document)) -> Result<Recorded, RecordingError> {
-    let part = Folder { path: part_of(path), begun: false };
-    fs::create_dir(&part.path).map_err(RecordingError::io("make the folder", path))?;
-    for (name, content) in files {
+    let part = part_of(path);
+    fs::create_dir(&part).map_err(RecordingError::io("make the folder", &part))?;
+    let part = Folder { path: part, begun: false };
+    let (document, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == DOCUMENT);
+    let [(_, document)] = document.as_slice() else { return Err(RecordingError::NotARecording(path.to_owned())) };
+    let document = std::str::from_utf8(document).map_err(|error| error.to_string()).and_then(parse);
+    let mut document = document.map_err(|why| RecordingError::Document { path: path.join(DOCUMENT), why })?;
+    complete(&mut document);
+    for (name, content) in others {
         let file = part.path.join(name);
         fs::write(&file, content).map_err(RecordingError::io("write", &file))?;
     }
-    let mut document = Recording::open(&part.path)?.document().clone();
-    complete(&mut document);
+    // Last: a folder with a document is never without what only the host knew.
     part.replace(&document)?;
     let recorded = Recording::of(&part.path, document).summarise()?;
     part.take_name(path)?;

@@ -117,7 +117,7 @@ const MOST_WORKERS: usize = 4;
 const STACK_BYTES: usize = 256 * 1024;
 
 /// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong with it.
-fn parse(text: &str) -> Result<Document, String> {
+pub(crate) fn parse(text: &str) -> Result<Document, String> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if value["format"] != FORMAT {
         return Err(format!("it does not say that its format is {FORMAT}"));

@@ -57,6 +57,14 @@ pub fn side_by_side(recordings: &[Recorded]) -> String {
     side_by_side::table(recordings)
 }
 
+/// What the ns of a recording from the lab are, to stand beside any figure of it; none for a machine of its own.
+#[must_use]
+pub fn what_time_is(recorded: &Recorded) -> Option<String> {
+    let mut out = String::new();
+    recorded.document.lab.as_ref().map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
+    Some(out)
+}
+
 /// What `teiji load` ends with: what each load reached, on each of its CPUs.
 #[must_use]
 pub fn load_table(loads: &[LoadEvidence]) -> String {

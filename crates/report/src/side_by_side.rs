@@ -49,7 +49,13 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     row.push(or_nothing(overview.moments.min()));
     row.push(or_nothing(overview.moments.mean().map(rounded)));
-    row.extend([Quantile::P50, Quantile::P99, Quantile::P999].map(|quantile| or_nothing(exact(overview, quantile))));
+    // Over several threads only the histogram knows, to within a hundredth.
+    let several = overview.recorded.threads.len() > 1;
+    let quantile = |ns: Option<i64>| match ns {
+        Some(ns) if several => format!("~{}", micros(ns)),
+        ns => or_nothing(ns),
+    };
+    row.extend([Quantile::P50, Quantile::P99, Quantile::P999].map(|which| quantile(exact(overview, which))));
     row.push(or_nothing(overview.moments.max()));
     row
 }

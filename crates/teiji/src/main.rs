@@ -50,6 +50,10 @@ enum Verb {
 
 fn main() -> ExitCode {
     let started = Monotonic.now();
+    // Before anything is parsed: a kernel hands on to its first process whatever argument it does not know itself.
+    if commands::lab_init::is_first_process() {
+        commands::lab_init::first_process();
+    }
     let result = match Cli::parse().verb {
         Verb::Measure(args) => commands::measure::run(&args, started),
         Verb::Load(args) => commands::load::run(&args),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the work goes on.
 
-use std::io::{Write, stderr, stdout};
-use std::path::PathBuf;
+use anyhow::{Context, anyhow};
+use std::io::{ErrorKind, Write, stderr, stdout};
+use std::path::{Path, PathBuf};
 
 /// Says what was asked for.
 pub fn say(text: &str) {
@@ -25,6 +26,17 @@ pub fn new_name(stem: &str, ending: &str) -> PathBuf {
         PathBuf::from(format!("{stem}-{stamp}{number}{ending}"))
     };
     (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1))
+}
+
+/// Makes a folder that was not there: of two that want the same name, one gets it.
+pub fn new_folder(path: &Path) -> anyhow::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
+    }
+    std::fs::create_dir(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => anyhow!("{} exists already: choose another name with -o, or remove it", path.display()),
+        _ => anyhow!(error).context(format!("cannot make the folder {}", path.display())),
+    })
 }
 
 /// What was typed, word by word.

@@ -16,13 +16,22 @@ pub struct Args {
     part: Option<String>,
 }
 
-/// Never returns in a guest. Outside one it refuses: it would mount over what it finds, and switch the machine off.
+/// Whether this is a guest's first process. Anywhere else it would mount over what it finds, and switch the machine off.
+pub fn is_first_process() -> bool {
+    std::process::id() == 1 && Path::new("/order.json").exists()
+}
+
+/// Carries out the guest's order and switches it off.
+pub fn first_process() -> ! {
+    lab::init(VERB, load_worker::VERB)
+}
+
+/// The other parts; the first process never comes here.
 pub fn run(args: &Args) -> Outcome {
     let done = match args.part.as_deref() {
         Some(lab::SPIN) => lab::spin(),
         Some(part) if part.starts_with(lab::STALL) => lab::stall(part),
         Some(part) if part.starts_with(lab::REST) => lab::rest(part),
-        None if std::process::id() == 1 && Path::new("/order.json").exists() => lab::init(VERB, load_worker::VERB),
         _ => Err("this verb is for the first process of a kernel in the lab; see teiji lab run".to_owned()),
     };
     done.map(|()| ExitCode::SUCCESS).map_err(|why| Failure::bad_input(anyhow!(why)))

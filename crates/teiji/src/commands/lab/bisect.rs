@@ -8,10 +8,10 @@ use super::{VERBS, exit, failure};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use lab::{KernelName, LabRun, Place};
 use plan::{Figure, Limit};
-use recording::Recorded;
+use recording::{Recorded, State, Thread};
 use runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,8 @@ pub struct Args {
     /// The kernels in order, the oldest first, separated by commas; at least two
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     kernels: Vec<KernelName>,
-    /// What a kernel has to hold, such as 'p99<10us': mean, p50, p90, p99, p99.9, p99.99 or max, of its worst thread
+    /// What a kernel has to hold, such as 'p99<10us': mean, p50, p90, p99, p99.9, p99.99 or max, of its worst
+    /// thread, skipped activations counted in
     #[arg(long, value_name = "LIMIT", required = true)]
     limit: Limit,
     #[command(flatten, next_help_heading = "What to measure")]
@@ -35,9 +36,6 @@ pub struct Args {
     quiet: bool,
 }
 
-/// One kernel measured: whether it holds, and the figure.
-type Verdict = (bool, i64);
-
 pub fn run(args: &Args) -> Outcome {
     if args.kernels.len() < 2 {
         return Err(Failure::bad_input(anyhow!(
@@ -45,19 +43,19 @@ pub fn run(args: &Args) -> Outcome {
         )));
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
-    if output.symlink_metadata().is_ok() {
-        return Err(Failure::bad_input(anyhow!(
-            "{} exists already: choose another name with -o, or remove it",
-            output.display()
-        )));
-    }
     for guest in args.place.guests(&args.kernels).map_err(Failure::bad_input)? {
         checked(&args.measured, &guest).map_err(Failure::bad_input)?;
     }
+    for name in &args.kernels {
+        place_flags::there_if_a_path(name).map_err(Failure::not_carried_out)?;
+    }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    output::new_folder(&output).map_err(Failure::bad_input)?;
     // As they turned out to be called, with their versions.
     let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
-    let mut measure = |index: usize| -> Result<Verdict, Failure> {
+    let mut time = None;
+    let mut measured = 0;
+    let found = search(args.kernels.len(), &mut |index| {
         let name = &args.kernels[index];
         let kernel = place_flags::kernels(std::slice::from_ref(name), &mut |text| {
             if !args.quiet {
@@ -68,45 +66,52 @@ pub fn run(args: &Args) -> Outcome {
         names[index].clone_from(&kernel.name);
         let place = args.place.place(kernel).map_err(Failure::bad_input)?;
         let recorded = carry_out(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
-        let figure = worst(&recorded, args.limit.figure);
-        let figure = figure
-            .ok_or_else(|| Failure::not_carried_out(anyhow!("{name}: no activation woke, so it has no {}", args.limit.figure)))?;
+        let kernel = &names[index];
+        let figure = worst(&recorded, args.limit.figure).with_context(|| format!("{kernel} cannot be judged"));
+        let figure = figure.map_err(Failure::not_carried_out)?;
         let holds = figure < args.limit.below.0;
         let verdict = if holds { "holds" } else { "breaks" };
-        output::say(&format!("{}: {} {} µs, {verdict}", names[index], args.limit.figure, report::exact_micros(figure)));
-        Ok((holds, figure))
-    };
-    std::fs::create_dir_all(&output)
-        .with_context(|| format!("cannot make the folder {}", output.display()))
-        .map_err(Failure::bad_input)?;
-    let found = search(args.kernels.len(), &mut measure);
-    let _ = std::fs::remove_dir(&output);
-    match found? {
-        None => output::say(&format!("None of them breaks {}.", args.limit)),
-        Some(0) => output::say(&format!("{} breaks {} already: the list begins too late.", names[0], args.limit)),
-        Some(first) => {
-            let (good, bad) = (&names[first - 1], &names[first]);
-            output::say(&format!("{bad} is the first to break {}; {good}, before it, holds.", args.limit));
+        output::say(&format!("{kernel}: {} {} µs, {verdict}", args.limit.figure, report::exact_micros(figure)));
+        if recorded.document.load_missed {
+            output::complain(&format!("{kernel}: a load missed its level (load_missed)"));
         }
+        time = report::what_time_is(&recorded);
+        measured += 1;
+        Ok(holds)
+    });
+    let _ = std::fs::remove_dir(&output);
+    let limit = &args.limit;
+    let last = names.len() - 1;
+    output::say(&match found? {
+        None if measured == names.len() => format!("Neither {} nor {} breaks {limit}.", names[0], names[last]),
+        None => {
+            let between = names.len() - measured;
+            format!("Neither {} nor {} breaks {limit}; {between} between them were not measured.", names[0], names[last])
+        }
+        Some(0) => format!("{} breaks {limit} already: the list begins too late.", names[0]),
+        Some(first) => format!("{} is the first to break {limit}; {}, before it, holds.", names[first], names[first - 1]),
+    });
+    if let Some(time) = time {
+        output::say(&time);
     }
     Ok(exit(0))
 }
 
 /// The first of so many that does not hold, if those before it do and those after it do not; between the ends it is searched
 /// by halves, so that what is returned breaks, and what stands before it was seen to hold.
-fn search<E>(count: usize, measure: &mut impl FnMut(usize) -> Result<Verdict, E>) -> Result<Option<usize>, E> {
-    if !measure(0)?.0 {
+fn search<E>(count: usize, holds: &mut impl FnMut(usize) -> Result<bool, E>) -> Result<Option<usize>, E> {
+    if !holds(0)? {
         return Ok(Some(0));
     }
-    if measure(count - 1)?.0 {
+    if holds(count - 1)? {
         return Ok(None);
     }
-    let (mut holds, mut breaks) = (0, count - 1);
-    while breaks - holds > 1 {
-        let middle = usize::midpoint(holds, breaks);
-        if measure(middle)?.0 { holds = middle } else { breaks = middle }
+    let (mut good, mut bad) = (0, count - 1);
+    while bad - good > 1 {
+        let middle = usize::midpoint(good, bad);
+        if holds(middle)? { good = middle } else { bad = middle }
     }
-    Ok(Some(breaks))
+    Ok(Some(bad))
 }
 
 fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
@@ -124,20 +129,36 @@ fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> 
     result.unwrap_or(Err(lab::LabError::Interrupted("nobody"))).map_err(failure)
 }
 
-/// A figure of the thread that is worst in it, ns.
-fn worst(recorded: &Recorded, figure: Figure) -> Option<i64> {
-    let of = |summary: &stats::Summary| match figure {
-        // Whole ns are enough for a limit.
-        #[expect(clippy::cast_possible_truncation, reason = "a mean of latencies that fit i64")]
-        Figure::Mean => summary.mean.ceil() as i64,
-        Figure::P50 => summary.p50,
-        Figure::P90 => summary.p90,
-        Figure::P99 => summary.p99,
-        Figure::P999 => summary.p999,
-        Figure::P9999 => summary.p9999,
-        Figure::Max => summary.max,
+/// A figure of the thread that is worst in it, ns, with the skipped activations counted in: a kernel that lets none of them
+/// run is not the better for it.
+fn worst(recorded: &Recorded, figure: Figure) -> anyhow::Result<i64> {
+    if recorded.document.state != State::Complete {
+        bail!("its run ended early");
+    }
+    let lost: u64 = recorded.document.threads.iter().map(|thread| thread.proof.samples_lost).sum();
+    if lost > 0 {
+        bail!("{lost} of its samples were lost");
+    }
+    let of = |thread: &Thread| {
+        let summary = thread.latency_with_skipped_ns.with_context(|| format!("thread {} never woke", thread.index))?;
+        let (value, carried_by) = match figure {
+            #[expect(clippy::cast_possible_truncation, reason = "a mean of latencies that fit i64")]
+            // For a limit in whole ns, what stands behind the point decides nothing.
+            Figure::Mean => (summary.mean.floor() as i64, 1),
+            Figure::P50 => (summary.p50, 2),
+            Figure::P90 => (summary.p90, 10),
+            Figure::P99 => (summary.p99, 100),
+            Figure::P999 => (summary.p999, 1_000),
+            Figure::P9999 => (summary.p9999, 10_000),
+            Figure::Max => (summary.max, 1),
+        };
+        if summary.count < carried_by {
+            bail!("{} activations do not carry a {figure}: it takes {carried_by}; see --samples", summary.count);
+        }
+        Ok(value)
     };
-    recorded.threads.iter().filter_map(|thread| thread.latency.as_ref().map(of)).max()
+    let all: Vec<i64> = recorded.document.threads.iter().map(of).collect::<Result<_, _>>()?;
+    all.into_iter().max().context("it has no threads")
 }
 
 #[cfg(test)]
@@ -149,11 +170,11 @@ mod tests {
         for count in 2..40 {
             for first_bad in 0..=count {
                 let mut measured = 0;
-                let mut measure = |index: usize| -> Result<Verdict, ()> {
+                let mut holds = |index: usize| -> Result<bool, ()> {
                     measured += 1;
-                    Ok((index < first_bad, 0))
+                    Ok(index < first_bad)
                 };
-                let found = search(count, &mut measure).unwrap();
+                let found = search(count, &mut holds).unwrap();
                 assert_eq!(found, (first_bad < count).then_some(first_bad), "{first_bad} of {count}");
                 assert!(measured <= 2 + count.ilog2() as usize + 1);
             }

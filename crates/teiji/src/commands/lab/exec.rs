@@ -6,9 +6,9 @@ use super::show::Show;
 use super::{VERBS, exit, failure};
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use lab::{Errand, KernelName};
-use plan::{Nanos, Unit};
+use plan::{Guest, GuestTime, Nanos, Unit};
 use runner::Signals;
 use serde_json::json;
 use std::path::Path;
@@ -51,7 +51,8 @@ pub fn run(args: &Args) -> Outcome {
     let errands = errands(args).map_err(Failure::bad_input)?;
     let files: Vec<(String, Vec<u8>)> =
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
-    args.place.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
+    let guests = args.place.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
+    countable(args, &guests).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let kernels = place_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
         if !quiet {
@@ -60,11 +61,7 @@ pub fn run(args: &Args) -> Outcome {
     });
     let kernel = kernels.map_err(Failure::not_carried_out)?.remove(0);
     let mut place = args.place.place(kernel).map_err(Failure::bad_input)?;
-    if args.count && place.guest.time == plan::GuestTime::Host {
-        return Err(Failure::bad_input(anyhow!(
-            "--count counts virtual time, in which an instruction takes a fixed number of ns"
-        )));
-    }
+    countable(args, std::slice::from_ref(&place.guest)).map_err(Failure::bad_input)?;
     place.files = files;
     let mut show = Show::new(quiet);
     let result = lab::execute(&place, errands, args.expect, VERBS, &signals, &mut show);
@@ -95,6 +92,13 @@ pub fn run(args: &Args) -> Outcome {
         }
     }
     Ok(exit(if spent.iter().all(|spent| spent.code == Some(0)) { 0 } else { EXCEEDED }))
+}
+
+fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {
+    if args.count && guests.iter().any(|guest| guest.time == GuestTime::Host) {
+        bail!("--count counts virtual time, in which an instruction takes a fixed number of ns");
+    }
+    Ok(())
 }
 
 fn errands(args: &Args) -> anyhow::Result<Vec<Errand>> {

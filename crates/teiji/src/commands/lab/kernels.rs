@@ -53,19 +53,21 @@ pub fn list(_: &ListArgs) -> Outcome {
 
 /// Gets kernels.
 pub fn fetch(args: &FetchArgs) -> Outcome {
-    let cache = Cache::of_user().map_err(Failure::not_carried_out)?;
+    let mut wanted = Vec::new();
     for name in &args.names {
         match name {
+            KernelName::Debian { flavour, version } => wanted.push((*flavour, version)),
             KernelName::Path(path) => {
                 let error = anyhow::anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
                 return Err(Failure::bad_input(error));
             }
-            KernelName::Debian { flavour, version } => {
-                let fetched = lab::fetch(&cache, *flavour, version.as_deref(), &mut |text| output::complain(text));
-                let kernel = fetched.map_err(Failure::not_carried_out)?;
-                output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
-            }
         }
+    }
+    let cache = Cache::of_user().map_err(Failure::not_carried_out)?;
+    for (flavour, version) in wanted {
+        let fetched = lab::fetch(&cache, flavour, version.as_deref(), &mut |text| output::complain(text));
+        let kernel = fetched.map_err(Failure::not_carried_out)?;
+        output::say(&format!("{}: {}", kernel.name, kernel.image.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

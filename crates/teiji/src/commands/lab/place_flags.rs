@@ -4,7 +4,7 @@
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Place, Processor, inspect_image};
-use plan::{CpuId, Guest, GuestError, GuestTime, Machine, Nanos, Unit, shift_of_mips};
+use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Unit, shift_of_mips};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub struct PlaceFlags {
     boot_timeout: Option<Duration>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
     if time.0 <= 0 { Err("must be above 0".to_owned()) } else { Ok(Duration::from_nanos(time.0.unsigned_abs())) }
 }
@@ -62,11 +62,14 @@ impl PlaceFlags {
         if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
             bail!("--modules {}: there is no such folder", path.display());
         }
+        if let Some(path) = self.dtb.as_ref().filter(|path| !path.is_file()) {
+            bail!("--dtb {}: there is no such file", path.display());
+        }
         let machine = |name: &KernelName| match name {
             KernelName::Debian { flavour, .. } => self.machine.or(Some(flavour.machine)),
             KernelName::Path(_) => self.machine,
         };
-        Ok(names.iter().filter_map(machine).map(|machine| self.guest(machine)).collect::<Result<_, _>>()?)
+        names.iter().filter_map(machine).map(|machine| self.guest(machine)).collect()
     }
 
     /// The machine for this kernel, checked.
@@ -75,7 +78,9 @@ impl PlaceFlags {
             Some(machine) => machine,
             None => machine_of(&kernel)?,
         };
-        let kernel = Kernel { modules: self.modules.clone().or(kernel.modules), ..kernel };
+        // As an absolute path, by which it is found again from anywhere.
+        let modules = self.modules.as_ref().map(std::fs::canonicalize).transpose().context("--modules")?;
+        let kernel = Kernel { modules: modules.or(kernel.modules), ..kernel };
         Ok(Place {
             guest: self.guest(machine)?,
             kernel,
@@ -86,11 +91,14 @@ impl PlaceFlags {
         })
     }
 
-    fn guest(&self, machine: Machine) -> Result<Guest, GuestError> {
+    fn guest(&self, machine: Machine) -> anyhow::Result<Guest> {
         let usual = if machine.fixed_cpus().is_some() { TimeMode::Host } else { TimeMode::Virtual };
-        let time = match self.time.unwrap_or(usual) {
-            TimeMode::Virtual => GuestTime::Virtual { shift: self.mips.unwrap_or(0) },
-            TimeMode::Host => GuestTime::Host,
+        let time = match (self.time.unwrap_or(usual), self.mips) {
+            (TimeMode::Virtual, mips) => GuestTime::Virtual { shift: mips.unwrap_or(0) },
+            (TimeMode::Host, None) => GuestTime::Host,
+            (TimeMode::Host, Some(_)) => {
+                bail!("--mips is a rate of virtual time; on the host's clock a guest is as fast as it is")
+            }
         };
         let guest = Guest {
             machine,
@@ -120,15 +128,27 @@ pub fn cpus(guest: &Guest) -> Vec<CpuId> {
     (0..guest.cpus).map(CpuId).collect()
 }
 
+/// Whether a kernel that is given as a path is there: one that is mistyped should be known before others are measured.
+pub fn there_if_a_path(name: &KernelName) -> anyhow::Result<()> {
+    if let KernelName::Path(path) = name {
+        Kernel::at(path)?;
+    }
+    Ok(())
+}
+
 /// Kernels by name, fetched if they are not in the cache.
 pub fn kernels(names: &[KernelName], say: &mut dyn FnMut(&str)) -> anyhow::Result<Vec<Kernel>> {
-    let cache = Cache::of_user()?;
+    // Before anything is fetched.
+    names.iter().try_for_each(there_if_a_path)?;
     let find = |name: &KernelName| match name {
         KernelName::Path(path) => Ok(Kernel::at(path)?),
-        KernelName::Debian { flavour, version } => match cache.find(*flavour, version.as_deref()) {
-            Some(kernel) => Ok(kernel),
-            None => Ok(lab::fetch(&cache, *flavour, version.as_deref(), say)?),
-        },
+        KernelName::Debian { flavour, version } => {
+            let cache = Cache::of_user()?;
+            match cache.find(*flavour, version.as_deref()) {
+                Some(kernel) => Ok(kernel),
+                None => Ok(lab::fetch(&cache, *flavour, version.as_deref(), say)?),
+            }
+        }
     };
     names.iter().map(find).collect()
 }

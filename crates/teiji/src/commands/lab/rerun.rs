@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab rerun`: the same run once more, and whether it is the same.
 
+use super::place_flags::seconds;
 use super::show::Show;
 use super::{VERBS, exit, failure};
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
-use lab::{Cache, LabRun, differences, parting};
+use lab::{LabRun, differences, parting};
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// A recording made in the lab
     #[arg(value_name = "REC")]
     recording: PathBuf,
-    /// A static teiji for the guest's processor [default: this one, or what `make cross` has built]
+    /// A static teiji for the guest's processor [default: the recorded one if it is still there, else as for a run]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// How long the kernel may take to boot, on this machine's clock [default: 2m]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    boot_timeout: Option<Duration>,
     /// Keep the new recording here; must not exist [default: it is removed after the comparison]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -37,11 +42,11 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
-    let cache = Cache::of_user().map_err(Failure::not_carried_out)?;
-    let mut place = lab::again(facts, &cache).map_err(failure)?;
-    place.program.clone_from(&args.program);
-    let scratch = tempfile_beside().map_err(Failure::not_carried_out)?;
-    let directory = args.output.clone().unwrap_or_else(|| scratch.join("again.teiji"));
+    let mut place = lab::again(facts).map_err(failure)?;
+    place.program = args.program.clone().or(place.program);
+    place.boot_patience = args.boot_timeout.unwrap_or(place.boot_patience);
+    let scratch = tempfile::tempdir().context("cannot make a folder for the new recording").map_err(Failure::not_carried_out)?;
+    let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun {
         run: recorded.document.run.clone(),
         place,
@@ -57,7 +62,6 @@ pub fn run(args: &Args) -> Outcome {
         Some(Err(error)) => Err(failure(error)),
         None => Err(Failure::not_carried_out(anyhow!("nothing was carried out"))),
     };
-    let _ = std::fs::remove_dir_all(&scratch);
     let (parting, now) = compared?;
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
     let differing = || format!("What was not the same: {}.", differences.join(", "));
@@ -77,11 +81,4 @@ pub fn run(args: &Args) -> Outcome {
             exit(EXCEEDED)
         }
     })
-}
-
-/// A folder for a recording that is not kept.
-fn tempfile_beside() -> anyhow::Result<PathBuf> {
-    let place = std::env::temp_dir().join(format!("teiji-rerun-{}", std::process::id()));
-    std::fs::create_dir(&place).with_context(|| format!("cannot make the folder {}", place.display()))?;
-    Ok(place)
 }

@@ -7,7 +7,7 @@ use super::{VERBS, code, exit, failure};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use lab::{Kernel, KernelName, LabRun, Place, parting};
 use plan::{Guest, GuestTime, Run};
 use recording::Recorded;
@@ -71,9 +71,7 @@ pub fn run(args: &Args) -> Outcome {
         kernels.into_iter().map(|kernel| args.place.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let runs = runs(args, &places, &output).map_err(Failure::bad_input)?;
 
-    std::fs::create_dir_all(&output)
-        .with_context(|| format!("cannot make the folder {}", output.display()))
-        .map_err(Failure::bad_input)?;
+    output::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
     let results = lab::carry_out(&runs, jobs(args.jobs, &places), VERBS, &signals, &mut show);
     show.clear();
@@ -98,8 +96,8 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&format!("Recordings: {}/", output.display()));
     }
     worst = worst.max(code(&recordings.iter().collect::<Vec<_>>()));
-    if args.verify_identical && worst == 0 {
-        worst = identical(&recordings, args)?;
+    if args.verify_identical && recordings.len() == runs.len() {
+        worst = worst.max(identical(&recordings, args)?);
     }
     Ok(exit(worst))
 }
@@ -157,6 +155,15 @@ pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
     let available = place_flags::cpus(guest);
     let cpus = flags.cpus(&available).context("in the guest")?;
     let run = flags.run(&cpus)?;
+    let needed = memory_for(&run);
+    if needed > u64::from(guest.memory_mib) {
+        bail!(
+            "{} activations make a recording that needs {needed} MiB of memory in the guest, which has {}: give it more with \
+             --memory, or measure less",
+            activations(&run),
+            guest.memory_mib
+        );
+    }
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
     let limits = load::Limits { memory, probe_prio: Some(run.scheduling.prio.unwrap_or(0)), loads: run.loads.len() };
     // A command is looked for where it is to run.
@@ -164,6 +171,18 @@ pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
         load::check(spec, &cpus, &available, &limits)?;
     }
     Ok(run)
+}
+
+/// Of all threads.
+fn activations(run: &Run) -> u64 {
+    (0..run.cpus.len()).map(|index| run.activations_of(index)).fold(0, u64::saturating_add)
+}
+
+/// What a guest needs to hold the recording in a file system in memory and then once more to send it, MiB; and to boot.
+fn memory_for(run: &Run) -> u64 {
+    const BOOTED_MIB: u64 = 160;
+    const BYTES_A_SAMPLE: u64 = 5;
+    BOOTED_MIB + (activations(run).saturating_mul(2 * BYTES_A_SAMPLE) >> 20)
 }
 
 /// What each kernel's recordings are called: short, and no two alike.
