@@ -178,13 +178,17 @@ impl Apt {
     }
 }
 
+const WITHOUT_KEYRING: &str = "; the package debian-archive-keyring has the keys";
 const WITHOUT_APT: &str = "on a system without apt, get a kernel by other means and give its path with --kernel";
 
 fn first_complaint(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let chosen = lines().find(|line| line.starts_with("E:")).or_else(|| lines().next());
-    chosen.map_or_else(|| output.status.to_string(), str::to_owned)
+    let chosen = chosen.map_or_else(|| output.status.to_string(), str::to_owned);
+    // As on a system that is no Debian.
+    let keyring = if said.contains("NO_PUBKEY") || said.contains("not signed") { WITHOUT_KEYRING } else { "" };
+    chosen + keyring
 }
 
 /// Where packages come from: the mirrors this system uses itself if it is a Debian, otherwise Debian's own.
@@ -299,6 +303,29 @@ mod tests {
             assert!(out.join(path).is_file(), "{path}");
         }
         assert!(arrange(&place.path().join("nowhere"), &place.path().join("out2")).is_err());
+    }
+
+    #[test]
+    fn half_an_unpacked_package_is_noticed() {
+        let tar = |stderr: &str| Output {
+            status: std::process::ExitStatus::default(),
+            stdout: Vec::new(),
+            stderr: stderr.as_bytes().to_vec(),
+        };
+        let nothing_there = "tar: ./*lib/modules/*/kernel/drivers/soc/*: Not found in archive\n\
+                             tar: Exiting with failure status due to previous errors\n";
+        assert!(is_whole(&tar("")) && is_whole(&tar(nothing_there)));
+        let full = "tar: ./boot/vmlinuz-6.1: Wrote only 2048 of 10240 bytes\n\
+                    tar: Exiting with failure status due to previous errors\n";
+        assert!(!is_whole(&tar(full)));
+        assert!(!is_whole(&tar("tar: ./boot/config-6.1: Cannot open: No space left on device\n")));
+    }
+
+    #[test]
+    fn complaints_about_keys_name_the_package() {
+        let stderr = b"W: GPG error: http://deb.debian.org: NO_PUBKEY 0123\nE: The repository is not signed.\n".to_vec();
+        let output = Output { status: std::process::ExitStatus::default(), stdout: Vec::new(), stderr };
+        assert_eq!(first_complaint(&output), format!("E: The repository is not signed.{WITHOUT_KEYRING}"));
     }
 
     #[test]
