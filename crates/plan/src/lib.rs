@@ -9,18 +9,22 @@
 //! Must not touch: clocks, files, the machine. Whatever depends on the machine (which CPUs there are) is an argument.
 #![forbid(unsafe_code)]
 
+mod combinations;
 mod cpus;
 mod guest;
 mod limit;
 mod load_spec;
 mod nanos;
+mod plan_file;
 mod run;
 mod scheduling;
 
+pub use combinations::{Combination, PlannedRun};
 pub use cpus::{CpuError, CpuId, CpuList};
 pub use guest::{Guest, GuestError, GuestTime, Machine, shift_of_mips};
 pub use limit::{Figure, Limit, LimitError};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
+pub use plan_file::{Factor, MOST_RUNS, Plan, PlanError, ReadFile, RunOrder, Setting, Spot, Value};
 pub use run::{Length, MOST_THREADS, Missed, Probe, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};

@@ -77,7 +77,8 @@ fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`.
-pub(crate) fn span(length: Nanos) -> String {
+#[must_use]
+pub fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     let (value, unit) = match seconds {
         s if s >= 7_200.0 => (s / 3_600.0, "h"),

@@ -39,7 +39,7 @@ mod words;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-pub use format::exact_micros;
+pub use format::{exact_micros, span};
 use overview::Overview;
 use recording::{LoadEvidence, Recorded};
 use series::Charts;

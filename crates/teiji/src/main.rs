@@ -25,6 +25,8 @@ struct Cli {
 enum Verb {
     /// Measure wake-up latency, now, on this machine
     Measure(commands::measure::Args),
+    /// Carry out a plan: every combination of what it varies
+    Run(commands::run::Args),
     /// Keep this machine busy, and say what was reached
     Load(commands::load::Args),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
     }
     let result = match Cli::parse().verb {
         Verb::Measure(args) => commands::measure::run(&args, started),
+        Verb::Run(args) => commands::run::run(&args),
         Verb::Load(args) => commands::load::run(&args),
         Verb::Hackbench(args) => commands::hackbench::run(&args),
         Verb::Show(args) => commands::show::run(&args),

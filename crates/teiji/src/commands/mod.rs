@@ -9,6 +9,7 @@ pub mod load;
 pub mod load_worker;
 pub mod measure;
 pub mod report;
+pub mod run;
 mod run_flags;
 pub mod show;
 pub mod verify;

@@ -21,6 +21,9 @@ fn furnished() -> Place {
     std::fs::write(place.join("file"), "").unwrap();
     std::fs::create_dir(place.join("newer.teiji")).unwrap();
     std::fs::write(place.join("newer.teiji/run.json"), r#"{"format": "teiji-recording", "version": 2}"#).unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 20]\n").unwrap();
+    std::fs::write(place.join("typo.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 120]\n").unwrap();
+    std::fs::write(place.join("words.toml"), "[vary]\nload = ['none',\n  cpu]\n").unwrap();
     std::fs::create_dir(place.join("foreign.teiji")).unwrap();
     std::fs::write(place.join("foreign.teiji/run.json"), r#"{"version": 1}"#).unwrap();
     place
@@ -101,6 +104,11 @@ fn loads() {
 #[test]
 fn lab() {
     assert_golden("lab.txt");
+}
+
+#[test]
+fn plans() {
+    assert_golden("plans.txt");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod killed;
 mod limits;
 mod loads;
 mod ordinary_user;
+mod plans;
 mod reading;
 mod run_json;
 mod signals;

@@ -9,6 +9,10 @@ mod rerun;
 mod run;
 mod show;
 
+pub use place_flags::{PlaceFlags, kernels as kernels_of, there_if_a_path};
+pub use run::{checked, jobs as guests_at_once};
+pub use show::Show;
+
 use crate::commands::{lab_emulator, lab_init};
 use crate::exit::{BAD_INPUT, EXCEEDED, Failure, NOT_CARRIED_OUT, Outcome};
 use clap::Subcommand;
@@ -17,7 +21,7 @@ use recording::{End, Recorded};
 use std::process::ExitCode;
 
 /// How the lab starts this program anew.
-const VERBS: Verbs = Verbs { init: lab_init::VERB, emulator: lab_emulator::VERB };
+pub const VERBS: Verbs = Verbs { init: lab_init::VERB, emulator: lab_emulator::VERB };
 
 #[derive(clap::Args)]
 pub struct Args {

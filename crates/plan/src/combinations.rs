@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a plan to its runs: every combination of the factors' values, and the order in which they are carried out.
+//!
+//! Repeats are interleaved: all combinations once, then all once more, so that what drifts meanwhile, such as a machine's
+//! temperature, does not look like the effect of a factor.
+
+use crate::plan_file::{MOST_RUNS, Plan, PlanError, RunOrder, Setting, Value};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// One combination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combination {
+    /// The value of each factor, in the plan's order; none where a combination that was added does not say.
+    pub factors: Vec<Option<Value>>,
+    /// All settings: those of every run, then its own, which come first where both say something.
+    pub settings: Vec<Setting>,
+}
+
+/// One run of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlannedRun {
+    /// Which combination, from 0.
+    pub combination: usize,
+    /// Which repeat of it, from 1.
+    pub repeat: u32,
+}
+
+impl Plan {
+    /// Every combination once, the last factor fastest, without those excluded; then those that were added.
+    ///
+    /// # Errors
+    /// Combinations that cannot be or are there already, values that are excluded and never occur, too many runs, none at all.
+    pub fn combinations(&self) -> Result<Vec<Combination>, PlanError> {
+        self.check_factors()?;
+        let product = self.vary.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.values.len()));
+        let repeats = usize::try_from(self.order.repeat).unwrap_or(usize::MAX);
+        let product = product.filter(|product| product.checked_mul(repeats).is_some_and(|runs| runs <= MOST_RUNS));
+        let product = product.ok_or_else(|| PlanError::at(&self.at, format!("these are more than {MOST_RUNS} runs")))?;
+        let mut all: Vec<Combination> = (0..product)
+            .map(|number| self.chosen(number))
+            .filter(|chosen| !self.exclude.iter().any(|excluded| is_excluded(chosen, excluded)))
+            .map(|chosen| self.combination(&chosen))
+            .collect();
+        let mut known: BTreeSet<Vec<(String, Value)>> = all.iter().map(|combination| key_of(&combination.settings)).collect();
+        for added in &self.include {
+            let added_at = &added[0].at;
+            let combination = self.combination(&added.iter().collect::<Vec<_>>());
+            if !known.insert(key_of(&combination.settings)) {
+                return Err(PlanError::at(added_at, "this combination is there already"));
+            }
+            all.push(combination);
+        }
+        if all.is_empty() {
+            return Err(PlanError::at(&self.at, "no run is left: every combination is excluded"));
+        }
+        Ok(all)
+    }
+
+    fn check_factors(&self) -> Result<(), PlanError> {
+        for factor in &self.vary {
+            if let Some(fixed) = self.measure.iter().find(|setting| setting.key == factor.key) {
+                let what = format!("'{}' is varied, and set for every run at {}: one of them", factor.key, fixed.at);
+                return Err(PlanError::at(&factor.values[0].at, what));
+            }
+        }
+        for setting in self.exclude.iter().flatten() {
+            let factor = self.vary.iter().find(|factor| factor.key == setting.key);
+            let Some(factor) = factor else {
+                let what = format!("'{}' is not varied, so nothing can be excluded by it", setting.key);
+                return Err(PlanError::at(&setting.at, what));
+            };
+            if factor.values.iter().all(|value| value.value != setting.value) {
+                let what = format!("'{}' is no value that '{}' takes", setting.value, setting.key);
+                return Err(PlanError::at(&setting.at, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// The factors' values of a place in the product.
+    fn chosen(&self, mut number: usize) -> Vec<&Setting> {
+        let mut chosen: Vec<&Setting> = Vec::with_capacity(self.vary.len());
+        for factor in self.vary.iter().rev() {
+            chosen.push(&factor.values[number % factor.values.len()]);
+            number /= factor.values.len();
+        }
+        chosen.reverse();
+        chosen
+    }
+
+    fn combination(&self, own: &[&Setting]) -> Combination {
+        let of = |key: &str| own.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone());
+        let fixed = self.measure.iter().filter(|setting| own.iter().all(|own| own.key != setting.key));
+        Combination {
+            factors: self.vary.iter().map(|factor| of(&factor.key)).collect(),
+            settings: fixed.chain(own.iter().copied()).cloned().collect(),
+        }
+    }
+}
+
+fn is_excluded(chosen: &[&Setting], excluded: &[Setting]) -> bool {
+    excluded.iter().all(|wanted| chosen.iter().any(|setting| setting.key == wanted.key && setting.value == wanted.value))
+}
+
+/// What makes two combinations the same, whatever stands where.
+fn key_of(settings: &[Setting]) -> Vec<(String, Value)> {
+    let mut key: Vec<(String, Value)> = settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
+    key.sort();
+    key
+}
+
+impl Plan {
+    /// This plan as one file, with this seed: what is carried out, without what it was put together from.
+    #[must_use]
+    pub fn as_run(&self, seed: u64) -> String {
+        let mut text = String::new();
+        if let Some(title) = &self.title {
+            let _ = writeln!(text, "title = {}", quoted(title));
+        }
+        let table = |text: &mut String, head: &str, settings: &[Setting]| {
+            let _ = writeln!(text, "\n{head}");
+            for setting in settings {
+                let _ = writeln!(text, "{} = {}", key(&setting.key), written(&setting.value));
+            }
+        };
+        table(&mut text, "[measure]", &self.measure);
+        let _ = writeln!(text, "\n[vary]");
+        for factor in &self.vary {
+            let values: Vec<String> = factor.values.iter().map(|setting| written(&setting.value)).collect();
+            let _ = writeln!(text, "{} = [{}]", key(&factor.key), values.join(", "));
+        }
+        for (head, combinations) in [("[[exclude]]", &self.exclude), ("[[include]]", &self.include)] {
+            for settings in combinations {
+                table(&mut text, head, settings);
+            }
+        }
+        let RunOrder { repeat, shuffle, .. } = self.order;
+        let _ = writeln!(text, "\n[order]\nrepeat = {repeat}\nshuffle = {shuffle}\nseed = {seed}");
+        let _ = writeln!(text, "\n[limits]");
+        for limit in &self.limits {
+            let _ = writeln!(text, "{} = {}", key(&limit.figure.to_string()), quoted(&limit.below.to_string()));
+        }
+        text
+    }
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Switch(on) => on.to_string(),
+        Value::Words(words) if words.is_empty() => quoted("none"),
+        Value::Words(words) => match words.as_slice() {
+            [word] => quoted(word),
+            words => format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ")),
+        },
+    }
+}
+
+/// As a key of TOML.
+fn key(text: &str) -> String {
+    let is_bare = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if is_bare { text.to_owned() } else { quoted(text) }
+}
+
+/// As a basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+impl RunOrder {
+    /// All runs of so many combinations, in the order they are carried out; `seed` counts only if they are shuffled.
+    #[must_use]
+    pub fn runs(&self, combinations: usize, seed: u64) -> Vec<PlannedRun> {
+        let mut chance = Chance(seed);
+        let mut runs = Vec::new();
+        for repeat in 1..=self.repeat {
+            let mut round: Vec<usize> = (0..combinations).collect();
+            if self.shuffle {
+                for last in (1..round.len()).rev() {
+                    round.swap(last, chance.below(last + 1));
+                }
+            }
+            runs.extend(round.into_iter().map(|combination| PlannedRun { combination, repeat }));
+        }
+        runs
+    }
+}
+
+/// Numbers that follow from a seed, today and in ten years: a plan's order is part of its record. SplitMix64, by Steele, Lea
+/// and Flood, "Fast splittable pseudorandom number generators", 2014.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to below this; numbers that would make some likelier than others are passed over.
+    fn below(&mut self, bound: usize) -> usize {
+        let bound = bound as u64;
+        let fair = u64::MAX - u64::MAX % bound;
+        loop {
+            let number = self.next();
+            if number < fair {
+                return usize::try_from(number % bound).unwrap_or(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A plan as it is written: which settings hold for every run, which are varied, and in what order runs are carried out.
+//!
+//! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
+//! those mean is not known here: whoever knows the flags checks them, and finds with each setting where it was written.
+
+use crate::{Limit, Nanos, Unit};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where something stands in a file, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The file.
+    pub file: Arc<Path>,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
+
+/// What is wrong with a plan, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Something that is written.
+    #[error("{at}: {what}")]
+    Written {
+        /// Where.
+        at: Spot,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read the plan {}{}: {source}", path.display(), included.as_ref().map_or_else(String::new, |at| format!(", included at {at}")))]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Where it was asked for, if by another plan.
+        included: Option<Spot>,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something that is missing.
+    #[error("{}: {what}", file.display())]
+    Missing {
+        /// In which file.
+        file: PathBuf,
+        /// What.
+        what: String,
+    },
+}
+
+impl PlanError {
+    /// Something that is written and wrong.
+    #[must_use]
+    pub fn at(at: &Spot, what: impl Into<String>) -> Self {
+        PlanError::Written { at: at.clone(), what: what.into() }
+    }
+}
+
+/// What a flag is set to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// `true` or `false`: the flag stands there, or not.
+    Switch(bool),
+    /// What follows the flag, once for each word; of several, the flag is repeated.
+    Words(Vec<String>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Switch(on) => write!(f, "{on}"),
+            Value::Words(words) if words.is_empty() => f.write_str("none"),
+            Value::Words(words) => f.write_str(&words.join(" + ")),
+        }
+    }
+}
+
+/// One flag and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The flag's long name.
+    pub key: String,
+    /// What it is set to.
+    pub value: Value,
+    /// Where that is written.
+    pub at: Spot,
+}
+
+/// One flag and all the values it takes in turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// The flag's long name.
+    pub key: String,
+    /// In the order written; at least one, no two alike.
+    pub values: Vec<Setting>,
+}
+
+/// In what order runs are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunOrder {
+    /// How often each combination is carried out.
+    pub repeat: u32,
+    /// Whether each round of all combinations has an order of its own.
+    pub shuffle: bool,
+    /// What that order follows from; none: it is chosen when the plan is begun, and written down.
+    pub seed: Option<u64>,
+}
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What people call it.
+    pub title: Option<String>,
+    /// What holds for every run.
+    pub measure: Vec<Setting>,
+    /// What is varied, the slowest first.
+    pub vary: Vec<Factor>,
+    /// Combinations that are left out: those in which all of these hold.
+    pub exclude: Vec<Vec<Setting>>,
+    /// Combinations that are added.
+    pub include: Vec<Vec<Setting>>,
+    /// In what order.
+    pub order: RunOrder,
+    /// What each combination has to hold.
+    pub limits: Vec<Limit>,
+    /// Where the first line is.
+    pub at: Spot,
+}
+
+/// Most combinations times repeats; a plan that has more was not meant.
+pub const MOST_RUNS: usize = 1_000_000;
+/// Plans that include one another, deep.
+const DEEPEST: usize = 16;
+
+/// How a plan's files are read; for tests, from nowhere.
+pub type ReadFile<'a> = dyn FnMut(&Path) -> io::Result<String> + 'a;
+
+impl Plan {
+    /// Reads a plan and what it includes.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn read(path: &Path, read: &mut ReadFile<'_>) -> Result<Self, PlanError> {
+        Plan::of_file(path, None, read, 0)
+    }
+
+    fn of_file(path: &Path, included: Option<&Spot>, read: &mut ReadFile<'_>, depth: usize) -> Result<Self, PlanError> {
+        let unreadable = |source| PlanError::Unreadable { path: path.to_owned(), included: included.cloned(), source };
+        let text = read(path).map_err(unreadable)?;
+        let source = Source { file: Arc::from(path), text: &text };
+        let document = DeTable::parse(&text).map_err(|error| {
+            let at = source.spot(error.span().map_or(0, |span| span.start));
+            PlanError::at(&at, error.message().trim())
+        })?;
+        let mut plan = Plan {
+            title: None,
+            measure: Vec::new(),
+            vary: Vec::new(),
+            exclude: Vec::new(),
+            include: Vec::new(),
+            order: RunOrder { repeat: 1, shuffle: false, seed: None },
+            limits: Vec::new(),
+            at: source.spot(0),
+        };
+        let mut base = None;
+        for (key, value) in source.in_order(document.get_ref()) {
+            let at = source.spot(key.span().start);
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
+                ("measure", DeValue::Table(table)) => plan.measure = source.settings(table)?,
+                ("vary", DeValue::Table(table)) => plan.vary = source.factors(table)?,
+                ("order", DeValue::Table(table)) => plan.order = source.order(table)?,
+                ("limits", DeValue::Table(table)) => plan.limits = source.limits(table)?,
+                ("exclude", DeValue::Array(tables)) => plan.exclude = source.combinations("exclude", tables)?,
+                ("include", DeValue::Array(tables)) => plan.include = source.combinations("include", tables)?,
+                ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
+                (known @ ("title" | "measure" | "vary" | "order" | "limits" | "exclude" | "include"), _) => {
+                    let form = FORMS.iter().find(|(name, _)| *name == known).map_or("", |(_, form)| form);
+                    return Err(PlanError::at(&at, format!("'{known}' is written as {form}")));
+                }
+                (unknown, _) => {
+                    let names = FORMS.map(|(name, _)| name).join(", ");
+                    return Err(PlanError::at(&at, format!("'{unknown}' is no part of a plan; its parts are {names}")));
+                }
+            }
+        }
+        let Some((other, at)) = base else { return Ok(plan) };
+        if depth == DEEPEST {
+            return Err(PlanError::at(&at, format!("plans include one another {DEEPEST} deep: is this a circle?")));
+        }
+        let other = path.parent().unwrap_or(Path::new("")).join(other);
+        Ok(plan.upon(Plan::of_file(&other, Some(&at), read, depth + 1)?, document.get_ref().contains_key("order")))
+    }
+
+    /// This plan on top of an included one: settings and factors of the same name take the other's place, all else is added.
+    fn upon(self, base: Plan, has_order: bool) -> Plan {
+        let mut measure = base.measure;
+        for setting in self.measure {
+            match measure.iter_mut().find(|known| known.key == setting.key) {
+                Some(known) => *known = setting,
+                None => measure.push(setting),
+            }
+        }
+        let mut vary = base.vary;
+        for factor in self.vary {
+            match vary.iter_mut().find(|known| known.key == factor.key) {
+                Some(known) => *known = factor,
+                None => vary.push(factor),
+            }
+        }
+        let mut limits = base.limits;
+        limits.retain(|limit| self.limits.iter().all(|own| own.figure != limit.figure));
+        limits.extend(self.limits);
+        Plan {
+            title: self.title.or(base.title),
+            measure,
+            vary,
+            exclude: [base.exclude, self.exclude].concat(),
+            include: [base.include, self.include].concat(),
+            order: if has_order { self.order } else { base.order },
+            limits,
+            at: self.at,
+        }
+    }
+}
+
+/// The parts of a plan, and how each is written.
+const FORMS: [(&str, &str); 7] = [
+    ("title", "title = \"TEXT\""),
+    ("measure", "a table of flags, [measure]"),
+    ("vary", "a table of flags with their values, [vary]"),
+    ("exclude", "tables, [[exclude]]"),
+    ("include", "tables, [[include]], or the path of another plan, include = \"other.toml\""),
+    ("order", "a table, [order], of repeat, shuffle and seed"),
+    ("limits", "a table of figures, [limits], such as max = \"100us\""),
+];
+
+/// A file that is being read.
+struct Source<'a> {
+    file: Arc<Path>,
+    text: &'a str,
+}
+
+type Entry<'t, 'i> = (&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>);
+
+impl Source<'_> {
+    fn spot(&self, offset: usize) -> Spot {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line_at = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() + 1;
+        Spot { file: Arc::clone(&self.file), line, column: before[line_at..].chars().count() + 1 }
+    }
+
+    /// The entries of a table as they are written, one below the other.
+    fn in_order<'t, 'i>(&self, table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
+        let mut entries: Vec<Entry<'t, 'i>> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        entries
+    }
+
+    fn settings(&self, table: &DeTable<'_>) -> Result<Vec<Setting>, PlanError> {
+        let setting = |(key, value): Entry<'_, '_>| {
+            let at = self.spot(key.span().start);
+            self.setting(key.get_ref(), value, &at)
+        };
+        self.in_order(table).into_iter().map(setting).collect()
+    }
+
+    fn setting(&self, key: &str, value: &Spanned<DeValue<'_>>, at: &Spot) -> Result<Setting, PlanError> {
+        let value = match value.get_ref() {
+            DeValue::Boolean(on) => Value::Switch(*on),
+            DeValue::Array(parts) => {
+                let words = parts.iter().map(|part| self.word(key, part)).collect::<Result<_, _>>()?;
+                Value::Words(words)
+            }
+            _ => Value::Words(vec![self.word(key, value)?]),
+        };
+        // No load at all is a value like the others.
+        let none = Value::Words(vec!["none".to_owned()]);
+        let value = if key == "load" && value == none { Value::Words(Vec::new()) } else { value };
+        Ok(Setting { key: key.to_owned(), value, at: at.clone() })
+    }
+
+    fn word(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, PlanError> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) => {
+                let digits = number.as_str().replace('_', "");
+                let whole = i64::from_str_radix(&digits, number.radix());
+                whole.map(|whole| whole.to_string()).map_err(|error| self.wrong(value, format!("'{digits}': {error}")))
+            }
+            DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
+            _ => Err(self.wrong(value, format!("'{key}' takes text, numbers, true or false, or a list of texts and numbers"))),
+        }
+    }
+
+    fn wrong(&self, value: &Spanned<DeValue<'_>>, what: String) -> PlanError {
+        PlanError::at(&self.spot(value.span().start), what)
+    }
+
+    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, PlanError> {
+        self.in_order(table).into_iter().map(|(key, value)| self.factor(key.get_ref(), value)).collect()
+    }
+
+    fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, PlanError> {
+        let DeValue::Array(listed) = value.get_ref() else {
+            return Err(self.wrong(value, format!("'{key}' is varied: give a list of its values, or put it into [measure]")));
+        };
+        let mut values: Vec<Setting> = Vec::new();
+        for one in listed.iter() {
+            let at = self.spot(one.span().start);
+            let setting = self.setting(key, one, &at)?;
+            if let Some(known) = values.iter().find(|known| known.value == setting.value) {
+                return Err(PlanError::at(&at, format!("'{}' stands there already, at {}", setting.value, known.at)));
+            }
+            values.push(setting);
+        }
+        if values.is_empty() {
+            return Err(self.wrong(value, format!("'{key}' has no value, and so no run would be left")));
+        }
+        Ok(Factor { key: key.to_owned(), values })
+    }
+
+    fn combinations(&self, name: &str, tables: &[Spanned<DeValue<'_>>]) -> Result<Vec<Vec<Setting>>, PlanError> {
+        let combination = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+            DeValue::Table(table) if !table.is_empty() => self.settings(table),
+            DeValue::Table(_) => Err(self.wrong(value, format!("[[{name}]] is empty"))),
+            _ => Err(self.wrong(value, format!("'{name}' is written as tables, [[{name}]]"))),
+        };
+        tables.iter().map(combination).collect()
+    }
+
+    fn order(&self, table: &DeTable<'_>) -> Result<RunOrder, PlanError> {
+        let mut order = RunOrder { repeat: 1, shuffle: false, seed: None };
+        for (key, value) in self.in_order(table) {
+            let number = |least: u64, most: u64| {
+                let wrong = || self.wrong(value, format!("'{}' is a whole number from {least} to {most}", key.get_ref()));
+                let DeValue::Integer(_) = value.get_ref() else { return Err(wrong()) };
+                let number = self.word(key.get_ref(), value)?.parse().ok().filter(|n| (least..=most).contains(n));
+                number.ok_or_else(wrong)
+            };
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("repeat", _) => order.repeat = u32::try_from(number(1, 10_000)?).unwrap_or(1),
+                ("shuffle", DeValue::Boolean(on)) => order.shuffle = *on,
+                ("shuffle", _) => return Err(self.wrong(value, "'shuffle' is true or false".to_owned())),
+                ("seed", _) => order.seed = Some(number(0, i64::MAX.unsigned_abs())?),
+                (unknown, _) => {
+                    let at = self.spot(key.span().start);
+                    let what = format!("'{unknown}' is no part of [order]; its parts are repeat, shuffle and seed");
+                    return Err(PlanError::at(&at, what));
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    fn limits(&self, table: &DeTable<'_>) -> Result<Vec<Limit>, PlanError> {
+        let limit = |(key, value): Entry<'_, '_>| {
+            let (figure, text) = (key.get_ref(), self.word(key.get_ref(), value)?);
+            Nanos::parse(&text, Unit::Microsecond).map_err(|error| self.wrong(value, error.to_string()))?;
+            let at = self.spot(key.span().start);
+            format!("{figure}<{text}").parse().map_err(|error: crate::LimitError| PlanError::at(&at, error.to_string()))
+        };
+        self.in_order(table).into_iter().map(limit).collect()
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plans as they are written, and what they add up to.
+
+use super::*;
+use crate::plan_file::ReadFile;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+fn files<'a>(texts: &'a [(&'a str, &'a str)]) -> impl FnMut(&Path) -> io::Result<String> + 'a {
+    move |path| {
+        let found = texts.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| (*text).to_owned());
+        found.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn read(texts: &[(&str, &str)]) -> Result<Plan, PlanError> {
+    let mut files = files(texts);
+    let files: &mut ReadFile<'_> = &mut files;
+    Plan::read(Path::new(texts[0].0), files)
+}
+
+fn plan(text: &str) -> Plan {
+    read(&[("plan.toml", text)]).unwrap()
+}
+
+/// What is said of a plan, read or expanded.
+fn refused(text: &str) -> String {
+    let found = read(&[("plan.toml", text)]).and_then(|plan| plan.combinations());
+    found.map(|_| ()).unwrap_err().to_string()
+}
+
+/// `interval=1ms load=none`, for each.
+fn written(plan: &Plan) -> Vec<String> {
+    let one = |combination: &Combination| {
+        let settings = combination.settings.iter().map(|setting| format!("{}={}", setting.key, setting.value));
+        settings.collect::<Vec<_>>().join(" ")
+    };
+    plan.combinations().unwrap().iter().map(one).collect()
+}
+
+const TOSHIBA: &str = r#"
+title = "Response time under memory load"
+[measure]
+policy = "fifo"
+prio = 80
+cpus = "1"
+samples = 100_000
+[vary]
+kernel = ["debian:amd64", "debian:rt-amd64"]
+interval = ["300us", "500us", "1ms"]
+load = ["none", "cpu@50%", "cpu@100%", "mem-alloc@50%", "mem-alloc@100%"]
+[order]
+repeat = 3
+shuffle = true
+[limits]
+max = "100us"
+"p99.99" = "50us"
+"#;
+
+#[test]
+fn the_example_is_read() {
+    let plan = plan(TOSHIBA);
+    assert_eq!(plan.title.as_deref(), Some("Response time under memory load"));
+    assert_eq!(plan.order, RunOrder { repeat: 3, shuffle: true, seed: None });
+    assert_eq!(plan.limits.iter().map(ToString::to_string).collect::<Vec<_>>(), ["max < 100us", "p99.99 < 50us"]);
+    let all = written(&plan);
+    assert_eq!(all.len(), 30);
+    assert_eq!(all[0], "policy=fifo prio=80 cpus=1 samples=100000 kernel=debian:amd64 interval=300us load=none");
+    assert_eq!(all[1], "policy=fifo prio=80 cpus=1 samples=100000 kernel=debian:amd64 interval=300us load=cpu@50%");
+    assert!(all[29].ends_with("kernel=debian:rt-amd64 interval=1ms load=mem-alloc@100%"));
+    assert_eq!(plan.order.runs(30, 7).len(), 90);
+}
+
+#[test]
+fn values_are_words_as_they_would_be_typed() {
+    let plan = plan(
+        "[measure]\ncatch-up = true\nno-dma-latency = false\nprio = 0x50\nload = ['cpu@50%', 'io-sync']\n[vary]\nload = ['none', ['cpu', 'net']]\n",
+    );
+    let error = plan.combinations().unwrap_err().to_string();
+    assert_eq!(error, "plan.toml:7:9: 'load' is varied, and set for every run at plan.toml:5:1: one of them");
+    let switches: Vec<(&str, String)> =
+        plan.measure.iter().map(|setting| (setting.key.as_str(), setting.value.to_string())).collect();
+    assert_eq!(
+        switches,
+        [
+            ("catch-up", "true".to_owned()),
+            ("no-dma-latency", "false".to_owned()),
+            ("prio", "80".to_owned()),
+            ("load", "cpu@50% + io-sync".to_owned())
+        ]
+    );
+    assert_eq!(plan.vary[0].values[0].value, Value::Words(Vec::new()));
+    assert_eq!(plan.vary[0].values[1].value, Value::Words(vec!["cpu".to_owned(), "net".to_owned()]));
+}
+
+#[test]
+fn a_plan_as_run_is_the_same_plan() {
+    let text = r#"
+title = "Quotes \" and \\ and \u0007"
+include = "base.toml"
+[measure]
+catch-up = true
+load = ["cpu", 'cmd:"sleep 3"']
+[vary]
+interval = ["1ms", 500]
+append = ["none", "", "isolcpus=1 nohz=off"]
+[[exclude]]
+append = ""
+[order]
+repeat = 2
+shuffle = true
+[limits]
+"p99.99" = "50us"
+"#;
+    let original =
+        read(&[("plan.toml", text), ("base.toml", "[measure]\nprio = 7\n[[include]]\nprio = 9\ninterval = '3ms'")]).unwrap();
+    let again = plan(&original.as_run(99));
+    assert_eq!(again.order.seed, Some(99));
+    assert_eq!(written(&again), written(&original));
+    assert_eq!((&again.title, &again.limits), (&original.title, &original.limits));
+    assert_eq!(again.as_run(99), original.as_run(99));
+}
+
+#[test]
+fn combinations_are_left_out_and_added() {
+    let plan = plan(
+        "[vary]\ninterval = ['1ms', '2ms']\nload = ['none', 'cpu', 'net']\n[[exclude]]\ninterval = '2ms'\nload = 'net'\n\
+         [[exclude]]\nload = 'cpu'\n[[include]]\ninterval = '5ms'\nprio = 10\n",
+    );
+    let all = written(&plan);
+    assert_eq!(all, ["interval=1ms load=none", "interval=1ms load=net", "interval=2ms load=none", "interval=5ms prio=10"]);
+    assert_eq!(plan.combinations().unwrap()[3].factors, [Some(Value::Words(vec!["5ms".to_owned()])), None]);
+}
+
+#[test]
+fn an_included_plan_lies_below() {
+    let base = "title = 'below'\n[measure]\nprio = 80\npolicy = 'rr'\n[vary]\nload = ['none']\ninterval = ['1ms']\n[order]\nrepeat = 2\n[limits]\nmax = '1ms'\np99 = '50us'\n";
+    let above = "include = 'base.toml'\n[measure]\nprio = 90\n[vary]\nload = ['cpu', 'net']\n[limits]\nmax = '2ms'\n";
+    let plan = read(&[("plans/above.toml", above), ("plans/base.toml", base)]).unwrap();
+    assert_eq!(plan.title.as_deref(), Some("below"));
+    assert_eq!(written(&plan), ["prio=90 policy=rr load=cpu interval=1ms", "prio=90 policy=rr load=net interval=1ms"]);
+    assert_eq!(plan.order.repeat, 2);
+    assert_eq!(plan.limits.iter().map(ToString::to_string).collect::<Vec<_>>(), ["p99 < 50us", "max < 2ms"]);
+
+    let error = read(&[("a.toml", "include = 'b.toml'"), ("b.toml", "include = 'a.toml'")]).unwrap_err().to_string();
+    assert!(error.contains("is this a circle?"), "{error}");
+    let error = read(&[("a.toml", "include = 'b.toml'")]).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read the plan b.toml, included at a.toml:1:1: "), "{error}");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_line_and_column() {
+    for (text, said) in [
+        ("titel = 'x'", "plan.toml:1:1: 'titel' is no part of a plan; its parts are title, measure,"),
+        ("title = 3", "plan.toml:1:1: 'title' is written as title = \"TEXT\""),
+        ("[vary]\nload = ['a',\n 'ä' 'b']", "plan.toml:3:6: "),
+        ("[vary]\nload = 'none'", "plan.toml:2:8: 'load' is varied: give a list"),
+        ("[vary]\nload = []", "plan.toml:2:8: 'load' has no value"),
+        ("[vary]\nload = ['cpu', 'net', 'cpu']", "plan.toml:2:23: 'cpu' stands there already, at plan.toml:2:9"),
+        ("[vary]\nload = [{a = 1}]", "plan.toml:2:9: 'load' takes text, numbers"),
+        ("[measure]\nprio = 99999999999999999999", "plan.toml:2:8: "),
+        ("[order]\nrepeat = 0", "plan.toml:2:10: 'repeat' is a whole number from 1 to 10000"),
+        ("[order]\nrepeat = 'two'", "plan.toml:2:10: 'repeat' is a whole number"),
+        ("[order]\nshuffle = 1", "plan.toml:2:11: 'shuffle' is true or false"),
+        ("[order]\nseed = -1", "plan.toml:2:8: 'seed' is a whole number from 0 to"),
+        ("[order]\nrandom = true", "plan.toml:2:1: 'random' is no part of [order]"),
+        ("[limits]\nmax = 'soon'", "plan.toml:2:7: "),
+        ("[limits]\nmedian = '1ms'", "plan.toml:2:1: 'median<1ms' is no limit"),
+        ("exclude = 3", "plan.toml:1:1: 'exclude' is written as tables, [[exclude]]"),
+        ("[[exclude]]", "[[exclude]] is empty"),
+        ("[vary]\nload = ['cpu']\n[[exclude]]\nprio = 3", "plan.toml:4:1: 'prio' is not varied"),
+        ("[vary]\nload = ['cpu']\n[[exclude]]\nload = 'cup'", "plan.toml:4:1: 'cup' is no value that 'load' takes"),
+        ("[vary]\nload = ['cpu']\n[[exclude]]\nload = 'cpu'", "plan.toml:1:1: no run is left"),
+        ("[vary]\nload = ['cpu']\n[[include]]\nload = 'cpu'", "plan.toml:4:1: this combination is there already"),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(said), "{text}\nsaid: {error}\nnot:  {said}");
+    }
+    let many = (0..1_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    assert!(
+        refused(&format!("[vary]\nprio = [{many}]\ninterval = [{many}]\nload = [{many}]")).contains("more than 1000000 runs")
+    );
+}
+
+/// A plan of factors `f0`, `f1`, ... with values 0, 1, ..., and which of their combinations are excluded.
+fn product(sizes: &[usize], excluded: &[Vec<usize>]) -> String {
+    let mut text = "[vary]\n".to_owned();
+    for (index, size) in sizes.iter().enumerate() {
+        let values: Vec<String> = (0..*size).map(|value| value.to_string()).collect();
+        text += &format!("f{index} = [{}]\n", values.join(", "));
+    }
+    for values in excluded {
+        text += "[[exclude]]\n";
+        for (index, value) in values.iter().enumerate() {
+            text += &format!("f{index} = {value}\n");
+        }
+    }
+    text
+}
+
+proptest! {
+    #[test]
+    fn the_product_has_its_size_and_no_duplicates(
+        sizes in prop::collection::vec(1_usize..5, 1..5),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let full: usize = sizes.iter().product();
+        let mut excluded: Vec<Vec<usize>> = picks
+            .iter()
+            .map(|pick| {
+                let mut number = pick.index(full);
+                sizes.iter().map(|size| { let value = number % size; number /= size; value }).collect()
+            })
+            .collect();
+        excluded.sort();
+        excluded.dedup();
+        let plan = plan(&product(&sizes, &excluded));
+        prop_assume!(excluded.len() < full);
+        let all = plan.combinations().unwrap();
+        prop_assert_eq!(all.len(), full - excluded.len());
+        let mut keys: Vec<Vec<(String, Value)>> = all.iter().map(|combination| key_of(&combination.settings)).collect();
+        keys.sort();
+        keys.dedup();
+        prop_assert_eq!(keys.len(), all.len());
+        for values in &excluded {
+            let values: Vec<Option<Value>> = values.iter().map(|value| Some(Value::Words(vec![value.to_string()]))).collect();
+            prop_assert!(all.iter().all(|combination| combination.factors != values));
+        }
+        prop_assert_eq!(plan.combinations().unwrap(), all);
+    }
+
+    #[test]
+    fn each_round_has_each_combination_once(combinations in 1_usize..200, repeat in 1_u32..5, seed in any::<u64>(), shuffle in any::<bool>()) {
+        let order = RunOrder { repeat, shuffle, seed: None };
+        let runs = order.runs(combinations, seed);
+        prop_assert_eq!(&order.runs(combinations, seed), &runs, "a seed gives one order");
+        for (round, repeat) in runs.chunks(combinations).zip(1..) {
+            prop_assert!(round.iter().all(|run| run.repeat == repeat));
+            let mut sorted: Vec<usize> = round.iter().map(|run| run.combination).collect();
+            if !shuffle {
+                prop_assert!(sorted.is_sorted());
+            }
+            sorted.sort_unstable();
+            prop_assert_eq!(sorted, (0..combinations).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_plan_or_refused(text in "[\\[\\]a-z'\"=.,0-9 \\n#-]{0,200}") {
+        let _ = read(&[("plan.toml", &text)]).and_then(|plan| plan.combinations());
+    }
+}
+
+/// Orders are part of a record: the same in ten years. And fair: of the six orders of three, each comes as often.
+#[test]
+fn shuffling_is_fixed_and_fair() {
+    let order = RunOrder { repeat: 2, shuffle: true, seed: None };
+    let places: Vec<usize> = order.runs(8, 42).iter().map(|run| run.combination).collect();
+    assert_eq!(places, [3, 1, 6, 2, 4, 0, 7, 5, 0, 1, 3, 7, 5, 2, 6, 4]);
+    // As others compute SplitMix64 of this seed.
+    let mut chance = Chance(1_234_567);
+    assert_eq!([chance.next(), chance.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    let mut counts: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+    for seed in 0..6_000 {
+        let runs = RunOrder { repeat: 1, shuffle: true, seed: None }.runs(3, seed);
+        *counts.entry(runs.iter().map(|run| run.combination).collect()).or_default() += 1;
+    }
+    assert_eq!(counts.len(), 6);
+    assert!(counts.values().all(|count| (850..1_150).contains(count)), "{counts:?}");
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
+//! more when the others are done, and the rest goes on.
+
+use super::folder::{Found, ResultsFolder, found};
+use super::settings::Point;
+use crate::commands::lab::{Show, checked};
+use crate::commands::lab::{VERBS, guests_at_once, kernels_of};
+use crate::commands::load_worker;
+use crate::exit::Failure;
+use crate::live::Live;
+use crate::output;
+use anyhow::{Context, anyhow};
+use lab::LabRun;
+use plan::{Nanos, PlannedRun};
+use probe::{Clock, Monotonic};
+use recording::{End, Recorded};
+use runner::{Order, Signals, grant};
+use std::path::Path;
+use std::time::Instant;
+
+/// What to do.
+pub struct Work<'a> {
+    pub folder: &'a ResultsFolder,
+    pub points: &'a [Point],
+    pub runs: &'a [PlannedRun],
+    pub signals: &'a Signals,
+    pub jobs: Option<u32>,
+    pub quiet: bool,
+}
+
+/// What came of it.
+pub struct Ended {
+    /// Runs with a whole recording, also from before.
+    pub done: usize,
+    /// Runs that failed twice.
+    pub failed: usize,
+    /// What ended it before its time.
+    pub signal: Option<&'static str>,
+}
+
+impl Work<'_> {
+    /// Carries out what is missing.
+    pub fn carry_out(&self) -> Result<Ended, Failure> {
+        let mut missing = self.missing().map_err(Failure::bad_input)?;
+        let mut done = self.runs.len() - missing.len();
+        for attempt in 1..=2 {
+            let failed = self.all(&missing, &mut done)?;
+            if self.signals.caught().is_some() || failed.is_empty() {
+                return Ok(Ended { done, failed: 0, signal: self.signals.caught() });
+            }
+            if attempt == 1 {
+                output::complain(&format!("{} failed; once more", failed.len()));
+            }
+            missing = failed;
+        }
+        Ok(Ended { done, failed: missing.len(), signal: None })
+    }
+
+    fn path(&self, place: usize) -> std::path::PathBuf {
+        self.folder.recording(place, self.runs.len(), &self.point(place).label)
+    }
+
+    fn point(&self, place: usize) -> &Point {
+        &self.points[self.runs[place].combination]
+    }
+
+    /// Places of the runs that have no whole recording; what is left of those that were cut off is removed.
+    fn missing(&self) -> anyhow::Result<Vec<usize>> {
+        self.folder.remove_nameless()?;
+        let mut missing = Vec::new();
+        for place in 0..self.runs.len() {
+            let path = self.path(place);
+            match found(&path)? {
+                Found::Done => continue,
+                Found::Nothing => {}
+                Found::Partial => remove(&path)?,
+            }
+            missing.push(place);
+        }
+        Ok(missing)
+    }
+
+    /// Carries out these runs; returns those that failed.
+    fn all(&self, places: &[usize], done: &mut usize) -> Result<Vec<usize>, Failure> {
+        let mut failed = Vec::new();
+        let began = Instant::now();
+        for group in places.chunk_by(|a, b| self.point(*a).kernel.is_some() == self.point(*b).kernel.is_some()) {
+            if self.point(group[0]).kernel.is_some() {
+                failed.extend(self.in_lab(group, done)?);
+                continue;
+            }
+            for place in group {
+                if self.signals.caught().is_some() {
+                    return Ok(failed);
+                }
+                self.announce(*place, places, began);
+                match self.here(*place) {
+                    Ok(true) => *done += 1,
+                    Ok(false) => return Ok(failed),
+                    Err(error) => {
+                        Failure::not_carried_out(error).report_for(&self.name(*place));
+                        remove(&self.path(*place)).map_err(Failure::bad_input)?;
+                        failed.push(*place);
+                    }
+                }
+            }
+        }
+        Ok(failed)
+    }
+
+    fn name(&self, place: usize) -> String {
+        format!("run {} of {}, {}", place + 1, self.runs.len(), self.point(place).label)
+    }
+
+    /// Which run begins, and how long the others will take.
+    fn announce(&self, place: usize, places: &[usize], began: Instant) {
+        if self.quiet {
+            return;
+        }
+        let expected = |place: &usize| self.point(*place).run.as_ref().map_or(0, |run| run.expected_ns().0);
+        let at = places.iter().position(|known| *known == place).unwrap_or(0);
+        let (before, left): (i64, i64) = (places[..at].iter().map(expected).sum(), places[at..].iter().map(expected).sum());
+        // What lies between two runs is known once some are done.
+        let between = i64::try_from(began.elapsed().as_nanos()).unwrap_or(0) - before;
+        let between = if at > 0 { between / i64::try_from(at).unwrap_or(1) } else { 300_000_000 };
+        let left = left + between * i64::try_from(places.len() - at).unwrap_or(0);
+        output::complain(&format!("{}; about {} left", self.name(place), report::span(Nanos(left))));
+    }
+
+    /// A run on this machine; false: a signal ended it.
+    fn here(&self, place: usize) -> anyhow::Result<bool> {
+        let point = self.point(place);
+        let run = point.run.clone().context("it has no run")?;
+        let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty())), ..run };
+        let granted = grant(run.scheduling);
+        let available = probe::allowed_cpus()?;
+        let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
+        let loads = run.loads.iter().map(|spec| load::check(spec, &run.cpus, &available, &limits)).collect::<Result<_, _>>()?;
+        let order = Order {
+            granted,
+            loads,
+            run,
+            load_verb: load_worker::VERB,
+            directory: self.path(place),
+            command_line: output::command_line(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            program_started: Monotonic.now(),
+        };
+        let mut live = Live::new(self.quiet);
+        let result = runner::carry_out(&order, self.signals, &mut live);
+        live.clear();
+        let recorded = result?;
+        match &recorded.document.end {
+            Some(End::Signal { .. }) => {
+                remove(&recorded.path)?;
+                Ok(false)
+            }
+            Some(End::Guard { .. }) => Err(anyhow!("its threads left the system no time")),
+            Some(End::RecordingFailed { error }) => Err(anyhow!("the recording ended early: {error}")),
+            _ => {
+                self.figure(place, &recorded);
+                Ok(true)
+            }
+        }
+    }
+
+    fn figure(&self, place: usize, recorded: &Recorded) {
+        if !self.quiet {
+            output::say(&format!("{}: {}", self.name(place), report::verdict(std::slice::from_ref(recorded))));
+        }
+    }
+
+    /// Runs in the lab, as many guests at once as may be.
+    fn in_lab(&self, places: &[usize], done: &mut usize) -> Result<Vec<usize>, Failure> {
+        let runs = places.iter().map(|place| self.lab_run(*place)).collect::<anyhow::Result<Vec<LabRun>>>();
+        let runs = runs.map_err(Failure::not_carried_out)?;
+        let machines: Vec<lab::Place> = runs.iter().map(|run| run.place.clone()).collect();
+        let mut show = Show::new(self.quiet);
+        let results = lab::carry_out(&runs, guests_at_once(self.jobs, &machines), VERBS, self.signals, &mut show);
+        show.clear();
+        let mut failed = Vec::new();
+        for (place, result) in places.iter().zip(results) {
+            match result {
+                Ok(recorded) => {
+                    self.figure(*place, &recorded);
+                    *done += 1;
+                }
+                Err(lab::LabError::Interrupted(_)) => {}
+                Err(error) => {
+                    Failure::not_carried_out(error).report_for(&self.name(*place));
+                    failed.push(*place);
+                }
+            }
+        }
+        Ok(failed)
+    }
+
+    fn lab_run(&self, place: usize) -> anyhow::Result<LabRun> {
+        let point = self.point(place);
+        let name = point.kernel.as_ref().context("it has no kernel")?;
+        let kernel = kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
+        let machine = point.place.place(kernel)?;
+        let run = checked(&point.measured, &machine.guest)?;
+        let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone())), ..run };
+        Ok(LabRun {
+            run,
+            place: machine,
+            directory: self.path(place),
+            name: format!("{} {}", place + 1, point.label),
+            command_line: output::command_line(),
+        })
+    }
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was cut off", path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The folder of a plan that is carried out: the plan as run, an index, and a recording for each run. Which runs are done is
+//! told by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
+
+use crate::output;
+use anyhow::{Context, bail};
+use plan::{Plan, PlannedRun};
+use recording::{End, Recording, State};
+use rustix::fs::{FlockOperation, flock};
+use serde_json::json;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The plan as run, with its seed.
+const PLAN: &str = "plan.toml";
+const INDEX: &str = "index.json";
+/// For one that was killed a moment ago to be gone, with all that it has started.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Characters of a label in a recording's name.
+const LONGEST_LABEL: usize = 80;
+
+pub struct ResultsFolder {
+    path: PathBuf,
+    /// Held while runs are carried out: two at once would remove what the other measures.
+    _held: fs::File,
+}
+
+/// What has become of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing yet.
+    Nothing,
+    /// A whole recording.
+    Done,
+    /// A recording that was cut off, or ended by a signal.
+    Partial,
+}
+
+impl ResultsFolder {
+    /// Makes it, with plan and index.
+    pub fn create(path: &Path, plan: &Plan, seed: u64, labels: &[String], runs: &[PlannedRun]) -> anyhow::Result<Self> {
+        output::new_folder(path)?;
+        let listed: Vec<_> = runs
+            .iter()
+            .enumerate()
+            .map(|(place, run)| {
+                json!({
+                    "number": place + 1,
+                    "combination": run.combination,
+                    "label": labels[run.combination],
+                    "repeat": run.repeat,
+                    "recording": name(place, runs.len(), &labels[run.combination]),
+                })
+            })
+            .collect();
+        let index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": seed, "runs": listed });
+        write(&path.join(INDEX), &recording::document_text(&index)?)?;
+        // Last: with the plan there, the folder can be gone on with.
+        write(&path.join(PLAN), &plan.as_run(seed))?;
+        ResultsFolder::open(path)
+    }
+
+    /// One that was begun before.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        if !path.join(PLAN).is_file() {
+            bail!("{} has no {PLAN}: it is no folder of a plan that was begun", path.display());
+        }
+        let held = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        while flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() > deadline {
+                bail!("another teiji carries out the plan in {} just now", path.display());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(ResultsFolder { path: path.to_owned(), _held: held })
+    }
+
+    /// Removes recordings that had not got their name when they were cut off.
+    pub fn remove_nameless(&self) -> anyhow::Result<()> {
+        for entry in fs::read_dir(&self.path).with_context(|| format!("cannot read {}", self.path.display()))? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().contains(".teiji.part-") {
+                fs::remove_dir_all(entry.path()).with_context(|| format!("cannot remove {}", entry.path().display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The plan as run.
+    pub fn plan(&self) -> PathBuf {
+        self.path.join(PLAN)
+    }
+
+    /// Where the recording of a run is.
+    pub fn recording(&self, place: usize, runs: usize, label: &str) -> PathBuf {
+        self.path.join(name(place, runs, label))
+    }
+}
+
+/// Writes a file, through to the disk.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let written = fs::File::create(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What lies where a run's recording should be.
+pub fn found(recording: &Path) -> anyhow::Result<Found> {
+    if recording.symlink_metadata().is_err() {
+        return Ok(Found::Nothing);
+    }
+    let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
+    let document = opened.document();
+    Ok(match (document.state, &document.end) {
+        (State::Complete, _) | (State::Stopped, Some(End::BreakAbove { .. })) => Found::Done,
+        _ => Found::Partial,
+    })
+}
+
+/// `007-interval=1ms_load=cpu@50%.teiji`: in order, and to be read by people.
+fn name(place: usize, runs: usize, label: &str) -> String {
+    let width = runs.to_string().len().max(2);
+    let plain = |c: char| if c.is_alphanumeric() || "-.+=@%".contains(c) { c } else { '_' };
+    let label: String = label.chars().map(plain).take(LONGEST_LABEL).collect();
+    let label = if label.is_empty() { label } else { format!("-{label}") };
+    format!("{:0width$}{label}.teiji", place + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_named_in_order() {
+        assert_eq!(name(6, 24, "kernel=debian:amd64 load=cpu@50%"), "07-kernel=debian_amd64_load=cpu@50%.teiji");
+        assert_eq!(name(6, 1_000, ""), "0007.teiji");
+        assert!(name(0, 1, &"../x".repeat(100)).len() < 100);
+        assert!(!name(0, 1, "a/b/../c").contains('/'));
+    }
+}

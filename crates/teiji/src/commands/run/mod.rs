@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji run`: a plan, which is every combination of its factors, in one folder.
+
+mod carry_out;
+mod folder;
+mod settings;
+
+use crate::commands::lab::kernels_of;
+use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};
+use crate::output;
+use anyhow::{Context, anyhow};
+use carry_out::{Ended, Work};
+use folder::ResultsFolder;
+use lab::KernelName;
+use plan::{Nanos, Plan, PlannedRun, Value};
+use runner::Signals;
+use settings::{Point, points};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The plan
+    #[arg(value_name = "PLAN.toml", required_unless_present = "resume", conflicts_with = "resume")]
+    plan: Option<PathBuf>,
+    /// Go on with what is missing in this folder of a plan that was begun
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run"])]
+    resume: Option<PathBuf>,
+    /// Check the plan, and print its runs, their order and how long they take; carry out none
+    #[arg(long)]
+    dry_run: bool,
+    /// The folder for the results; must not exist [default: NAME-DATE-TIME, by the plan's name]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Guests of the lab at once [default: as many as this machine has CPUs; 1 with time = "host"]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    jobs: Option<u32>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    match (&args.plan, &args.resume) {
+        (_, Some(folder)) => resume(args, folder),
+        (Some(path), None) if args.dry_run => dry_run(path),
+        (Some(path), None) => begin(args, path),
+        (None, None) => Err(Failure::bad_input(anyhow!("name a plan"))),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Plan> {
+    Ok(Plan::read(path, &mut |path| std::fs::read_to_string(path))?)
+}
+
+fn checked(plan: &Plan) -> anyhow::Result<Vec<Point>> {
+    let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
+    Ok(points(plan, &available)?)
+}
+
+/// Begun from nothing: the clock is as good as dice. Within what TOML holds.
+fn new_seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
+}
+
+fn dry_run(path: &Path) -> Outcome {
+    let plan = read(path).map_err(Failure::bad_input)?;
+    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let seed = plan.order.seed.unwrap_or_else(new_seed);
+    let runs = plan.order.runs(points.len(), seed);
+    let mut text = String::new();
+    let width = runs.len().to_string().len();
+    for (place, run) in runs.iter().enumerate() {
+        let repeat = if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
+        text += &format!("{:>width$}  {}{repeat}\n", place + 1, points[run.combination].label);
+    }
+    let combinations = counted(points.len(), "combination");
+    text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), time_of(&points, &runs));
+    if plan.order.shuffle && plan.order.seed.is_none() {
+        text += "Their order is one of many: the plan names no seed, so each beginning draws its own.\n";
+    }
+    output::say(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counted(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+/// How long they measure, all together; what lies between two runs comes on top.
+fn time_of(points: &[Point], runs: &[PlannedRun]) -> String {
+    let of = |in_lab: bool| -> (usize, i64) {
+        let chosen = runs.iter().map(|run| &points[run.combination]).filter(|point| point.kernel.is_some() == in_lab);
+        let times = chosen.map(|point| point.run.as_ref().map_or(0, |run| run.expected_ns().0));
+        times.fold((0, 0), |(count, sum), time| (count + 1, sum.saturating_add(time)))
+    };
+    let span = |ns: i64| report::span(Nanos(ns));
+    let parts = [
+        (of(false), "of measuring on this machine, and some tenths of a second between two runs"),
+        (of(true), "of time in guests of the lab, which take several times as long on this machine's clock"),
+    ];
+    let told = parts.iter().filter(|((count, _), _)| *count > 0).map(|((_, ns), what)| format!("{} {what}", span(*ns)));
+    told.collect::<Vec<_>>().join("; ")
+}
+
+fn begin(args: &Args, path: &Path) -> Outcome {
+    let mut plan = read(path).map_err(Failure::bad_input)?;
+    checked(&plan).map_err(Failure::bad_input)?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem, ""));
+    if output.symlink_metadata().is_ok() {
+        let error = anyhow!("{} exists already: choose another name with -o, or go on with it: --resume", output.display());
+        return Err(Failure::bad_input(error));
+    }
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    name_kernels(&mut plan, args.quiet).map_err(Failure::not_carried_out)?;
+    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let seed = plan.order.seed.unwrap_or_else(new_seed);
+    let runs = plan.order.runs(points.len(), seed);
+    let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
+    let folder = ResultsFolder::create(&output, &plan, seed, &labels, &runs).map_err(Failure::bad_input)?;
+    carry_out(args, &folder, &points, &runs, &signals)
+}
+
+fn resume(args: &Args, path: &Path) -> Outcome {
+    let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
+    let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
+    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let runs = plan.order.runs(points.len(), plan.order.seed.unwrap_or(0));
+    carry_out(args, &folder, &points, &runs, &signals)
+}
+
+/// Gives each kernel its full name, with the version that is there, and gets those that are not: whoever goes on with the plan
+/// next week is to have the same ones.
+fn name_kernels(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
+    let varied = plan.vary.iter_mut().flat_map(|factor| &mut factor.values);
+    let settings = plan.measure.iter_mut().chain(varied).chain(plan.include.iter_mut().flatten());
+    let kernels = settings.chain(plan.exclude.iter_mut().flatten()).filter(|setting| setting.key == "kernel");
+    for setting in kernels {
+        let Value::Words(words) = &mut setting.value else { continue };
+        for word in words {
+            let name: KernelName = word.parse()?;
+            let found = kernels_of(std::slice::from_ref(&name), &mut |text| {
+                if !quiet {
+                    output::complain(text);
+                }
+            })?;
+            *word = match (&name, found.first()) {
+                (KernelName::Path(path), _) => std::fs::canonicalize(path)?.display().to_string(),
+                (_, Some(kernel)) => kernel.name.clone(),
+                (_, None) => continue,
+            };
+        }
+    }
+    Ok(())
+}
+
+fn carry_out(args: &Args, folder: &ResultsFolder, points: &[Point], runs: &[PlannedRun], signals: &Signals) -> Outcome {
+    let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
+    let Ended { done, failed, signal } = work.carry_out()?;
+    let path = folder.path().display();
+    output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
+    if let Some(signal) = signal {
+        output::complain(&format!("ended by {signal}; to go on: teiji run --resume {path}"));
+    }
+    if failed > 0 {
+        output::complain(&format!("{} failed twice; to try them again: teiji run --resume {path}", counted(failed, "run")));
+    }
+    Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(NOT_CARRIED_OUT) })
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a plan's settings to checked runs. A setting is a flag by its long name, so the flags themselves read it: there is one
+//! place that knows what they mean, and here only where in the plan each was written.
+
+use crate::commands::lab::{PlaceFlags, checked, there_if_a_path};
+use crate::commands::run_flags::RunFlags;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches};
+use lab::KernelName;
+use load::Limits;
+use plan::{Combination, CpuId, Plan, PlanError, Run, Setting, Value};
+use std::collections::BTreeMap;
+
+/// Every flag a plan may set.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Flags {
+    /// A kernel of the lab; without one, the run is carried out on this machine
+    #[arg(long)]
+    kernel: Option<KernelName>,
+    #[command(flatten)]
+    measured: RunFlags,
+    #[command(flatten)]
+    place: PlaceFlags,
+}
+
+/// Flags that mean something only in the lab.
+const OF_THE_LAB: [&str; 10] =
+    ["machine", "memory", "smp", "time", "mips", "append", "modules", "dtb", "program", "boot-timeout"];
+
+/// One combination, checked: what to carry out, and where.
+pub struct Point {
+    /// `interval=1ms load=cpu@50%`: what tells it from the others.
+    pub label: String,
+    /// The kernel, if it is for the lab.
+    pub kernel: Option<KernelName>,
+    /// What to measure.
+    pub measured: RunFlags,
+    /// On which machine, if it is for the lab.
+    pub place: PlaceFlags,
+    /// The run, as far as it is known without the kernel.
+    pub run: Option<Run>,
+}
+
+/// All of a plan's combinations, checked. CPUs are those of this machine that may be used.
+pub fn points(plan: &Plan, available: &[CpuId]) -> Result<Vec<Point>, PlanError> {
+    let mut command = Flags::command();
+    let known: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
+    let varied = plan.vary.iter().flat_map(|factor| &factor.values);
+    for setting in plan.measure.iter().chain(varied).chain(plan.include.iter().flatten()) {
+        if !known.contains(&setting.key) {
+            let what = format!("'{}' is no flag of teiji measure or the lab; those are {}", setting.key, known.join(", "));
+            return Err(PlanError::at(&setting.at, what));
+        }
+    }
+    let mut room = Rooms::default();
+    let combinations = plan.combinations()?;
+    combinations.iter().map(|combination| point(plan, combination, &mut command, available, &mut room)).collect()
+}
+
+/// What loads may take, by how many there are and the priority measured with: the machine need not be asked for each run.
+#[derive(Default)]
+struct Rooms(BTreeMap<(Option<u8>, usize), Limits>);
+
+fn point(
+    plan: &Plan,
+    combination: &Combination,
+    command: &mut clap::Command,
+    available: &[CpuId],
+    rooms: &mut Rooms,
+) -> Result<Point, PlanError> {
+    let settings = &combination.settings;
+    let flags = command
+        .try_get_matches_from_mut(settings.iter().flat_map(words))
+        .and_then(|matches| Flags::from_arg_matches(&matches))
+        .map_err(|error| refused(plan, settings, &error))?;
+    let label = label(plan, combination);
+    let wrong = |error: anyhow::Error| {
+        // What fits none of them alone is a matter of the combination.
+        let at = settings.last().map_or(&plan.at, |setting| &setting.at);
+        let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
+        PlanError::at(at, format!("{of}{error:#}"))
+    };
+    let run = match &flags.kernel {
+        None => {
+            if let Some(setting) = settings.iter().find(|setting| OF_THE_LAB.contains(&setting.key.as_str())) {
+                let what = format!("'{}' is for the lab, and this combination has no kernel", setting.key);
+                return Err(PlanError::at(&setting.at, what));
+            }
+            Some(here(&flags.measured, available, rooms).map_err(wrong)?)
+        }
+        Some(name) => {
+            there_if_a_path(name).map_err(wrong)?;
+            let guests = flags.place.guests(std::slice::from_ref(name)).map_err(wrong)?;
+            let runs = guests.iter().map(|guest| checked(&flags.measured, guest));
+            runs.collect::<Result<Vec<_>, _>>().map_err(wrong)?.pop()
+        }
+    };
+    Ok(Point { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, run })
+}
+
+/// A run on this machine.
+fn here(flags: &RunFlags, available: &[CpuId], rooms: &mut Rooms) -> anyhow::Result<Run> {
+    let cpus = flags.cpus(available)?;
+    let run = flags.run(&cpus)?;
+    let prio = run.scheduling.prio;
+    let limits = rooms.0.entry((prio, run.loads.len())).or_insert_with(|| Limits::here(Some(prio.unwrap_or(0)), run.loads.len()));
+    for spec in &run.loads {
+        load::check(spec, &cpus, available, limits)?;
+    }
+    Ok(run)
+}
+
+/// A setting as it would be typed.
+fn words(setting: &Setting) -> Vec<String> {
+    match &setting.value {
+        Value::Switch(true) => vec![format!("--{}", setting.key)],
+        Value::Switch(false) => Vec::new(),
+        Value::Words(words) => words.iter().map(|word| format!("--{}={word}", setting.key)).collect(),
+    }
+}
+
+/// What a flag says of its value, at the place of that value.
+fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError {
+    let flag = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) => {
+            flag.split_whitespace().next().unwrap_or_default().trim_start_matches("--").to_owned()
+        }
+        _ => String::new(),
+    };
+    let flag = flag.split(['=', '[']).next().unwrap_or_default();
+    let setting = settings.iter().rfind(|setting| setting.key == flag);
+    let text = error.to_string();
+    let said = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), said)
+}
+
+fn label(plan: &Plan, combination: &Combination) -> String {
+    let told = plan.vary.iter().zip(&combination.factors);
+    let told = told.filter_map(|(factor, value)| value.as_ref().map(|value| format!("{}={value}", factor.key)));
+    let fixed = |setting: &&Setting| !plan.vary.iter().any(|factor| factor.key == setting.key) && !plan.measure.contains(setting);
+    let own = combination.settings.iter().filter(fixed).map(|setting| format!("{}={}", setting.key, setting.value));
+    told.chain(own).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn read(text: &str) -> Result<Vec<Point>, String> {
+        let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
+        points(&plan, &[CpuId(0), CpuId(1)]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn settings_become_runs() {
+        let points = read(
+            "[measure]\nprio = 80\nsamples = 1_000\ncpus = \"1\"\ncatch-up = true\n[vary]\ninterval = ['300us', '1ms']\nload = ['none', 'cpu@50%']\n",
+        );
+        let points = points.unwrap();
+        assert_eq!(points.len(), 4);
+        assert_eq!(points[1].label, "interval=300us load=cpu@50%");
+        let run = points[1].run.as_ref().unwrap();
+        assert_eq!((run.interval_ns.0, run.cpus.as_slice(), run.loads.len()), (300_000, [CpuId(1)].as_slice(), 1));
+        assert_eq!(run.missed, plan::Missed::CatchUp);
+        assert!(points[0].run.as_ref().unwrap().loads.is_empty());
+    }
+
+    #[test]
+    fn what_a_flag_refuses_is_named_where_it_stands() {
+        for (text, said) in [
+            (
+                "[measure]\npriority = 3",
+                "plan.toml:2:1: 'priority' is no flag of teiji measure or the lab; those are kernel, interval,",
+            ),
+            ("[measure]\nprio = 'high'", "plan.toml:2:1: invalid value 'high' for '--prio <PRIO>'"),
+            ("[vary]\ninterval = ['1ms', 'soon']", "plan.toml:2:20: invalid value 'soon' for '--interval <TIME>'"),
+            ("[vary]\nload = ['cpu', 'cup']", "plan.toml:2:16: load=cup: there is no load 'cup'"),
+            ("[vary]\nload = ['cpu@0%']", "plan.toml:2:9: "),
+            ("[measure]\ncatch-up = 'yes'", "plan.toml:2:1: "),
+            ("[measure]\nprio = true", "plan.toml:2:1: a value is required for '--prio <PRIO>'"),
+            ("[measure]\npolicy = 'other'\n[vary]\nprio = [80]", "plan.toml:4:9: prio=80: priority 80 needs a real-time policy"),
+            ("[vary]\ncpus = ['0', '7']", "plan.toml:2:14: cpus=7: CPU 7 cannot be used"),
+            ("[measure]\nsmp = 2", "plan.toml:2:1: 'smp' is for the lab, and this combination has no kernel"),
+            (
+                "[measure]\nsmp = 2\n[vary]\nkernel = ['debian:amd64']",
+                "plan.toml:4:11: kernel=debian:amd64: 2 CPUs in virtual time",
+            ),
+            ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
+            ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),
+        ] {
+            let error = read(text).map(|points| points.len()).unwrap_err();
+            assert!(error.starts_with(said), "{text}\nsaid: {error}\nnot:  {said}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plans: every run recorded once, whatever happens meanwhile.
+
+use crate::support::{Place, alone, soon};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// 24 runs of a fifth of a second.
+const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = '20ms'\n[vary]\ninterval = ['1ms', '2ms']\n\
+                    load = ['none', 'cpu@20%']\ndistance = ['0us', '10us']\n[order]\nrepeat = 3\nshuffle = true\n";
+
+/// The recordings of a folder, in order.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map(|entries| entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect())
+        .unwrap_or_default();
+    found.sort();
+    found
+}
+
+/// Every file below, with its content.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.clone(), std::fs::read(&path).unwrap())).collect()
+}
+
+/// 24 recordings, each whole, of each combination as many as there are repeats.
+fn assert_all_there(place: &Place) {
+    let all = recordings(&place.join("out"));
+    assert_eq!(all.len(), 24, "{all:?}");
+    let mut labels: BTreeMap<String, u32> = BTreeMap::new();
+    for path in &all {
+        let name = path.strip_prefix(place.path()).unwrap().display().to_string();
+        assert_eq!(place.document(&name).text("/state"), "complete", "{name}");
+        *labels.entry(place.document(&name).text("/run/title").to_owned()).or_default() += 1;
+    }
+    assert_eq!(labels.len(), 8, "{labels:?}");
+    assert!(labels.values().all(|count| *count == 3), "{labels:?}");
+    place.well(&format!("verify {}", all[0].display()));
+}
+
+fn begun() -> Place {
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), PLAN).unwrap();
+    place
+}
+
+/// Ends a plan by a signal while its seventh run goes on, and goes on with it.
+fn ended_in_the_seventh(signal: Signal) {
+    let _turn = alone();
+    let place = begun();
+    let running = place.start("run plan.toml -q -o out");
+    soon("seven recordings", Duration::from_secs(30), || recordings(&place.join("out")).len() == 7);
+    let before: Vec<_> = recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
+    running.signal(signal);
+    let said = running.end();
+    if signal == Signal::KILL {
+        assert_eq!(said.code, None);
+    } else {
+        assert_eq!(said.code, Some(4), "{said:?}");
+        assert!(said.err.contains("to go on: teiji run --resume out"), "{said:?}");
+    }
+    let said = place.well("run --resume out -q");
+    assert!(said.out.contains("24 runs recorded, in out/"), "{said:?}");
+    assert_all_there(&place);
+    let after: Vec<_> = recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
+    assert!(before == after, "runs that were done are as they were");
+}
+
+#[test]
+fn killed_in_the_seventh_of_24_runs() {
+    ended_in_the_seventh(Signal::KILL);
+}
+
+#[test]
+fn interrupted_in_the_seventh_of_24_runs() {
+    ended_in_the_seventh(Signal::INT);
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    let _turn = alone();
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
+    place.well("run plan.toml -q -o out");
+    let before = place.listing();
+    let said = place.well("run --resume out -q");
+    assert!(said.out.contains("2 of 2 runs recorded"), "{said:?}");
+    assert_eq!(place.listing(), before);
+}
+
+#[test]
+fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
+    let _turn = alone();
+    let place = Place::new();
+    std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
+    let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = 'vmlinuz'\n[order]\nrepeat = 2\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    let said = place.teiji("run plan.toml -q -o out");
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.out.contains("2 of 4 runs recorded"), "{said:?}");
+    assert_eq!(said.err.matches("error: run 2 of 4, kernel=").count(), 2, "{said:?}");
+    assert_eq!(said.err.matches("is no kernel that can be booted").count(), 4, "{said:?}");
+    assert!(said.err.contains("2 runs failed twice"), "{said:?}");
+    assert_eq!(recordings(&place.join("out")).len(), 2);
+}
+
+#[test]
+fn a_dry_run_carries_out_nothing() {
+    let place = begun();
+    let before = place.listing();
+    let said = place.well("run --dry-run plan.toml");
+    assert!(said.out.contains("24 runs of 8 combinations; "), "{said:?}");
+    assert_eq!(said.out.lines().filter(|line| line.contains("repeat 3")).count(), 8, "{said:?}");
+    assert_eq!(place.listing(), before);
+}
