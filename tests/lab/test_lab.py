@@ -186,6 +186,23 @@ class HostTime(Lab):
         self.assertEqual(document(recording)["lab"]["accelerator"], "kvm")
 
 
+class Plans(Lab):
+    def test_a_plan_again(self):
+        text = f'[measure]\nsamples = 100\n[vary]\nkernel = ["{RT}"]\nload = ["none", "cpu@50%"]\n[order]\nshuffle = true\n'
+        (self.folder / "plan.toml").write_text(text)
+        found = []
+        for name in ("one", "two"):
+            words = [TEIJI, "run", "-q", "plan.toml", "-o", name]
+            subprocess.run(words, cwd=self.folder, env=self.environment, check=True, capture_output=True)
+            recordings = (path for path in (self.folder / name).iterdir() if path.is_dir())
+            found.append({document(path)["run"]["title"]: sample_hashes(path) for path in recordings})
+        self.assertEqual(len(found[0]), 2)
+        self.assertEqual(found[0], found[1])
+        shown = subprocess.run([TEIJI, "show", "one"], cwd=self.folder, check=True, capture_output=True, text=True).stdout
+        self.assertEqual(len(re.findall(r"^debian:rt-amd64=\S+  (?:none|cpu@50%)", shown, re.MULTILINE)), 2, shown)
+        self.assertIn("Virtual ns", shown)
+
+
 class RaspberryPi(Lab):
     def test_a_raspberry_pi_3b(self):
         board = ["-k", "debian:arm64", "--machine", "raspi3b", *program("aarch64")]

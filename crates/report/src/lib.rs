@@ -19,6 +19,7 @@ mod load_chart;
 mod load_course;
 mod load_table;
 mod loads;
+mod matrix;
 mod method;
 mod notices;
 mod overview;
@@ -40,6 +41,7 @@ mod words;
 mod synthetic;
 
 pub use format::{exact_micros, span};
+pub use matrix::Matrix;
 use overview::Overview;
 use recording::{LoadEvidence, Recorded};
 use series::Charts;

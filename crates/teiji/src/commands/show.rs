@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji show`: the summary again, from disk.
+//! `teiji show`: the summary again, from disk; of a plan's folder, its table.
 
-use crate::exit::Outcome;
+use crate::commands::run;
+use crate::exit::{Failure, Outcome};
 use crate::output;
+use anyhow::anyhow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji)
-    #[arg(required = true, value_name = "REC")]
+    /// Recordings (NAME.teiji), or the folder of a plan
+    #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
+    /// Of a plan: comma-separated values, ns
+    #[arg(long, group = "form")]
+    csv: bool,
+    /// Of a plan: a table of Markdown
+    #[arg(long, group = "form")]
+    md: bool,
+    /// Of a plan: JSON
+    #[arg(long, group = "form")]
+    json: bool,
 }
 
 pub fn run(args: &Args) -> Outcome {
+    if let [folder] = args.recordings.as_slice()
+        && run::is_folder(folder)
+    {
+        let matrix = run::table(folder).map_err(Failure::bad_input)?;
+        output::say(&match (args.csv, args.md, args.json) {
+            (true, ..) => matrix.csv(),
+            (_, true, _) => matrix.markdown(),
+            (.., true) => recording::document_text(&matrix.json()).map_err(Failure::not_carried_out)?,
+            _ => matrix.text(),
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.csv || args.md || args.json {
+        return Err(Failure::bad_input(anyhow!("--csv, --md and --json are for one folder of a plan")));
+    }
     let recordings = super::read(&args.recordings)?;
     for (position, recorded) in recordings.iter().enumerate() {
         if recordings.len() > 1 {

@@ -89,6 +89,19 @@ fn nothing_is_left_to_do() {
     let said = place.well("run --resume out -q");
     assert!(said.out.contains("2 of 2 runs recorded"), "{said:?}");
     assert_eq!(place.listing(), before);
+
+    let table = place.well("show out").out;
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    let cpus = crate::support::cpus().len();
+    assert_eq!(rows[0][..2], ["prio", "n"], "{table}");
+    assert_eq!(rows[1][..2], ["10", &(20 * cpus).to_string()], "{table}");
+    assert_eq!(rows[2][..2], ["20", &(20 * cpus).to_string()], "{table}");
+    std::fs::remove_dir_all(&recordings(&place.join("out"))[1]).unwrap();
+    let csv = place.well("show out --csv").out;
+    assert!(csv.contains("\r\n20,0,0,,,,"), "{csv}");
+    let json: serde_json::Value = serde_json::from_str(&place.well("show out --json").out).unwrap();
+    assert_eq!(json["missing_runs"], 1);
+    assert!(place.well("show out --md").out.contains("| 20 | – |"));
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl ResultsFolder {
 
     /// Where the recording of a run is.
     pub fn recording(&self, place: usize, runs: usize, label: &str) -> PathBuf {
-        self.path.join(name(place, runs, label))
+        recording(&self.path, place, runs, label)
     }
 }
 
@@ -111,6 +111,16 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
         file.sync_all()
     });
     written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Where the recording of a run is, in this folder.
+pub fn recording(folder: &Path, place: usize, runs: usize, label: &str) -> PathBuf {
+    folder.join(name(place, runs, label))
+}
+
+/// Where the plan as run is, in this folder.
+pub fn plan(folder: &Path) -> PathBuf {
+    folder.join(PLAN)
 }
 
 /// What lies where a run's recording should be.

@@ -4,6 +4,9 @@
 mod carry_out;
 mod folder;
 mod settings;
+mod table;
+
+pub use table::{is_folder, table};
 
 use crate::commands::lab::kernels_of;
 use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};

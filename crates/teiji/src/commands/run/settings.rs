@@ -135,7 +135,8 @@ fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError 
     PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), said)
 }
 
-fn label(plan: &Plan, combination: &Combination) -> String {
+/// What tells a combination from the others.
+pub fn label(plan: &Plan, combination: &Combination) -> String {
     let told = plan.vary.iter().zip(&combination.factors);
     let told = told.filter_map(|(factor, value)| value.as_ref().map(|value| format!("{}={value}", factor.key)));
     let fixed = |setting: &&Setting| !plan.vary.iter().any(|factor| factor.key == setting.key) && !plan.measure.contains(setting);
