@@ -25,6 +25,6 @@ pub use guest::{Guest, GuestError, GuestTime, Machine, shift_of_mips};
 pub use limit::{Figure, Limit, LimitError};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
-pub use plan_file::{Factor, MOST_RUNS, Plan, PlanError, ReadFile, RunOrder, Setting, Spot, Value};
+pub use plan_file::{Factor, MOST_RUNS, Plan, PlanError, Quick, ReadFile, RunOrder, Setting, Spot, Value};
 pub use run::{Length, MOST_THREADS, Missed, Probe, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};

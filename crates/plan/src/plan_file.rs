@@ -107,6 +107,19 @@ pub struct Factor {
     pub values: Vec<Setting>,
 }
 
+/// What a flag is set to in the short form of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quick {
+    /// The flag's long name.
+    pub key: String,
+    /// As a setting, if it can be one.
+    pub setting: Option<Setting>,
+    /// As a factor with these values, if it can be one.
+    pub factor: Option<Factor>,
+    /// Where that is written.
+    pub at: Spot,
+}
+
 /// In what order runs are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOrder {
@@ -131,6 +144,8 @@ pub struct Plan {
     pub exclude: Vec<Vec<Setting>>,
     /// Combinations that are added.
     pub include: Vec<Vec<Setting>>,
+    /// What takes the place of settings and factors of the same name in the short form.
+    pub quick: Vec<Quick>,
     /// In what order.
     pub order: RunOrder,
     /// What each combination has to hold.
@@ -170,6 +185,7 @@ impl Plan {
             vary: Vec::new(),
             exclude: Vec::new(),
             include: Vec::new(),
+            quick: Vec::new(),
             order: RunOrder { repeat: 1, shuffle: false, seed: None },
             limits: Vec::new(),
             at: source.spot(0),
@@ -181,12 +197,13 @@ impl Plan {
                 ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
                 ("measure", DeValue::Table(table)) => plan.measure = source.settings(table)?,
                 ("vary", DeValue::Table(table)) => plan.vary = source.factors(table)?,
+                ("quick", DeValue::Table(table)) => plan.quick = source.quick(table),
                 ("order", DeValue::Table(table)) => plan.order = source.order(table)?,
                 ("limits", DeValue::Table(table)) => plan.limits = source.limits(table)?,
                 ("exclude", DeValue::Array(tables)) => plan.exclude = source.combinations("exclude", tables)?,
                 ("include", DeValue::Array(tables)) => plan.include = source.combinations("include", tables)?,
                 ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
-                (known @ ("title" | "measure" | "vary" | "order" | "limits" | "exclude" | "include"), _) => {
+                (known @ ("title" | "measure" | "vary" | "quick" | "order" | "limits" | "exclude" | "include"), _) => {
                     let form = FORMS.iter().find(|(name, _)| *name == known).map_or("", |(_, form)| form);
                     return Err(PlanError::at(&at, format!("'{known}' is written as {form}")));
                 }
@@ -202,6 +219,53 @@ impl Plan {
         }
         let other = path.parent().unwrap_or(Path::new("")).join(other);
         Ok(plan.upon(Plan::of_file(&other, Some(&at), read, depth + 1)?, document.get_ref().contains_key("order")))
+    }
+
+    /// The short form: what `[quick]` says in the place of the rest, each combination once.
+    ///
+    /// # Errors
+    /// When the plan has none, or it says something of a factor that is no list of values.
+    pub fn quick(mut self) -> Result<Self, PlanError> {
+        if self.quick.is_empty() {
+            return Err(PlanError::at(&self.at, "this plan has no short form: no table [quick]"));
+        }
+        for quick in std::mem::take(&mut self.quick) {
+            let key = quick.key;
+            if let Some(known) = self.vary.iter_mut().find(|factor| factor.key == key) {
+                *known =
+                    quick.factor.ok_or_else(|| PlanError::at(&quick.at, format!("'{key}' is varied: give a list of values")))?;
+                continue;
+            }
+            let what = format!("'{key}' takes text, numbers, true or false, or a list of texts and numbers");
+            let setting = quick.setting.ok_or_else(|| PlanError::at(&quick.at, what))?;
+            match self.measure.iter_mut().find(|known| known.key == setting.key) {
+                Some(known) => *known = setting,
+                None => self.measure.push(setting),
+            }
+        }
+        // Combinations that the short form does not have need not be left out of it.
+        let vary = &self.vary;
+        let occurs = |setting: &Setting| {
+            let factor = vary.iter().find(|factor| factor.key == setting.key);
+            factor.is_none_or(|factor| factor.values.iter().any(|value| value.value == setting.value))
+        };
+        self.exclude.retain(|settings| settings.iter().all(occurs));
+        self.order.repeat = 1;
+        Ok(self)
+    }
+
+    /// The plan without these flags: no setting and no factor of it has one of them any more, and what was excluded or added by
+    /// one of them is not.
+    #[must_use]
+    pub fn without(mut self, keys: &[&str]) -> Self {
+        let stays = |key: &str| !keys.contains(&key);
+        self.measure.retain(|setting| stays(&setting.key));
+        self.vary.retain(|factor| stays(&factor.key));
+        self.quick.retain(|quick| stays(&quick.key));
+        for combinations in [&mut self.exclude, &mut self.include] {
+            combinations.retain(|settings| settings.iter().all(|setting| stays(&setting.key)));
+        }
+        self
     }
 
     /// This plan on top of an included one: settings and factors of the same name take the other's place, all else is added.
@@ -229,6 +293,7 @@ impl Plan {
             vary,
             exclude: [base.exclude, self.exclude].concat(),
             include: [base.include, self.include].concat(),
+            quick: if self.quick.is_empty() { base.quick } else { self.quick },
             order: if has_order { self.order } else { base.order },
             limits,
             at: self.at,
@@ -237,12 +302,13 @@ impl Plan {
 }
 
 /// The parts of a plan, and how each is written.
-const FORMS: [(&str, &str); 7] = [
+const FORMS: [(&str, &str); 8] = [
     ("title", "title = \"TEXT\""),
     ("measure", "a table of flags, [measure]"),
     ("vary", "a table of flags with their values, [vary]"),
     ("exclude", "tables, [[exclude]]"),
     ("include", "tables, [[include]], or the path of another plan, include = \"other.toml\""),
+    ("quick", "a table of flags, [quick], that replace others in the short form"),
     ("order", "a table, [order], of repeat, shuffle and seed"),
     ("limits", "a table of figures, [limits], such as max = \"100us\""),
 ];
@@ -287,9 +353,9 @@ impl Source<'_> {
             }
             _ => Value::Words(vec![self.word(key, value)?]),
         };
-        // No load at all is a value like the others.
+        // To leave a flag out is a value like the others: no load, no priority, no kernel of the lab.
         let none = Value::Words(vec!["none".to_owned()]);
-        let value = if key == "load" && value == none { Value::Words(Vec::new()) } else { value };
+        let value = if value == none { Value::Words(Vec::new()) } else { value };
         Ok(Setting { key: key.to_owned(), value, at: at.clone() })
     }
 
@@ -331,6 +397,15 @@ impl Source<'_> {
             return Err(self.wrong(value, format!("'{key}' has no value, and so no run would be left")));
         }
         Ok(Factor { key: key.to_owned(), values })
+    }
+
+    fn quick(&self, table: &DeTable<'_>) -> Vec<Quick> {
+        let quick = |(key, value): Entry<'_, '_>| {
+            let at = self.spot(key.span().start);
+            let (setting, factor) = (self.setting(key.get_ref(), value, &at).ok(), self.factor(key.get_ref(), value).ok());
+            Quick { key: key.get_ref().to_string(), setting, factor, at }
+        };
+        self.in_order(table).into_iter().map(quick).collect()
     }
 
     fn combinations(&self, name: &str, tables: &[Spanned<DeValue<'_>>]) -> Result<Vec<Vec<Setting>>, PlanError> {

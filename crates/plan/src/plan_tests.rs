@@ -106,6 +106,7 @@ load = ["cpu", 'cmd:"sleep 3"']
 [vary]
 interval = ["1ms", 500]
 append = ["none", "", "isolcpus=1 nohz=off"]
+prio = ["none", 49]
 [[exclude]]
 append = ""
 [order]
@@ -115,12 +116,33 @@ shuffle = true
 "p99.99" = "50us"
 "#;
     let original =
-        read(&[("plan.toml", text), ("base.toml", "[measure]\nprio = 7\n[[include]]\nprio = 9\ninterval = '3ms'")]).unwrap();
+        read(&[("plan.toml", text), ("base.toml", "[measure]\npolicy = 'rr'\n[[include]]\nprio = 9\ninterval = '3ms'")]).unwrap();
     let again = plan(&original.as_run(99));
     assert_eq!(again.order.seed, Some(99));
     assert_eq!(written(&again), written(&original));
     assert_eq!((&again.title, &again.limits), (&original.title, &original.limits));
     assert_eq!(again.as_run(99), original.as_run(99));
+}
+
+#[test]
+fn the_short_form() {
+    let text = "[measure]\nsamples = 100_000\n[vary]\ninterval = ['1ms', '2ms']\nload = ['none', 'cpu']\n\
+                [[exclude]]\ninterval = '2ms'\nload = 'cpu'\n[order]\nrepeat = 3\n[quick]\nsamples = 10\ninterval = ['1ms']\nprio = 5\n";
+    let quick = plan(text).quick().unwrap();
+    assert_eq!(quick.order.repeat, 1);
+    assert_eq!(written(&quick), ["samples=10 prio=5 interval=1ms load=none", "samples=10 prio=5 interval=1ms load=cpu"]);
+    let error = |text| plan(text).quick().unwrap_err().to_string();
+    assert_eq!(error("[measure]\nprio = 3"), "plan.toml:1:1: this plan has no short form: no table [quick]");
+    assert_eq!(error("[vary]\nprio = [3]\n[quick]\nprio = 3"), "plan.toml:4:1: 'prio' is varied: give a list of values");
+}
+
+#[test]
+fn without_some_flags() {
+    let text = "[measure]\nprio = 5\nmemory = 600\n[vary]\nkernel = ['a', 'b']\nload = ['none', 'cpu']\n\
+                [[exclude]]\nkernel = 'a'\nload = 'cpu'\n[[include]]\nkernel = 'c'\n[quick]\nmemory = 300\nprio = 6\n";
+    let here = plan(text).without(&["kernel", "memory"]);
+    assert_eq!(written(&here), ["prio=5 load=none", "prio=5 load=cpu"]);
+    assert_eq!(written(&here.quick().unwrap()), ["prio=6 load=none", "prio=6 load=cpu"]);
 }
 
 #[test]

@@ -20,16 +20,16 @@ const NOTHING: &str = "–";
 /// One combination, with all that was recorded of it.
 #[derive(Debug, Default)]
 struct Pooled {
-    /// The values of the factors, in order.
-    factors: Vec<String>,
+    /// The values of the factors, in order; none where a combination does not say.
+    factors: Vec<Option<String>>,
     activations: Activations,
     lost: u64,
     histogram: Histogram,
     moments: Moments,
     /// The maximum of each repeat, ns.
     maxima: Vec<i64>,
-    /// The smallest and the largest CPU use that a load reached, percent.
-    reached: Option<(f64, f64)>,
+    /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
+    reached: Vec<(f64, f64)>,
     missed: bool,
     spoiled: Vec<String>,
     runs: u32,
@@ -37,7 +37,7 @@ struct Pooled {
 
 impl Pooled {
     /// A combination of which nothing is recorded yet.
-    fn of(factors: Vec<String>) -> Self {
+    fn of(factors: Vec<Option<String>>) -> Self {
         Pooled { factors, ..Pooled::default() }
     }
 
@@ -49,9 +49,11 @@ impl Pooled {
         self.histogram.merge(&overview.histogram);
         self.moments.merge(&overview.moments);
         self.maxima.extend(overview.moments.max());
-        for reached in recorded.document.load.iter().filter_map(|load| load.reached) {
-            let (low, high) = self.reached.unwrap_or((reached.mean, reached.mean));
-            self.reached = Some((low.min(reached.mean), high.max(reached.mean)));
+        for (place, reached) in recorded.document.load.iter().filter_map(|load| load.reached).enumerate() {
+            match self.reached.get_mut(place) {
+                Some((low, high)) => (*low, *high) = (low.min(reached.mean), high.max(reached.mean)),
+                None => self.reached.push((reached.mean, reached.mean)),
+            }
         }
         self.missed |= recorded.document.load_missed;
         let spoilers = [
@@ -97,7 +99,7 @@ const HEAD: [&str; 9] = ["n", "mean", "sd", "p99.99", "max", "max of runs", "ove
 impl Matrix {
     /// With the plan's title, the factors' names in order, and for each combination, in the plan's order, their values.
     #[must_use]
-    pub fn new(title: Option<String>, factors: Vec<String>, combinations: impl Iterator<Item = Vec<String>>) -> Self {
+    pub fn new(title: Option<String>, factors: Vec<String>, combinations: impl Iterator<Item = Vec<Option<String>>>) -> Self {
         Matrix { title, factors, rows: combinations.map(Pooled::of).collect(), ..Matrix::default() }
     }
 
@@ -117,14 +119,17 @@ impl Matrix {
         let text = if self.is_virtual == Some(true) { exact_micros } else { micros };
         let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
         let spread = row.spread().filter(|_| row.runs > 1).map(|(low, high)| format!("{}–{}", text(low), text(high)));
-        let reached = row.reached.map(|(low, high)| {
-            let off = if row.missed { " missed" } else { "" };
-            if format!("{low:.1}") == format!("{high:.1}") {
-                format!("{low:.1}{off}")
-            } else {
-                format!("{low:.1}–{high:.1}{off}")
-            }
-        });
+        let range = |(low, high): &(f64, f64)| {
+            let (low, high) = (format!("{low:.1}"), format!("{high:.1}"));
+            if low == high { low } else { format!("{low}–{high}") }
+        };
+        let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
+        let reached = match (reached.as_str(), row.missed) {
+            ("", true) => "missed".to_owned(),
+            ("", false) => NOTHING.to_owned(),
+            (reached, true) => format!("{reached} missed"),
+            (reached, false) => reached.to_owned(),
+        };
         let figures = [
             count(row.moments.count()),
             or_nothing(row.moments.mean().map(rounded)),
@@ -134,9 +139,9 @@ impl Matrix {
             spread.unwrap_or_else(|| NOTHING.to_owned()),
             count(row.activations.late),
             count(row.activations.skipped),
-            reached.unwrap_or_else(|| NOTHING.to_owned()),
+            reached,
         ];
-        let names = row.factors.iter().cloned();
+        let names = row.factors.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned()));
         if row.runs == 0 {
             return names.chain(HEAD.iter().map(|_| NOTHING.to_owned())).collect();
         }
@@ -156,7 +161,8 @@ impl Matrix {
         ];
         notes.extend(self.times.iter().cloned());
         for row in self.rows.iter().filter(|row| !row.spoiled.is_empty()) {
-            notes.push(format!("{}: {}.", row.factors.join(", "), row.spoiled.join("; ")));
+            let values: Vec<&str> = row.factors.iter().flatten().map(String::as_str).collect();
+            notes.push(format!("{}: {}.", values.join(", "), row.spoiled.join("; ")));
         }
         if self.missing > 0 {
             notes.push(format!("{} runs of the plan have no recording.", count(self.missing as u64)));
@@ -229,8 +235,8 @@ impl Matrix {
             "overruns",
             "skipped",
             "lost",
-            "load_least_percent",
-            "load_most_percent",
+            "loads_least_percent",
+            "loads_most_percent",
             "load_missed",
         ];
         let mut out = String::new();
@@ -239,6 +245,8 @@ impl Matrix {
         for row in &self.rows {
             let whole = |ns: Option<i64>| ns.map_or_else(String::new, |ns| ns.to_string());
             let real = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            // Of several loads, in their order.
+            let percent = |of: fn(&(f64, f64)) -> String| row.reached.iter().map(of).collect::<Vec<_>>().join(" ");
             let cells = [
                 row.runs.to_string(),
                 row.moments.count().to_string(),
@@ -251,11 +259,11 @@ impl Matrix {
                 row.activations.late.to_string(),
                 row.activations.skipped.to_string(),
                 row.lost.to_string(),
-                real(row.reached.map(|(low, _)| low)),
-                real(row.reached.map(|(_, high)| high)),
+                percent(|(low, _)| low.to_string()),
+                percent(|(_, high)| high.to_string()),
                 row.missed.to_string(),
             ];
-            out += &line(row.factors.iter().cloned().chain(cells).collect());
+            out += &line(row.factors.iter().map(|value| value.clone().unwrap_or_default()).chain(cells).collect());
         }
         out
     }
@@ -265,7 +273,7 @@ impl Matrix {
     pub fn json(&self) -> Value {
         let row = |row: &Pooled| {
             let factors: serde_json::Map<String, Value> =
-                self.factors.iter().cloned().zip(row.factors.iter().cloned().map(Value::from)).collect();
+                self.factors.iter().cloned().zip(row.factors.iter().map(|value| json!(value))).collect();
             json!({
                 "factors": factors,
                 "runs": row.runs,
@@ -278,7 +286,7 @@ impl Matrix {
                 "overruns": row.activations.late,
                 "skipped": row.activations.skipped,
                 "lost": row.lost,
-                "load_percent": row.reached.map(|(low, high)| [low, high]),
+                "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": row.missed,
             })
         };
@@ -302,9 +310,9 @@ mod tests {
     use crate::synthetic::Synthetic;
 
     fn matrix() -> Matrix {
-        let factor = |text: &str| vec!["1ms".to_owned(), text.to_owned()];
+        let factor = |text: &str| vec![Some("1ms".to_owned()), Some(text.to_owned())];
         let factors = vec!["interval".to_owned(), "load".to_owned()];
-        let combinations = [factor("none"), factor("cpu@50%, of \"one\" | core"), factor("net")];
+        let combinations = [factor("none"), factor("cpu@50%, of \"one\" | core"), vec![None, Some("net".to_owned())]];
         let mut matrix = Matrix::new(Some("A plan".to_owned()), factors, combinations.into_iter());
         matrix.missing = 2;
         matrix.add(0, &Synthetic::idle().threads(1).samples(&[10_000, 20_000, 30_000]).build());

@@ -109,15 +109,84 @@ fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
     let _turn = alone();
     let place = Place::new();
     std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
-    let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = 'vmlinuz'\n[order]\nrepeat = 2\n";
+    let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = 'vmlinuz'\n\
+                [[include]]\nkernel = 'vmlinuz'\ncpus = '7'\n[order]\nrepeat = 2\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
     let said = place.teiji("run plan.toml -q -o out");
     assert_eq!(said.code, Some(4), "{said:?}");
-    assert!(said.out.contains("2 of 4 runs recorded"), "{said:?}");
-    assert_eq!(said.err.matches("error: run 2 of 4, kernel=").count(), 2, "{said:?}");
+    assert!(said.out.contains("2 of 6 runs recorded"), "{said:?}");
+    assert_eq!(said.err.matches("error: run 2 of 6, kernel=").count(), 2, "{said:?}");
     assert_eq!(said.err.matches("is no kernel that can be booted").count(), 4, "{said:?}");
-    assert!(said.err.contains("2 runs failed twice"), "{said:?}");
+    assert_eq!(said.err.matches("CPU 7 cannot be used").count(), 4, "{said:?}");
+    assert!(said.err.contains("4 runs failed twice"), "{said:?}");
     assert_eq!(recordings(&place.join("out")).len(), 2);
+}
+
+/// What a power cut may leave: a document without content, samples without their end, half a plan.
+#[test]
+fn after_a_power_cut() {
+    let _turn = alone();
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20, 30]\n").unwrap();
+    place.well("run plan.toml -q -o out");
+    let all = recordings(&place.join("out"));
+    let untouched = contents(&all[2]);
+    std::fs::write(all[0].join("run.json"), "").unwrap();
+    let samples = all[1].join("samples-0.arrows");
+    let bytes = std::fs::read(&samples).unwrap();
+    std::fs::write(&samples, &bytes[..bytes.len() - 20]).unwrap();
+    std::fs::create_dir(place.join("out/03-x.teiji.part-123")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&place.well("show out --json").out).unwrap();
+    assert_eq!(json["missing_runs"], 2);
+    place.well("run --resume out -q");
+    assert_eq!(recordings(&place.join("out")), all);
+    for path in &all {
+        place.well(&format!("verify {}", path.display()));
+    }
+    assert!(contents(&all[2]) == untouched);
+
+    std::fs::write(place.join("out/plan.toml"), "").unwrap();
+    let said = place.teiji("run --resume out");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("has no seed: it was cut off"), "{said:?}");
+}
+
+/// Two names of one kernel would be two rows of one combination, and a plan that cannot be read back.
+#[test]
+fn one_kernel_under_two_names() {
+    let place = Place::new();
+    std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
+    std::fs::write(place.join("plan.toml"), "[vary]\nkernel = ['vmlinuz', './vmlinuz']\n").unwrap();
+    let said = place.teiji("run plan.toml -o out");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("stands there already"), "{said:?}");
+    assert!(!place.join("out").exists());
+}
+
+/// The plans that come along are read and checked as far as this machine can; one waits for a probe.
+#[test]
+fn the_projects_own_plans() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans"));
+    let place = Place::new();
+    let mut said = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if name == "rtc-jitter" {
+            let refused = place.teiji(&format!("run --dry-run {}", path.display()));
+            assert_eq!(refused.code, Some(2), "{refused:?}");
+            assert!(refused.err.contains("'probe' is no flag"), "{refused:?}");
+            continue;
+        }
+        for form in ["", "--quick"] {
+            let out = place.well(&format!("run --dry-run {form} {}", path.display())).out;
+            said.insert(format!("{name}{form}"), out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
+        }
+    }
+    assert!(said["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.1 min of time in guests"), "{said:?}");
+    assert!(said["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "), "{said:?}");
+    assert!(said["desktop-4.19"].starts_with("8 runs of 8 combinations; "), "{said:?}");
+    assert_eq!(said.len(), 8, "{said:?}");
 }
 
 #[test]

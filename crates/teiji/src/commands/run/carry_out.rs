@@ -2,7 +2,7 @@
 //! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
 //! more when the others are done, and the rest goes on.
 
-use super::folder::{Found, ResultsFolder, found};
+use super::folder::{Found, ResultsFolder, ended_well, found};
 use super::settings::Point;
 use crate::commands::lab::{Show, checked};
 use crate::commands::lab::{VERBS, guests_at_once, kernels_of};
@@ -10,7 +10,7 @@ use crate::commands::load_worker;
 use crate::exit::Failure;
 use crate::live::Live;
 use crate::output;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use lab::LabRun;
 use plan::{Nanos, PlannedRun};
 use probe::{Clock, Monotonic};
@@ -100,7 +100,10 @@ impl Work<'_> {
                     Ok(false) => return Ok(failed),
                     Err(error) => {
                         Failure::not_carried_out(error).report_for(&self.name(*place));
-                        remove(&self.path(*place)).map_err(Failure::bad_input)?;
+                        let path = self.path(*place);
+                        if found(&path).map_err(Failure::bad_input)? == Found::Partial {
+                            remove(&path).map_err(Failure::bad_input)?;
+                        }
                         failed.push(*place);
                     }
                 }
@@ -125,7 +128,9 @@ impl Work<'_> {
         let between = i64::try_from(began.elapsed().as_nanos()).unwrap_or(0) - before;
         let between = if at > 0 { between / i64::try_from(at).unwrap_or(1) } else { 300_000_000 };
         let left = left + between * i64::try_from(places.len() - at).unwrap_or(0);
-        output::complain(&format!("{}; about {} left", self.name(place), report::span(Nanos(left))));
+        const SECOND: i64 = 1_000_000_000;
+        let whole = Nanos((left.max(1) + SECOND - 1) / SECOND * SECOND);
+        output::complain(&format!("{}; about {} left", self.name(place), report::span(whole)));
     }
 
     /// A run on this machine; false: a signal ended it.
@@ -151,48 +156,72 @@ impl Work<'_> {
         let result = runner::carry_out(&order, self.signals, &mut live);
         live.clear();
         let recorded = result?;
-        match &recorded.document.end {
-            Some(End::Signal { .. }) => {
-                remove(&recorded.path)?;
-                Ok(false)
-            }
-            Some(End::Guard { .. }) => Err(anyhow!("its threads left the system no time")),
-            Some(End::RecordingFailed { error }) => Err(anyhow!("the recording ended early: {error}")),
-            _ => {
-                self.figure(place, &recorded);
-                Ok(true)
-            }
+        if let Some(End::Signal { .. }) = &recorded.document.end {
+            remove(&recorded.path)?;
+            return Ok(false);
         }
+        ended_well(&recorded.document)?;
+        self.figure("  ", &recorded);
+        self.keep()?;
+        Ok(true)
     }
 
-    fn figure(&self, place: usize, recorded: &Recorded) {
+    /// Has what was recorded go to the disk, before anything else is measured.
+    fn keep(&self) -> anyhow::Result<()> {
+        let path = self.folder.path();
+        let folder = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {} to the disk", path.display()))
+    }
+
+    /// What a run has shown, below or behind its name.
+    fn figure(&self, behind: &str, recorded: &Recorded) {
         if !self.quiet {
-            output::say(&format!("{}: {}", self.name(place), report::verdict(std::slice::from_ref(recorded))));
+            output::say(&format!("{behind}{}", report::verdict(std::slice::from_ref(recorded))));
         }
     }
 
     /// Runs in the lab, as many guests at once as may be.
     fn in_lab(&self, places: &[usize], done: &mut usize) -> Result<Vec<usize>, Failure> {
-        let runs = places.iter().map(|place| self.lab_run(*place)).collect::<anyhow::Result<Vec<LabRun>>>();
-        let runs = runs.map_err(Failure::not_carried_out)?;
-        let machines: Vec<lab::Place> = runs.iter().map(|run| run.place.clone()).collect();
-        let mut show = Show::new(self.quiet);
-        let results = lab::carry_out(&runs, guests_at_once(self.jobs, &machines), VERBS, self.signals, &mut show);
-        show.clear();
         let mut failed = Vec::new();
-        for (place, result) in places.iter().zip(results) {
-            match result {
-                Ok(recorded) => {
-                    self.figure(*place, &recorded);
-                    *done += 1;
+        let mut runs: Vec<LabRun> = Vec::new();
+        let mut begun = Vec::new();
+        for place in places {
+            match self.lab_run(*place) {
+                Ok(run) => {
+                    runs.push(run);
+                    begun.push(*place);
                 }
-                Err(lab::LabError::Interrupted(_)) => {}
                 Err(error) => {
                     Failure::not_carried_out(error).report_for(&self.name(*place));
                     failed.push(*place);
                 }
             }
         }
+        let machines: Vec<lab::Place> = runs.iter().map(|run| run.place.clone()).collect();
+        let mut show = Show::new(self.quiet);
+        let results = lab::carry_out(&runs, guests_at_once(self.jobs, &machines), VERBS, self.signals, &mut show);
+        show.clear();
+        for (place, result) in begun.iter().zip(results) {
+            let whole = |recorded: Recorded| match ended_well(&recorded.document) {
+                Ok(()) => Ok(recorded),
+                Err(error) => remove(&recorded.path).and(Err(error)),
+            };
+            let result = match result {
+                Err(lab::LabError::Interrupted(_)) => continue,
+                result => result.map_err(anyhow::Error::from).and_then(whole),
+            };
+            match result {
+                Ok(recorded) => {
+                    self.figure(&format!("{}: ", self.name(*place)), &recorded);
+                    *done += 1;
+                }
+                Err(error) => {
+                    Failure::not_carried_out(error).report_for(&self.name(*place));
+                    failed.push(*place);
+                }
+            }
+        }
+        self.keep().map_err(Failure::bad_input)?;
         Ok(failed)
     }
 

@@ -5,11 +5,11 @@
 use crate::output;
 use anyhow::{Context, bail};
 use plan::{Plan, PlannedRun};
-use recording::{End, Recording, State};
+use recording::{Document, End, Recording, State};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const PLAN: &str = "plan.toml";
 const INDEX: &str = "index.json";
 /// For one that was killed a moment ago to be gone, with all that it has started.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// Characters of a label in a recording's name.
+/// Bytes of a label in a recording's name.
 const LONGEST_LABEL: usize = 80;
 
 pub struct ResultsFolder {
@@ -40,7 +40,7 @@ pub enum Found {
 
 impl ResultsFolder {
     /// Makes it, with plan and index.
-    pub fn create(path: &Path, plan: &Plan, seed: u64, labels: &[String], runs: &[PlannedRun]) -> anyhow::Result<Self> {
+    pub fn create(path: &Path, plan: &Plan, text: &str, labels: &[String], runs: &[PlannedRun]) -> anyhow::Result<Self> {
         output::new_folder(path)?;
         let listed: Vec<_> = runs
             .iter()
@@ -55,10 +55,10 @@ impl ResultsFolder {
                 })
             })
             .collect();
-        let index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": seed, "runs": listed });
+        let index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
         write(&path.join(INDEX), &recording::document_text(&index)?)?;
         // Last: with the plan there, the folder can be gone on with.
-        write(&path.join(PLAN), &plan.as_run(seed))?;
+        write(&path.join(PLAN), text)?;
         ResultsFolder::open(path)
     }
 
@@ -82,7 +82,9 @@ impl ResultsFolder {
     pub fn remove_nameless(&self) -> anyhow::Result<()> {
         for entry in fs::read_dir(&self.path).with_context(|| format!("cannot read {}", self.path.display()))? {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().contains(".teiji.part-") {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let process = name.rsplit_once(".teiji.part-").map(|(_, process)| process);
+            if process.is_some_and(|process| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())) {
                 fs::remove_dir_all(entry.path()).with_context(|| format!("cannot remove {}", entry.path().display()))?;
             }
         }
@@ -104,11 +106,14 @@ impl ResultsFolder {
     }
 }
 
-/// Writes a file, through to the disk.
+/// Writes a file, through to the disk, and puts it in place whole.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let written = fs::File::create(path).and_then(|mut file| {
+    let new = path.with_extension("new");
+    let written = fs::File::create(&new).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        file.sync_all()
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        fs::File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
     });
     written.with_context(|| format!("cannot write {}", path.display()))
 }
@@ -125,22 +130,51 @@ pub fn plan(folder: &Path) -> PathBuf {
 
 /// What lies where a run's recording should be.
 pub fn found(recording: &Path) -> anyhow::Result<Found> {
-    if recording.symlink_metadata().is_err() {
-        return Ok(Found::Nothing);
+    match recording.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        found => found.with_context(|| format!("cannot look at {}", recording.display()))?,
+    };
+    // After a power cut, the last document may be empty or half there.
+    let text = fs::read(recording.join("run.json")).unwrap_or_default();
+    if recording.is_dir() && serde_json::from_slice::<serde_json::Value>(&text).is_err() {
+        return Ok(Found::Partial);
     }
     let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
-    Ok(match (document.state, &document.end) {
-        (State::Complete, _) | (State::Stopped, Some(End::BreakAbove { .. })) => Found::Done,
-        _ => Found::Partial,
-    })
+    let is_whole =
+        ended_well(document).is_ok() && document.threads.iter().all(|thread| has_its_end(&recording.join(&thread.samples_file)));
+    Ok(if is_whole { Found::Done } else { Found::Partial })
+}
+
+/// Whether a run came to the end it was to have; an error says to which one instead.
+pub fn ended_well(document: &Document) -> anyhow::Result<()> {
+    match (document.state, &document.end) {
+        (State::Complete, _) | (State::Stopped, Some(End::BreakAbove { .. })) => Ok(()),
+        (_, Some(End::Guard { .. })) => bail!("its threads left the system no time"),
+        (_, Some(End::RecordingFailed { error })) => bail!("the recording ended early: {error}"),
+        (_, Some(End::Signal { name })) => bail!("it was ended by {name}"),
+        _ => bail!("it was cut off"),
+    }
+}
+
+/// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a document and lose samples.
+fn has_its_end(samples: &Path) -> bool {
+    const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+    let mut last = [0; 8];
+    let read = fs::File::open(samples).and_then(|mut file| {
+        file.seek(SeekFrom::End(-8))?;
+        file.read_exact(&mut last)
+    });
+    read.is_ok() && last == END
 }
 
 /// `007-interval=1ms_load=cpu@50%.teiji`: in order, and to be read by people.
 fn name(place: usize, runs: usize, label: &str) -> String {
     let width = runs.to_string().len().max(2);
     let plain = |c: char| if c.is_alphanumeric() || "-.+=@%".contains(c) { c } else { '_' };
-    let label: String = label.chars().map(plain).take(LONGEST_LABEL).collect();
+    let label: String = label.chars().map(plain).collect();
+    // By bytes, of which a file's name may have 255.
+    let label: String = label.char_indices().take_while(|(at, c)| at + c.len_utf8() <= LONGEST_LABEL).map(|(_, c)| c).collect();
     let label = if label.is_empty() { label } else { format!("-{label}") };
     format!("{:0width$}{label}.teiji", place + 1)
 }

@@ -30,6 +30,12 @@ pub struct Args {
     /// Go on with what is missing in this folder of a plan that was begun
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run"])]
     resume: Option<PathBuf>,
+    /// The plan's short form, as its table [quick] says, each combination once
+    #[arg(long, conflicts_with = "resume")]
+    quick: bool,
+    /// On this machine: the plan without its kernels and whatever else is of the lab
+    #[arg(long, conflicts_with = "resume")]
+    here: bool,
     /// Check the plan, and print its runs, their order and how long they take; carry out none
     #[arg(long)]
     dry_run: bool,
@@ -47,7 +53,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     match (&args.plan, &args.resume) {
         (_, Some(folder)) => resume(args, folder),
-        (Some(path), None) if args.dry_run => dry_run(path),
+        (Some(path), None) if args.dry_run => dry_run(args, path),
         (Some(path), None) => begin(args, path),
         (None, None) => Err(Failure::bad_input(anyhow!("name a plan"))),
     }
@@ -55,6 +61,13 @@ pub fn run(args: &Args) -> Outcome {
 
 fn read(path: &Path) -> anyhow::Result<Plan> {
     Ok(Plan::read(path, &mut |path| std::fs::read_to_string(path))?)
+}
+
+/// The plan in the form that was asked for.
+fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
+    let plan = read(path)?;
+    let plan = if args.here { plan.without(&settings::of_the_lab()) } else { plan };
+    Ok(if args.quick { plan.quick()? } else { plan })
 }
 
 fn checked(plan: &Plan) -> anyhow::Result<Vec<Point>> {
@@ -68,8 +81,8 @@ fn new_seed() -> u64 {
     u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }
 
-fn dry_run(path: &Path) -> Outcome {
-    let plan = read(path).map_err(Failure::bad_input)?;
+fn dry_run(args: &Args, path: &Path) -> Outcome {
+    let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let seed = plan.order.seed.unwrap_or_else(new_seed);
     let runs = plan.order.runs(points.len(), seed);
@@ -109,7 +122,7 @@ fn time_of(points: &[Point], runs: &[PlannedRun]) -> String {
 }
 
 fn begin(args: &Args, path: &Path) -> Outcome {
-    let mut plan = read(path).map_err(Failure::bad_input)?;
+    let mut plan = asked(args, path).map_err(Failure::bad_input)?;
     checked(&plan).map_err(Failure::bad_input)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem, ""));
@@ -118,12 +131,14 @@ fn begin(args: &Args, path: &Path) -> Outcome {
         return Err(Failure::bad_input(error));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
-    name_kernels(&mut plan, args.quiet).map_err(Failure::not_carried_out)?;
+    name_files(&mut plan, args.quiet).map_err(Failure::not_carried_out)?;
+    let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
+    // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are one value from here on.
+    let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
-    let seed = plan.order.seed.unwrap_or_else(new_seed);
-    let runs = plan.order.runs(points.len(), seed);
+    let runs = runs(&plan, &points).map_err(Failure::bad_input)?;
     let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-    let folder = ResultsFolder::create(&output, &plan, seed, &labels, &runs).map_err(Failure::bad_input)?;
+    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)
 }
 
@@ -132,19 +147,34 @@ fn resume(args: &Args, path: &Path) -> Outcome {
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
-    let runs = plan.order.runs(points.len(), plan.order.seed.unwrap_or(0));
+    let runs = runs(&plan, &points).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)
 }
 
+/// The runs of a plan that was begun, in order.
+fn runs(plan: &Plan, points: &[Point]) -> anyhow::Result<Vec<PlannedRun>> {
+    let seed = plan
+        .order
+        .seed
+        .with_context(|| format!("{} has no seed: it was cut off while it was written", plan.at.file.display()))?;
+    Ok(plan.order.runs(points.len(), seed))
+}
+
 /// Gives each kernel its full name, with the version that is there, and gets those that are not: whoever goes on with the plan
-/// next week is to have the same ones.
-fn name_kernels(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
+/// next week is to have the same ones. Files get their full paths, to be found from anywhere.
+fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
     let varied = plan.vary.iter_mut().flat_map(|factor| &mut factor.values);
     let settings = plan.measure.iter_mut().chain(varied).chain(plan.include.iter_mut().flatten());
-    let kernels = settings.chain(plan.exclude.iter_mut().flatten()).filter(|setting| setting.key == "kernel");
-    for setting in kernels {
+    for setting in settings.chain(plan.exclude.iter_mut().flatten()) {
         let Value::Words(words) = &mut setting.value else { continue };
-        for word in words {
+        let is_kernel = setting.key == "kernel";
+        let is_path = ["modules", "dtb", "program"].contains(&setting.key.as_str());
+        for word in words.iter_mut().filter(|_| is_kernel || is_path) {
+            if is_path {
+                let path = std::fs::canonicalize(&*word).with_context(|| format!("{}: {word}", setting.at))?;
+                *word = path.display().to_string();
+                continue;
+            }
             let name: KernelName = word.parse()?;
             let found = kernels_of(std::slice::from_ref(&name), &mut |text| {
                 if !quiet {

@@ -28,6 +28,11 @@ struct Flags {
 const OF_THE_LAB: [&str; 10] =
     ["machine", "memory", "smp", "time", "mips", "append", "modules", "dtb", "program", "boot-timeout"];
 
+/// Every flag that takes a run away from this machine.
+pub fn of_the_lab() -> Vec<&'static str> {
+    [&["kernel"][..], &OF_THE_LAB].concat()
+}
+
 /// One combination, checked: what to carry out, and where.
 pub struct Point {
     /// `interval=1ms load=cpu@50%`: what tells it from the others.
@@ -51,6 +56,12 @@ pub fn points(plan: &Plan, available: &[CpuId]) -> Result<Vec<Point>, PlanError>
         if !known.contains(&setting.key) {
             let what = format!("'{}' is no flag of teiji measure or the lab; those are {}", setting.key, known.join(", "));
             return Err(PlanError::at(&setting.at, what));
+        }
+        let takes_value = command.get_arguments().any(|argument| {
+            argument.get_long() == Some(&setting.key) && argument.get_action().takes_values() && setting.key != "aligned"
+        });
+        if takes_value && setting.value == Value::Switch(false) {
+            return Err(PlanError::at(&setting.at, format!("'{}' takes a value; to leave it out, write \"none\"", setting.key)));
         }
     }
     let mut room = Rooms::default();
@@ -83,7 +94,8 @@ fn point(
     };
     let run = match &flags.kernel {
         None => {
-            if let Some(setting) = settings.iter().find(|setting| OF_THE_LAB.contains(&setting.key.as_str())) {
+            let of_the_lab = |setting: &&Setting| OF_THE_LAB.contains(&setting.key.as_str()) && !words(setting).is_empty();
+            if let Some(setting) = settings.iter().find(of_the_lab) {
                 let what = format!("'{}' is for the lab, and this combination has no kernel", setting.key);
                 return Err(PlanError::at(&setting.at, what));
             }
@@ -169,6 +181,18 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_left_out() {
+        let points = read(
+            "[vary]\nkernel = ['none', 'debian:amd64']\nappend = ['none', 'nohz=off']\nprio = ['none', 3]\n[[exclude]]\nkernel = 'none'\nappend = 'nohz=off'\n",
+        );
+        let points = points.unwrap();
+        assert_eq!(points.len(), 6);
+        assert!(points[0].kernel.is_none() && points[2].kernel.is_some());
+        assert_eq!(points[0].run.as_ref().unwrap().scheduling.prio, Some(90));
+        assert_eq!(points[1].run.as_ref().unwrap().scheduling.prio, Some(3));
+    }
+
+    #[test]
     fn what_a_flag_refuses_is_named_where_it_stands() {
         for (text, said) in [
             (
@@ -180,6 +204,7 @@ mod tests {
             ("[vary]\nload = ['cpu', 'cup']", "plan.toml:2:16: load=cup: there is no load 'cup'"),
             ("[vary]\nload = ['cpu@0%']", "plan.toml:2:9: "),
             ("[measure]\ncatch-up = 'yes'", "plan.toml:2:1: "),
+            ("[measure]\nprio = false", "plan.toml:2:1: 'prio' takes a value; to leave it out, write \"none\""),
             ("[measure]\nprio = true", "plan.toml:2:1: a value is required for '--prio <PRIO>'"),
             ("[measure]\npolicy = 'other'\n[vary]\nprio = [80]", "plan.toml:4:9: prio=80: priority 80 needs a real-time policy"),
             ("[vary]\ncpus = ['0', '7']", "plan.toml:2:14: cpus=7: CPU 7 cannot be used"),

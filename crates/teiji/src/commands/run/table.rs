@@ -3,7 +3,7 @@
 
 use super::folder::{self, Found, found};
 use super::settings::label;
-use plan::{Combination, Plan, Value};
+use plan::{Combination, Plan};
 use recording::Recording;
 use report::Matrix;
 use std::path::Path;
@@ -18,15 +18,19 @@ pub fn table(path: &Path) -> anyhow::Result<Matrix> {
     let plan = Plan::read(&folder::plan(path), &mut |path| std::fs::read_to_string(path))?;
     let combinations = plan.combinations()?;
     let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
-    let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string);
-    let factors = plan.vary.iter().map(|factor| factor.key.clone()).collect();
-    let mut matrix = if plan.vary.is_empty() {
-        // Without factors, what was added tells rows apart.
-        Matrix::new(plan.title.clone(), vec!["run".to_owned()], labels.iter().map(|label| vec![label.clone()]))
-    } else {
-        let values = |combination: &Combination| combination.factors.iter().map(value).collect();
-        Matrix::new(plan.title.clone(), factors, combinations.iter().map(values))
+    // What is varied, then what tells combinations apart that were added.
+    let mut keys: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
+    for setting in plan.include.iter().flatten() {
+        if !keys.contains(&setting.key.as_str()) {
+            keys.push(&setting.key);
+        }
+    }
+    let value = |combination: &Combination, key: &str| {
+        let setting = combination.settings.iter().rfind(|setting| setting.key == key);
+        setting.map(|setting| setting.value.to_string())
     };
+    let values = combinations.iter().map(|combination| keys.iter().map(|key| value(combination, key)).collect());
+    let mut matrix = Matrix::new(plan.title.clone(), keys.iter().map(|key| (*key).to_owned()).collect(), values);
     let runs = plan.order.runs(combinations.len(), plan.order.seed.unwrap_or(0));
     for (place, run) in runs.iter().enumerate() {
         let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);
