@@ -17,7 +17,8 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// A number of things: `1 sample`, `12 samples`.
-pub(crate) fn counted(n: u64, thing: &str) -> String {
+#[must_use]
+pub fn counted(n: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
 }
 

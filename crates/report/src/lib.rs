@@ -40,7 +40,7 @@ mod words;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-pub use format::{exact_micros, span};
+pub use format::{counted, exact_micros, span};
 pub use matrix::Matrix;
 use overview::Overview;
 use recording::{LoadEvidence, Recorded};

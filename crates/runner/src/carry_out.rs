@@ -96,6 +96,7 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     };
     // Among hundreds of busy tasks an ordinary thread waits its turn for seconds, and samples wait with it. Only now, so
     // that measuring threads of ordinary scheduling do not inherit it; without the right to, it stays as it is.
+    let nice_before = rustix::process::getpriority_process(None);
     let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
     loads.begin();
     let begin = measurement.starts.iter().min().copied().unwrap_or_default();
@@ -104,6 +105,10 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let outcomes = measurement.join();
     let ended = Monotonic.now();
     recorder.take(ended);
+    // The next run of a plan begins as the first one did.
+    if let Ok(nice) = nice_before {
+        let _ = rustix::process::setpriority_process(None, nice);
+    }
     drop(conditions);
 
     document.load = loads.stop();

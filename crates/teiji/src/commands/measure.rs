@@ -7,7 +7,7 @@ use crate::exit::{BAD_INPUT, EXCEEDED, Failure, NOT_CARRIED_OUT, Outcome};
 use crate::live::Live;
 use crate::output;
 use anyhow::Context;
-use plan::Nanos;
+use plan::{CpuId, Nanos, Run};
 use recording::End;
 use runner::{Order, RunnerError, Signals, carry_out, grant};
 use std::path::PathBuf;
@@ -69,16 +69,21 @@ fn failure(error: RunnerError) -> Failure {
 fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
     let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
     let cpus = args.measured.cpus(&available)?;
-    let run = args.measured.run(&cpus)?;
+    let directory = args.output.clone().unwrap_or_else(|| output::new_name("teiji", ".teiji"));
+    order(args.measured.run(&cpus)?, directory, &available, started)
+}
+
+/// What the runner needs for a run on this machine, whose threads and loads may use these CPUs.
+pub fn order(run: Run, directory: PathBuf, available: &[CpuId], started: Nanos) -> anyhow::Result<Order> {
     let granted = grant(run.scheduling);
     let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
-    let loads = run.loads.iter().map(|spec| load::check(spec, &cpus, &available, &limits)).collect::<Result<_, _>>()?;
+    let loads = run.loads.iter().map(|spec| load::check(spec, &run.cpus, available, &limits)).collect::<Result<_, _>>()?;
     Ok(Order {
         granted,
         run,
         loads,
         load_verb: load_worker::VERB,
-        directory: args.output.clone().unwrap_or_else(|| output::new_name("teiji", ".teiji")),
+        directory,
         command_line: output::command_line(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program_started: started,

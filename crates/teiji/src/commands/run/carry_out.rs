@@ -4,9 +4,8 @@
 
 use super::folder::{Found, ResultsFolder, ended_well, found};
 use super::settings::Point;
-use crate::commands::lab::{Show, checked};
-use crate::commands::lab::{VERBS, guests_at_once, kernels_of};
-use crate::commands::load_worker;
+use crate::commands::lab::{Show, VERBS, checked, guests_at_once, kernels_of};
+use crate::commands::measure;
 use crate::exit::Failure;
 use crate::live::Live;
 use crate::output;
@@ -15,9 +14,11 @@ use lab::LabRun;
 use plan::{Nanos, PlannedRun};
 use probe::{Clock, Monotonic};
 use recording::{End, Recorded};
-use runner::{Order, Signals, grant};
+use runner::Signals;
 use std::path::Path;
 use std::time::Instant;
+
+const SECOND: i64 = 1_000_000_000;
 
 /// What to do.
 pub struct Work<'a> {
@@ -128,7 +129,6 @@ impl Work<'_> {
         let between = i64::try_from(began.elapsed().as_nanos()).unwrap_or(0) - before;
         let between = if at > 0 { between / i64::try_from(at).unwrap_or(1) } else { 300_000_000 };
         let left = left + between * i64::try_from(places.len() - at).unwrap_or(0);
-        const SECOND: i64 = 1_000_000_000;
         let whole = Nanos((left.max(1) + SECOND - 1) / SECOND * SECOND);
         output::complain(&format!("{}; about {} left", self.name(place), report::span(whole)));
     }
@@ -138,20 +138,7 @@ impl Work<'_> {
         let point = self.point(place);
         let run = point.run.clone().context("it has no run")?;
         let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty())), ..run };
-        let granted = grant(run.scheduling);
-        let available = probe::allowed_cpus()?;
-        let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
-        let loads = run.loads.iter().map(|spec| load::check(spec, &run.cpus, &available, &limits)).collect::<Result<_, _>>()?;
-        let order = Order {
-            granted,
-            loads,
-            run,
-            load_verb: load_worker::VERB,
-            directory: self.path(place),
-            command_line: output::command_line(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            program_started: Monotonic.now(),
-        };
+        let order = measure::order(run, self.path(place), &probe::allowed_cpus()?, Monotonic.now())?;
         let mut live = Live::new(self.quiet);
         let result = runner::carry_out(&order, self.signals, &mut live);
         live.clear();

@@ -102,7 +102,7 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
 }
 
 fn counted(n: usize, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+    report::counted(n as u64, thing)
 }
 
 /// How long they measure, all together; what lies between two runs comes on top.
@@ -136,7 +136,7 @@ fn begin(args: &Args, path: &Path) -> Outcome {
     // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are one value from here on.
     let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
-    let runs = runs(&plan, &points).map_err(Failure::bad_input)?;
+    let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
     let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)
@@ -147,17 +147,17 @@ fn resume(args: &Args, path: &Path) -> Outcome {
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
-    let runs = runs(&plan, &points).map_err(Failure::bad_input)?;
+    let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)
 }
 
 /// The runs of a plan that was begun, in order.
-fn runs(plan: &Plan, points: &[Point]) -> anyhow::Result<Vec<PlannedRun>> {
+fn runs(plan: &Plan, combinations: usize) -> anyhow::Result<Vec<PlannedRun>> {
     let seed = plan
         .order
         .seed
         .with_context(|| format!("{} has no seed: it was cut off while it was written", plan.at.file.display()))?;
-    Ok(plan.order.runs(points.len(), seed))
+    Ok(plan.order.runs(combinations, seed))
 }
 
 /// Gives each kernel its full name, with the version that is there, and gets those that are not: whoever goes on with the plan

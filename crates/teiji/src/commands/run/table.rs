@@ -3,7 +3,8 @@
 
 use super::folder::{self, Found, found};
 use super::settings::label;
-use plan::{Combination, Plan};
+use super::{read, runs};
+use plan::Combination;
 use recording::Recording;
 use report::Matrix;
 use std::path::Path;
@@ -15,7 +16,7 @@ pub fn is_folder(path: &Path) -> bool {
 
 /// A row for each combination.
 pub fn table(path: &Path) -> anyhow::Result<Matrix> {
-    let plan = Plan::read(&folder::plan(path), &mut |path| std::fs::read_to_string(path))?;
+    let plan = read(&folder::plan(path))?;
     let combinations = plan.combinations()?;
     let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
     // What is varied, then what tells combinations apart that were added.
@@ -31,7 +32,7 @@ pub fn table(path: &Path) -> anyhow::Result<Matrix> {
     };
     let values = combinations.iter().map(|combination| keys.iter().map(|key| value(combination, key)).collect());
     let mut matrix = Matrix::new(plan.title.clone(), keys.iter().map(|key| (*key).to_owned()).collect(), values);
-    let runs = plan.order.runs(combinations.len(), plan.order.seed.unwrap_or(0));
+    let runs = runs(&plan, combinations.len())?;
     for (place, run) in runs.iter().enumerate() {
         let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);
         match found(&recording)? {
