@@ -41,7 +41,7 @@ mod words;
 mod synthetic;
 
 pub use format::{counted, exact_micros, span};
-pub use matrix::Matrix;
+pub use matrix::{Matrix, Published, PublishedError};
 use overview::Overview;
 use recording::{LoadEvidence, Recorded};
 use series::Charts;

@@ -4,8 +4,9 @@
 use crate::commands::run;
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use anyhow::anyhow;
-use std::path::PathBuf;
+use anyhow::{Context, anyhow};
+use report::Published;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -22,13 +23,18 @@ pub struct Args {
     /// Of a plan: JSON
     #[arg(long, group = "form")]
     json: bool,
+    /// Of a plan: lay beside it what others have measured under the same load, level, period and patch: `published` for the
+    /// figures that come along (plans/published.csv), or a file like it
+    #[arg(long, value_name = "published|FILE.csv")]
+    beside: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Outcome {
     if let [folder] = args.recordings.as_slice()
         && run::is_folder(folder)
     {
-        let matrix = run::table(folder).map_err(Failure::bad_input)?;
+        let mut matrix = run::table(folder).map_err(Failure::bad_input)?;
+        matrix.published = args.beside.as_deref().map(published).transpose().map_err(Failure::bad_input)?;
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(),
@@ -37,8 +43,8 @@ pub fn run(args: &Args) -> Outcome {
         });
         return Ok(ExitCode::SUCCESS);
     }
-    if args.csv || args.md || args.json {
-        return Err(Failure::bad_input(anyhow!("--csv, --md and --json are for one folder of a plan")));
+    if args.csv || args.md || args.json || args.beside.is_some() {
+        return Err(Failure::bad_input(anyhow!("--csv, --md, --json and --beside are for one folder of a plan")));
     }
     let recordings = super::read(&args.recordings)?;
     for (position, recorded) in recordings.iter().enumerate() {
@@ -48,4 +54,13 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&report::terminal_summary(recorded));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The figures of others that were asked for.
+pub fn published(asked: &Path) -> anyhow::Result<Published> {
+    if asked == Path::new("published") {
+        return Ok(Published::along()?);
+    }
+    let text = std::fs::read(asked).with_context(|| format!("cannot read {}", asked.display()))?;
+    Ok(Published::read(&asked.display().to_string(), &text)?)
 }

@@ -32,6 +32,7 @@ pub fn table(path: &Path) -> anyhow::Result<Matrix> {
     };
     let values = combinations.iter().map(|combination| keys.iter().map(|key| value(combination, key)).collect());
     let mut matrix = Matrix::new(plan.title.clone(), keys.iter().map(|key| (*key).to_owned()).collect(), values);
+    matrix.limits.clone_from(&plan.limits);
     let runs = runs(&plan, combinations.len())?;
     for (place, run) in runs.iter().enumerate() {
         let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);

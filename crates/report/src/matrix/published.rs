@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figures that others have published, to stand beside a plan's: which of them were measured under what a combination was.
+
+use crate::overview::Overview;
+use plan::{LoadSpec, Policy};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Those that come along.
+const ALONG: &str = include_str!("../../../../plans/published.csv");
+
+/// A table of published figures that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}, line {line}: {what}")]
+pub struct PublishedError {
+    name: String,
+    line: u64,
+    what: String,
+}
+
+/// Figures that others have published.
+#[derive(Clone, Debug, Default)]
+pub struct Published(Vec<Arc<PublishedRun>>);
+
+/// What one of them has measured. Times in ns; none: not told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PublishedRun {
+    pub(crate) source: String,
+    pub(crate) year: Option<u16>,
+    pub(crate) hardware: String,
+    pub(crate) kernel: String,
+    pub(crate) samples: Option<u64>,
+    pub(crate) min_ns: Option<i64>,
+    pub(crate) mean_ns: Option<i64>,
+    pub(crate) sd_ns: Option<i64>,
+    pub(crate) max_ns: Option<i64>,
+    pub(crate) overruns: Option<u64>,
+    pub(crate) note: String,
+    circumstances: Circumstances,
+}
+
+/// What two runs must have in common for their figures to be laid beside one another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Circumstances {
+    /// `none`, `PREEMPT_RT`, or the co-kernel's name.
+    patch: String,
+    interval_ns: i64,
+    /// None: not told.
+    policy: Option<Policy>,
+    /// Names and levels in percent, sorted; a load without a level takes what it gets, which is 100.
+    loads: Vec<(String, u8)>,
+}
+
+/// A line as it is written: µs, and empty for what is not told.
+#[derive(Deserialize)]
+struct Line {
+    source: String,
+    year: Option<u16>,
+    hardware: String,
+    kernel: String,
+    patch: String,
+    policy: Option<String>,
+    load: String,
+    load_pct: Option<u8>,
+    period_us: f64,
+    samples: Option<u64>,
+    min_us: Option<f64>,
+    avg_us: Option<f64>,
+    max_us: Option<f64>,
+    sd_us: Option<f64>,
+    overruns: Option<u64>,
+    #[serde(default)]
+    note: String,
+}
+
+impl Published {
+    /// The figures of the documents that the plans of `plans/` come from.
+    ///
+    /// # Errors
+    ///
+    /// None that a release would have: the table is read by a test.
+    pub fn along() -> Result<Published, PublishedError> {
+        Published::read("plans/published.csv", ALONG.as_bytes())
+    }
+
+    /// Comma-separated values with a heading, in any order: `source`, `year`, `hardware`, `kernel`, `patch` (`none`,
+    /// `PREEMPT_RT`), `policy`, `load` (names, with `+` between several), `load_pct`, `period_us`, `samples`, `min_us`,
+    /// `avg_us`, `max_us`, `sd_us`, `overruns`, `note`. What is not told is empty.
+    ///
+    /// # Errors
+    ///
+    /// The name and the first line that cannot be read.
+    pub fn read(name: &str, text: &[u8]) -> Result<Published, PublishedError> {
+        let wrong = |line: u64, what: String| PublishedError { name: name.to_owned(), line, what };
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
+        let mut runs = Vec::new();
+        for (place, line) in reader.deserialize::<Line>().enumerate() {
+            // Where a quoted cell has several lines, the library's count is the better one.
+            let at = place as u64 + 2;
+            let line = line.map_err(|error| wrong(error.position().map_or(at, csv::Position::line), reason(&error)))?;
+            runs.push(Arc::new(line.read().map_err(|what| wrong(at, what))?));
+        }
+        Ok(Published(runs))
+    }
+
+    /// All that were measured under the same circumstances, in the order of the table.
+    pub(crate) fn beside(&self, circumstances: &Circumstances) -> Vec<Arc<PublishedRun>> {
+        self.0.iter().filter(|run| run.circumstances.are_those_of(circumstances)).cloned().collect()
+    }
+}
+
+/// The library's sentence without the position, which stands in front of ours.
+fn reason(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => err.to_string(),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!("{len} cells below a heading of {expected_len}"),
+        csv::ErrorKind::Utf8 { .. } => "not UTF-8".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl Line {
+    fn read(self) -> Result<PublishedRun, String> {
+        let policy = self.policy.filter(|policy| !policy.is_empty());
+        let policy = policy.map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string())).transpose()?;
+        let level = self.load_pct.unwrap_or(100);
+        let mut loads: Vec<(String, u8)> =
+            self.load.split('+').filter(|name| *name != "none").map(|name| (name.to_owned(), level)).collect();
+        loads.sort();
+        let interval_ns = nanoseconds("period_us", Some(self.period_us))?.unwrap_or(0);
+        Ok(PublishedRun {
+            source: self.source,
+            year: self.year,
+            hardware: self.hardware,
+            kernel: self.kernel,
+            samples: self.samples,
+            min_ns: nanoseconds("min_us", self.min_us)?,
+            mean_ns: nanoseconds("avg_us", self.avg_us)?,
+            sd_ns: nanoseconds("sd_us", self.sd_us)?,
+            max_ns: nanoseconds("max_us", self.max_us)?,
+            overruns: self.overruns,
+            note: self.note,
+            circumstances: Circumstances { patch: self.patch, interval_ns, policy, loads },
+        })
+    }
+}
+
+/// µs of a table as ns. An hour is more than anyone has published.
+fn nanoseconds(column: &str, us: Option<f64>) -> Result<Option<i64>, String> {
+    let Some(us) = us else { return Ok(None) };
+    if !(0.0..=3.6e9).contains(&us) {
+        return Err(format!("{us} is no {column}: it must be from 0 to an hour"));
+    }
+    Ok(Some(crate::format::rounded(us * 1e3)))
+}
+
+impl Circumstances {
+    /// Those of a recording; none if its threads have intervals of their own.
+    pub(crate) fn of(overview: &Overview<'_>) -> Option<Circumstances> {
+        let document = &overview.recorded.document;
+        let preemption = document.host.before.preemption.as_deref().unwrap_or_default();
+        let mut loads: Vec<(String, u8)> = document.run.loads.iter().map(load).collect::<Option<_>>()?;
+        loads.sort();
+        Some(Circumstances {
+            patch: if preemption.contains("PREEMPT_RT") { "PREEMPT_RT" } else { "none" }.to_owned(),
+            interval_ns: overview.interval_ns()?,
+            policy: document.threads.first().map(|thread| thread.scheduling.policy),
+            loads,
+        })
+    }
+
+    fn are_those_of(&self, ours: &Circumstances) -> bool {
+        let policy = self.policy.is_none() || ours.policy.is_none() || self.policy == ours.policy;
+        policy && self.patch == ours.patch && self.interval_ns == ours.interval_ns && self.loads == ours.loads
+    }
+}
+
+/// A load's name and level; none for a level that is no percentage.
+fn load(spec: &LoadSpec) -> Option<(String, u8)> {
+    let level = spec.level().map_or(Some(100), |level| level.strip_suffix('%')?.parse().ok())?;
+    Some((spec.name().to_owned(), level))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    const HEAD: &str =
+        "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,avg_us,max_us,sd_us,overruns,note\n";
+
+    fn read(lines: &str) -> Result<Published, String> {
+        Published::read("a.csv", format!("{HEAD}{lines}").as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn those_that_come_along_can_be_read() {
+        let published = Published::along().unwrap();
+        assert_eq!(published.0.len(), 75);
+        let toshiba: Vec<_> = published.0.iter().filter(|run| run.source.contains("Toshiba")).collect();
+        assert_eq!((toshiba.len(), toshiba[0].mean_ns, toshiba[0].max_ns), (54, Some(7_036), Some(402_131)));
+        assert_eq!(toshiba[0].overruns, Some(4));
+        assert!(published.0.iter().all(|run| run.source.len() > 20 && run.max_ns.is_some()), "each has its source");
+    }
+
+    #[test]
+    fn matched_by_load_level_period_patch_and_policy() {
+        let published = read(
+            "A,2010,board,2.6,none,,cpu,50,1000,100,,7.036,402.1,3.1,4,\n\
+             B,2010,board,2.6,PREEMPT_RT,,cpu,50,1000,100,,1,2,,,\n\
+             C,2010,board,2.6,none,,cpu,100,1000,100,,1,2,,,\n\
+             D,2010,board,2.6,none,,cpu,50,500,100,,1,2,,,\n\
+             E,,board,2.6,none,other,cpu,50,1000,,,1,2,,,\n\
+             F,2010,board,2.6,none,fifo,cpu,50,1000,100,5,,78,,,x\n\
+             G,2010,board,2.6,none,fifo,none,0,1000,100,5,,78,,,x\n\
+             H,2010,board,2.6,none,fifo,io-sync+cpu,100,1000,100,5,,78,,,x\n",
+        );
+        let published = published.unwrap();
+        let sources = |recorded: &recording::Recorded| -> String {
+            let circumstances = Circumstances::of(&Overview::of(recorded)).unwrap();
+            published.beside(&circumstances).iter().map(|run| run.source.as_str()).collect()
+        };
+        let mut recorded = Synthetic::idle().load("cpu@50%,cpus=0").build();
+        recorded.document.host.before.preemption = Some("PREEMPT_DYNAMIC (voluntary)".into());
+        assert_eq!(sources(&recorded), "AF");
+        recorded.document.host.before.preemption = Some("PREEMPT_RT".into());
+        assert_eq!(sources(&recorded), "B");
+        recorded.document.host.before.preemption = None;
+        recorded.document.threads.iter_mut().for_each(|thread| thread.interval_ns = plan::Nanos(500_000));
+        assert_eq!(sources(&recorded), "D");
+        assert_eq!(sources(&Synthetic::idle().load("cpu").build()), "C");
+        assert_eq!(sources(&Synthetic::idle().build()), "G");
+        assert_eq!(sources(&Synthetic::idle().load("cpu").load("io-sync").build()), "H");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named() {
+        for (lines, said) in [
+            ("A,2010,b,k,none,,cpu,50,1000,100,,7,4,3,4\n", "a.csv, line 2: 15 cells below a heading of 16"),
+            ("A,2010,b,k,none,,cpu,50,1000,100,,7,4,3,4,\nA,2010,b,k,none,,cpu,50,soon,100,,7,4,3,4,\n", "a.csv, line 3: "),
+            ("A,2010,b,k,none,,cpu,50,1000,100,,7,-4,3,4,\n", "a.csv, line 2: -4 is no max_us: it must be from 0 to an hour"),
+            ("A,2010,b,k,none,,cpu,50,NaN,100,,7,4,3,4,\n", "a.csv, line 2: NaN is no period_us"),
+            ("A,2010,b,k,none,best,cpu,50,1000,100,,7,4,3,4,\n", "a.csv, line 2: "),
+            ("A,2010,b,k,none,,cpu,500,1000,100,,7,4,3,4,\n", "a.csv, line 2: "),
+        ] {
+            let error = read(lines).unwrap_err();
+            assert!(error.starts_with(said), "{lines}said: {error}\nnot:  {said}");
+        }
+        let error = Published::read("b.csv", b"source,year\nA,2010\n").unwrap_err().to_string();
+        assert!(error.starts_with("b.csv, line 2: missing field"), "{error}");
+        assert!(Published::read("b.csv", b"\xff\xfe\n\xff\n").is_err());
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
+
+use super::Matrix;
+use super::pooled::{NOTHING, Pooled};
+use super::published::PublishedRun;
+use crate::format::{count, exact_micros, micros, rounded};
+use crate::overview::Quantile;
+use crate::text::wrapped;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// The names of our figures.
+const OURS: [&str; 9] = ["n", "mean", "sd", "p99.99", "max", "max of runs", "overruns", "skipped", "load, %"];
+/// The names of what others have published; the last is a reference.
+const THEIRS: [&str; 5] = ["their mean", "their sd", "their max", "their overruns", "whose"];
+/// Which limits a row is beyond.
+const BEYOND: &str = "beyond";
+
+/// The table, cell by cell.
+pub(super) struct Sheet {
+    pub(super) head: Vec<String>,
+    /// Columns of factors, read from the left; figures are read from the point.
+    pub(super) factors: usize,
+    pub(super) lines: Vec<Line>,
+    /// What the references of the last column stand for.
+    pub(super) references: Vec<String>,
+}
+
+/// One line; where others have measured a row more than once, it has more lines than one.
+pub(super) struct Line {
+    pub(super) row: usize,
+    pub(super) cells: Vec<String>,
+}
+
+impl Sheet {
+    pub(super) fn new(matrix: &Matrix) -> Sheet {
+        let mut head: Vec<String> = matrix.factors.clone();
+        head.extend(OURS.map(str::to_owned));
+        head.extend((!matrix.limits.is_empty()).then(|| BEYOND.to_owned()));
+        let ours = head.len();
+        if matrix.published.is_some() {
+            head.extend(THEIRS.map(str::to_owned));
+        }
+        let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new() };
+        for (place, row) in matrix.rows.iter().enumerate() {
+            let mut cells = ours_of(matrix, row);
+            let Some(published) = &matrix.published else {
+                sheet.lines.push(Line { row: place, cells });
+                continue;
+            };
+            let theirs = row.beside(published);
+            for run in &theirs {
+                cells.resize(ours, String::new());
+                cells.extend(sheet.theirs(run));
+                sheet.lines.push(Line { row: place, cells: std::mem::take(&mut cells) });
+            }
+            if theirs.is_empty() {
+                cells.extend(THEIRS.map(|_| NOTHING.to_owned()));
+                sheet.lines.push(Line { row: place, cells });
+            }
+        }
+        sheet
+    }
+
+    fn theirs(&mut self, run: &Arc<PublishedRun>) -> [String; THEIRS.len()] {
+        let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), micros);
+        let overruns = run.overruns.map_or_else(|| NOTHING.to_owned(), count);
+        let whose = format!("[{}]", self.reference(run));
+        [or_nothing(run.mean_ns), or_nothing(run.sd_ns), or_nothing(run.max_ns), overruns, whose]
+    }
+
+    /// The number of a source, from 1.
+    fn reference(&mut self, run: &PublishedRun) -> usize {
+        let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel)];
+        parts.extend(run.samples.map(|samples| format!("{} wake-ups", count(samples))));
+        parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
+        let text = parts.join("; ");
+        let known = self.references.iter().position(|known| *known == text).unwrap_or_else(|| {
+            self.references.push(text);
+            self.references.len() - 1
+        });
+        known + 1
+    }
+
+    /// Columns in which something stands; one of nothing says nothing.
+    pub(super) fn columns(&self) -> Vec<usize> {
+        let empty =
+            |column: &usize| self.lines.iter().all(|line| line.cells[*column] == NOTHING || line.cells[*column].is_empty());
+        (0..self.head.len()).filter(|column| *column < self.factors || !empty(column)).collect()
+    }
+}
+
+/// The factors' values and our figures.
+fn ours_of(matrix: &Matrix, row: &Pooled) -> Vec<String> {
+    let text = if matrix.is_virtual == Some(true) { exact_micros } else { micros };
+    let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
+    let spread = row.spread().filter(|_| row.runs > 1).map(|(low, high)| format!("{}–{}", text(low), text(high)));
+    let mut cells: Vec<String> = row.factors.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())).collect();
+    let figures = [
+        count(row.moments.count()),
+        or_nothing(row.moments.mean().map(rounded)),
+        or_nothing(row.moments.sd().map(rounded)),
+        row.quantile(Quantile::P9999).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns))),
+        or_nothing(row.moments.max()),
+        spread.unwrap_or_else(|| NOTHING.to_owned()),
+        count(row.activations.late),
+        count(row.activations.skipped),
+        reached(row),
+    ];
+    cells.extend(if row.runs == 0 { OURS.map(|_| NOTHING.to_owned()) } else { figures });
+    if !matrix.limits.is_empty() {
+        let beyond = matrix.beyond(row).join(" ");
+        cells.push(if beyond.is_empty() { NOTHING.to_owned() } else { beyond });
+    }
+    cells
+}
+
+/// The CPU use its loads reached.
+fn reached(row: &Pooled) -> String {
+    let range = |(low, high): &(f64, f64)| {
+        let (low, high) = (format!("{low:.1}"), format!("{high:.1}"));
+        if low == high { low } else { format!("{low}–{high}") }
+    };
+    let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
+    match (reached.as_str(), row.missed) {
+        ("", true) => "missed".to_owned(),
+        ("", false) => NOTHING.to_owned(),
+        (reached, true) => format!("{reached} missed"),
+        (reached, false) => reached.to_owned(),
+    }
+}
+
+impl Matrix {
+    /// For a terminal. A plan with many factors is wider than 80 columns.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let sheet = Sheet::new(self);
+        let shown = sheet.columns();
+        let width = |column: usize| {
+            let cells = sheet.lines.iter().map(|line| &line.cells[column]).chain([&sheet.head[column]]);
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
+        let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("{title}\n\n"));
+        for cells in std::iter::once(&sheet.head).chain(sheet.lines.iter().map(|line| &line.cells)) {
+            let cell = |(column, width): (&usize, &usize)| {
+                if *column < sheet.factors {
+                    format!("{:<width$}", cells[*column])
+                } else {
+                    format!("{:>width$}", cells[*column])
+                }
+            };
+            out.push_str(shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end());
+            out.push('\n');
+        }
+        out.push('\n');
+        for note in self.notes().into_iter().chain(sheet.sources()) {
+            wrapped(&mut out, "", &note);
+        }
+        out
+    }
+
+    /// As a table of Markdown, for an issue or a wiki.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let sheet = Sheet::new(self);
+        let plain = |text: &str| text.replace(char::is_control, " ");
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| plain(&cell.replace('|', "\\|"))).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
+        out += &line(&sheet.head);
+        let rule = |column: usize| if column < sheet.factors { "---" } else { "--:" };
+        let _ = writeln!(out, "| {} |", (0..sheet.head.len()).map(rule).collect::<Vec<_>>().join(" | "));
+        sheet.lines.iter().for_each(|one| out += &line(&one.cells));
+        for note in self.notes().into_iter().chain(sheet.sources()) {
+            let _ = write!(out, "\n{}\n", plain(&note));
+        }
+        out
+    }
+}
+
+impl Sheet {
+    /// `[1] who, when, on what`.
+    pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
+        self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1))
+    }
+}
