@@ -137,7 +137,9 @@ impl Plan {
         }
         let RunOrder { repeat, shuffle, .. } = self.order;
         let _ = writeln!(text, "\n[order]\nrepeat = {repeat}\nshuffle = {shuffle}\nseed = {seed}");
-        let _ = writeln!(text, "\n[limits]");
+        if !self.limits.is_empty() {
+            text += "\n[limits]\n";
+        }
         for limit in &self.limits {
             let _ = writeln!(text, "{} = {}", key(&limit.figure.to_string()), quoted(&limit.below.to_string()));
         }

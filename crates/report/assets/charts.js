@@ -228,7 +228,8 @@ const Charts = (() => {
     const extremes = every.flatMap((time) => [...time.min_ns, ...time.max_ns]).filter((ns) => ns !== null);
     const low = us(extremes.reduce((a, b) => Math.min(a, b), Infinity));
     const high = us(extremes.reduce((a, b) => Math.max(a, b), -Infinity));
-    return data.recordings.map((recording, place) => {
+    return data.recordings.map((recording, n) => {
+      const place = recording.place ?? n;
       const panel = document.createElement('div');
       panel.className = 'panel';
       panel.innerHTML = '<p class="panel-head"><b></b><span></span></p>';
@@ -242,7 +243,7 @@ const Charts = (() => {
         panel.querySelector('span').textContent = 'has no such thread';
         return [];
       }
-      const settings = { log, height, last: place === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
+      const settings = { log, height, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
       const above = timePanel(panel, time, worst, place, range, settings);
       return settings.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, settings)] : [above];
     }).flat();

@@ -3,15 +3,15 @@
 // scripts, and on paper, the SVG pictures beside the charts stand in.
 'use strict';
 
-(() => {
-  const data = JSON.parse(document.getElementById('data').textContent);
+const Page = (() => {
   const root = document.documentElement;
   const narrow = () => innerWidth < 560;
 
-  /** One chart of the page with everything around it. */
+  /** One chart of the page with everything around it; of recordings that may be exchanged for others. */
   class View {
-    constructor(section) {
+    constructor(section, data) {
       this.section = section;
+      this.data = data;
       this.kind = section.id;
       this.element = section.querySelector('.canvas');
       this.readout = section.querySelector('.readout');
@@ -23,6 +23,12 @@
       for (const part of [this.element, this.readout, section.querySelector('.controls')]) part.hidden = false;
       section.querySelector('.paper').classList.add('only-print');
       this.controls();
+      this.show(data);
+    }
+
+    show(data) {
+      this.data = data;
+      this.hidden.clear();
       if (this.kind !== 'latency-over-time') this.legend();
       this.draw();
     }
@@ -48,7 +54,8 @@
     legend() {
       const legend = this.section.querySelector('.legend');
       legend.hidden = false;
-      data.recordings.forEach((recording, place) => {
+      legend.textContent = '';
+      this.data.recordings.forEach((recording, place) => {
         const button = document.createElement('button');
         button.type = 'button';
         button.setAttribute('aria-pressed', 'true');
@@ -66,7 +73,7 @@
     hide() {
       for (const plot of this.plots) {
         plot.series.forEach((series, n) => {
-          const place = data.recordings.findIndex((recording) => recording.name === series.label);
+          const place = this.data.recordings.findIndex((recording) => recording.name === series.label);
           if (n > 0 && place >= 0) plot.setSeries(n, { show: !this.hidden.has(place) });
         });
       }
@@ -76,11 +83,13 @@
       for (const plot of this.plots) plot.destroy();
       this.element.textContent = '';
       const say = (text) => { this.readout.textContent = text || '\u00a0'; };
-      const many = data.recordings.length > 4;
+      const { data } = this;
+      const many = (data.courses ?? data.recordings).length > 4;
       const settings = { log: this.log, thread: this.thread, say, height: narrow() ? 270 : 360 };
       if (this.kind === 'histogram') this.plots = Charts.histogram(this.element, data, settings);
       if (this.kind === 'exceedance') this.plots = Charts.exceedance(this.element, data, settings);
-      if (this.kind === 'latency-over-time') this.plots = Charts.overTime(this.element, data, { ...settings, height: many || narrow() ? 160 : 210 });
+      const courses = { ...data, recordings: data.courses ?? data.recordings };
+      if (this.kind === 'latency-over-time') this.plots = Charts.overTime(this.element, courses, { ...settings, height: many || narrow() ? 160 : 210 });
       say(this.kind === 'latency-over-time' ? 'Drag to zoom; double click, or Esc, for the whole range. With the keyboard: + − ← →.' : '');
       this.extent = this.plots.map((plot) => [plot.data[0][0], plot.data[0].at(-1)]);
       for (const plot of this.plots) {
@@ -140,7 +149,7 @@
     }
   }
 
-  const views = [...document.querySelectorAll('section.chart')].map((section) => new View(section));
+  const views = [];
 
   let waiting = 0;
   addEventListener('resize', () => {
@@ -163,5 +172,33 @@
     themed();
   });
   system.addEventListener('change', themed);
-  themed();
+
+  /**
+   * Begins with these recordings; afterwards `show` exchanges them. `courses`, where given, are drawn over time in their
+   * stead; one with a `place` has the colour of the recording at that place.
+   */
+  const open = (data) => {
+    for (const section of document.querySelectorAll('section.chart')) views.push(new View(section, data));
+    themed();
+  };
+  const show = (data) => views.forEach((view) => view.show(data));
+
+  /** Paper is light, whatever the reader likes on a screen; afterwards it is as it was. */
+  const print = () => {
+    const before = root.dataset.theme;
+    root.dataset.theme = 'light';
+    themed();
+    addEventListener('afterprint', () => {
+      if (before) root.dataset.theme = before;
+      else delete root.dataset.theme;
+      themed();
+    }, { once: true });
+  };
+  return { open, show, print };
 })();
+
+{
+  const data = JSON.parse(document.getElementById('data').textContent);
+  // A plan has more recordings than a chart can bear, and chooses among them.
+  if (!data.plan) Page.open(data);
+}

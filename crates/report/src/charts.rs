@@ -50,7 +50,7 @@ fn us(ns: i64) -> f64 {
 
 /// A picture of the usual size with title, legend and room for a plot.
 fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg, f64) {
-    let names: Vec<String> = charts.recordings.iter().map(|series| series.name.clone()).collect();
+    let names: Vec<String> = charts.recordings.iter().map(|series| series.curve.name.clone()).collect();
     let rows = legend_rows(&names, f64::from(WIDTH) - 32.0);
     let top = TITLE + 20.0 + rows.len() as f64 * LEGEND_LINE;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
@@ -141,7 +141,7 @@ impl Plot {
 
 fn histogram(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Histogram, charts, description, 360);
-    let most = charts.recordings.iter().flat_map(|series| &series.counts).max().copied().unwrap_or(1).max(1);
+    let most = charts.recordings.iter().flat_map(|series| &series.curve.counts).max().copied().unwrap_or(1).max(1);
     let edges: Vec<f64> = charts.edges_ns.iter().map(|ns| us(*ns)).collect();
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let plot = Plot {
@@ -169,7 +169,7 @@ fn histogram(charts: &Charts, description: &str) -> String {
 
 fn steps(plot: &Plot, edges: &[f64], series: &Series) -> Vec<(f64, f64)> {
     let mut points = vec![(plot.x.at(edges[0]), plot.bottom)];
-    for (count, edge) in series.counts.iter().zip(edges.windows(2)) {
+    for (count, edge) in series.curve.counts.iter().zip(edges.windows(2)) {
         let y = plot.y.at(*count as f64);
         if points.last().is_some_and(|(_, last)| (*last - y).abs() > 0.01) {
             points.push((plot.x.at(edge[0]), points[points.len() - 1].1));
@@ -183,10 +183,10 @@ fn steps(plot: &Plot, edges: &[f64], series: &Series) -> Vec<(f64, f64)> {
 
 fn exceedance(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380);
-    let curves = || charts.recordings.iter().map(|series| (series, &series.exceedance.latency_ns));
+    let curves = || charts.recordings.iter().map(|series| (&series.curve, &series.curve.exceedance.latency_ns));
     let from = curves().filter_map(|(_, x)| x.first()).min().copied().unwrap_or(1_000);
     let to = curves().filter_map(|(_, x)| x.last()).max().copied().unwrap_or(10_000);
-    let most = charts.recordings.iter().map(|series| series.samples).max().unwrap_or(1).max(10);
+    let most = charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let plot = Plot {
         x: Scale::log(us(from), us(to) * 1.05, LEFT, right),
@@ -198,10 +198,10 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     };
     plot.grid(&mut svg, 12, 9, one_in);
     plot.interval(&mut svg, charts);
-    for (place, (series, latencies)) in curves().enumerate() {
+    for (place, (curve, latencies)) in curves().enumerate() {
         let mut points: Vec<(f64, f64)> = Vec::new();
-        for (ns, at_least) in latencies.iter().zip(&series.exceedance.at_least) {
-            let y = plot.y.at(*at_least as f64 / series.samples as f64);
+        for (ns, at_least) in latencies.iter().zip(&curve.exceedance.at_least) {
+            let y = plot.y.at(*at_least as f64 / curve.samples as f64);
             points.extend(points.last().map(|(x, _)| (*x, y)));
             points.push((plot.x.at(us(*ns)), y));
         }

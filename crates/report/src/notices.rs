@@ -88,12 +88,17 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
     groups
         .into_iter()
         .take(MOST_WARNINGS)
-        .map(|(warning, names)| GroupedWarning {
-            message: format::clip(&warning.message, LONGEST),
-            evidence: format::clip(&warning.evidence, LONGEST),
-            next_step: format::clip(&warning.next_step, LONGEST),
-            is_command: is_command(&warning.next_step),
-            recordings: if names.len() == all.len() { String::new() } else { list(&names) },
-        })
+        .map(|(warning, names)| grouped(warning, if names.len() == all.len() { String::new() } else { list(&names) }))
         .collect()
+}
+
+/// A warning as it is shown.
+pub(crate) fn grouped(warning: &recording::Warning, recordings: String) -> GroupedWarning {
+    GroupedWarning {
+        message: format::clip(&warning.message, LONGEST),
+        evidence: format::clip(&warning.evidence, LONGEST),
+        next_step: format::clip(&warning.next_step, LONGEST),
+        is_command: is_command(&warning.next_step),
+        recordings,
+    }
 }

@@ -21,10 +21,8 @@ pub(crate) const MOST_BYTES: usize = 2_000_000;
 /// by its writer) and the data (escaped by [`embedded`]).
 #[derive(Template)]
 #[template(path = "page.html")]
-struct Page<'p> {
-    version: &'static str,
-    title: String,
-    verdict: String,
+struct Page {
+    frame: Frame,
     /// The verdict with figures that stay on one line with their units.
     headline: String,
     hero: Option<Hero>,
@@ -47,38 +45,65 @@ struct Page<'p> {
     happenings: Vec<Happenings>,
     method: Vec<MethodRow>,
     commands: Vec<Command>,
-    words: &'p [(&'static str, &'static str)],
     data: String,
-    css: &'static str,
-    uplot_css: &'static str,
-    uplot_js: &'static str,
-    uplot_licence: &'static str,
-    charts_js: &'static str,
-    page_js: &'static str,
+}
+
+/// What every page has around its sections.
+pub(crate) struct Frame {
+    pub(crate) version: &'static str,
+    pub(crate) title: String,
+    pub(crate) verdict: String,
+    pub(crate) words: &'static [(&'static str, &'static str)],
+    pub(crate) css: &'static str,
+    pub(crate) uplot_css: &'static str,
+    pub(crate) uplot_js: &'static str,
+    pub(crate) uplot_licence: &'static str,
+    pub(crate) charts_js: &'static str,
+    pub(crate) page_js: &'static str,
+}
+
+impl Frame {
+    pub(crate) fn new(title: &str, verdict: &str) -> Frame {
+        Frame {
+            version: env!("CARGO_PKG_VERSION"),
+            title: format!("{title} – teiji"),
+            verdict: verdict.to_owned(),
+            words: &method::WORDS,
+            css: include_str!("../assets/page.css"),
+            uplot_css: include_str!("../assets/uPlot.min.css"),
+            uplot_js: include_str!("../assets/uPlot.iife.min.js"),
+            uplot_licence: include_str!("../assets/uPlot.LICENSE"),
+            charts_js: include_str!("../assets/charts.js"),
+            page_js: include_str!("../assets/page.js"),
+        }
+    }
 }
 
 /// The one figure.
-struct Hero {
-    number: String,
-    unit: String,
-    label: String,
+pub(crate) struct Hero {
+    pub(crate) number: String,
+    pub(crate) unit: String,
+    pub(crate) label: String,
     /// Which recording the claim is about, where there are several.
-    claim_of: String,
-    claim: Option<String>,
+    pub(crate) claim_of: String,
+    pub(crate) claim: Option<String>,
 }
 
-struct ChartView {
-    id: &'static str,
-    title: &'static str,
-    lead: &'static str,
-    alternative: String,
-    svg: String,
-    table: DataTable,
+/// One of the charts.
+pub(crate) struct ChartView {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) lead: &'static str,
+    pub(crate) alternative: String,
+    pub(crate) svg: String,
+    /// The figures behind it, where what is drawn is always the same.
+    pub(crate) table: Option<DataTable>,
 }
 
-struct ThreadChoice {
-    index: usize,
-    name: String,
+/// A thread that latency over time can be shown of.
+pub(crate) struct ThreadChoice {
+    pub(crate) index: usize,
+    pub(crate) name: String,
 }
 
 struct FactRow {
@@ -117,9 +142,7 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
     let (summary, rows_left_out) = tables::summary(all, room.rows);
     let (loads, loads_left_out) = loads::loads(all, room.rows);
     let page = Page {
-        version: env!("CARGO_PKG_VERSION"),
-        title: format!("{} – teiji", all.first().map_or("No recording", |overview| overview.name.as_str())),
-        verdict: verdict.to_owned(),
+        frame: Frame::new(all.first().map_or("No recording", |overview| overview.name.as_str()), verdict),
         headline: unbroken(verdict),
         hero: hero(all),
         about: about(all, recorded),
@@ -141,28 +164,26 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         happenings: happenings::all(all),
         method: method::rows(all),
         commands: method::commands(all, command_line),
-        words: &method::WORDS,
         data: embedded(&series),
-        css: include_str!("../assets/page.css"),
-        uplot_css: include_str!("../assets/uPlot.min.css"),
-        uplot_js: include_str!("../assets/uPlot.iife.min.js"),
-        uplot_licence: include_str!("../assets/uPlot.LICENSE"),
-        charts_js: include_str!("../assets/charts.js"),
-        page_js: include_str!("../assets/page.js"),
     };
-    // A String takes every character, so that nothing can fail here but the template itself, which the tests render.
+    rendered(&page)
+}
+
+/// A String takes every character, so that nothing can fail here but the template itself, which the tests render.
+pub(crate) fn rendered(page: &impl Template) -> String {
     page.render().unwrap_or_else(|error| format!("<!doctype html><title>teiji</title><p>The page could not be written: {error}"))
 }
 
-fn unbroken(text: &str) -> String {
+/// Figures stay on one line with their units.
+pub(crate) fn unbroken(text: &str) -> String {
     [" ns", " µs", " ms", " s late", " s early", " %"]
         .iter()
         .fold(text.to_owned(), |text, unit| text.replace(unit, &unit.replacen(' ', "\u{a0}", 1)))
 }
 
 /// JSON inside a script element: a browser ends the element at `</`, and knows `<!--` there too.
-fn embedded(series: &Charts) -> String {
-    serde_json::to_string(series).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
+pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
+    serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
 }
 
 fn hero(all: &[Overview<'_>]) -> Option<Hero> {
@@ -203,7 +224,7 @@ const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of e
                                    the ten worst, triangles at the top skipped or lost activations. Below, at the same times: the \
                                    CPU use that each load reached, in percent of one CPU; thin dashes are the level asked for.";
 
-fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
+pub(crate) fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
     let (lead, table) = match chart {
         Chart::Histogram => (
             "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
@@ -214,10 +235,11 @@ fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
         Chart::Exceedance => ("Read across: one in so many activations woke at least so late.", tables::exceedance(all)),
     };
     let alternative = chart.described(series, all);
-    ChartView { id: chart.file(), title: chart.title(), lead, alternative, svg: charts::draw(chart, series, all), table }
+    let svg = charts::draw(chart, series, all);
+    ChartView { id: chart.file(), title: chart.title(), lead, alternative, svg, table: Some(table) }
 }
 
-fn thread_choices(series: &Charts) -> Vec<ThreadChoice> {
+pub(crate) fn thread_choices(series: &Charts) -> Vec<ThreadChoice> {
     let Some(most) = series.recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
         return Vec::new();
     };

@@ -3,11 +3,11 @@
 //!
 //! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
 
-use crate::bins::{FLOOR_NS, bin_of, bin_range, lower_edge};
+use crate::bins::{Bins, FLOOR_NS, bin_of};
 use crate::load_course::{self, LoadCourses};
 use crate::overview::Overview;
 use serde::Serialize;
-use stats::{Bucket, Histogram};
+use stats::{Bucket, Histogram, Moments};
 
 /// Recordings that a chart is still readable with; the latest wake-ups are among them.
 pub(crate) const MOST_CHARTED: usize = 16;
@@ -21,9 +21,9 @@ pub(crate) struct Charts {
     pub(crate) recordings: Vec<Series>,
 }
 
-/// One recording's.
+/// How the latencies of one recording, or of several taken together, are distributed.
 #[derive(Debug, Serialize)]
-pub(crate) struct Series {
+pub(crate) struct Curve {
     pub(crate) name: String,
     /// Latencies counted.
     pub(crate) samples: u64,
@@ -32,6 +32,13 @@ pub(crate) struct Series {
     /// Counts by bin of [`Charts::edges_ns`].
     pub(crate) counts: Vec<u64>,
     pub(crate) exceedance: Exceedance,
+}
+
+/// One recording's.
+#[derive(Debug, Serialize)]
+pub(crate) struct Series {
+    #[serde(flatten)]
+    pub(crate) curve: Curve,
     /// All threads together.
     pub(crate) time: Time,
     /// Each thread; empty if there is no room for them.
@@ -85,12 +92,11 @@ pub(crate) struct WorstPoint {
 impl Charts {
     /// At most `most_steps` steps of latency over time in all, and a quarter as many points of loads.
     pub(crate) fn new(all: &[Overview<'_>], most_steps: usize) -> Charts {
-        let (first, last) = bin_range(all);
-        let edges_ns = (first..=last + 1).map(lower_edge).collect();
+        let bins = Bins::of(all.iter().map(|overview| &overview.moments));
         let steps = Steps::share(all, most_steps);
         let points = load_course::points_each(all, most_steps / 4);
-        let recordings = all.iter().map(|overview| Series::new(overview, first, last, steps, points)).collect();
-        Charts { edges_ns, recordings }
+        let recordings = all.iter().map(|overview| Series::new(overview, bins, steps, points)).collect();
+        Charts { edges_ns: bins.edges(), recordings }
     }
 
     /// Smallest and largest latency of all, ns.
@@ -102,16 +108,27 @@ impl Charts {
 
     /// The interval of every recording, where they share one, ns: what is later is late.
     pub(crate) fn interval_ns(&self) -> Option<i64> {
-        let first = self.recordings.first()?.interval_ns?;
-        self.recordings.iter().all(|series| series.interval_ns == Some(first)).then_some(first)
+        let first = self.recordings.first()?.curve.interval_ns?;
+        self.recordings.iter().all(|series| series.curve.interval_ns == Some(first)).then_some(first)
+    }
+}
+
+impl Curve {
+    pub(crate) fn new(name: String, interval_ns: Option<i64>, histogram: &Histogram, moments: &Moments, bins: Bins) -> Curve {
+        Curve {
+            name,
+            samples: moments.count(),
+            interval_ns,
+            max_ns: moments.max(),
+            counts: bins.counts(histogram),
+            exceedance: Exceedance::new(histogram, moments.max()),
+        }
     }
 }
 
 impl Series {
-    fn new(overview: &Overview<'_>, first: usize, last: usize, steps: Steps, points: usize) -> Series {
+    pub(crate) fn new(overview: &Overview<'_>, bins: Bins, steps: Steps, points: usize) -> Series {
         let recorded = overview.recorded;
-        let mut counts = vec![0; last + 1 - first];
-        overview.histogram.buckets().for_each(|bucket| counts[bin_of(bucket.lower) - first] += bucket.count);
         let threads = recorded.document.threads.iter().zip(&recorded.threads);
         let whole: Vec<Time> = threads.clone().map(|(thread, statistics)| Time::of(statistics, thread.interval_ns.0)).collect();
         let mut worst: Vec<WorstPoint> = threads
@@ -131,12 +148,7 @@ impl Series {
         let time = Time::together(&whole, steps.together);
         let loads = LoadCourses::of(overview, time.length_ns, points);
         Series {
-            name: overview.name.clone(),
-            samples: overview.moments.count(),
-            interval_ns: overview.interval_ns(),
-            max_ns: overview.moments.max(),
-            counts,
-            exceedance: Exceedance::new(&overview.histogram, overview.moments.max()),
+            curve: Curve::new(overview.name.clone(), overview.interval_ns(), &overview.histogram, &overview.moments, bins),
             time,
             threads: threads
                 .zip(&whole)
@@ -155,7 +167,7 @@ impl Series {
 
 /// Steps over time for all threads of a recording together, and for each thread.
 #[derive(Clone, Copy, Debug)]
-struct Steps {
+pub(crate) struct Steps {
     together: usize,
     each: usize,
 }
@@ -166,7 +178,7 @@ impl Steps {
     /// Fewer would be no picture of a thread.
     const LEAST: usize = 24;
 
-    fn share(all: &[Overview<'_>], most_steps: usize) -> Steps {
+    pub(crate) fn share(all: &[Overview<'_>], most_steps: usize) -> Steps {
         let threads: usize = all.iter().map(|overview| overview.recorded.threads.len()).sum();
         let together = (most_steps / 3 / all.len().max(1)).clamp(2, Self::MOST);
         let each = (most_steps * 2 / 3 / threads.max(1)).min(Self::MOST);
@@ -275,7 +287,7 @@ mod tests {
         for most_steps in [10_000, 300, 2] {
             let charts = Charts::new(&all, most_steps);
             for (series, overview) in charts.recordings.iter().zip(&all) {
-                assert_eq!(series.counts.iter().sum::<u64>(), overview.moments.count());
+                assert_eq!(series.curve.counts.iter().sum::<u64>(), overview.moments.count());
                 assert_eq!(series.time.max_ns.iter().flatten().max().copied(), overview.moments.max());
                 assert_eq!(series.time.min_ns.iter().flatten().min().copied(), overview.moments.min());
                 assert_eq!(series.time.missing.iter().map(|(_, n)| n).sum::<u64>(), overview.activations.skipped);
@@ -292,7 +304,7 @@ mod tests {
     fn exceedance_falls_from_all_to_one() {
         let recordings = [Synthetic::hackbench().build()];
         let all = Overview::of_all(&recordings);
-        let exceedance = &Charts::new(&all, 100).recordings[0].exceedance;
+        let exceedance = &Charts::new(&all, 100).recordings[0].curve.exceedance;
         assert_eq!(exceedance.at_least.first().copied(), Some(all[0].moments.count()));
         assert_eq!(exceedance.latency_ns.last().copied(), all[0].moments.max());
         assert!(exceedance.at_least.is_sorted_by(|a, b| a >= b) && exceedance.at_least.iter().all(|n| *n > 0));

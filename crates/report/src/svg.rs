@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A small writer of SVG: as much as three charts need.
+//! A small writer of SVG: as much as the charts need.
 
 use std::fmt::Write as _;
 
@@ -88,6 +88,11 @@ impl Svg {
             }
         }
         let _ = writeln!(self.body, "<path d=\"{d}\" {attributes}/>");
+    }
+
+    pub(crate) fn rect(&mut self, at: (f64, f64), size: (f64, f64), attributes: &str) {
+        let ((x, y), (width, height)) = (at, size);
+        let _ = writeln!(self.body, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" {attributes}/>");
     }
 
     pub(crate) fn circle(&mut self, x: f64, y: f64, radius: f64, attributes: &str) {

@@ -170,7 +170,7 @@ fn combined(overview: &Overview<'_>) -> Vec<Figure> {
 }
 
 fn head(first: &str, charts: &Charts) -> Vec<String> {
-    std::iter::once(first.to_owned()).chain(charts.recordings.iter().map(|series| series.name.clone())).collect()
+    std::iter::once(first.to_owned()).chain(charts.recordings.iter().map(|series| series.curve.name.clone())).collect()
 }
 
 /// Bins of the chart that make one row of the table: a quarter of an octave.
@@ -180,7 +180,7 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
     let rows = charts.edges_ns[..charts.edges_ns.len() - 1].chunks(BINS_A_ROW).enumerate().filter_map(|(row, edges)| {
         let first = row * BINS_A_ROW;
         let sums: Vec<u64> =
-            charts.recordings.iter().map(|series| series.counts.iter().skip(first).take(edges.len()).sum()).collect();
+            charts.recordings.iter().map(|series| series.curve.counts.iter().skip(first).take(edges.len()).sum()).collect();
         let (from, to) = (edges.first()?, charts.edges_ns.get(first + edges.len())?);
         let range = format!("{} – {}", micros(*from), micros(*to));
         sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
@@ -218,7 +218,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let from = seconds * slice as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
-            let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.name);
+            let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![slice_of_time, figure(min), figure(max), count(missing(slice))];
             if any_load {
                 let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
@@ -235,7 +235,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
     let table = |(place, series): (usize, &crate::series::Series)| WorstTable {
-        name: series.name.clone(),
+        name: series.curve.name.clone(),
         colour: place % svg::COLOURS.len(),
         rows: series
             .worst

@@ -5,19 +5,30 @@
 //! largest of their maxima. Recordings are added one by one and let go, but for those with the latest wake-ups that a page
 //! is to draw, so a plan of thousands needs no more memory than its histograms.
 
+mod circumstances;
+mod drawing;
+mod heat;
+mod page;
+#[cfg(test)]
+mod page_tests;
 mod pooled;
 mod published;
 mod sheet;
 mod values;
+mod verdict;
 
 pub use published::{Published, PublishedError};
 
 use crate::format::count;
 use crate::lab;
-use crate::overview::{Overview, list};
+use crate::overview::{Overview, Quantile, list};
+use circumstances::Circumstances;
 use plan::Limit;
 use pooled::Pooled;
 use recording::Recorded;
+
+/// Recordings that are kept to be drawn: some ten MB.
+const MOST_KEPT: usize = 256;
 
 /// All combinations of a plan.
 #[derive(Debug, Default)]
@@ -35,6 +46,25 @@ pub struct Matrix {
     times: Vec<String>,
     /// Whether every figure is exact to the ns.
     is_virtual: Option<bool>,
+    circumstances: Circumstances,
+    /// Those with the latest wake-ups.
+    kept: Vec<Kept>,
+}
+
+/// A recording that may be drawn.
+#[derive(Debug)]
+struct Kept {
+    row: usize,
+    /// From 1.
+    repeat: u32,
+    recorded: Recorded,
+}
+
+impl Kept {
+    /// The latest wake-up, ns.
+    fn max(&self) -> Option<i64> {
+        self.recorded.threads.iter().filter_map(|thread| thread.latency.map(|summary| summary.max)).max()
+    }
 }
 
 impl Matrix {
@@ -44,16 +74,22 @@ impl Matrix {
         Matrix { title, factors, rows: combinations.map(Pooled::of).collect(), ..Matrix::default() }
     }
 
-    /// Adds a repeat to a row.
-    pub fn add(&mut self, row: usize, recorded: &Recorded) {
-        let one = [Overview::of(recorded)];
+    /// Adds a repeat, numbered from 1, to a row.
+    pub fn add(&mut self, row: usize, repeat: u32, recorded: Recorded) {
+        let one = [Overview::of(&recorded)];
         self.rows[row].add(&one[0]);
+        self.circumstances.add(&one[0]);
         for (_, text) in lab::times(&one) {
             if !self.times.contains(&text) {
                 self.times.push(text);
             }
         }
         self.is_virtual = Some(self.is_virtual.unwrap_or(true) && lab::is_virtual(&one));
+        self.kept.push(Kept { row, repeat, recorded });
+        if self.kept.len() > MOST_KEPT {
+            let least = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.max()).map_or(0, |(place, _)| place);
+            self.kept.swap_remove(least);
+        }
     }
 
     /// Places of the factors that take more than one value.
@@ -64,11 +100,13 @@ impl Matrix {
 
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![
-            "Latencies in µs, as measured; repeats pooled. ~: from the histogram, up to 1 % above. max of runs: the smallest and \
-             the largest maximum of the repeats."
-                .to_owned(),
-        ];
+        let mut notes = vec!["Latencies in µs, as measured.".to_owned()];
+        if self.rows.iter().any(|row| row.quantile(Quantile::P9999).is_some()) {
+            notes[0] += " ~: from the histogram, up to 1 % above.";
+        }
+        if self.rows.iter().any(|row| row.runs > 1) {
+            notes[0] += " Repeats are pooled; max of runs: the smallest and the largest of their maxima.";
+        }
         notes.extend(self.times.iter().cloned());
         let varied = self.varied();
         for row in self.rows.iter().filter(|row| !row.spoiled.is_empty()) {
@@ -108,9 +146,9 @@ mod tests {
         let combinations = [factor("none"), factor("cpu@50%, of \"one\" | core"), vec![None, Some("net".to_owned())]];
         let mut matrix = Matrix::new(Some("A plan".to_owned()), factors, combinations.into_iter());
         matrix.missing = 2;
-        matrix.add(0, &Synthetic::idle().threads(1).samples(&[10_000, 20_000, 30_000]).build());
-        matrix.add(0, &Synthetic::idle().threads(1).samples(&[20_000, 20_000, 60_000]).build());
-        matrix.add(1, &Synthetic::idle().threads(1).samples(&[1_000; 10]).build());
+        matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[10_000, 20_000, 30_000]).build());
+        matrix.add(0, 2, Synthetic::idle().threads(1).samples(&[20_000, 20_000, 60_000]).build());
+        matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[1_000; 10]).build());
         matrix
     }
 

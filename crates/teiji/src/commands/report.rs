@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji report`: one offline page of any number of recordings.
+//! `teiji report`: one offline page of any number of recordings, or of a plan.
 
+use crate::commands::run as plans;
+use crate::commands::show::published;
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji); several are laid over one another
-    #[arg(required = true, value_name = "REC")]
+    /// Recordings (NAME.teiji), several laid over one another; or the folder of a plan
+    #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
     /// The page
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
@@ -18,23 +20,52 @@ pub struct Args {
     /// Write the same charts as SVG files into this folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
+    /// Of a plan: lay beside it what others have measured, as in `teiji show`
+    #[arg(long, value_name = "published|FILE.csv")]
+    beside: Option<PathBuf>,
+}
+
+/// What is written.
+struct Report {
+    page: String,
+    charts: Vec<(String, String)>,
+    verdict: String,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let recordings = super::read(&args.recordings)?;
-    let command_line = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
-    write_whole(&args.output, &::report::html(&recordings, &command_line)).map_err(Failure::bad_input)?;
+    let report = report(args)?;
+    write_whole(&args.output, &report.page).map_err(Failure::bad_input)?;
     if let Some(folder) = &args.svg {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::bad_input)?;
-        for (name, content) in ::report::svg_charts(&recordings) {
+        for (name, content) in report.charts {
             write_whole(&folder.join(name), &content).map_err(Failure::bad_input)?;
         }
     }
-    output::say(&::report::verdict(&recordings));
+    output::say(&report.verdict);
     output::say(&format!("Report: {}", args.output.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+fn report(args: &Args) -> Result<Report, Failure> {
+    let command_line = output::command_line().join(" ");
+    let folders = args.recordings.iter().filter(|path| plans::is_folder(path)).count();
+    if let ([folder], 1) = (args.recordings.as_slice(), folders) {
+        let mut matrix = plans::table(folder).map_err(Failure::bad_input)?;
+        matrix.published = args.beside.as_deref().map(published).transpose().map_err(Failure::bad_input)?;
+        let plan = plans::text(folder).map_err(Failure::bad_input)?;
+        let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };
+        return Ok(Report { page: matrix.html(&plan, &command_line), charts, verdict: matrix.verdict() });
+    }
+    if folders > 0 || args.beside.is_some() {
+        return Err(Failure::bad_input(anyhow!(
+            "a plan's folder, and --beside with it, is for a report of its own; its recordings can be laid beside others: DIR/*.teiji"
+        )));
+    }
+    let recordings = super::read(&args.recordings)?;
+    let charts = if args.svg.is_some() { ::report::svg_charts(&recordings) } else { Vec::new() };
+    Ok(Report { page: ::report::html(&recordings, &command_line), charts, verdict: ::report::verdict(&recordings) })
 }
 
 /// All of the file or none of it.

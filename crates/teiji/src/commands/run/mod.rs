@@ -6,7 +6,7 @@ mod folder;
 mod settings;
 mod table;
 
-pub use table::{is_folder, table};
+pub use table::{is_folder, table, text};
 
 use crate::commands::lab::kernels_of;
 use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};

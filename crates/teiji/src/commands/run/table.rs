@@ -4,6 +4,7 @@
 use super::folder::{self, Found, found};
 use super::settings::label;
 use super::{read, runs};
+use anyhow::Context;
 use plan::Combination;
 use recording::Recording;
 use report::Matrix;
@@ -12,6 +13,12 @@ use std::path::Path;
 /// Whether a plan was carried out in this folder.
 pub fn is_folder(path: &Path) -> bool {
     folder::plan(path).is_file()
+}
+
+/// The plan as run.
+pub fn text(path: &Path) -> anyhow::Result<String> {
+    let plan = folder::plan(path);
+    std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))
 }
 
 /// A row for each combination.
@@ -37,7 +44,7 @@ pub fn table(path: &Path) -> anyhow::Result<Matrix> {
     for (place, run) in runs.iter().enumerate() {
         let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);
         match found(&recording)? {
-            Found::Done => matrix.add(run.combination, &Recording::open(&recording)?.summarise()?),
+            Found::Done => matrix.add(run.combination, run.repeat, Recording::open(&recording)?.summarise()?),
             Found::Nothing | Found::Partial => matrix.missing += 1,
         }
     }

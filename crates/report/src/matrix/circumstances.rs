@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Under what a plan's runs were carried out: each fact with the values it had, and in how many runs; and their warnings.
+//!
+//! A table with a column for each run, as a report of a few recordings has it, would be wider than anyone reads.
+
+use crate::conditions;
+use crate::format::{clip, counted};
+use crate::method;
+use crate::notices::{self, GroupedWarning};
+use crate::overview::Overview;
+
+/// Values that are told of one fact.
+const MOST_VALUES: usize = 8;
+/// Warnings that are told.
+const MOST_WARNINGS: usize = 60;
+/// Characters of a value.
+const LONGEST: usize = 600;
+
+/// A fact, and how many runs had which value of it.
+#[derive(Debug)]
+pub(super) struct Fact {
+    pub(super) name: &'static str,
+    pub(super) values: Vec<(String, u32)>,
+    /// In how many runs it was another after than before, though it should not be.
+    changed: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Circumstances {
+    facts: Vec<Fact>,
+    warnings: Vec<(recording::Warning, u32)>,
+    runs: u32,
+}
+
+/// A row of the page.
+pub(super) struct FactRow {
+    pub(super) name: &'static str,
+    /// The value, and of how many runs unless of all.
+    pub(super) values: Vec<(String, String)>,
+    pub(super) changed: String,
+}
+
+impl Circumstances {
+    pub(super) fn add(&mut self, overview: &Overview<'_>) {
+        self.runs += 1;
+        let one = std::slice::from_ref(overview);
+        for fact in conditions::facts(one) {
+            let [value] = fact.values.as_slice() else { continue };
+            self.fact(fact.name, value.before.as_deref().unwrap_or("not known"), value.changed);
+        }
+        for row in method::rows(one) {
+            row.values.iter().for_each(|value| self.fact(row.name, value, false));
+        }
+        for warning in &overview.recorded.document.warnings {
+            // What was seen may differ a little every time; the first stands for all.
+            let same = |known: &recording::Warning| known.code == warning.code && known.message == warning.message;
+            match self.warnings.iter_mut().find(|(known, _)| same(known)) {
+                Some((_, runs)) => *runs += 1,
+                None => self.warnings.push((warning.clone(), 1)),
+            }
+        }
+    }
+
+    fn fact(&mut self, name: &'static str, value: &str, changed: bool) {
+        let value = clip(value, LONGEST);
+        let place = self.facts.iter().position(|fact| fact.name == name).unwrap_or_else(|| {
+            self.facts.push(Fact { name, values: Vec::new(), changed: 0 });
+            self.facts.len() - 1
+        });
+        let fact = &mut self.facts[place];
+        fact.changed += u32::from(changed);
+        if let Some((_, runs)) = fact.values.iter_mut().find(|(known, _)| *known == value) {
+            *runs += 1;
+        } else if fact.values.len() <= MOST_VALUES {
+            // One more than is told, so that it is known that there are more.
+            fact.values.push((value, 1));
+        }
+    }
+
+    pub(super) fn rows(&self) -> Vec<FactRow> {
+        self.facts.iter().map(|fact| self.row(fact)).collect()
+    }
+
+    fn row(&self, fact: &Fact) -> FactRow {
+        let in_all = fact.values.len() == 1 && fact.values[0].1 == self.runs;
+        let of = |runs: u32| if in_all { String::new() } else { counted(runs.into(), "run") };
+        let values = if fact.values.len() > MOST_VALUES {
+            // Such as a machine's load average: another every time.
+            let told: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
+            vec![(format!("{}, …", told.join("; ")), format!("more than {MOST_VALUES} values"))]
+        } else {
+            fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
+        };
+        let changed = if fact.changed > 0 { format!("in {}", counted(fact.changed.into(), "run")) } else { String::new() };
+        FactRow { name: fact.name, values, changed }
+    }
+
+    /// All warnings, each once, with the number of runs that have it.
+    pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
+        let told = |(warning, runs): &(recording::Warning, u32)| {
+            let of = if *runs == self.runs { String::new() } else { format!("in {}", counted((*runs).into(), "run")) };
+            notices::grouped(warning, of)
+        };
+        self.warnings.iter().take(MOST_WARNINGS).map(told).collect()
+    }
+}

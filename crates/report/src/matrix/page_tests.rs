@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What must hold of every page of a plan.
+
+use super::*;
+use crate::page::MOST_BYTES;
+use crate::synthetic::Synthetic;
+use serde_json::Value;
+
+fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
+    let value = |text: String| Some(text);
+    let rows = (0..kernels)
+        .flat_map(|kernel| (0..loads).map(move |load| vec![value(format!("kernel {kernel}")), value(format!("load {load}"))]));
+    let mut matrix = Matrix::new(Some("A plan".into()), vec!["kernel".into(), "load".into()], rows);
+    for repeat in 1..=repeats {
+        for row in 0..kernels * loads {
+            let seed = row as u64 * 10 + u64::from(repeat);
+            matrix.add(row, repeat, Synthetic::hackbench().threads(1).due(2_000).seed(seed).build());
+        }
+    }
+    matrix
+}
+
+fn data(page: &str) -> Value {
+    let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn every_combination_has_its_row_its_figures_and_its_curve() {
+    let matrix = plan(2, 3, 2);
+    let page = matrix.html("[vary]", "teiji report plan");
+    assert_eq!(page.matches("<tr data-row=").count() + page.matches("<tr class=\"begins\" data-row=").count(), 6);
+    let data = data(&page);
+    let combinations = data["plan"]["combinations"].as_array().unwrap();
+    assert_eq!((combinations.len(), data["recordings"].as_array().unwrap().len()), (6, 12));
+    for (place, (combination, row)) in combinations.iter().zip(&matrix.rows).enumerate() {
+        assert_eq!(combination["figures"][0].as_i64(), row.moments.max(), "its largest");
+        assert_eq!(
+            combination["curve"]["counts"].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>(),
+            row.moments.count()
+        );
+        assert_eq!(combination["at"], serde_json::json!([place / 3, place % 3]));
+        let runs: Vec<&Value> = combination["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|run| &data["recordings"][usize::try_from(run.as_u64().unwrap()).unwrap()])
+            .collect();
+        assert_eq!(runs.len(), 2);
+        assert_eq!(runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(), row.moments.max());
+        assert!(runs[1]["name"].as_str().unwrap().ends_with(&format!("load {}, run 2", place % 3)));
+    }
+}
+
+#[test]
+fn the_worst_is_drawn_first_beside_its_likes_of_the_first_factor() {
+    let matrix = plan(2, 3, 1);
+    let selected = matrix.selected();
+    assert_eq!((selected.len(), selected[1] - selected[0]), (2, 3), "the same load under both kernels");
+    assert!(selected.contains(&matrix.latest_first()[0]));
+    assert_eq!(plan(2, 2, 1).selected(), [0, 1, 2, 3], "few are all drawn");
+}
+
+#[test]
+fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
+    let matrix = plan(40, 60, 1);
+    assert_eq!(matrix.kept.len(), MOST_KEPT);
+    let page = matrix.html("[vary]", "teiji report plan");
+    assert!(page.len() < MOST_BYTES, "{}", page.len());
+    let data = data(&page);
+    assert_eq!(data["plan"]["combinations"].as_array().unwrap().len(), 2_400, "the heat map has all");
+    assert!(page.contains("more combinations have no room here"));
+    let worst = matrix.latest_first()[0];
+    assert!(data["plan"]["selected"].as_array().unwrap().iter().any(|row| row.as_u64() == Some(worst as u64)));
+    let drawn = &data["plan"]["combinations"][worst];
+    assert!(drawn["curve"].is_object() && !drawn["runs"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn text_from_outside_stays_text() {
+    let evil = "</script><img src=x onerror=alert(1)><!--";
+    let rows = [vec![Some(evil.to_owned()), Some("1".to_owned())], vec![Some("b".to_owned()), Some("2".to_owned())]];
+    let mut matrix = Matrix::new(Some(evil.into()), vec![evil.into(), "other".into()], rows.into_iter());
+    let mut recorded = Synthetic::idle().title(evil).build();
+    recorded.document.host.before.kernel_command_line = Some(evil.into());
+    recorded.document.warnings[0].evidence = evil.into();
+    matrix.add(0, 1, recorded);
+    let page = matrix.html(evil, evil);
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+    assert_eq!((page.matches("</script>").count(), page.matches("<script").count()), (5, 5), "of the page's own");
+    for (_, svg) in matrix.svg_charts() {
+        assert!(!svg.contains("<img"));
+    }
+}
+
+#[test]
+fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
+    let rows = [vec![Some("a".to_owned())], vec![Some("b".to_owned())]];
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    matrix.missing = 2;
+    let page = matrix.html("", "");
+    assert!(
+        page.contains("2 combinations, and no activation woke. 2 runs of the plan have no recording."),
+        "{}",
+        matrix.verdict()
+    );
+    assert!(!page.contains("NaN"));
+}
