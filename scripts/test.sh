@@ -28,7 +28,7 @@ describe() {
         recordings) echo "real recordings, checked by an independent program" ;;
         cross) echo "aarch64, armv7 and riscv64 programs under qemu-user" ;;
         lab) echo "real kernels in the lab" ;;
-        browser) echo "the report in a browser" ;;
+        browser) echo "the reports in a browser" ;;
         *)
             echo "there is no stage '$1': the stages are ${stages[*]}" >&2
             return 2
@@ -207,11 +207,16 @@ stage_lab() {
 }
 
 stage_browser() {
-    local node=node page=$work/report.html
+    local node=node page=$work/report.html plan=$work/three-factors teiji
+    teiji=$(native_program)
     node_is_new_enough node || node=$(own_node)
-    "$(native_program)" report "$work"/recordings/{idle,hackbench}.teiji --output "$page"
+    "$teiji" report "$work"/recordings/{idle,hackbench}.teiji --output "$page"
+    rm -rf "$plan"
+    "$teiji" run --quiet tests/browser/three-factors.toml --output "$plan"
+    "$teiji" report "$plan" --output "$plan.html"
+    "$teiji" show "$plan" --json >"$plan.json"
     cd tests/browser
-    TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
+    TEIJI_PLAN_REPORT=$plan.html TEIJI_PLAN_JSON=$plan.json TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
         CHROMIUM=$(command -v chromium) "$node" --test --test-reporter=spec
 }
 

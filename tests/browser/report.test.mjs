@@ -2,83 +2,28 @@
 // The report page in a real browser. What it is told:
 //   TEIJI_REPORT    the page, as `teiji report` wrote it
 //   TEIJI_RUN_JSON  optional: run.json of each of its recordings in order, separated by ':'
-//   CHROMIUM        optional: the browser, unless it is /usr/bin/chromium
 import assert from 'node:assert/strict';
-import { readFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { browser, drawn, embedded, settled } from './browser.mjs';
 
 const report = process.env.TEIJI_REPORT;
 assert.ok(report, 'TEIJI_REPORT names no page: run `teiji report REC... -o report.html` and set it to report.html');
-const address = pathToFileURL(path.resolve(report)).href;
 const runs = (process.env.TEIJI_RUN_JSON ?? '').split(':').filter(Boolean).map((file) => JSON.parse(readFileSync(file, 'utf8')));
 const CHARTS = ['histogram', 'latency-over-time', 'exceedance'];
 
-let context;
-let profile;
+let running;
 let complaints;
 
-before(async () => {
-  profile = mkdtempSync(path.join(tmpdir(), 'teiji-browser-'));
-  context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    chromiumSandbox: false,
-    viewport: { width: 1280, height: 900 },
-    args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  });
-});
+before(async () => { running = await browser(report); });
+after(() => running?.close());
 
-after(async () => {
-  await context?.close();
-  if (profile) rmSync(profile, { recursive: true, force: true });
-});
-
-/** The page, freshly opened; whatever it asks of a network or complains about is remembered. */
-async function open(settings = {}) {
-  const page = await context.newPage();
+/** The page, freshly opened, with nothing complained of yet. */
+function open(settings) {
   complaints = [];
-  page.on('console', (message) => {
-    // This test reads the canvases back, which a browser finds slow, and says so.
-    if (['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently')) complaints.push(`console: ${message.text()}`);
-  });
-  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
-  page.on('request', (request) => {
-    const url = request.url();
-    if (url !== address && !url.startsWith(`${address}#`) && !url.startsWith('data:')) complaints.push(`request: ${url}`);
-  });
-  page.on('requestfailed', (request) => complaints.push(`request failed: ${request.url()}`));
-  if (settings.width) await page.setViewportSize({ width: settings.width, height: 900 });
-  await page.emulateMedia({ colorScheme: settings.scheme ?? 'light', media: settings.media ?? 'screen' });
-  await page.goto(address);
-  await settled(page);
-  return page;
+  return running.open(complaints, settings);
 }
 
-/** Charts are drawn in the next frames. */
-const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
-
-/** For each canvas of a chart: how many pixels are drawn, how many have a recording's colour, and a sum that changes with the drawing. */
-const drawn = (page, chart) => page.evaluate((id) => {
-  const style = getComputedStyle(document.documentElement);
-  const colours = Array.from({ length: 8 }, (_, n) => style.getPropertyValue(`--c${n}`).trim().match(/\w\w/g).map((part) => Number.parseInt(part, 16)));
-  return [...document.querySelectorAll(`#${id} .canvas canvas`)].map((canvas) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-    let [inked, coloured, sum] = [0, 0, 0];
-    for (let i = 0; i < data.length; i += 4) {
-      if (data[i + 3] === 0) continue;
-      inked += 1;
-      sum = (sum * 31 + data[i] * 3 + data[i + 1] * 5 + data[i + 2] * 7 + data[i + 3] + i) % 4294967291;
-      const near = ([r, g, b]) => Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 24;
-      if (data[i + 3] > 160 && colours.some(near)) coloured += 1;
-    }
-    return { inked, coloured, sum };
-  });
-}, chart);
-
-const embedded = (page) => page.evaluate(() => JSON.parse(document.getElementById('data').textContent));
 const shownMaxima = (page) => page.evaluate(() => [...document.querySelectorAll('#latency-over-time .panel')].map((panel) => Number(panel.dataset.shownMaxNs)));
 /** Recordings with a course of load to draw. */
 const underLoad = (data) => data.recordings.filter((recording) => recording.loads.drawn.length > 0);
