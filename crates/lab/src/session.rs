@@ -151,16 +151,33 @@ struct Prepared {
     facts: Lab,
 }
 
-/// Carries out these runs, at most `jobs` guests at once, and returns what came of each, in order. To be called on the
-/// program's main thread: guests end with the thread that started them.
-pub fn carry_out(
+/// Carries out these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`carry_out_each`].
+pub fn carry_out<L: Look>(
     runs: &[LabRun],
     jobs: usize,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut dyn Look,
+    look: &mut L,
 ) -> Vec<Result<Recorded, LabError>> {
     let mut results: Vec<Option<Result<Recorded, LabError>>> = runs.iter().map(|_| None).collect();
+    carry_out_each(runs, jobs, verbs, signals, look, &mut |index, result, _| results[index] = Some(result));
+    let never = || Err(LabError::Interrupted(signals.caught().unwrap_or("nobody")));
+    results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
+}
+
+/// Takes what came of the run at a place, as soon as it is there.
+pub type Ended<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
+
+/// Carries out these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
+/// signal no more come. To be called on the program's main thread: guests end with the thread that started them.
+pub fn carry_out_each<L: Look>(
+    runs: &[LabRun],
+    jobs: usize,
+    verbs: Verbs,
+    signals: &Signals,
+    look: &mut L,
+    ended: &mut Ended<'_, L>,
+) {
     let mut running: Vec<(usize, Running, Lab, Option<SystemTime>)> = Vec::new();
     let mut waiting = 0..runs.len();
     let mut done = 0;
@@ -172,19 +189,14 @@ pub fn carry_out(
             match begin(&runs[index], verbs, look) {
                 Ok((guest, facts)) => running.push((index, guest, facts, None)),
                 Err(error) => {
-                    results[index] = Some(Err(error));
                     done += 1;
+                    ended(index, Err(error), look);
                 }
             }
         }
-        if let Some(signal) = signals.caught() {
-            running.clear();
-            let ended = |result: Option<_>| result.unwrap_or(Err(LabError::Interrupted(signal)));
-            return results.into_iter().map(ended).collect();
-        }
-        if running.is_empty() {
-            let never = || Err(LabError::Interrupted("nobody"));
-            return results.into_iter().map(|result| result.unwrap_or_else(never)).collect();
+        // Guests that still run are ended as they are dropped.
+        if signals.caught().is_some() || running.is_empty() {
+            return;
         }
         running.retain_mut(|(index, guest, facts, begun)| {
             let result = guest.poll();
@@ -194,8 +206,8 @@ pub fn carry_out(
             let Some(result) = result else { return true };
             let begun = begun.unwrap_or_else(SystemTime::now);
             let recorded = result.map_err(LabError::from).and_then(|left| keep(&runs[*index], left, facts, begun));
-            results[*index] = Some(recorded);
             done += 1;
+            ended(*index, recorded, look);
             false
         });
         let shown = |(index, guest, ..): &(usize, Running, Lab, Option<SystemTime>)| GuestProgress {

@@ -56,7 +56,8 @@ pub(crate) fn latency(ns: i64) -> String {
 }
 
 /// The same, rounded up: what stands behind "at most" must not be less than what was seen.
-pub(crate) fn at_most(ns: i64) -> String {
+#[must_use]
+pub fn at_most(ns: i64) -> String {
     if ns < 0 { latency(ns) } else { three_digits(ns, u64::div_ceil) }
 }
 

@@ -40,9 +40,10 @@ mod words;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-pub use format::{counted, exact_micros, span};
+pub use format::{at_most, counted, exact_micros, span};
 pub use matrix::{Matrix, Published, PublishedError};
 use overview::Overview;
+pub use overview::cut_short;
 use recording::{LoadEvidence, Recorded};
 use series::Charts;
 use words::Chart;
@@ -77,6 +78,12 @@ pub fn load_table(loads: &[LoadEvidence]) -> String {
 #[must_use]
 pub fn verdict(recordings: &[Recorded]) -> String {
     verdict::verdict(&Overview::of_all(recordings))
+}
+
+/// The same of one recording among many, each of which need not say again what the ns of the lab are.
+#[must_use]
+pub fn verdict_of_one(recorded: &Recorded) -> String {
+    verdict::without_lab(&[Overview::of(recorded)])
 }
 
 /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.

@@ -4,7 +4,7 @@
 use crate::format;
 use crate::loads;
 use crate::series::MOST_CHARTED;
-use recording::{End, Recorded, State};
+use recording::{Document, End, Recorded, State};
 use stats::{Activations, Histogram, Moments, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.
@@ -127,25 +127,7 @@ impl<'a> Overview<'a> {
 
     /// Why the recording holds less than was asked for, as the end of a sentence that began with its name.
     pub(crate) fn cut_short(&self) -> Option<String> {
-        let document = &self.recorded.document;
-        let end = match (document.state, &document.end) {
-            (State::Complete, _) => return None,
-            (State::Running, _) => "is incomplete: it was cut off, and up to its last second is missing".to_owned(),
-            (State::Stopped, None | Some(End::Done)) => "was stopped before its planned end".to_owned(),
-            (State::Stopped, Some(End::Signal { name })) => format!("was stopped early by {name}"),
-            (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => format!(
-                "was stopped early: activation {} of thread {thread} was {} late, above the limit asked for",
-                format::count(*activation),
-                format::latency(*latency_ns)
-            ),
-            (State::Stopped, Some(End::Guard { starved_ns })) => {
-                format!("was stopped early by its guard: nothing else had run for {}", format::latency(*starved_ns))
-            }
-            (State::Stopped, Some(End::RecordingFailed { error })) => {
-                format!("was stopped early: it could not be written any further ({})", format::clip(error, 200))
-            }
-        };
-        Some(end)
+        cut_short(&self.recorded.document)
     }
 
     /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
@@ -179,6 +161,30 @@ impl<'a> Overview<'a> {
         let first = threads.first()?.interval_ns;
         threads.iter().all(|thread| thread.interval_ns == first).then_some(first.0)
     }
+}
+
+/// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by
+/// SIGINT`.
+#[must_use]
+pub fn cut_short(document: &Document) -> Option<String> {
+    let end = match (document.state, &document.end) {
+        (State::Complete, _) => return None,
+        (State::Running, _) => "is incomplete: it was cut off, and up to its last second is missing".to_owned(),
+        (State::Stopped, None | Some(End::Done)) => "was stopped before its planned end".to_owned(),
+        (State::Stopped, Some(End::Signal { name })) => format!("was stopped early by {name}"),
+        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => format!(
+            "was stopped early: activation {} of thread {thread} was {} late, above the limit asked for",
+            format::count(*activation),
+            format::latency(*latency_ns)
+        ),
+        (State::Stopped, Some(End::Guard { starved_ns })) => {
+            format!("was stopped early by its guard: nothing else had run for {}", format::latency(*starved_ns))
+        }
+        (State::Stopped, Some(End::RecordingFailed { error })) => {
+            format!("was stopped early: it could not be written any further ({})", format::clip(error, 200))
+        }
+    };
+    Some(end)
 }
 
 /// The recordings with the latest wake-ups, as many as a chart is readable with, in their own order.

@@ -11,7 +11,16 @@ const MOST_LISTED: usize = 3;
 
 /// One line: what spoils the figures first if it is the lack of rights, the figures, then whatever else spoils them.
 pub(crate) fn verdict(all: &[Overview<'_>]) -> String {
-    let before = rights(all) + lab::in_short(all).unwrap_or_default();
+    sentences(all, lab::in_short(all).unwrap_or_default())
+}
+
+/// The same, where it stands elsewhere what the ns are.
+pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
+    sentences(all, "")
+}
+
+fn sentences(all: &[Overview<'_>], lab: &str) -> String {
+    let before = rights(all) + lab;
     let figures = figures(all);
     let mut sentences = vec![if before.is_empty() { capitalised(&figures) } else { before + &figures }];
     sentences.extend(cut_short(all));

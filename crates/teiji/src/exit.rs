@@ -2,6 +2,7 @@
 //! How the program ends: each kind of failure has its code, given in one place.
 
 use crate::output;
+use recording::{Document, End};
 use std::process::ExitCode;
 
 /// For `--help`.
@@ -14,6 +15,16 @@ pub const EXCEEDED: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
 /// The run itself could not be carried out.
 pub const NOT_CARRIED_OUT: u8 = 4;
+
+/// The exit code of a recording that is there.
+pub fn of_end(document: &Document) -> u8 {
+    match document.end {
+        Some(End::BreakAbove { .. }) => EXCEEDED,
+        Some(End::Guard { .. }) => NOT_CARRIED_OUT,
+        Some(End::RecordingFailed { .. }) => BAD_INPUT,
+        _ => 0,
+    }
+}
 
 /// Why a verb did not do what it was asked to.
 pub struct Failure {

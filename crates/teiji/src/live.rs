@@ -18,8 +18,16 @@ pub struct Live {
 /// Lines that are drawn over themselves. A terminal may be held (Ctrl-S, a stalled connection) and then keeps whoever writes
 /// to it waiting. That must not be the recorder, so a thread of its own draws.
 pub struct Drawing {
-    next: SyncSender<Vec<String>>,
+    next: SyncSender<Next>,
     thread: JoinHandle<()>,
+}
+
+/// What comes next onto the terminal.
+enum Next {
+    /// These lines instead of the last ones.
+    Lines(Vec<String>),
+    /// This line for good, above whatever is drawn.
+    Above(String),
 }
 
 /// Looks per drawing: five drawings in two seconds are enough for an eye.
@@ -66,11 +74,17 @@ impl Drawing {
         if !stdout().is_terminal() {
             return None;
         }
-        let (next, drawings) = sync_channel::<Vec<String>>(1);
+        let (next, drawings) = sync_channel::<Next>(1);
         let thread = Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(move || {
             let mut drawn = 0;
-            for lines in drawings {
-                drawn = draw_over(drawn, &lines);
+            for next in drawings {
+                drawn = match next {
+                    Next::Lines(lines) => draw_over(drawn, &lines),
+                    Next::Above(line) => {
+                        draw_over(drawn, &[line]);
+                        0
+                    }
+                };
             }
             if drawn > 0 {
                 put(&format!("\x1b[{drawn}A\r\x1b[J"));
@@ -81,7 +95,12 @@ impl Drawing {
 
     /// Draws these lines over the last ones. If those are not on the terminal yet, these need not be either.
     pub fn show(&self, lines: Vec<String>) {
-        let _ = self.next.try_send(lines);
+        let _ = self.next.try_send(Next::Lines(lines));
+    }
+
+    /// Puts a line above the drawing, to stay. Waits for the terminal: not for whoever measures.
+    pub fn say(&self, line: &str) {
+        let _ = self.next.send(Next::Above(line.to_owned()));
     }
 
     /// Removes what was drawn.

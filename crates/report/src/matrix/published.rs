@@ -9,6 +9,25 @@ use std::sync::Arc;
 /// Those that come along.
 const ALONG: &str = include_str!("../../../../plans/published.csv");
 
+/// Columns that a table must have; `note` it may have.
+const COLUMNS: [&str; 15] = [
+    "source",
+    "year",
+    "hardware",
+    "kernel",
+    "patch",
+    "policy",
+    "load",
+    "load_pct",
+    "period_us",
+    "samples",
+    "min_us",
+    "avg_us",
+    "max_us",
+    "sd_us",
+    "overruns",
+];
+
 /// A table of published figures that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}, line {line}: {what}")]
@@ -93,6 +112,10 @@ impl Published {
     pub fn read(name: &str, text: &[u8]) -> Result<Published, PublishedError> {
         let wrong = |line: u64, what: String| PublishedError { name: name.to_owned(), line, what };
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text);
+        let head = reader.headers().map_err(|error| wrong(1, reason(&error)))?;
+        if let Some(missing) = COLUMNS.iter().find(|column| head.iter().all(|known| known != **column)) {
+            return Err(wrong(1, format!("there is no column '{missing}'; those needed are {}", COLUMNS.join(", "))));
+        }
         let mut runs = Vec::new();
         for (place, line) in reader.deserialize::<Line>().enumerate() {
             // Where a quoted cell has several lines, the library's count is the better one.
@@ -247,7 +270,7 @@ mod tests {
             assert!(error.starts_with(said), "{lines}said: {error}\nnot:  {said}");
         }
         let error = Published::read("b.csv", b"source,year\nA,2010\n").unwrap_err().to_string();
-        assert!(error.starts_with("b.csv, line 2: missing field"), "{error}");
+        assert!(error.starts_with("b.csv, line 1: there is no column 'hardware'; those needed are source, year,"), "{error}");
         assert!(Published::read("b.csv", b"\xff\xfe\n\xff\n").is_err());
     }
 }

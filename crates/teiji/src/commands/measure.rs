@@ -3,7 +3,7 @@
 
 use crate::commands::load_worker;
 use crate::commands::run_flags::RunFlags;
-use crate::exit::{BAD_INPUT, EXCEEDED, Failure, NOT_CARRIED_OUT, Outcome};
+use crate::exit::{Failure, Outcome, of_end};
 use crate::live::Live;
 use crate::output;
 use anyhow::Context;
@@ -46,15 +46,10 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
         output::say(&report::terminal_summary(&recorded));
         output::say(&format!("Recording: {}", recorded.path.display()));
     }
-    Ok(match &recorded.document.end {
-        Some(End::BreakAbove { .. }) => ExitCode::from(EXCEEDED),
-        Some(End::Guard { .. }) => ExitCode::from(NOT_CARRIED_OUT),
-        Some(End::RecordingFailed { error }) => {
-            output::complain(&format!("error: the recording ended early: {error}"));
-            ExitCode::from(BAD_INPUT)
-        }
-        _ => ExitCode::SUCCESS,
-    })
+    if let Some(End::RecordingFailed { error }) = &recorded.document.end {
+        output::complain(&format!("error: the recording ended early: {error}"));
+    }
+    Ok(ExitCode::from(of_end(&recorded.document)))
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are the machine's.

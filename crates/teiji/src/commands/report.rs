@@ -50,18 +50,23 @@ pub fn run(args: &Args) -> Outcome {
 
 fn report(args: &Args) -> Result<Report, Failure> {
     let command_line = output::command_line().join(" ");
-    let folders = args.recordings.iter().filter(|path| plans::is_folder(path)).count();
-    if let ([folder], 1) = (args.recordings.as_slice(), folders) {
+    if let [folder] = args.recordings.as_slice()
+        && plans::is_folder(folder)
+    {
         let mut matrix = plans::table(folder).map_err(Failure::bad_input)?;
         matrix.published = args.beside.as_deref().map(published).transpose().map_err(Failure::bad_input)?;
         let plan = plans::text(folder).map_err(Failure::bad_input)?;
         let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };
         return Ok(Report { page: matrix.html(&plan, &command_line), charts, verdict: matrix.verdict() });
     }
-    if folders > 0 || args.beside.is_some() {
-        return Err(Failure::bad_input(anyhow!(
-            "a plan's folder, and --beside with it, is for a report of its own; its recordings can be laid beside others: DIR/*.teiji"
-        )));
+    if args.beside.is_some() {
+        return Err(Failure::bad_input(anyhow!("--beside is for one folder of a plan")));
+    }
+    if let Some(folder) = args.recordings.iter().find(|path| plans::is_folder(path)) {
+        let name = folder.display();
+        let error =
+            anyhow!("{name} is the folder of a plan, and has a report of its own; beside others, name its runs: {name}/*.teiji");
+        return Err(Failure::bad_input(error));
     }
     let recordings = super::read(&args.recordings)?;
     let charts = if args.svg.is_some() { ::report::svg_charts(&recordings) } else { Vec::new() };

@@ -107,6 +107,37 @@ fn nothing_is_left_to_do() {
     assert!(place.well("show out --md").out.contains("| 20 | – |"));
 }
 
+/// Under 1 ms and no load, whatever the kernel and the rights, there are two documents to stand beside.
+#[test]
+fn published_figures_and_the_page() {
+    let _turn = alone();
+    let place = Place::new();
+    let text = "[measure]\nsamples = 20\ninterval = '1ms'\n[vary]\nload = ['none', 'cpu@33%']\n[limits]\nmax = '1ns'\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    place.well("run plan.toml -q -o out");
+    let json: serde_json::Value = serde_json::from_str(&place.well("show out --json --beside published").out).unwrap();
+    let sources = |place: usize| -> Vec<String> {
+        let published = json["combinations"][place]["published"].as_array().unwrap();
+        published.iter().map(|run| run["source"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!((sources(0).len(), sources(1).len()), (2, 0), "{json}");
+    assert!(sources(0)[0].contains("Toshiba"), "{json}");
+    assert_eq!(json["combinations"][0]["beyond"], serde_json::json!(["max"]));
+    let csv = place.well("show out --csv --beside published").out;
+    assert_eq!(csv.lines().count(), 4, "{csv}");
+    let own = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,avg_us,max_us,sd_us,overruns\n\
+               Mine,,board,6.1,none,,cpu,33,1000,,,1.5,2,,\nMine,,board,6.1,PREEMPT_RT,,cpu,33,1000,,,1.5,2,,\n";
+    std::fs::write(place.join("own.csv"), own).unwrap();
+    assert!(place.well("show out --md --beside own.csv").out.contains("| 1.5 | – | 2.0 | – | [1] |"));
+
+    let said = place.well("report out --beside published -o page.html --svg charts").out;
+    assert!(said.contains("(the worst of 2 combinations)") && said.ends_with("Report: page.html\n"), "{said}");
+    let page = std::fs::read_to_string(place.join("page.html")).unwrap();
+    assert!(page.contains("<th scope=\"col\">their mean</th>") && page.contains("cpu@33%"));
+    let charts = |name: &str| std::fs::read_to_string(place.join("charts").join(name)).is_ok_and(|svg| svg.starts_with("<svg "));
+    assert!(charts("histogram.svg") && charts("latency-over-time.svg") && charts("exceedance.svg") && !charts("heat-map.svg"));
+}
+
 #[test]
 fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
     let _turn = alone();
@@ -174,6 +205,9 @@ fn the_projects_own_plans() {
     let mut said = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         if name == "rtc-jitter" {
             let refused = place.teiji(&format!("run --dry-run {}", path.display()));

@@ -14,10 +14,10 @@ pub use run::{checked, jobs as guests_at_once};
 pub use show::Show;
 
 use crate::commands::{lab_emulator, lab_init};
-use crate::exit::{BAD_INPUT, EXCEEDED, Failure, NOT_CARRIED_OUT, Outcome};
+use crate::exit::{Failure, Outcome, of_end};
 use clap::Subcommand;
 use lab::{LabError, Verbs};
-use recording::{End, Recorded};
+use recording::Recorded;
 use std::process::ExitCode;
 
 /// How the lab starts this program anew.
@@ -63,13 +63,7 @@ fn failure(error: LabError) -> Failure {
 
 /// The exit code of recordings that are there.
 fn code(recordings: &[&Recorded]) -> u8 {
-    let of = |recorded: &&Recorded| match recorded.document.end {
-        Some(End::BreakAbove { .. }) => EXCEEDED,
-        Some(End::Guard { .. }) => NOT_CARRIED_OUT,
-        Some(End::RecordingFailed { .. }) => BAD_INPUT,
-        _ => 0,
-    };
-    recordings.iter().map(of).max().unwrap_or(0)
+    recordings.iter().map(|recorded| of_end(&recorded.document)).max().unwrap_or(0)
 }
 
 fn exit(code: u8) -> ExitCode {

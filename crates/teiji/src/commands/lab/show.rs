@@ -12,12 +12,32 @@ pub struct Show {
     drawing: Option<Drawing>,
     since_drawn: u32,
     quiet: bool,
+    /// What stands above the guests; how many are done, unless it is told.
+    pub heading: Option<String>,
 }
 
 impl Show {
     /// Draws on standard output if that is a terminal, unless told to be quiet.
     pub fn new(quiet: bool) -> Self {
-        Show { drawing: if quiet { None } else { Drawing::begin() }, since_drawn: EVERY, quiet }
+        Show { drawing: if quiet { None } else { Drawing::begin() }, since_drawn: EVERY, quiet, heading: None }
+    }
+
+    /// A line that stays, on standard output.
+    pub fn say(&mut self, text: &str) {
+        match &self.drawing {
+            Some(drawing) => drawing.say(text),
+            None if !self.quiet => output::say(text),
+            None => {}
+        }
+    }
+
+    /// Does something that writes to the terminal by itself; what is drawn is gone meanwhile, and comes again.
+    pub fn without<T>(&mut self, act: impl FnOnce() -> T) -> T {
+        let drew = self.drawing.is_some();
+        self.clear();
+        let done = act();
+        self.drawing = if drew { Drawing::begin() } else { None };
+        done
     }
 
     /// Removes the drawing.
@@ -33,7 +53,7 @@ impl Look for Show {
         self.since_drawn += 1;
         if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
             self.since_drawn = 0;
-            let mut lines = vec![format!(" {done} of {all} done")];
+            let mut lines = vec![self.heading.clone().unwrap_or_else(|| format!(" {done} of {all} done"))];
             lines.extend(running.iter().map(line));
             drawing.show(lines);
         }

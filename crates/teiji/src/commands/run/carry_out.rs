@@ -2,23 +2,21 @@
 //! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
 //! more when the others are done, and the rest goes on.
 
-use super::folder::{Found, ResultsFolder, ended_well, found};
+use super::course::Course;
+use super::folder::{Found, ResultsFolder, found};
 use super::settings::Point;
 use crate::commands::lab::{Show, VERBS, checked, guests_at_once, kernels_of};
 use crate::commands::measure;
 use crate::exit::Failure;
 use crate::live::Live;
 use crate::output;
-use anyhow::Context;
-use lab::LabRun;
-use plan::{Nanos, PlannedRun};
+use anyhow::{Context, bail};
+use lab::{GuestProgress, LabError, LabRun, Look};
+use plan::PlannedRun;
 use probe::{Clock, Monotonic};
 use recording::{End, Recorded};
 use runner::Signals;
 use std::path::Path;
-use std::time::Instant;
-
-const SECOND: i64 = 1_000_000_000;
 
 /// What to do.
 pub struct Work<'a> {
@@ -46,7 +44,10 @@ impl Work<'_> {
         let mut missing = self.missing().map_err(Failure::bad_input)?;
         let mut done = self.runs.len() - missing.len();
         for attempt in 1..=2 {
-            let failed = self.all(&missing, &mut done)?;
+            let expected = missing.iter().map(|place| self.expected_ns(*place)).sum();
+            let mut course = Course::new(done, self.runs.len(), missing.len(), expected);
+            let failed = self.all(&missing, &mut course)?;
+            done = course.done();
             if self.signals.caught().is_some() || failed.is_empty() {
                 return Ok(Ended { done, failed: 0, signal: self.signals.caught() });
             }
@@ -56,6 +57,11 @@ impl Work<'_> {
             missing = failed;
         }
         Ok(Ended { done, failed: missing.len(), signal: None })
+    }
+
+    /// How long a run measures, ns.
+    fn expected_ns(&self, place: usize) -> i64 {
+        self.point(place).run.as_ref().map_or(0, |run| run.expected_ns().0)
     }
 
     fn path(&self, place: usize) -> std::path::PathBuf {
@@ -83,23 +89,25 @@ impl Work<'_> {
     }
 
     /// Carries out these runs; returns those that failed.
-    fn all(&self, places: &[usize], done: &mut usize) -> Result<Vec<usize>, Failure> {
+    fn all(&self, places: &[usize], course: &mut Course) -> Result<Vec<usize>, Failure> {
         let mut failed = Vec::new();
-        let began = Instant::now();
         for group in places.chunk_by(|a, b| self.point(*a).kernel.is_some() == self.point(*b).kernel.is_some()) {
             if self.point(group[0]).kernel.is_some() {
-                failed.extend(self.in_lab(group, done)?);
+                failed.extend(self.in_lab(group, course)?);
                 continue;
             }
             for place in group {
                 if self.signals.caught().is_some() {
                     return Ok(failed);
                 }
-                self.announce(*place, places, began);
+                if !self.quiet {
+                    output::complain(&format!("{}; {}", self.name(*place), course.told()));
+                }
                 match self.here(*place) {
-                    Ok(true) => *done += 1,
-                    Ok(false) => return Ok(failed),
+                    Ok(Some(recorded)) => course.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded),
+                    Ok(None) => return Ok(failed),
                     Err(error) => {
+                        course.one_failed(self.expected_ns(*place));
                         Failure::not_carried_out(error).report_for(&self.name(*place));
                         let path = self.path(*place);
                         if found(&path).map_err(Failure::bad_input)? == Found::Partial {
@@ -117,24 +125,8 @@ impl Work<'_> {
         format!("run {} of {}, {}", place + 1, self.runs.len(), self.point(place).label)
     }
 
-    /// Which run begins, and how long the others will take.
-    fn announce(&self, place: usize, places: &[usize], began: Instant) {
-        if self.quiet {
-            return;
-        }
-        let expected = |place: &usize| self.point(*place).run.as_ref().map_or(0, |run| run.expected_ns().0);
-        let at = places.iter().position(|known| *known == place).unwrap_or(0);
-        let (before, left): (i64, i64) = (places[..at].iter().map(expected).sum(), places[at..].iter().map(expected).sum());
-        // What lies between two runs is known once some are done.
-        let between = i64::try_from(began.elapsed().as_nanos()).unwrap_or(0) - before;
-        let between = if at > 0 { between / i64::try_from(at).unwrap_or(1) } else { 300_000_000 };
-        let left = left + between * i64::try_from(places.len() - at).unwrap_or(0);
-        let whole = Nanos((left.max(1) + SECOND - 1) / SECOND * SECOND);
-        output::complain(&format!("{}; about {} left", self.name(place), report::span(whole)));
-    }
-
-    /// A run on this machine; false: a signal ended it.
-    fn here(&self, place: usize) -> anyhow::Result<bool> {
+    /// A run on this machine; none: a signal ended it.
+    fn here(&self, place: usize) -> anyhow::Result<Option<Recorded>> {
         let point = self.point(place);
         let run = point.run.clone().context("it has no run")?;
         let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty())), ..run };
@@ -145,12 +137,14 @@ impl Work<'_> {
         let recorded = result?;
         if let Some(End::Signal { .. }) = &recorded.document.end {
             remove(&recorded.path)?;
-            return Ok(false);
+            return Ok(None);
         }
-        ended_well(&recorded.document)?;
-        self.figure("  ", &recorded);
+        let recorded = whole(recorded)?;
+        if !self.quiet {
+            output::say(&format!("  {}", report::verdict_of_one(&recorded)));
+        }
         self.keep()?;
-        Ok(true)
+        Ok(Some(recorded))
     }
 
     /// Has what was recorded go to the disk, before anything else is measured.
@@ -160,15 +154,8 @@ impl Work<'_> {
         rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {} to the disk", path.display()))
     }
 
-    /// What a run has shown, below or behind its name.
-    fn figure(&self, behind: &str, recorded: &Recorded) {
-        if !self.quiet {
-            output::say(&format!("{behind}{}", report::verdict(std::slice::from_ref(recorded))));
-        }
-    }
-
     /// Runs in the lab, as many guests at once as may be.
-    fn in_lab(&self, places: &[usize], done: &mut usize) -> Result<Vec<usize>, Failure> {
+    fn in_lab(&self, places: &[usize], course: &mut Course) -> Result<Vec<usize>, Failure> {
         let mut failed = Vec::new();
         let mut runs: Vec<LabRun> = Vec::new();
         let mut begun = Vec::new();
@@ -185,29 +172,24 @@ impl Work<'_> {
             }
         }
         let machines: Vec<lab::Place> = runs.iter().map(|run| run.place.clone()).collect();
-        let mut show = Show::new(self.quiet);
-        let results = lab::carry_out(&runs, guests_at_once(self.jobs, &machines), VERBS, self.signals, &mut show);
-        show.clear();
-        for (place, result) in begun.iter().zip(results) {
-            let whole = |recorded: Recorded| match ended_well(&recorded.document) {
-                Ok(()) => Ok(recorded),
-                Err(error) => remove(&recorded.path).and(Err(error)),
-            };
-            let result = match result {
-                Err(lab::LabError::Interrupted(_)) => continue,
-                result => result.map_err(anyhow::Error::from).and_then(whole),
-            };
-            match result {
+        let mut look = Guests { show: Show::new(self.quiet), course };
+        let mut ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
+            let place: usize = begun[index];
+            let expected = self.expected_ns(place);
+            match result.map_err(anyhow::Error::from).and_then(whole) {
                 Ok(recorded) => {
-                    self.figure(&format!("{}: ", self.name(*place)), &recorded);
-                    *done += 1;
+                    look.course.one_more(expected, &self.point(place).label, &recorded);
+                    look.show.say(&format!("{}: {}", self.name(place), report::verdict_of_one(&recorded)));
                 }
                 Err(error) => {
-                    Failure::not_carried_out(error).report_for(&self.name(*place));
-                    failed.push(*place);
+                    look.course.one_failed(expected);
+                    look.show.without(|| Failure::not_carried_out(error).report_for(&self.name(place)));
+                    failed.push(place);
                 }
             }
-        }
+        };
+        lab::carry_out_each(&runs, guests_at_once(self.jobs, &machines), VERBS, self.signals, &mut look, &mut ended);
+        look.show.clear();
         self.keep().map_err(Failure::bad_input)?;
         Ok(failed)
     }
@@ -227,6 +209,32 @@ impl Work<'_> {
             command_line: output::command_line(),
         })
     }
+}
+
+/// Guests that run, below how far the plan is.
+struct Guests<'c> {
+    show: Show,
+    course: &'c mut Course,
+}
+
+impl Look for Guests<'_> {
+    fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
+        self.show.heading = Some(format!(" {}", self.course.told()));
+        self.show.progress(running, done, all);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.show.note(text);
+    }
+}
+
+/// A recording that came to its end; of another one nothing is left.
+fn whole(recorded: Recorded) -> anyhow::Result<Recorded> {
+    if recorded.document.came_to_its_end() {
+        return Ok(recorded);
+    }
+    remove(&recorded.path)?;
+    bail!("it {}", report::cut_short(&recorded.document).unwrap_or_default())
 }
 
 fn remove(path: &Path) -> anyhow::Result<()> {

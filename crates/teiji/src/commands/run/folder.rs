@@ -5,7 +5,7 @@
 use crate::output;
 use anyhow::{Context, bail};
 use plan::{Plan, PlannedRun};
-use recording::{Document, End, Recording, State};
+use recording::Recording;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 use std::fs;
@@ -142,19 +142,8 @@ pub fn found(recording: &Path) -> anyhow::Result<Found> {
     let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
     let is_whole =
-        ended_well(document).is_ok() && document.threads.iter().all(|thread| has_its_end(&recording.join(&thread.samples_file)));
+        document.came_to_its_end() && document.threads.iter().all(|thread| has_its_end(&recording.join(&thread.samples_file)));
     Ok(if is_whole { Found::Done } else { Found::Partial })
-}
-
-/// Whether a run came to the end it was to have; an error says to which one instead.
-pub fn ended_well(document: &Document) -> anyhow::Result<()> {
-    match (document.state, &document.end) {
-        (State::Complete, _) | (State::Stopped, Some(End::BreakAbove { .. })) => Ok(()),
-        (_, Some(End::Guard { .. })) => bail!("its threads left the system no time"),
-        (_, Some(End::RecordingFailed { error })) => bail!("the recording ended early: {error}"),
-        (_, Some(End::Signal { name })) => bail!("it was ended by {name}"),
-        _ => bail!("it was cut off"),
-    }
 }
 
 /// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a document and lose samples.

@@ -2,6 +2,7 @@
 //! `teiji run`: a plan, which is every combination of its factors, in one folder.
 
 mod carry_out;
+mod course;
 mod folder;
 mod settings;
 mod table;
