@@ -49,7 +49,7 @@ pub use init::init;
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use program::ProgramError;
 pub use session::{
-    BOOT_PATIENCE, GuestProgress, LabError, LabRun, Look, Place, Verbs, again, carry_out, carry_out_each, differences,
+    BOOT_PATIENCE, GuestProgress, LabError, LabRun, Look, Place, Verbs, again, can_begin, carry_out, carry_out_each, differences,
 };
 pub use stall::{STALL, stall};
 pub use yardstick::{Errand, REST, SPIN, Spent, rest, run as execute, spin};

@@ -260,6 +260,17 @@ pub(crate) fn execute(
     }
 }
 
+/// Whether this machine has what any guest of a kind needs: the emulator, and a program for the guest's processor. So that
+/// who begins with many guests need not find out at each.
+///
+/// # Errors
+/// What is missing.
+pub fn can_begin(machine: Machine, program: Option<&Path>) -> Result<(), LabError> {
+    Program::find(machine, program)?;
+    Emulator::find(machine)?;
+    Ok(())
+}
+
 fn prepare(place: &Place, task: Task, expected: Duration, verbs: Verbs, look: &mut dyn Look) -> Result<Prepared, LabError> {
     let guest = &place.guest;
     let board = Board::of(guest.machine);

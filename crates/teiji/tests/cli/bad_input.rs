@@ -24,6 +24,7 @@ fn furnished() -> Place {
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 20]\n").unwrap();
     std::fs::write(place.join("typo.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 120]\n").unwrap();
     std::fs::write(place.join("words.toml"), "[vary]\nload = ['none',\n  cpu]\n").unwrap();
+    std::fs::write(place.join("guests.toml"), "[measure]\nprogram = 'nosuch'\n[vary]\nkernel = ['debian:amd64']\n").unwrap();
     std::fs::create_dir(place.join("begun")).unwrap();
     std::fs::write(place.join("begun/plan.toml"), "[vary]\nprio = [10, 20]\n[order]\nseed = 1\n").unwrap();
     std::fs::write(place.join("headless.csv"), "source,year\nSomebody,2010\n").unwrap();

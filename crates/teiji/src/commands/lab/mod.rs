@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// A folder that is in the way is the user's to change; everything else is the guest's, the kernel's or the emulator's.
-fn failure(error: LabError) -> Failure {
+pub fn failure(error: LabError) -> Failure {
     if error.is_bad_input() { Failure::bad_input(error) } else { Failure::not_carried_out(error) }
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Place, Processor, inspect_image};
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Unit, shift_of_mips};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What drives a guest's time.
@@ -70,6 +70,11 @@ impl PlaceFlags {
             KernelName::Path(_) => self.machine,
         };
         names.iter().filter_map(machine).map(|machine| self.guest(machine)).collect()
+    }
+
+    /// The program for the guest, if one is named.
+    pub fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
     }
 
     /// The machine for this kernel, checked.

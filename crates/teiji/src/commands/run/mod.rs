@@ -9,7 +9,7 @@ mod table;
 
 pub use table::{is_folder, table, text};
 
-use crate::commands::lab::kernels_of;
+use crate::commands::lab::{failure, kernels_of};
 use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
@@ -76,6 +76,23 @@ fn checked(plan: &Plan) -> anyhow::Result<Vec<Point>> {
     Ok(points(plan, &available)?)
 }
 
+/// Whether the emulators and programs for all guests are there: found before the first run, not at each.
+fn guests_can_begin(points: &[Point]) -> Result<(), Failure> {
+    let mut known = Vec::new();
+    for point in points {
+        let Some(kernel) = &point.kernel else { continue };
+        let guests = point.place.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
+        for machine in guests.into_iter().map(|guest| guest.machine) {
+            let wanted = (machine, point.place.program());
+            if !known.contains(&wanted) {
+                known.push(wanted);
+                lab::can_begin(machine, wanted.1).map_err(failure)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Begun from nothing: the clock is as good as dice. Within what TOML holds.
 fn new_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -124,7 +141,7 @@ fn time_of(points: &[Point], runs: &[PlannedRun]) -> String {
 
 fn begin(args: &Args, path: &Path) -> Outcome {
     let mut plan = asked(args, path).map_err(Failure::bad_input)?;
-    checked(&plan).map_err(Failure::bad_input)?;
+    guests_can_begin(&checked(&plan).map_err(Failure::bad_input)?)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem, ""));
     if output.symlink_metadata().is_ok() {
@@ -147,6 +164,7 @@ fn resume(args: &Args, path: &Path) -> Outcome {
     let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
+    guests_can_begin(&points)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)
