@@ -32,7 +32,13 @@ const heat = (page) => page.evaluate(() => [...document.querySelectorAll('#heat 
   row: cell.firstElementChild ? Number(cell.firstElementChild.dataset.row) : null,
   ground: getComputedStyle(cell).backgroundColor,
 }))));
-const three = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+/** Three digits and a unit, written otherwise than the page does it. */
+function three(ns, round) {
+  const power = Math.max(0, String(Math.floor(ns)).length - 3);
+  const rounded = round(ns / 10 ** power) * 10 ** power;
+  const [unit, suffix] = rounded >= 1e9 ? [1e9, 's'] : rounded >= 1e6 ? [1e6, 'ms'] : rounded >= 1e3 ? [1e3, 'µs'] : [1, 'ns'];
+  return `${unit === 1 ? rounded : (rounded / unit).toPrecision(3)} ${suffix}`;
+}
 
 /** What the heat map must show, from the table alone: the worst figure of each pair of values. */
 function expected(data, figure, down, across, others = {}) {
@@ -41,7 +47,11 @@ function expected(data, figure, down, across, others = {}) {
     const alike = table.combinations.filter(({ factors }) => factors[name(down)] === a && factors[name(across)] === b
       && Object.entries(others).every(([factor, value]) => factors[name(Number(factor))] === value));
     const values = alike.map((combination) => combination[figure]).filter((value) => value !== null);
-    return values.length === 0 ? '–' : figure.endsWith('_ns') ? three.format(Math.round(Math.max(...values)) / 1000) : String(Math.max(...values));
+    if (values.length === 0) return '–';
+    const worst = Math.max(...values);
+    if (!figure.endsWith('_ns')) return String(worst);
+    // What was seen at most is rounded up; what is from the histogram says so.
+    return figure === 'max_ns' ? three(worst, Math.ceil) : figure === 'p9999_ns' ? `~${three(worst, Math.ceil)}` : three(Math.round(worst), Math.round);
   }));
 }
 
@@ -122,6 +132,9 @@ describe('the page of a plan', () => {
     await page.locator(`tr[data-row="${first.row}"] input`).check();
     const one = await drawn(page, 'histogram');
     assert.deepEqual([await panels(page), (await legend(page)).length], [first.runs.length, 1]);
+    const colours = () => page.evaluate(() => [...document.querySelectorAll('tr.chosen .pick path')].map((line) => line.getAttribute('class')));
+    assert.deepEqual(await colours(), ['l0']);
+    // Anywhere in the row.
     await page.locator(`tr[data-row="${second.row}"]`).click({ position: { x: 200, y: 8 } });
     assert.deepEqual(await chosen(page), [first.row, second.row]);
     assert.notDeepEqual(await drawn(page, 'histogram'), one);
@@ -131,6 +144,10 @@ describe('the page of a plan', () => {
     assert.equal((await legend(page)).length, first.runs.length + second.runs.length);
     assert.equal(await panels(page), first.runs.length + second.runs.length);
     await page.locator('[data-repeats="pooled"]').click();
+    // What stays drawn stays as it is.
+    await page.locator(`tr[data-row="${first.row}"] input`).uncheck();
+    assert.deepEqual(await colours(), ['l1']);
+    assert.equal(await page.evaluate(() => document.querySelector('#histogram .legend path').getAttribute('class')), 'l1');
     // A cell draws the combination whose figure it shows, and the frame says so.
     await page.locator('#none').click();
     const [cell] = (await heat(page)).flat();
@@ -139,6 +156,56 @@ describe('the page of a plan', () => {
     assert.equal(await page.locator(`#heat button[data-row="${cell.row}"]`).getAttribute('aria-pressed'), 'true');
     assert.equal(await page.evaluate(() => document.activeElement.dataset.row), String(cell.row), 'the focus stays where it was');
     assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('what was zoomed and switched off stays so when something else is drawn', async () => {
+    const page = await open();
+    const [first, second, third] = (await embedded(page)).plan.combinations;
+    await page.locator('#none').click();
+    for (const { row } of [first, second]) await page.locator(`tr[data-row="${row}"] input`).check();
+    await page.locator('#histogram .canvas').focus();
+    await page.keyboard.press('+');
+    await page.locator('#histogram .legend button').first().click();
+    const state = () => page.evaluate(() => [
+      document.querySelector('#histogram .reset').disabled,
+      document.querySelector('#histogram .legend button').getAttribute('aria-pressed'),
+    ]);
+    assert.deepEqual(await state(), [false, 'false']);
+    await page.locator(`tr[data-row="${third.row}"] input`).check();
+    assert.deepEqual(await state(), [false, 'false']);
+    const label = await page.locator('#histogram .canvas').getAttribute('aria-label');
+    assert.equal(label.split(';').length, 3, label);
+    await page.locator('#none').click();
+    assert.equal(await page.locator('#histogram').isVisible(), false, 'nothing is drawn where there is nothing');
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test('a cell says which combination it is, and whether another one behind it is drawn', async () => {
+    const page = await open();
+    const data = await embedded(page);
+    const [down, across] = await page.evaluate(() => [document.getElementById('down').value, document.getElementById('across').value].map(Number));
+    await page.locator('#none').click();
+    const [cell] = (await heat(page)).flat();
+    const shown = data.plan.combinations.find((combination) => combination.row === cell.row);
+    const behind = data.plan.combinations.find((other) => other.row !== cell.row && other.at[down] === shown.at[down] && other.at[across] === shown.at[across]);
+    await page.locator(`tr[data-row="${behind.row}"] input`).check();
+    const button = page.locator(`#heat button[data-row="${cell.row}"]`);
+    assert.equal(await button.getAttribute('aria-pressed'), 'mixed');
+    await button.focus();
+    const said = await page.locator('#heat-said').textContent();
+    assert.ok(said.includes(`max ${new Intl.NumberFormat('en-US').format(shown.figures[0])} ns`) && said.includes('1 of the cell’s 2 combinations drawn'), said);
+    await page.close();
+  });
+
+  test('the two factors of the heat map are exchanged', async () => {
+    const page = await open();
+    const [down, across] = [page.locator('#down'), page.locator('#across')];
+    const before = [await down.inputValue(), await across.inputValue()];
+    await down.focus();
+    await down.selectOption(before[1]);
+    assert.deepEqual([await down.inputValue(), await across.inputValue()], before.toReversed());
     await page.close();
   });
 

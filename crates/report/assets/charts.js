@@ -17,6 +17,19 @@ const Charts = (() => {
   const colour = (place) => variable(`--c${place % COLOURS}`);
   const dash = (place) => DASHES[(place + Math.floor(place / COLOURS)) % DASHES.length];
   const us = (ns) => ns / 1000;
+  /** Which colour and dash a recording has: those of its place, unless it says otherwise. */
+  const colourOf = (recording, place) => colour(recording.place ?? place);
+  const dashOf = (recording, place) => dash(recording.dash ?? recording.place ?? place);
+  /** Recordings that are named when one is pointed at; the rest are counted. */
+  const MOST_NAMED = 6;
+
+  /** `a 3 · b 5 · and 2 more`; a recording of which there is nothing to say, or that is not shown, is not among them. */
+  function readOut(u, recordings, of) {
+    const said = recordings.map((recording, n) => (u.series[n + 1].show ? of(recording) : null)).filter((text) => text !== null);
+    if (said.length === 0) return 'none';
+    const more = said.length > MOST_NAMED ? [`and ${said.length - MOST_NAMED} more`] : [];
+    return [...said.slice(0, MOST_NAMED), ...more].join(' · ');
+  }
 
   const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
   const tenths = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -142,11 +155,11 @@ const Charts = (() => {
     const columns = data.recordings.map((recording) => [...recording.counts.map((n) => n || floor), floor]);
     const series = data.recordings.map((recording, place) => ({
       label: recording.name,
-      stroke: () => colour(place),
+      stroke: () => colourOf(recording, place),
       // More than three grounds over one another are mud.
-      ...(data.recordings.length <= 3 ? { fill: () => `${colour(place)}22` } : {}),
+      ...(data.recordings.length <= 3 ? { fill: () => `${colourOf(recording, place)}22` } : {}),
       width: 1.75,
-      dash: dash(place),
+      dash: dashOf(recording, place),
       points: { show: false },
       paths: uPlot.paths.stepped({ align: 1 }),
     }));
@@ -155,8 +168,8 @@ const Charts = (() => {
       setCursor: [(u) => {
         const bin = u.cursor.left >= 0 ? last(edges, u.posToVal(u.cursor.left, 'x')) : -1;
         if (bin < 0 || bin >= edges.length - 1) return say('');
-        const counts = data.recordings.map((recording) => `${recording.name} ${whole.format(recording.counts[bin])}`);
-        return say(`${tenths.format(edges[bin])}–${tenths.format(edges[bin + 1])} µs: ${counts.join(' · ')}`);
+        const counted = (recording) => (recording.counts[bin] > 0 ? `${recording.name} ${whole.format(recording.counts[bin])}` : null);
+        return say(`${tenths.format(edges[bin])}–${tenths.format(edges[bin + 1])} µs: ${readOut(u, data.recordings, counted)}`);
       }],
     };
     const axes = [
@@ -182,9 +195,9 @@ const Charts = (() => {
     const columns = recordings.map((recording) => xs.map((ns) => share(recording, ns) || null));
     const series = data.recordings.map((recording, place) => ({
       label: recording.name,
-      stroke: () => colour(place),
+      stroke: () => colourOf(recording, place),
       width: 2,
-      dash: dash(place),
+      dash: dashOf(recording, place),
       points: { show: false },
       paths: uPlot.paths.stepped({ align: -1 }),
     })).filter((_, place) => data.recordings[place].samples > 0);
@@ -193,7 +206,7 @@ const Charts = (() => {
         if (!u.series[place + 1].show) return;
         const [x, y] = [u.valToPos(us(recording.max_ns), 'x', true), u.valToPos(1 / recording.samples, 'y', true)];
         if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
-        u.ctx.fillStyle = colour(data.recordings.indexOf(recording));
+        u.ctx.fillStyle = colourOf(recording, data.recordings.indexOf(recording));
         u.ctx.beginPath();
         u.ctx.arc(x, y, 3.5 * devicePixelRatio, 0, 2 * Math.PI);
         u.ctx.fill();
@@ -204,11 +217,11 @@ const Charts = (() => {
       setCursor: [(u) => {
         if (u.cursor.left < 0) return say('');
         const x = u.posToVal(u.cursor.left, 'x');
-        const shares = recordings.map((recording) => {
+        const rarity = (recording) => {
           const at = share(recording, x * 1000);
-          return `${recording.name} ${at > 0 ? oneIn(at) : 'none'}`;
-        });
-        return say(`${short.format(x)} µs or later: ${shares.join(' · ')}`);
+          return at > 0 ? `${recording.name} ${oneIn(at)}` : null;
+        };
+        return say(`${short.format(x)} µs or later: ${readOut(u, recordings, rarity)}`);
       }],
     };
     const axes = [
@@ -421,5 +434,5 @@ const Charts = (() => {
     ctx.restore();
   }
 
-  return { histogram, exceedance, overTime, dash };
+  return { histogram, exceedance, overTime, dash, dashOf };
 })();

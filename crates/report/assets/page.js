@@ -26,11 +26,23 @@ const Page = (() => {
       this.show(data);
     }
 
+    /** Exchanges the recordings. What is drawn again keeps what the reader made of it. */
     show(data) {
       this.data = data;
-      this.hidden.clear();
+      if (data.courses) this.describe();
+      this.section.classList.toggle('nothing', data.recordings.length === 0);
       if (this.kind !== 'latency-over-time') this.legend();
       this.draw();
+    }
+
+    /** For those who cannot see it: what is drawn now. */
+    describe() {
+      const { recordings, courses } = this.data;
+      const drawn = this.kind === 'latency-over-time' ? courses : recordings;
+      const at = (ns) => `${new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(ns / 1000)} µs`;
+      const one = ({ name, samples, max_ns: max }) => `${name}: ${samples} latencies${max === null ? '' : `, at most ${at(max)}`}`;
+      const title = this.section.querySelector('h2').textContent;
+      this.element.setAttribute('aria-label', drawn.length > 0 ? `${title}. ${drawn.map(one).join('; ')}.` : `${title}: nothing is drawn.`);
     }
 
     controls() {
@@ -58,12 +70,13 @@ const Page = (() => {
       this.data.recordings.forEach((recording, place) => {
         const button = document.createElement('button');
         button.type = 'button';
-        button.setAttribute('aria-pressed', 'true');
-        button.innerHTML = `<svg width="30" height="10" aria-hidden="true"><path d="M1 5H29" class="l${place % 8}" stroke-dasharray="${Charts.dash(place).join(' ')}"/></svg><span></span>`;
+        button.setAttribute('aria-pressed', String(!this.hidden.has(recording.name)));
+        button.innerHTML = `<svg width="30" height="10" aria-hidden="true"><path d="M1 5H29" class="l${(recording.place ?? place) % 8}" stroke-dasharray="${Charts.dashOf(recording, place).join(' ')}"/></svg><span></span>`;
         button.querySelector('span').textContent = recording.name;
+        button.title = recording.name;
         button.addEventListener('click', () => {
-          if (!this.hidden.delete(place)) this.hidden.add(place);
-          button.setAttribute('aria-pressed', String(!this.hidden.has(place)));
+          if (!this.hidden.delete(recording.name)) this.hidden.add(recording.name);
+          button.setAttribute('aria-pressed', String(!this.hidden.has(recording.name)));
           this.hide();
         });
         legend.append(button);
@@ -72,14 +85,15 @@ const Page = (() => {
 
     hide() {
       for (const plot of this.plots) {
+        const named = (label) => this.data.recordings.some((recording) => recording.name === label);
         plot.series.forEach((series, n) => {
-          const place = this.data.recordings.findIndex((recording) => recording.name === series.label);
-          if (n > 0 && place >= 0) plot.setSeries(n, { show: !this.hidden.has(place) });
+          if (n > 0 && named(series.label)) plot.setSeries(n, { show: !this.hidden.has(series.label) });
         });
       }
     }
 
     draw() {
+      const zoom = this.plots.length > 0 && !this.reset.disabled ? { ...this.plots[0].scales.x } : null;
       for (const plot of this.plots) plot.destroy();
       this.element.textContent = '';
       const say = (text) => { this.readout.textContent = text || '\u00a0'; };
@@ -97,6 +111,16 @@ const Page = (() => {
       }
       this.reset.disabled = true;
       this.hide();
+      if (zoom) this.again(zoom);
+    }
+
+    /** To where the reader had zoomed, where there is something now. */
+    again(zoom) {
+      this.plots.forEach((plot, n) => {
+        const [from, to] = this.extent[n];
+        const [min, max] = [Math.max(from, zoom.min), Math.min(to, zoom.max)];
+        if (max - min > (to - from) * 1e-4) plot.setScale('x', { min, max });
+      });
     }
 
     /** The other panels of the same length follow. */
@@ -183,14 +207,20 @@ const Page = (() => {
   };
   const show = (data) => views.forEach((view) => view.show(data));
 
-  /** Paper is light, whatever the reader likes on a screen; afterwards it is as it was. */
+  /** Pixels of a page of paper; letters on it are then as large as others. */
+  const PAPER = 690;
+
+  /** Paper is light and has its own width, whatever the reader's screen is; afterwards all is as it was. */
   const print = () => {
     const before = root.dataset.theme;
+    const plots = views.flatMap((view) => view.plots);
     root.dataset.theme = 'light';
+    for (const plot of plots) plot.setSize({ width: PAPER, height: plot.height });
     themed();
     addEventListener('afterprint', () => {
       if (before) root.dataset.theme = before;
       else delete root.dataset.theme;
+      views.forEach((view) => view.resize());
       themed();
     }, { once: true });
   };

@@ -4,107 +4,169 @@
 
 {
   const data = JSON.parse(document.getElementById('data').textContent);
-  const { factors, figures, varied, combinations } = data.plan;
+  const { factors, figures, varied, all, combinations, selected } = data.plan;
   const byRow = new Map(combinations.map((combination) => [combination.row, combination]));
   const at = (id) => document.getElementById(id);
   /** More curves than this cannot be told apart. */
   const MOST = 16;
-  const chosen = new Set(data.plan.selected);
-  let pooled = true;
-
   const named = (value) => value ?? '–';
-  const nameOf = (combination) => varied.map((factor) => factors[factor].values[combination.at[factor]]).filter((value) => value !== null).join(', ');
+  /** As the program names combinations: kernels and loads are known by their looks. */
+  const nameOf = (combination) => varied.flatMap((factor) => {
+    const [key, value] = [factors[factor].name, factors[factor].values[combination.at[factor]]];
+    if (value === null) return [];
+    return [['kernel', 'load'].includes(key) && value !== 'none' ? value : `${key}=${value}`];
+  }).join(', ') || 'all runs';
+  const canBeDrawn = (combination) => combination.curve !== undefined || combination.runs.length > 0;
 
   // ---- What is drawn.
 
+  /** Rows, each with its place among colours and dashes, which it keeps as long as it is drawn. */
+  const chosen = new Map();
+  let pooled = true;
   const boxes = new Map([...document.querySelectorAll('tr[data-row] input')].map((box) => [Number(box.closest('tr').dataset.row), box]));
+
+  function choose(row) {
+    const taken = new Set(chosen.values());
+    let place = 0;
+    while (taken.has(place)) place += 1;
+    chosen.set(row, place);
+  }
 
   /** A distribution of several runs: it has no course over time. */
   const NO_COURSE = { threads: [], worst: [], loads: { drawn: [], left_out: 0 } };
 
-  const inOrder = () => [...chosen].sort((a, b) => a - b);
-
-  /** Curves, and the runs over time; those of one combination have its colour where repeats are pooled. */
+  /** Curves, the runs over time, and how many repeats are left out because nobody could tell them apart. */
   function selection() {
     const [recordings, courses] = [[], []];
-    for (const { curve, runs } of inOrder().map((row) => byRow.get(row))) {
-      const place = recordings.length;
-      if (pooled && curve) recordings.push({ ...curve, ...NO_COURSE });
-      else recordings.push(...runs.map((run) => data.recordings[run]));
-      courses.push(...runs.map((run, n) => ({ ...data.recordings[run], place: pooled ? place : place + n })));
+    let leftOut = 0;
+    for (const row of [...chosen.keys()].sort((a, b) => a - b)) {
+      const { curve, runs } = byRow.get(row);
+      const place = chosen.get(row);
+      const each = runs.map((run, n) => ({ ...data.recordings[run], place, dash: pooled ? undefined : place + n }));
+      if (pooled && curve) {
+        recordings.push({ ...curve, ...NO_COURSE, place });
+        courses.push(...each);
+        continue;
+      }
+      const room = Math.max(0, MOST - recordings.length);
+      leftOut += Math.max(0, each.length - room);
+      recordings.push(...each.slice(0, room));
+      courses.push(...each.slice(0, room));
     }
-    return { edges_ns: data.edges_ns, recordings, courses };
+    return { edges_ns: data.edges_ns, recordings, courses, leftOut };
   }
 
-  function told() {
-    const rows = [...chosen].map((row) => byRow.get(row));
-    const without = rows.filter((combination) => !combination.curve && combination.runs.length === 0).length;
-    const hidden = rows.reduce((sum, combination) => sum + combination.recorded - combination.runs.length, 0);
+  /** What a reader must know of what is drawn. */
+  function told(leftOut) {
+    const rows = [...chosen.keys()].map((row) => byRow.get(row));
+    const absent = rows.reduce((sum, combination) => sum + combination.recorded - combination.runs.length, 0);
     const parts = [];
-    if (rows.length === 0) parts.push('Nothing: tick combinations in the table, or click into the heat map.');
-    if (without > 0) parts.push(`There is no room on this page for the distribution of ${without} of the combinations that are ticked.`);
-    if (hidden > 0) parts.push(`${hidden} of their runs are not on this page over time: those with the latest wake-ups are.`);
+    if (combinations.every((combination) => combination.recorded === 0)) parts.push('Nothing is recorded yet.');
+    else if (rows.length === 0) parts.push(`Nothing: tick combinations in the table${at('heat') ? ', or click into the heat map' : ''}.`);
+    else if (rows.some((combination) => combination.recorded > 1)) parts.push(pooled ? 'Of each combination all repeats as if they were one; over time each by itself.' : 'Each repeat by itself.');
+    if (leftOut > 0) parts.push(`${leftOut} more repeats are not drawn: no more than ${MOST} curves can be told apart.`);
+    if (absent > 0) parts.push(`${absent} of the runs are not on this page over time: those with the largest latencies are.`);
     return parts.join(' ');
+  }
+
+  function mark(row, box) {
+    const place = chosen.get(row);
+    box.checked = place !== undefined;
+    box.closest('tr').classList.toggle('chosen', box.checked);
+    const line = box.parentElement.querySelector('svg path');
+    line.setAttribute('class', place === undefined ? '' : `l${place % 8}`);
+    line.setAttribute('stroke-dasharray', place === undefined ? '' : Charts.dash(place).join(' '));
   }
 
   let begun = false;
   function draw() {
-    for (const [row, box] of boxes) {
-      box.checked = chosen.has(row);
-      box.closest('tr').classList.toggle('chosen', box.checked);
-    }
-    const order = inOrder();
-    for (const [row, box] of boxes) {
-      const place = order.indexOf(row);
-      const mark = box.nextElementSibling ?? box.parentElement.appendChild(document.createElement('i'));
-      mark.className = place >= 0 && pooled ? `swatch s${place % 8}` : 'swatch none';
-    }
-    at('chosen').textContent = `${chosen.size} of ${combinations.length} drawn`;
-    at('none').disabled = chosen.size === 0;
-    at('drawn-note').textContent = told();
-    at('repeats').hidden = ![...chosen].some((row) => byRow.get(row).recorded > 1);
-    at('drawn').hidden = at('repeats').hidden && told() === '';
-    if (begun) Page.show(selection());
-    else Page.open(selection());
+    for (const [row, box] of boxes) mark(row, box);
+    const drawn = selection();
+    say(`${chosen.size} of ${all} drawn`);
+    at('none').setAttribute('aria-disabled', String(chosen.size === 0));
+    const note = told(drawn.leftOut);
+    at('drawn-note').textContent = note;
+    at('repeats').hidden = ![...chosen.keys()].some((row) => byRow.get(row).recorded > 1);
+    at('drawn').hidden = note === '';
+    if (begun) Page.show(drawn);
+    else Page.open(drawn);
     begun = true;
     heat();
   }
 
+  /** Beside the table and below the heat map: one of them is where the reader looks. */
+  function say(text) {
+    at('chosen').textContent = text;
+    if (at('heat-said')) at('heat-said').textContent = text;
+  }
+
   function toggle(row) {
-    if (!byRow.has(row)) return;
-    if (!chosen.delete(row)) {
-      if (chosen.size === MOST) {
-        at('chosen').textContent = `${MOST} are drawn, and more could not be told apart`;
-        const box = boxes.get(row);
-        if (box) box.checked = false;
-        return;
-      }
-      chosen.add(row);
+    const refused = refusal(row);
+    if (refused !== '') {
+      say(refused);
+      if (boxes.has(row)) mark(row, boxes.get(row));
+      return;
     }
+    if (!chosen.delete(row)) choose(row);
     draw();
   }
 
-  for (const [row, box] of boxes) {
-    box.addEventListener('change', () => toggle(row));
-    box.closest('tr').addEventListener('click', (event) => {
-      // Text may be marked to be copied.
-      if (event.target !== box && String(getSelection()) === '') toggle(row);
-    });
+  function refusal(row) {
+    if (chosen.has(row)) return '';
+    if (chosen.size >= MOST) return `${MOST} combinations are drawn, and more could not be told apart: untick one first.`;
+    return canBeDrawn(byRow.get(row)) ? '' : 'There is no room on this page for the distribution of this combination.';
   }
-  at('none').addEventListener('click', () => { chosen.clear(); draw(); });
-  for (const button of document.querySelectorAll('[data-repeats]')) {
-    button.addEventListener('click', () => {
-      pooled = button.dataset.repeats === 'pooled';
-      for (const other of document.querySelectorAll('[data-repeats]')) other.setAttribute('aria-pressed', String(other === button));
-      draw();
-    });
+
+  function begin() {
+    for (const [row, box] of boxes) {
+      box.parentElement.insertAdjacentHTML('beforeend', '<svg width="22" height="10" aria-hidden="true"><path d="M1 5H21"/></svg>');
+      box.disabled = !canBeDrawn(byRow.get(row) ?? { runs: [] });
+      if (box.disabled) box.title = 'There is no room on this page for the distribution of this combination.';
+      box.addEventListener('change', () => toggle(row));
+      box.closest('tr').addEventListener('click', (event) => {
+        // Text may be marked to be copied.
+        if (event.target !== box && !box.disabled && String(getSelection()) === '') toggle(row);
+      });
+    }
+    at('none').addEventListener('click', () => { chosen.clear(); draw(); });
+    for (const button of document.querySelectorAll('[data-repeats]')) {
+      button.addEventListener('click', () => {
+        pooled = button.dataset.repeats === 'pooled';
+        for (const other of document.querySelectorAll('[data-repeats]')) other.setAttribute('aria-pressed', String(other === button));
+        draw();
+      });
+    }
+    selected.filter((row) => canBeDrawn(byRow.get(row))).forEach(choose);
   }
 
   // ---- The heat map.
 
-  const three = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
   const whole = new Intl.NumberFormat('en-US');
-  const shown = (figure, value) => (value === null ? '–' : figure.unit === 'ns' ? three.format(value / 1000) : whole.format(value));
+  const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+
+  /** Three digits and a unit, as the program writes them: what was seen at most is rounded up. */
+  function threeDigits(ns, round) {
+    let step = 1;
+    while (round(Math.abs(ns) / step) >= 1000) step *= 10;
+    const rounded = round(Math.abs(ns) / step) * step;
+    const [unit, suffix] = UNITS.find(([unit]) => rounded >= unit) ?? UNITS.at(-1);
+    const places = Math.log10(unit / Math.min(step, unit));
+    return `${ns < 0 ? '-' : ''}${(rounded / unit).toFixed(places)} ${suffix}`;
+  }
+
+  /** A figure in a cell; `~` where it is from the histogram. */
+  function shown(figure, value) {
+    if (figure.unit !== 'ns') return whole.format(value);
+    return `${figure.approximate ? '~' : ''}${threeDigits(value, figure.at_most && value >= 0 ? Math.ceil : Math.round)}`;
+  }
+
+  /** The same with all that is known. */
+  function inFull(figure, value) {
+    if (figure.unit !== 'ns') return whole.format(value);
+    return figure.approximate ? `${shown(figure, value)}, up to 1 % above the exact one` : `${whole.format(value)} ns`;
+  }
+
+  /** For each factor that goes neither down nor across, which of its values; '' for any. */
   const others = new Map();
 
   /** The factor with most values goes down, the first of the others across. */
@@ -113,10 +175,12 @@
     const most = [...varied].sort((a, b) => factors[b].values.length - factors[a].values.length || a - b)[0];
     down.value = String(most);
     across.value = String(varied.find((factor) => factor !== most));
-    for (const select of [down, across]) {
+    for (const [select, other] of [[down, across], [across, down]]) {
+      let before = select.value;
+      select.addEventListener('focus', () => { before = select.value; });
       select.addEventListener('change', () => {
-        const other = select === down ? across : down;
-        if (other.value === select.value) other.value = String(varied.find((factor) => String(factor) !== select.value));
+        if (other.value === select.value) other.value = before;
+        before = select.value;
         choices();
         heat();
       });
@@ -144,23 +208,23 @@
     }
   }
 
-  /** For each cell the combination with the largest figure; and the smallest and largest of all. */
+  /** For each cell its combinations, the one with the largest figure first; and the smallest and largest of those. */
   function cells(figure, down, across) {
-    const grid = factors[down].values.map(() => factors[across].values.map(() => null));
+    const grid = factors[down].values.map(() => factors[across].values.map(() => []));
     for (const combination of combinations) {
       if ([...others].some(([factor, value]) => value !== '' && String(combination.at[factor]) !== value)) continue;
-      const [row, column] = [combination.at[down], combination.at[across]];
-      const [value, known] = [combination.figures[figure], grid[row][column]];
-      if (known === null || (value ?? -Infinity) > (known.figures[figure] ?? -Infinity)) grid[row][column] = combination;
+      grid[combination.at[down]][combination.at[across]].push(combination);
     }
-    const values = grid.flat().filter(Boolean).map((combination) => combination.figures[figure]).filter((value) => value !== null);
+    const known = (combination) => combination.figures[figure] ?? -Infinity;
+    for (const cell of grid.flat()) cell.sort((a, b) => known(b) - known(a) || a.row - b.row);
+    const values = grid.flat().map(([worst]) => worst?.figures[figure] ?? null).filter((value) => value !== null);
     return { grid, low: values.reduce((a, b) => Math.min(a, b), Infinity), high: values.reduce((a, b) => Math.max(a, b), -Infinity) };
   }
 
-  /** 0 to 1; latencies logarithmically, and counts too, from 1 on. */
-  function share(value, low, high) {
-    const [from, to, here] = [low, high, value].map((n) => Math.log(Math.max(1, n)));
-    return to > from ? (here - from) / (to - from) : 0;
+  /** 0 to 1: latencies logarithmically; counts too, but from 0, which is not the same as 1. */
+  function share(figure, value, low, high) {
+    const from = figure.unit === 'ns' ? (n) => Math.log(Math.max(1, n)) : Math.log1p;
+    return from(high) > from(low) ? (from(value) - from(low)) / (from(high) - from(low)) : 0;
   }
 
   function heat() {
@@ -185,46 +249,65 @@
       name.scope = 'row';
       name.textContent = named(factors[down].values[n]);
       row.append(name);
-      for (const combination of line) row.append(cellOf(combination, number, figure, low, high));
+      for (const cell of line) row.append(cellOf(cell, number, low, high));
     });
     const focus = place.contains(document.activeElement) ? document.activeElement.dataset.row : undefined;
     place.replaceChildren(table);
     if (focus !== undefined) place.querySelector(`button[data-row="${focus}"]`)?.focus();
-    const unit = figure.unit === 'ns' ? ' µs' : '';
-    at('heat-scale').textContent = Number.isFinite(low)
-      ? `${figure.name}, from ${shown(figure, low)} to ${shown(figure, high)}${unit}, shaded logarithmically. Framed: drawn below.`
-      : `No combination has enough samples for ${figure.name}.`;
+    at('heat-scale').textContent = caption(figure, down, across, low, high);
   }
 
-  function cellOf(combination, number, figure, low, high) {
+  /** What the map shows, in words: on paper there is nothing else that says so. */
+  function caption(figure, down, across, low, high) {
+    const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? 'any, the worst of them' : named(factors[factor].values[Number(value)])}`);
+    const what = [`${figure.name}, ${factors[down].name} by ${factors[across].name}`, ...fixed].join('; ');
+    if (!Number.isFinite(low)) return `${what}: no combination has enough samples for it.`;
+    const range = low === high ? `all ${shown(figure, low)}` : `from ${shown(figure, low)} to ${shown(figure, high)}, shaded logarithmically`;
+    const without = all - combinations.length;
+    const absent = without > 0 ? ` ${without} combinations have no room on this page and are not in it.` : '';
+    const approximate = figure.approximate ? ' ~: from the histogram, up to 1 % above.' : '';
+    return `${what}: ${range}.${approximate}${absent} Framed: drawn below; with dashes: another combination of the cell is.`;
+  }
+
+  function cellOf(all, number, low, high) {
     const cell = document.createElement('td');
-    const value = combination?.figures[number] ?? null;
+    const figure = figures[number];
+    const [worst] = all;
+    const value = worst?.figures[number] ?? null;
     if (value === null) {
       cell.textContent = '–';
       cell.className = 'empty';
-      if (combination) cell.title = combination.recorded > 0 ? 'too few samples for this figure' : 'nothing recorded';
+      if (worst) cell.title = all.some((combination) => combination.recorded > 0) ? 'too few samples for this figure' : 'nothing recorded';
       return cell;
     }
     const button = document.createElement('button');
     button.type = 'button';
-    button.dataset.row = String(combination.row);
+    button.dataset.row = String(worst.row);
     button.textContent = shown(figure, value);
-    const exact = figure.unit === 'ns' ? `${whole.format(value)} ns` : whole.format(value);
-    button.title = `${nameOf(combination)}: ${figure.name} ${exact}`;
-    button.setAttribute('aria-pressed', String(chosen.has(combination.row)));
-    const part = share(value, low, high);
-    cell.style.setProperty('--share', `${Math.round(part * 100)}%`);
+    const drawn = all.filter((combination) => chosen.has(combination.row)).length;
+    const of = all.length > 1 && drawn > 0 ? `; ${drawn} of the cell’s ${all.length} combinations drawn` : '';
+    const text = `${nameOf(worst)}: ${figure.name} ${inFull(figure, value)}${of}`;
+    button.setAttribute('aria-label', text);
+    button.setAttribute('aria-pressed', chosen.has(worst.row) ? 'true' : drawn > 0 ? 'mixed' : 'false');
+    for (const event of ['focus', 'pointerenter']) button.addEventListener(event, () => { at('heat-said').textContent = text; });
+    const part = share(figure, value, low, high);
+    // The middle is left out: neither dark nor light figures can be read well on it.
+    cell.style.setProperty('--share', `${Math.round(part > 0.5 ? 66 + (part - 0.5) * 68 : part * 88)}%`);
     cell.className = part > 0.5 ? 'dark' : '';
-    button.addEventListener('click', () => toggle(combination.row));
+    button.addEventListener('click', () => toggle(worst.row));
     cell.append(button);
     return cell;
   }
 
-  for (const part of document.querySelectorAll('.scripted, #combinations .controls, #combinations input, #heat-map .controls, #heat, #heat-scale')) part.hidden = false;
+  // ---- Begin.
+
+  const reveal = '.scripted, #combinations .controls, #combinations input, #heat-map .controls, #heat, #heat-scale, #heat-said';
+  for (const part of document.querySelectorAll(reveal)) part.hidden = false;
   for (const part of document.querySelectorAll('.unscripted')) part.hidden = true;
   document.querySelector('#heat-map .paper')?.classList.add('only-print');
   document.documentElement.classList.add('chosen-by-reader');
   addEventListener('beforeprint', Page.print);
+  begin();
   if (at('heat')) arrange();
   draw();
 }

@@ -43,14 +43,49 @@ pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
     all.iter().all(|overview| overview.recorded.document.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some()))
 }
 
+/// On what time figures are: no two kinds can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// A machine of its own.
+    Machine,
+    /// The lab's count of instructions.
+    Virtual,
+    /// Emulated, on the host's clock.
+    Emulated,
+}
+
+impl Kind {
+    pub(crate) fn of(lab: Option<&Lab>) -> Kind {
+        match lab.map(|lab| lab.ns_per_instruction) {
+            None => Kind::Machine,
+            Some(Some(_)) => Kind::Virtual,
+            Some(None) => Kind::Emulated,
+        }
+    }
+
+    /// For a program.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Kind::Machine => "machine",
+            Kind::Virtual => "virtual",
+            Kind::Emulated => "emulated",
+        }
+    }
+}
+
 /// For a verdict: the words before the figures, if all are of one kind.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
-    let labs = || all.iter().map(|overview| overview.recorded.document.lab.as_ref());
-    if labs().all(|lab| lab.is_none()) {
+    in_short_of(all.iter().map(|overview| Kind::of(overview.recorded.document.lab.as_ref())))
+}
+
+/// The same of kinds alone.
+pub(crate) fn in_short_of(kinds: impl Iterator<Item = Kind> + Clone) -> Option<&'static str> {
+    let all = |kind: Kind| kinds.clone().all(|known| known == kind);
+    if all(Kind::Machine) {
         None
-    } else if is_virtual(all) {
+    } else if all(Kind::Virtual) {
         Some("In the lab's virtual time (instructions, not a board's ns): ")
-    } else if labs().all(|lab| lab.is_some()) {
+    } else if kinds.clone().all(|kind| kind != Kind::Machine) {
         Some("In the lab, emulated: ")
     } else {
         Some("Partly in the lab, partly on real machines: ")

@@ -42,6 +42,18 @@ impl Quantile {
     }
 }
 
+impl Quantile {
+    /// Of these latencies, ns, if there are enough to speak of it: up to 1 % above the exact one.
+    pub(crate) fn of(self, histogram: &Histogram, moments: &Moments) -> Option<i64> {
+        let samples = moments.count();
+        if !self.is_carried_by(samples) {
+            return None;
+        }
+        let (bucket, _) = histogram.bucket_of_rank(nearest_rank(samples, self.numerator, self.denominator))?;
+        moments.max().map(|max| bucket.upper.min(max))
+    }
+}
+
 impl<'a> Overview<'a> {
     /// All recordings of a report, in order, with names that tell them apart.
     pub(crate) fn of_all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
@@ -97,12 +109,7 @@ impl<'a> Overview<'a> {
     /// A quantile over all threads, ns, if there are enough latencies to speak of it. From the histogram, and therefore up
     /// to 1 % above the exact one.
     pub(crate) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        let samples = self.moments.count();
-        if !quantile.is_carried_by(samples) {
-            return None;
-        }
-        let (bucket, _) = self.histogram.bucket_of_rank(nearest_rank(samples, quantile.numerator, quantile.denominator))?;
-        self.moments.max().map(|max| bucket.upper.min(max))
+        quantile.of(&self.histogram, &self.moments)
     }
 
     /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
@@ -142,17 +149,7 @@ impl<'a> Overview<'a> {
 
     /// What the maximum may claim.
     pub(crate) fn claim(&self) -> Option<String> {
-        let samples = self.moments.count();
-        let rate = stats::rate_beyond_maximum(samples, 0.95)?;
-        // Of one or two samples nothing can be said that is worth saying.
-        (samples >= 10).then(|| {
-            format!(
-                "0 of {} were beyond the maximum: at 95 % confidence fewer than 1 in {} activations is worse, \
-                 if they are independent",
-                format::count(samples),
-                format::one_in(rate)
-            )
-        })
+        claim(self.moments.count())
     }
 
     /// Interval of all threads where they share one, ns.
@@ -161,6 +158,19 @@ impl<'a> Overview<'a> {
         let first = threads.first()?.interval_ns;
         threads.iter().all(|thread| thread.interval_ns == first).then_some(first.0)
     }
+}
+
+/// What the maximum of so many latencies may claim.
+pub(crate) fn claim(samples: u64) -> Option<String> {
+    let rate = stats::rate_beyond_maximum(samples, 0.95)?;
+    // Of one or two samples nothing can be said that is worth saying.
+    (samples >= 10).then(|| {
+        format!(
+            "0 of {} were beyond the maximum: at 95 % confidence fewer than 1 in {} activations is worse, if they are independent",
+            format::count(samples),
+            format::one_in(rate)
+        )
+    })
 }
 
 /// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by

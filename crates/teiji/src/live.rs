@@ -34,6 +34,8 @@ enum Next {
 const EVERY: u32 = 4;
 /// Rows of a terminal that does not tell its size.
 const USUAL_ROWS: u16 = 24;
+/// Columns of one that does not tell its size either.
+const USUAL_COLUMNS: u16 = 80;
 /// Small, because with all memory locked every page of it is there from the beginning.
 const STACK_BYTES: usize = 128 * 1024;
 const HEADING: &str = "             latency, us:";
@@ -81,14 +83,13 @@ impl Drawing {
                 drawn = match next {
                     Next::Lines(lines) => draw_over(drawn, &lines),
                     Next::Above(line) => {
-                        draw_over(drawn, &[line]);
+                        erase(drawn);
+                        put(&format!("{line}\n"));
                         0
                     }
                 };
             }
-            if drawn > 0 {
-                put(&format!("\x1b[{drawn}A\r\x1b[J"));
-            }
+            erase(drawn);
         });
         thread.ok().map(|thread| Drawing { next, thread })
     }
@@ -116,10 +117,26 @@ pub fn rows() -> usize {
     usize::from(rows.unwrap_or(USUAL_ROWS))
 }
 
+/// Columns of the terminal.
+fn columns() -> usize {
+    let columns = rustix::termios::tcgetwinsize(stdout()).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
+    usize::from(columns.unwrap_or(USUAL_COLUMNS))
+}
+
+/// Removes so many lines.
+fn erase(drawn: usize) {
+    if drawn > 0 {
+        put(&format!("\x1b[{drawn}A\r\x1b[J"));
+    }
+}
+
 /// Draws over so many lines, and tells how many lines that gave.
 fn draw_over(drawn: usize, lines: &[String]) -> usize {
     let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
+    let most = columns();
     for line in lines {
+        // One that is wider would be two lines, and the next drawing one off.
+        let line: String = line.chars().take(most).collect();
         // Each line erases what the one below it left over.
         let _ = writeln!(text, "\r{line}\x1b[K");
     }

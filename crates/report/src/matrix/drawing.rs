@@ -2,13 +2,13 @@
 //! What the page of a plan draws from: each combination's figures for the heat map, its distribution, and the course of its
 //! runs over time, of as many as there is room for.
 
-use super::Matrix;
 use super::pooled::Pooled;
+use super::{Factor, Kept, Matrix};
 use crate::bins::Bins;
 use crate::format::rounded;
 use crate::load_course;
 use crate::overview::{Overview, Quantile};
-use crate::series::{Charts, Curve, Series, Steps};
+use crate::series::{Curve, Series, Steps};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -21,25 +21,33 @@ pub(super) struct Figure {
     pub(super) name: &'static str,
     /// `ns`, or `n` for a count.
     unit: &'static str,
+    /// From the histogram: up to 1 % above the exact one.
+    approximate: bool,
+    /// Of what was seen, the largest or nearly so: never shown smaller than it is.
+    at_most: bool,
     #[serde(skip)]
     of: fn(&Pooled) -> Option<i64>,
 }
 
-const fn latency(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
-    Figure { name, unit: "ns", of }
+const fn figure(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
+    Figure { name, unit: "ns", approximate: false, at_most: false, of }
+}
+
+const fn quantile(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
+    Figure { approximate: true, at_most: true, ..figure(name, of) }
 }
 
 const fn number(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
-    Figure { name, unit: "n", of }
+    Figure { unit: "n", ..figure(name, of) }
 }
 
 pub(super) const FIGURES: [Figure; 8] = [
-    latency("max", |row| row.moments.max()),
-    latency("p99.99", |row| row.quantile(Quantile::P9999)),
-    latency("p99.9", |row| row.quantile(Quantile::P999)),
-    latency("p99", |row| row.quantile(Quantile::P99)),
-    latency("mean", |row| row.moments.mean().map(rounded)),
-    latency("sd", |row| row.moments.sd().map(rounded)),
+    Figure { at_most: true, ..figure("max", |row| row.moments.max()) },
+    quantile("p99.99", |row| row.quantile(Quantile::P9999)),
+    quantile("p99.9", |row| row.quantile(Quantile::P999)),
+    quantile("p99", |row| row.quantile(Quantile::P99)),
+    figure("mean", |row| row.moments.mean().map(rounded)),
+    figure("sd", |row| row.moments.sd().map(rounded)),
     number("overruns", |row| whole(row, row.activations.late)),
     number("skipped", |row| whole(row, row.activations.skipped)),
 ];
@@ -50,30 +58,25 @@ fn whole(row: &Pooled, n: u64) -> Option<i64> {
 
 /// Everything.
 #[derive(Serialize)]
-pub(super) struct Drawing {
+pub(super) struct Drawing<'m> {
     pub(super) edges_ns: Vec<i64>,
     /// Runs, with their course over time.
     pub(super) recordings: Vec<Series>,
-    plan: Choices,
+    plan: Choices<'m>,
 }
 
 /// What can be chosen from.
 #[derive(Serialize)]
-struct Choices {
-    factors: Vec<Factor>,
+struct Choices<'m> {
+    factors: &'m [Factor],
     figures: &'static [Figure],
     /// Places of the factors that take more than one value.
-    varied: Vec<usize>,
+    varied: &'m [usize],
+    /// Combinations of the plan, also those for which there is no room.
+    all: usize,
     combinations: Vec<Combination>,
     /// Rows of the table that are drawn at first.
     selected: Vec<usize>,
-}
-
-#[derive(Serialize)]
-struct Factor {
-    name: String,
-    /// In the plan's order; none where a combination does not say.
-    values: Vec<Option<String>>,
 }
 
 #[derive(Serialize)]
@@ -130,9 +133,9 @@ impl Matrix {
             all.sort_unstable();
             return all;
         }
-        let (Some(worst), Some(first)) = (latest.first().copied(), self.varied().first().copied()) else { return Vec::new() };
+        let (Some(worst), Some(first)) = (latest.first().copied(), self.varied.first().copied()) else { return Vec::new() };
         let alike = |row: &usize| {
-            let pairs = self.rows[*row].factors.iter().zip(&self.rows[worst].factors).enumerate();
+            let pairs = self.rows[*row].at.iter().zip(&self.rows[worst].at).enumerate();
             pairs.filter(|(factor, _)| *factor != first).all(|(_, (one, other))| one == other)
         };
         let mut chosen: Vec<usize> = latest.into_iter().filter(alike).take(MOST_SELECTED).collect();
@@ -155,7 +158,7 @@ impl Matrix {
         rows
     }
 
-    pub(super) fn drawing(&self, room: Room) -> Drawing {
+    pub(super) fn drawing(&self, room: Room) -> Drawing<'_> {
         let bins = Bins::of(self.rows.iter().map(|row| &row.moments));
         let curves = self.first_rows(room.curves);
         let mut kept: Vec<_> = self.kept.iter().filter(|kept| curves.contains(&kept.row)).collect();
@@ -164,56 +167,57 @@ impl Matrix {
         kept.sort_by_key(|kept| (!selected.contains(&kept.row), std::cmp::Reverse(kept.max())));
         kept.truncate(room.runs);
         kept.sort_by_key(|kept| (kept.row, kept.repeat));
-        let varied = self.varied();
-        let overviews: Vec<Overview<'_>> = kept
-            .iter()
-            .map(|kept| {
-                let row = &self.rows[kept.row];
-                let name = row.name(&varied);
-                Overview {
-                    name: if row.runs > 1 { format!("{name}, run {}", kept.repeat) } else { name },
-                    ..Overview::of(&kept.recorded)
-                }
-            })
-            .collect();
+        let overviews: Vec<Overview<'_>> = kept.iter().map(|kept| self.overview(kept)).collect();
         let steps = Steps::share(&overviews, room.steps);
         let points = load_course::points_each(&overviews, room.steps / 4);
         let recordings = overviews.iter().map(|overview| Series::new(overview, bins, steps, points)).collect();
-        let factors: Vec<Factor> = self
-            .factors
-            .iter()
-            .enumerate()
-            .map(|(place, name)| Factor { name: name.clone(), values: self.values_of(place) })
-            .collect();
         let combination = |place: usize| {
             let row = &self.rows[place];
-            let at = row.factors.iter().zip(&factors);
             let runs = kept.iter().enumerate().filter(|(_, kept)| kept.row == place).map(|(run, _)| run);
             Combination {
                 row: place,
-                at: at.map(|(value, factor)| factor.values.iter().position(|known| known == value).unwrap_or(0)).collect(),
+                at: row.at.clone(),
                 figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
                 curve: (curves.contains(&place) && row.runs > 0)
-                    .then(|| Curve::new(row.name(&varied), row.interval_ns, &row.histogram, &row.moments, bins)),
+                    .then(|| Curve::new(self.name(row), row.interval_ns, &row.histogram, &row.moments, bins)),
                 runs: runs.collect(),
                 recorded: row.runs,
             }
         };
         let combinations = self.first_rows(room.rows).into_iter().map(combination).collect();
-        let plan = Choices { figures: &FIGURES, varied, combinations, selected, factors };
+        let (factors, varied, all) = (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
+        let plan = Choices { factors, figures: &FIGURES, varied, all, combinations, selected };
         Drawing { edges_ns: bins.edges(), recordings, plan }
     }
 
-    /// The charts of what is drawn at first, for files, paper and browsers without scripts: of each combination its worst run.
-    pub(super) fn charts(&self, steps: usize) -> (Charts, Vec<Overview<'_>>) {
-        let varied = self.varied();
+    /// A run by its combination's name, and which of several it is.
+    fn overview<'k>(&self, kept: &'k Kept) -> Overview<'k> {
+        let row = &self.rows[kept.row];
+        let name = self.name(row);
+        let name = if row.runs > 1 { format!("{name}, run {}", kept.repeat) } else { name };
+        Overview { name, ..Overview::of(&kept.recorded) }
+    }
+
+    /// Of each combination that is drawn at first the run with the latest wake-up: for pictures over time.
+    pub(super) fn worst_runs(&self) -> Vec<Overview<'_>> {
         let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
-        let overviews: Vec<Overview<'_>> = self
-            .selected()
-            .into_iter()
-            .filter_map(worst)
-            .map(|kept| Overview { name: self.rows[kept.row].name(&varied), ..Overview::of(&kept.recorded) })
-            .collect();
-        (Charts::new(&overviews, steps), overviews)
+        self.selected().into_iter().filter_map(worst).map(|kept| self.overview(kept)).collect()
+    }
+
+    /// The same combinations with all their repeats: for pictures of distributions.
+    pub(super) fn selected_pooled(&self) -> Vec<Overview<'_>> {
+        let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
+        let pooled = |row: usize| {
+            let (of, kept) = (&self.rows[row], worst(row)?);
+            Some(Overview {
+                name: self.name(of),
+                activations: of.activations,
+                lost: of.lost,
+                histogram: of.histogram.clone(),
+                moments: of.moments,
+                ..Overview::of(&kept.recorded)
+            })
+        };
+        self.selected().into_iter().filter_map(pooled).collect()
     }
 }

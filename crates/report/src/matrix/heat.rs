@@ -4,6 +4,7 @@
 use super::Matrix;
 use crate::format::at_most;
 use crate::svg::{Anchor, Svg};
+use std::collections::BTreeSet;
 
 /// Columns that a picture has room for.
 const MOST_COLUMNS: usize = 24;
@@ -15,47 +16,36 @@ const WIDTH: f64 = 960.0;
 const ROW: f64 = 26.0;
 const LINE: f64 = 18.0;
 /// A letter's width.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 7.5;
 /// Letters of a value that have room.
 const LONGEST: usize = 34;
 
 /// What the picture shows.
 struct Heat {
+    /// The factor that goes down, and those that go across.
     down: usize,
-    /// Values of the factor that goes down, in the plan's order.
-    rows: Vec<Option<String>>,
-    /// The factors that go across, and the combinations of their values, in the plan's order.
     across: Vec<usize>,
-    columns: Vec<Vec<Option<String>>>,
-    /// The largest latency, ns: `cells[row][column]`.
+    /// Combinations of the values of those across, in the plan's order.
+    columns: Vec<Vec<usize>>,
+    /// The largest latency, ns: `cells[value down][column]`.
     cells: Vec<Vec<Option<i64>>>,
     /// Whether there are factors that neither goes along.
     folded: bool,
 }
 
-fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
-    list.iter().position(|known| *known == value).unwrap_or_else(|| {
-        list.push(value);
-        list.len() - 1
-    })
-}
-
 impl Heat {
-    /// None where fewer than two factors vary.
+    /// None where fewer than two factors vary, or none of them has few enough values for a picture.
     fn of(matrix: &Matrix) -> Option<Heat> {
-        let varied = matrix.varied();
-        let mut by_values: Vec<(usize, usize)> = varied.iter().map(|factor| (matrix.values_of(*factor).len(), *factor)).collect();
-        by_values.sort_by_key(|(values, factor)| (std::cmp::Reverse(*values), *factor));
-        let (values, down) = *by_values.first()?;
-        if by_values.len() < 2 || values > MOST_ROWS {
-            return None;
-        }
+        let values_of = |factor: usize| matrix.factors[factor].values.len();
+        let mut by_values = matrix.varied.clone();
+        by_values.sort_by_key(|factor| (std::cmp::Reverse(values_of(*factor)), *factor));
+        let down = *by_values.first().filter(|down| values_of(**down) <= MOST_ROWS)?;
         // As many factors across as there is room for; the worst of the others is shown.
         let mut across: Vec<usize> = Vec::new();
-        let mut columns = 1;
-        for (values, factor) in by_values.iter().skip(1).rev() {
-            if columns * values <= MOST_COLUMNS && across.len() < MOST_ACROSS {
-                columns *= values;
+        let mut room = MOST_COLUMNS;
+        for factor in by_values[1..].iter().rev().filter(|factor| values_of(**factor) <= MOST_COLUMNS) {
+            if values_of(*factor) <= room && across.len() < MOST_ACROSS {
+                room /= values_of(*factor);
                 across.push(*factor);
             }
         }
@@ -63,31 +53,17 @@ impl Heat {
         if across.is_empty() {
             return None;
         }
-        let mut heat = Heat {
-            down,
-            rows: matrix.values_of(down),
-            folded: across.len() + 1 < varied.len(),
-            across,
-            columns: Vec::new(),
-            cells: Vec::new(),
-        };
+        let column_of = |at: &[usize]| -> Vec<usize> { across.iter().map(|factor| at[*factor]).collect() };
+        let columns: BTreeSet<Vec<usize>> = matrix.rows.iter().map(|row| column_of(&row.at)).collect();
+        let columns: Vec<Vec<usize>> = columns.into_iter().collect();
+        let mut cells = vec![vec![None; columns.len()]; values_of(down)];
         for row in &matrix.rows {
-            let column = heat.across.iter().map(|factor| row.factors[*factor].clone()).collect();
-            place(&mut heat.columns, column);
+            let column = columns.binary_search(&column_of(&row.at)).ok()?;
+            let cell: &mut Option<i64> = &mut cells[row.at[down]][column];
+            *cell = (*cell).max(row.moments.max());
         }
-        heat.columns.sort_by_cached_key(|column| {
-            let order =
-                |(factor, value): (&usize, &Option<String>)| matrix.values_of(*factor).iter().position(|known| known == value);
-            heat.across.iter().zip(column).map(order).collect::<Vec<_>>()
-        });
-        heat.cells = vec![vec![None; heat.columns.len()]; heat.rows.len()];
-        for row in &matrix.rows {
-            let column: Vec<Option<String>> = heat.across.iter().map(|factor| row.factors[*factor].clone()).collect();
-            let column = heat.columns.iter().position(|known| *known == column)?;
-            let at = heat.rows.iter().position(|known| *known == row.factors[heat.down])?;
-            heat.cells[at][column] = heat.cells[at][column].max(row.moments.max());
-        }
-        Some(heat)
+        let folded = across.len() + 1 < matrix.varied.len();
+        Some(Heat { down, across, columns, cells, folded })
     }
 
     /// The smallest and the largest cell, ns.
@@ -98,23 +74,14 @@ impl Heat {
 }
 
 impl Matrix {
-    /// The values of a factor, in the plan's order; none where a combination does not say.
-    pub(super) fn values_of(&self, factor: usize) -> Vec<Option<String>> {
-        let mut values = Vec::new();
-        for row in &self.rows {
-            place(&mut values, row.factors[factor].clone());
-        }
-        values
-    }
-
     /// The picture; none where fewer than two factors vary, or one has too many values.
     #[must_use]
     pub fn heat_map(&self) -> Option<String> {
         let heat = Heat::of(self)?;
-        let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].as_str()).collect();
+        let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
         let folded = if heat.folded { ", the worst of all other factors" } else { "" };
-        let title = format!("Largest latency by {} and {}{folded}", self.factors[heat.down], across.join(" and "));
-        Some(draw(&heat, &title, &self.factors[heat.down]))
+        let title = format!("Largest latency by {} and {}{folded}", self.factors[heat.down].name, across.join(" and "));
+        Some(draw(&heat, &title, self))
     }
 }
 
@@ -122,13 +89,15 @@ fn label(value: Option<&str>) -> String {
     crate::format::clip(value.unwrap_or("–"), LONGEST)
 }
 
-fn draw(heat: &Heat, title: &str, down: &str) -> String {
-    let longest =
-        heat.rows.iter().map(|value| label(value.as_deref()).chars().count()).max().unwrap_or(0).max(down.chars().count());
+fn draw(heat: &Heat, title: &str, matrix: &Matrix) -> String {
+    let down = &matrix.factors[heat.down];
+    let label = |factor: usize, value: usize| label(matrix.factors[factor].values[value].as_deref());
+    let longest = (0..down.values.len()).map(|value| label(heat.down, value).chars().count()).max().unwrap_or(0);
+    let longest = longest.max(down.name.chars().count());
     let left = 28.0 + LETTER * longest as f64;
     let top = 52.0 + LINE * heat.across.len() as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
-    let height = (top + ROW * heat.rows.len() as f64 + 44.0) as u32;
+    let height = (top + ROW * heat.cells.len() as f64 + 44.0) as u32;
     let (low, high) = heat.range();
     let description = format!("From {} to {}; each cell has its figure written into it.", at_most(low), at_most(high));
     let mut svg = Svg::new(960, height, title, &description);
@@ -144,15 +113,15 @@ fn draw(heat: &Heat, title: &str, down: &str) -> String {
             let (start, wide) = (left + width * from as f64, width * group.len() as f64);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
             let room = ((wide / LETTER) as usize).max(3);
-            let text = crate::format::clip(&label(group[0][level].as_deref()), room);
+            let text = crate::format::clip(&label(heat.across[level], group[0][level]), room);
             svg.text(start + wide / 2.0, y, Anchor::Middle, if level == 0 { ink } else { soft }, &text);
             from += group.len();
         }
     }
-    svg.text(16.0, top - 12.0, Anchor::Start, soft, down);
+    svg.text(16.0, top - 12.0, Anchor::Start, soft, &down.name);
     for (row, cells) in heat.cells.iter().enumerate() {
         let y = top + ROW * row as f64;
-        svg.text(left - 10.0, y + 17.0, Anchor::End, ink, &label(heat.rows[row].as_deref()));
+        svg.text(left - 10.0, y + 17.0, Anchor::End, ink, &label(heat.down, row));
         for (column, cell) in cells.iter().enumerate() {
             let share = cell.map(|ns| share(ns, low, high));
             let fill = share.map_or("#f0f1f3".to_owned(), ground);
@@ -164,7 +133,7 @@ fn draw(heat: &Heat, title: &str, down: &str) -> String {
             svg.text(x + width / 2.0, y + 17.0, Anchor::Middle, &format!("fill=\"{colour}\" font-size=\"{size}\""), &text);
         }
     }
-    let below = top + ROW * heat.rows.len() as f64 + 24.0;
+    let below = top + ROW * heat.cells.len() as f64 + 24.0;
     let scale = format!(
         "largest latency of all repeats; the darker, the later, logarithmically from {} to {}",
         at_most(low),
@@ -182,6 +151,8 @@ fn share(ns: i64, low: i64, high: i64) -> f64 {
 
 /// From nearly white to dark blue: lightness alone tells, so that any eye and any printer can.
 fn ground(share: f64) -> String {
+    // The middle is left out: neither dark nor light figures can be read well on it.
+    let share = if share > 0.5 { 0.66 + (share - 0.5) * 0.68 } else { share * 0.88 };
     let mix = |from: f64, to: f64| from + (to - from) * share;
     let (r, g, b) = (mix(232.0, 8.0), mix(240.0, 60.0), mix(248.0, 110.0));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]

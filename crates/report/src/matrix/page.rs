@@ -2,19 +2,23 @@
 //! The offline page of a plan: every combination in a table and as a heat map, and any of them laid over one another.
 
 use super::Matrix;
-use super::circumstances::FactRow;
+use super::conditions::FactRow;
 use super::drawing::{FIGURES, Room};
 use super::sheet::Sheet;
 use crate::charts;
 use crate::format::{self, count, counted};
 use crate::method::Command;
-use crate::notices::{GroupedWarning, Notice};
+use crate::notices::{self, GroupedWarning, Notice};
+use crate::overview;
 use crate::page::{ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
+use crate::series::Charts;
 use crate::words::Chart;
 use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
 const MOST_ROWS: usize = 2_000;
+/// Characters of a factor's value in one line.
+const LONGEST_LINE: usize = 32;
 /// Bytes of the plan that the page shows.
 const LONGEST_PLAN: usize = 20_000;
 
@@ -34,6 +38,7 @@ struct Page {
     charts: Vec<ChartView>,
     thread_choices: Vec<ThreadChoice>,
     warnings: Vec<GroupedWarning>,
+    more_warnings: usize,
     facts: Vec<FactRow>,
     plan: String,
     commands: Vec<Command>,
@@ -60,13 +65,16 @@ struct Row {
 struct Cell {
     text: String,
     is_factor: bool,
+    /// Longer than a column should be wide.
+    is_long: bool,
     /// `same` as in the line above, `max`, `bad`, or nothing.
     kind: &'static str,
 }
 
 /// The heat map: its picture, and what can be chosen where scripts run.
 struct HeatView {
-    svg: String,
+    /// None: one of the factors has too many values for it.
+    svg: Option<String>,
     figures: Vec<&'static str>,
     factors: Vec<(usize, String)>,
 }
@@ -105,8 +113,9 @@ impl Matrix {
             heat: self.heat_view(),
             charts: views,
             thread_choices: Vec::new(),
-            warnings: self.circumstances.warnings(),
-            facts: self.circumstances.rows(),
+            warnings: self.conditions.warnings(),
+            more_warnings: self.conditions.more_warnings(),
+            facts: self.conditions.rows(),
             plan: format::clip(plan, LONGEST_PLAN),
             commands: vec![Command { what: "this page".into(), line: command_line.to_owned() }],
             data: embedded(&self.drawing(room)),
@@ -116,15 +125,17 @@ impl Matrix {
     }
 
     fn hero(&self) -> Option<Hero> {
-        let worst = &self.rows[*self.latest_first().first()?];
+        // Of figures that cannot be compared, a machine's are those that somebody has to live with.
+        let kind = *self.kinds().first()?;
+        let worst = self.latest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
         let text = format::at_most(worst.moments.max()?);
         let (number, unit) = text.rsplit_once(' ')?;
         Some(Hero {
             number: number.to_owned(),
             unit: unit.to_owned(),
-            label: "the worst wake-up of all combinations".to_owned(),
-            claim_of: String::new(),
-            claim: self.by_first_factor(),
+            label: "the worst wake-up".to_owned(),
+            claim_of: format!("{}: ", self.name(worst)),
+            claim: overview::claim(worst.moments.count()),
         })
     }
 
@@ -135,32 +146,44 @@ impl Matrix {
         let mut parts: Vec<String> = title.collect();
         parts.push(counted(self.rows.len() as u64, "combination"));
         parts.push(counted(runs, "run"));
-        parts.extend((self.missing > 0).then(|| format!("{} missing", count(self.missing as u64))));
+        parts.extend((self.missing() > 0).then(|| format!("{} missing", count(self.missing()))));
+        parts.extend(self.by_first_factor());
         parts.join(" · ")
     }
 
     /// What spoils figures, in few words; the table's notes name each combination.
     fn notices(&self) -> Vec<Notice> {
-        let notice = |title, text| Notice { title, text, next_step: String::new(), is_command: false };
-        let mut notices: Vec<Notice> = self.times.iter().map(|text| notice("From the lab.", text.clone())).collect();
+        let notice =
+            |title, text, next_step: String| Notice { title, text, is_command: notices::is_command(&next_step), next_step };
         let rows = |n: usize| counted(n as u64, "combination");
+        let mut told: Vec<Notice> = Vec::new();
+        for (text, of) in &self.times {
+            let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
+            told.push(notice("From the lab.", format!("{of}{text}"), String::new()));
+        }
+        let rights: Vec<&String> = self.rows.iter().filter_map(|row| row.rights.as_ref()).collect();
+        if let Some(how) = rights.first() {
+            let text = format!("{}: {how}. These are no real-time figures.", rows(rights.len()));
+            told.push(notice("Rights and scheduling.", text, self.grant.clone().unwrap_or_default()));
+        }
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         if spoiled > 0 {
-            notices.push(notice("Spoiled figures.", format!("{}: which, and by what, stands below the table.", rows(spoiled))));
+            let text = format!("{}: which, and by what, stands below the table.", rows(spoiled));
+            told.push(notice("Spoiled figures.", text, String::new()));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
             let text = format!("{}, marked in the table. The figures stand, but not for the load asked for.", rows(missed));
-            notices.push(notice("Load missed.", text));
+            told.push(notice("Load missed.", text, String::new()));
         }
-        if self.missing > 0 {
+        if self.missing() > 0 {
             let text = format!(
                 "{} of the plan have no recording. teiji run --resume goes on with them.",
-                counted(self.missing as u64, "run")
+                counted(self.missing(), "run")
             );
-            notices.push(notice("Not the whole plan.", text));
+            told.push(notice("Not the whole plan.", text, String::new()));
         }
-        notices
+        told
     }
 
     /// Heading and lines; and how many combinations have no line, for want of room.
@@ -168,16 +191,16 @@ impl Matrix {
         let columns = sheet.columns();
         let head = columns.iter().map(|column| Head { name: sheet.head[*column].clone(), is_factor: *column < sheet.factors });
         let wanted = self.first_rows(room);
-        let varied = self.varied();
         let mut rows: Vec<Row> = Vec::new();
         let mut before: Option<&super::sheet::Line> = None;
         for line in sheet.lines.iter().filter(|line| wanted.contains(&line.row)) {
             let again = before.is_some_and(|before| before.row == line.row);
             // Same as above, in this factor and all before it.
             let same = |column: usize| before.is_some_and(|before| before.cells[..=column] == line.cells[..=column]);
-            let begins_group = !again && varied.first().is_some_and(|first| !same(*first));
+            let begins_group = !again && self.varied.first().is_some_and(|first| !same(*first));
             let cell = |column: &usize| Cell {
                 text: line.cells[*column].clone(),
+                is_long: line.cells[*column].chars().count() > LONGEST_LINE,
                 is_factor: *column < sheet.factors,
                 kind: match sheet.head[*column].as_str() {
                     _ if *column < sheet.factors && same(*column) => "same",
@@ -190,7 +213,7 @@ impl Matrix {
             };
             rows.push(Row {
                 row: line.row,
-                name: self.rows[line.row].name(&varied),
+                name: self.name(&self.rows[line.row]),
                 can_be_drawn: !again && self.rows[line.row].runs > 0,
                 begins_group,
                 cells: columns.iter().map(cell).collect(),
@@ -202,37 +225,46 @@ impl Matrix {
     }
 
     fn heat_view(&self) -> Option<HeatView> {
-        let factors = self.varied().into_iter().map(|factor| (factor, self.factors[factor].clone())).collect();
-        Some(HeatView { svg: self.heat_map()?, figures: FIGURES.iter().map(|figure| figure.name).collect(), factors })
+        let factors: Vec<(usize, String)> =
+            self.varied.iter().map(|factor| (*factor, self.factors[*factor].name.clone())).collect();
+        let figures = FIGURES.iter().map(|figure| figure.name).collect();
+        (factors.len() > 1).then(|| HeatView { svg: self.heat_map(), figures, factors })
     }
 
-    /// The three charts, with the pictures of what is drawn at first.
+    /// The three charts, with the pictures of what is drawn at first: distributions of all repeats, over time the worst run.
+    fn pictures(&self, steps: usize) -> Vec<(Chart, String, String)> {
+        let picture = |chart: Chart| {
+            let all = if chart == Chart::Time { self.worst_runs() } else { self.selected_pooled() };
+            let series = Charts::new(&all, steps);
+            (chart, chart.described(&series, &all), charts::draw(chart, &series, &all))
+        };
+        Chart::ALL.into_iter().map(picture).collect()
+    }
+
     fn views(&self) -> Vec<ChartView> {
-        let (charts, overviews) = self.charts(10_000);
         let lead = |chart| match chart {
             Chart::Histogram => "Activations by their latency, in steps of 4.4 %.",
             Chart::Time => {
-                "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten \
-                            worst, triangles at the top skipped or lost activations. A panel for each run."
+                "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten worst, \
+                 triangles at the top skipped or lost activations. A panel for each run."
             }
             Chart::Exceedance => "Read across: one in so many activations woke at least so late.",
         };
-        let view = |chart: Chart| ChartView {
+        let view = |(chart, alternative, svg): (Chart, String, String)| ChartView {
             id: chart.file(),
             title: chart.title(),
             lead: lead(chart),
-            alternative: chart.described(&charts, &overviews),
-            svg: charts::draw(chart, &charts, &overviews),
+            alternative,
+            svg,
             table: None,
         };
-        Chart::ALL.into_iter().map(view).collect()
+        self.pictures(10_000).into_iter().map(view).collect()
     }
 
-    /// The charts as files: name and content; of what the page draws at first, of each combination its worst run.
+    /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
     #[must_use]
     pub fn svg_charts(&self) -> Vec<(String, String)> {
-        let (charts, overviews) = self.charts(crate::STEPS_OF_A_FILE);
-        let drawn = Chart::ALL.into_iter().map(|chart| (chart.file(), charts::draw(chart, &charts, &overviews)));
+        let drawn = self.pictures(crate::STEPS_OF_A_FILE).into_iter().map(|(chart, _, svg)| (chart.file(), svg));
         drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
     }
 }

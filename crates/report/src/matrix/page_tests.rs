@@ -97,7 +97,8 @@ fn text_from_outside_stays_text() {
 fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     let rows = [vec![Some("a".to_owned())], vec![Some("b".to_owned())]];
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
-    matrix.missing = 2;
+    matrix.add_missing(0);
+    matrix.add_missing(1);
     let page = matrix.html("", "");
     assert!(
         page.contains("2 combinations, and no activation woke. 2 runs of the plan have no recording."),

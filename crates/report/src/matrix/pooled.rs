@@ -1,21 +1,53 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One combination of a plan's factors, with all that was recorded of it: repeats as if they had been one run.
+//!
+//! In the lab's virtual time a repeat is the first run over again. It tells that nothing else was at work, and nothing more
+//! about latencies, so it is counted as a run and not as samples.
 
-use super::published::{Circumstances, Published, PublishedRun};
+use super::published::{MatchKey, Published, PublishedRun};
 use crate::format::count;
+use crate::lab::Kind;
 use crate::overview::{Overview, Quantile};
-use plan::Limit;
-use stats::{Activations, Bucket, Histogram, Moments, nearest_rank};
+use plan::{Figure, Limit};
+use recording::{Document, Recorded};
+use stats::{Activations, Histogram, Moments};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-/// Values that are shown where there is none.
+/// Shown where there is no figure.
 pub(super) const NOTHING: &str = "–";
+
+/// The figures that can be limited.
+const JUDGED: [Figure; 7] = [Figure::Mean, Figure::P50, Figure::P90, Figure::P99, Figure::P999, Figure::P9999, Figure::Max];
+
+/// How a figure stands to its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// It was seen at or above it.
+    Beyond,
+    /// It was seen below it, which is no promise.
+    Below,
+    /// Too few samples, or not all of them.
+    NotTold,
+}
+
+/// The worst of a figure over all runs and threads.
+#[derive(Clone, Copy, Debug, Default)]
+struct Judged {
+    most_ns: Option<i64>,
+    /// Of some run it cannot be told.
+    not_told: bool,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Pooled {
-    /// The values of the factors, in order; none where a combination does not say.
-    pub(super) factors: Vec<Option<String>>,
+    /// Which of its values each factor has.
+    pub(super) at: Vec<usize>,
     pub(super) runs: u32,
+    /// Runs that were bit for bit the first one.
+    pub(super) identical: u32,
+    /// Runs of the plan that have no recording.
+    pub(super) missing: u32,
     pub(super) activations: Activations,
     pub(super) lost: u64,
     pub(super) histogram: Histogram,
@@ -24,31 +56,51 @@ pub(super) struct Pooled {
     pub(super) maxima: Vec<i64>,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
+    /// On what time the figures are; of the first run.
+    pub(super) kind: Option<Kind>,
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) missed: bool,
-    /// What a reader must know before the figures, each once.
+    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was asked for.
+    pub(super) rights: Option<String>,
+    /// What else a reader must know before the figures, each once.
     pub(super) spoiled: Vec<String>,
-    /// Those of the first repeat; the others differ in nothing that is asked for.
-    circumstances: Option<Circumstances>,
+    judged: [Judged; JUDGED.len()],
+    /// Of the first repeat; the others differ in nothing that is asked for.
+    key: Option<MatchKey>,
+    /// Of the first repeat, where repeats can be identical.
+    fingerprint: Option<u64>,
 }
 
 impl Pooled {
     /// A combination of which nothing is recorded yet.
-    pub(super) fn of(factors: Vec<Option<String>>) -> Self {
-        Pooled { factors, ..Pooled::default() }
+    pub(super) fn of(at: Vec<usize>) -> Self {
+        Pooled { at, ..Pooled::default() }
     }
 
     pub(super) fn add(&mut self, overview: &Overview<'_>) {
         let document = &overview.recorded.document;
         let interval_ns = overview.interval_ns();
-        self.interval_ns = if self.runs == 0 { interval_ns } else { self.interval_ns.filter(|ours| Some(*ours) == interval_ns) };
+        if self.runs == 0 {
+            self.interval_ns = interval_ns;
+            self.kind = Some(Kind::of(document.lab.as_ref()));
+            self.key = MatchKey::of(overview);
+        }
+        self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
+        self.maxima.extend(overview.moments.max());
+        let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
+        let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
+        if self.runs > 1 && fingerprint.is_some() && fingerprint == self.fingerprint {
+            self.identical += 1;
+            return;
+        }
+        self.fingerprint = self.fingerprint.or(fingerprint);
         self.activations.merge(&overview.activations);
         self.lost += overview.lost;
         self.histogram.merge(&overview.histogram);
         self.moments.merge(&overview.moments);
-        self.maxima.extend(overview.moments.max());
+        self.judge(document);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
                 Some((low, high)) => (*low, *high) = (low.min(reached.mean), high.max(reached.mean)),
@@ -56,25 +108,33 @@ impl Pooled {
             }
         }
         self.missed |= document.load_missed;
-        let spoilers = [
-            overview.no_real_time().map(|how| format!("measured with {how}")),
-            overview.cut_short(),
-            (overview.lost > 0).then(|| format!("lost {} samples", count(overview.lost))),
-        ];
+        self.spoil(overview);
+    }
+
+    fn judge(&mut self, document: &Document) {
+        for (figure, judged) in JUDGED.into_iter().zip(&mut self.judged) {
+            match document.worst(figure) {
+                Ok(ns) => judged.most_ns = judged.most_ns.max(Some(ns)),
+                Err(_) => judged.not_told = true,
+            }
+        }
+    }
+
+    fn spoil(&mut self, overview: &Overview<'_>) {
+        let denied = overview.no_real_time().map(|how| format!("No real-time rights ({how})"));
+        let ordinary = || overview.ordinary().map(|policy| format!("Ordinary scheduling ({policy})"));
+        self.rights = self.rights.take().or(denied).or_else(ordinary);
+        let spoilers = [overview.cut_short(), (overview.lost > 0).then(|| format!("lost {} samples", count(overview.lost)))];
         for spoiler in spoilers.into_iter().flatten() {
             if !self.spoiled.contains(&spoiler) {
                 self.spoiled.push(spoiler);
             }
         }
-        if self.circumstances.is_none() {
-            self.circumstances = Circumstances::of(overview);
-        }
     }
 
-    /// The values of these factors, as people name the combination.
-    pub(super) fn name(&self, factors: &[usize]) -> String {
-        let values: Vec<&str> = factors.iter().filter_map(|factor| self.factors[*factor].as_deref()).collect();
-        if values.is_empty() { "all runs".to_owned() } else { values.join(", ") }
+    /// Whether its figures are all that was asked for.
+    pub(super) fn is_whole(&self) -> bool {
+        self.runs > 0 && self.missing == 0 && self.spoiled.is_empty() && !self.missed
     }
 
     /// The smallest and the largest maximum of the repeats, ns.
@@ -82,39 +142,43 @@ impl Pooled {
         Some((*self.maxima.iter().min()?, *self.maxima.iter().max()?))
     }
 
-    /// Where a quantile lies, if there are enough samples to speak of it.
-    fn bucket(&self, quantile: Quantile) -> Option<Bucket> {
-        let samples = self.moments.count();
-        if !quantile.is_carried_by(samples) {
-            return None;
-        }
-        let rank = nearest_rank(samples, quantile.numerator, quantile.denominator);
-        self.histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket)
-    }
-
-    /// A quantile, ns: up to 1 % above the exact one.
+    /// A quantile of all repeats, ns: up to 1 % above the exact one.
     pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        let bucket = self.bucket(quantile)?;
-        self.moments.max().map(|max| bucket.upper.min(max))
+        quantile.of(&self.histogram, &self.moments)
     }
 
-    /// Whether a figure is at or beyond its limit for sure; none: not enough samples to say.
-    pub(super) fn is_beyond(&self, limit: &Limit) -> Option<bool> {
-        let quantile = match limit.figure {
-            plan::Figure::Mean => return self.moments.mean().map(|mean| mean >= limit.below.0 as f64),
-            plan::Figure::Max => return self.moments.max().map(|max| max >= limit.below.0),
-            plan::Figure::P50 => Quantile::P50,
-            plan::Figure::P90 => Quantile::P90,
-            plan::Figure::P99 => Quantile::P99,
-            plan::Figure::P999 => Quantile::P999,
-            plan::Figure::P9999 => Quantile::P9999,
-        };
-        // The exact quantile is nowhere below its bucket.
-        self.bucket(quantile).map(|bucket| bucket.lower.max(self.moments.min().unwrap_or(i64::MIN)) >= limit.below.0)
+    /// How a figure of the worst thread of the worst run, with the skipped activations counted in, stands to its limit.
+    pub(super) fn stand(&self, limit: &Limit) -> Stand {
+        let place = JUDGED.iter().position(|figure| *figure == limit.figure).unwrap_or(JUDGED.len() - 1);
+        let Judged { most_ns, not_told } = self.judged[place];
+        // What was seen was seen, whatever is missing beside it.
+        let seen = if limit.figure == Figure::Max { most_ns.max(self.moments.max()) } else { most_ns };
+        match seen {
+            Some(ns) if ns >= limit.below.0 => Stand::Beyond,
+            Some(_) if !not_told => Stand::Below,
+            _ => Stand::NotTold,
+        }
     }
 
     /// What others have measured under the same circumstances.
     pub(super) fn beside(&self, published: &Published) -> Vec<Arc<PublishedRun>> {
-        self.circumstances.as_ref().map_or_else(Vec::new, |circumstances| published.beside(circumstances))
+        self.key.as_ref().map_or_else(Vec::new, |key| published.beside(key))
     }
+}
+
+/// What two runs have in common if all their samples are the same.
+fn fingerprint(recorded: &Recorded) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for thread in &recorded.threads {
+        let Activations { due, on_time, late, skipped } = thread.activations;
+        (due, on_time, late, skipped, thread.lost).hash(&mut hasher);
+        thread.histogram.buckets().for_each(|bucket| (bucket.lower, bucket.count).hash(&mut hasher));
+        thread.envelope.steps().iter().for_each(|step| (step.range(), step.missing).hash(&mut hasher));
+        thread.worst.iter().for_each(|worst| (worst.activation, worst.latency_ns).hash(&mut hasher));
+        if let Some(summary) = &thread.latency {
+            (summary.min, summary.max, summary.p50, summary.p90, summary.p99, summary.p999).hash(&mut hasher);
+            (summary.mean.to_bits(), summary.sd.map(f64::to_bits)).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }

@@ -44,6 +44,8 @@ pub struct Published(Vec<Arc<PublishedRun>>);
 /// What one of them has measured. Times in ns; none: not told.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PublishedRun {
+    /// Which of its table, from 0.
+    pub(crate) place: usize,
     pub(crate) source: String,
     pub(crate) year: Option<u16>,
     pub(crate) hardware: String,
@@ -55,13 +57,15 @@ pub(crate) struct PublishedRun {
     pub(crate) max_ns: Option<i64>,
     pub(crate) overruns: Option<u64>,
     pub(crate) note: String,
-    circumstances: Circumstances,
+    /// `fifo 49`, and which thread of several it was; what is not told is said to be so.
+    pub(crate) thread: String,
+    key: MatchKey,
 }
 
 /// What two runs must have in common for their figures to be laid beside one another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Circumstances {
-    /// `none`, `PREEMPT_RT`, or the co-kernel's name.
+pub(crate) struct MatchKey {
+    /// `none` or `PREEMPT_RT`; those who measured a co-kernel give its name, which no recording of ours has.
     patch: String,
     interval_ns: i64,
     /// None: not told.
@@ -79,6 +83,10 @@ struct Line {
     kernel: String,
     patch: String,
     policy: Option<String>,
+    #[serde(default)]
+    priority: Option<u8>,
+    #[serde(default)]
+    thread: Option<u32>,
     load: String,
     load_pct: Option<u8>,
     period_us: f64,
@@ -121,14 +129,19 @@ impl Published {
             // Where a quoted cell has several lines, the library's count is the better one.
             let at = place as u64 + 2;
             let line = line.map_err(|error| wrong(error.position().map_or(at, csv::Position::line), reason(&error)))?;
-            runs.push(Arc::new(line.read().map_err(|what| wrong(at, what))?));
+            runs.push(Arc::new(line.read(place).map_err(|what| wrong(at, what))?));
         }
         Ok(Published(runs))
     }
 
     /// All that were measured under the same circumstances, in the order of the table.
-    pub(crate) fn beside(&self, circumstances: &Circumstances) -> Vec<Arc<PublishedRun>> {
-        self.0.iter().filter(|run| run.circumstances.are_those_of(circumstances)).cloned().collect()
+    pub(crate) fn beside(&self, key: &MatchKey) -> Vec<Arc<PublishedRun>> {
+        self.0.iter().filter(|run| run.key.fits(key)).cloned().collect()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -143,15 +156,23 @@ fn reason(error: &csv::Error) -> String {
 }
 
 impl Line {
-    fn read(self) -> Result<PublishedRun, String> {
-        let policy = self.policy.filter(|policy| !policy.is_empty());
-        let policy = policy.map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string())).transpose()?;
+    fn read(self, place: usize) -> Result<PublishedRun, String> {
+        let written = self.policy.filter(|policy| !policy.is_empty());
+        let policy =
+            written.as_ref().map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string())).transpose()?;
         let level = self.load_pct.unwrap_or(100);
         let mut loads: Vec<(String, u8)> =
             self.load.split('+').filter(|name| *name != "none").map(|name| (name.to_owned(), level)).collect();
         loads.sort();
+        let priority = self.priority.filter(|priority| *priority > 0).map_or_else(String::new, |priority| format!(" {priority}"));
+        let thread = self.thread.map_or_else(String::new, |thread| format!(", thread {thread}"));
+        let thread = match &written {
+            Some(policy) => format!("{policy}{priority}{thread}"),
+            None => format!("policy not told{thread}"),
+        };
         let interval_ns = nanoseconds("period_us", Some(self.period_us))?.unwrap_or(0);
         Ok(PublishedRun {
+            place,
             source: self.source,
             year: self.year,
             hardware: self.hardware,
@@ -163,7 +184,8 @@ impl Line {
             max_ns: nanoseconds("max_us", self.max_us)?,
             overruns: self.overruns,
             note: self.note,
-            circumstances: Circumstances { patch: self.patch, interval_ns, policy, loads },
+            thread,
+            key: MatchKey { patch: self.patch, interval_ns, policy, loads },
         })
     }
 }
@@ -177,14 +199,23 @@ fn nanoseconds(column: &str, us: Option<f64>) -> Result<Option<i64>, String> {
     Ok(Some(crate::format::rounded(us * 1e3)))
 }
 
-impl Circumstances {
-    /// Those of a recording; none if its threads have intervals of their own.
-    pub(crate) fn of(overview: &Overview<'_>) -> Option<Circumstances> {
+/// Kernels with a co-kernel carry its name; what we measure on them is the Linux in them, which nobody has published.
+const CO_KERNELS: [&str; 5] = ["xenomai", "cobalt", "ipipe", "dovetail", "evl"];
+
+impl MatchKey {
+    /// That of a recording; none where it could match by accident only: preemption that is not known, a co-kernel, loads with
+    /// options, threads with intervals of their own.
+    pub(crate) fn of(overview: &Overview<'_>) -> Option<MatchKey> {
         let document = &overview.recorded.document;
-        let preemption = document.host.before.preemption.as_deref().unwrap_or_default();
+        let before = &document.host.before;
+        let preemption = before.preemption.as_deref()?;
+        let kernel = before.kernel.as_deref().unwrap_or_default().to_lowercase();
+        if CO_KERNELS.iter().any(|name| kernel.contains(name)) {
+            return None;
+        }
         let mut loads: Vec<(String, u8)> = document.run.loads.iter().map(load).collect::<Option<_>>()?;
         loads.sort();
-        Some(Circumstances {
+        Some(MatchKey {
             patch: if preemption.contains("PREEMPT_RT") { "PREEMPT_RT" } else { "none" }.to_owned(),
             interval_ns: overview.interval_ns()?,
             policy: document.threads.first().map(|thread| thread.scheduling.policy),
@@ -192,16 +223,16 @@ impl Circumstances {
         })
     }
 
-    fn are_those_of(&self, ours: &Circumstances) -> bool {
+    fn fits(&self, ours: &MatchKey) -> bool {
         let policy = self.policy.is_none() || ours.policy.is_none() || self.policy == ours.policy;
         policy && self.patch == ours.patch && self.interval_ns == ours.interval_ns && self.loads == ours.loads
     }
 }
 
-/// A load's name and level; none for a level that is no percentage.
+/// A load's name and level; none for a level that is no percentage, and for options: another CPU is another load.
 fn load(spec: &LoadSpec) -> Option<(String, u8)> {
     let level = spec.level().map_or(Some(100), |level| level.strip_suffix('%')?.parse().ok())?;
-    Some((spec.name().to_owned(), level))
+    (spec.options().next().is_none() && spec.command().is_none()).then(|| (spec.name().to_owned(), level))
 }
 
 #[cfg(test)]
@@ -240,15 +271,18 @@ mod tests {
         );
         let published = published.unwrap();
         let sources = |recorded: &recording::Recorded| -> String {
-            let circumstances = Circumstances::of(&Overview::of(recorded)).unwrap();
-            published.beside(&circumstances).iter().map(|run| run.source.as_str()).collect()
+            let key = MatchKey::of(&Overview::of(recorded));
+            key.map_or_else(String::new, |key| published.beside(&key).iter().map(|run| run.source.as_str()).collect())
         };
-        let mut recorded = Synthetic::idle().load("cpu@50%,cpus=0").build();
+        assert_eq!(sources(&Synthetic::idle().load("cpu@50%,cpus=0").build()), "", "another CPU is another load");
+        let mut recorded = Synthetic::idle().load("cpu@50%").build();
         recorded.document.host.before.preemption = Some("PREEMPT_DYNAMIC (voluntary)".into());
         assert_eq!(sources(&recorded), "AF");
         recorded.document.host.before.preemption = Some("PREEMPT_RT".into());
         assert_eq!(sources(&recorded), "B");
         recorded.document.host.before.preemption = None;
+        assert_eq!(sources(&recorded), "", "nobody knows the kernel");
+        recorded.document.host.before.preemption = Some("PREEMPT_DYNAMIC".into());
         recorded.document.threads.iter_mut().for_each(|thread| thread.interval_ns = plan::Nanos(500_000));
         assert_eq!(sources(&recorded), "D");
         assert_eq!(sources(&Synthetic::idle().load("cpu").build()), "C");

@@ -2,16 +2,18 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{NOTHING, Pooled};
+use super::pooled::{NOTHING, Pooled, Stand};
 use super::published::PublishedRun;
-use crate::format::{count, exact_micros, micros, rounded};
+use crate::format::{count, counted, exact_micros, micros, rounded};
+use crate::lab::Kind;
 use crate::overview::Quantile;
 use crate::text::wrapped;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The names of our figures.
-const OURS: [&str; 9] = ["n", "mean", "sd", "p99.99", "max", "max of runs", "overruns", "skipped", "load, %"];
+const OURS: [&str; 10] = ["runs", "n", "mean", "sd", "p99.99", "max", "max of runs", "overruns", "skipped", "load, %"];
 /// The names of what others have published; the last is a reference.
 const THEIRS: [&str; 5] = ["their mean", "their sd", "their max", "their overruns", "whose"];
 /// Which limits a row is beyond.
@@ -25,6 +27,8 @@ pub(super) struct Sheet {
     pub(super) lines: Vec<Line>,
     /// What the references of the last column stand for.
     pub(super) references: Vec<String>,
+    /// Published figures that stand beside a combination, of how many.
+    published: Option<(usize, usize)>,
 }
 
 /// One line; where others have measured a row more than once, it has more lines than one.
@@ -35,21 +39,24 @@ pub(super) struct Line {
 
 impl Sheet {
     pub(super) fn new(matrix: &Matrix) -> Sheet {
-        let mut head: Vec<String> = matrix.factors.clone();
+        let mut head: Vec<String> = matrix.factors.iter().map(|factor| factor.name.clone()).collect();
         head.extend(OURS.map(str::to_owned));
         head.extend((!matrix.limits.is_empty()).then(|| BEYOND.to_owned()));
         let ours = head.len();
         if matrix.published.is_some() {
             head.extend(THEIRS.map(str::to_owned));
         }
-        let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new() };
+        let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
+        let mut beside = BTreeSet::new();
+        let whole = matrix.missing() == 0;
         for (place, row) in matrix.rows.iter().enumerate() {
-            let mut cells = ours_of(matrix, row);
+            let mut cells = ours_of(matrix, row, whole);
             let Some(published) = &matrix.published else {
                 sheet.lines.push(Line { row: place, cells });
                 continue;
             };
             let theirs = row.beside(published);
+            beside.extend(theirs.iter().map(|run| run.place));
             for run in &theirs {
                 cells.resize(ours, String::new());
                 cells.extend(sheet.theirs(run));
@@ -60,6 +67,7 @@ impl Sheet {
                 sheet.lines.push(Line { row: place, cells });
             }
         }
+        sheet.published = matrix.published.as_ref().map(|published| (beside.len(), published.len()));
         sheet
     }
 
@@ -72,7 +80,7 @@ impl Sheet {
 
     /// The number of a source, from 1.
     fn reference(&mut self, run: &PublishedRun) -> usize {
-        let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel)];
+        let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel), run.thread.clone()];
         parts.extend(run.samples.map(|samples| format!("{} wake-ups", count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
@@ -91,13 +99,24 @@ impl Sheet {
     }
 }
 
-/// The factors' values and our figures.
-fn ours_of(matrix: &Matrix, row: &Pooled) -> Vec<String> {
-    let text = if matrix.is_virtual == Some(true) { exact_micros } else { micros };
+/// The factors' values and our figures. How many runs there are is told unless all are there, `whole`.
+fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
+    // In virtual time each ns is meant.
+    let text = if row.kind == Some(Kind::Virtual) { exact_micros } else { micros };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
-    let spread = row.spread().filter(|_| row.runs > 1).map(|(low, high)| format!("{}–{}", text(low), text(high)));
-    let mut cells: Vec<String> = row.factors.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())).collect();
+    let spread = row.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
+        same if same + 1 == row.runs => format!("{} identical", row.runs),
+        _ => format!("{}–{}", text(low), text(high)),
+    });
+    let runs = match row.missing {
+        0 if whole => NOTHING.to_owned(),
+        0 => count(row.runs.into()),
+        missing => format!("{} of {}", row.runs, row.runs + missing),
+    };
+    let value = |factor| matrix.value(row, factor).unwrap_or(NOTHING).to_owned();
+    let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
     let figures = [
+        runs.clone(),
         count(row.moments.count()),
         or_nothing(row.moments.mean().map(rounded)),
         or_nothing(row.moments.sd().map(rounded)),
@@ -108,9 +127,15 @@ fn ours_of(matrix: &Matrix, row: &Pooled) -> Vec<String> {
         count(row.activations.skipped),
         reached(row),
     ];
-    cells.extend(if row.runs == 0 { OURS.map(|_| NOTHING.to_owned()) } else { figures });
+    let nothing = || std::iter::once(runs.clone()).chain(OURS[1..].iter().map(|_| NOTHING.to_owned())).collect::<Vec<_>>();
+    cells.extend(if row.runs == 0 { nothing() } else { figures.into() });
     if !matrix.limits.is_empty() {
-        let beyond = matrix.beyond(row).join(" ");
+        let told = |limit: &plan::Limit| match row.stand(limit) {
+            Stand::Beyond => Some(limit.figure.to_string()),
+            Stand::NotTold if row.runs > 0 => Some(format!("{}?", limit.figure)),
+            _ => None,
+        };
+        let beyond = matrix.limits.iter().filter_map(told).collect::<Vec<_>>().join(" ");
         cells.push(if beyond.is_empty() { NOTHING.to_owned() } else { beyond });
     }
     cells
@@ -142,7 +167,8 @@ impl Matrix {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
-        let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("{title}\n\n"));
+        let mut out =
+            self.title.as_ref().map_or_else(String::new, |title| format!("{}\n\n", title.replace(char::is_control, " ")));
         for cells in std::iter::once(&sheet.head).chain(sheet.lines.iter().map(|line| &line.cells)) {
             let cell = |(column, width): (&usize, &usize)| {
                 if *column < sheet.factors {
@@ -183,8 +209,12 @@ impl Matrix {
 }
 
 impl Sheet {
-    /// `[1] who, when, on what`.
+    /// `[1] who, when, on what`; and how many stand there at all.
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
-        self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1))
+        let theirs = |(beside, all): (usize, usize)| {
+            format!("{beside} of {} stand beside a combination.", counted(all as u64, "published figure"))
+        };
+        let references = self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1));
+        self.published.map(theirs).into_iter().chain(references)
     }
 }

@@ -2,14 +2,18 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::Pooled;
+use super::pooled::{Pooled, Stand};
 use super::published::PublishedRun;
+use crate::lab::Kind;
 use crate::overview::Quantile;
 use serde_json::{Map, Value, json};
 
 /// Columns behind the factors.
-const OURS: [&str; 15] = [
+const OURS: [&str; 20] = [
     "runs",
+    "runs_missing",
+    "runs_identical",
+    "time",
     "n",
     "mean_ns",
     "sd_ns",
@@ -23,7 +27,9 @@ const OURS: [&str; 15] = [
     "loads_least_percent",
     "loads_most_percent",
     "load_missed",
+    "spoiled",
     "beyond",
+    "not_told",
 ];
 /// Columns of what others have published, where it was asked for.
 const THEIRS: [&str; 9] = [
@@ -51,9 +57,17 @@ impl Matrix {
         // Into memory, and each record as long as the first: nothing can fail.
         let mut write = |cells: Vec<String>| drop(writer.write_record(&cells));
         let theirs = if self.published.is_some() { &THEIRS[..] } else { &[] };
-        write(self.factors.iter().map(String::as_str).chain(OURS).chain(theirs.iter().copied()).map(str::to_owned).collect());
+        write(
+            self.factors
+                .iter()
+                .map(|factor| factor.name.as_str())
+                .chain(OURS)
+                .chain(theirs.iter().copied())
+                .map(str::to_owned)
+                .collect(),
+        );
         for row in &self.rows {
-            let factors = row.factors.iter().map(|value| text(value.as_ref()));
+            let factors = (0..self.factors.len()).map(|factor| text(self.value(row, factor)));
             let ours: Vec<String> = factors.chain(self.ours(row)).collect();
             let beside = self.published.as_ref().map(|published| row.beside(published));
             match beside.as_deref() {
@@ -68,52 +82,68 @@ impl Matrix {
     fn ours(&self, row: &Pooled) -> [String; OURS.len()] {
         // Of several loads, in their order.
         let percent = |of: fn(&(f64, f64)) -> String| row.reached.iter().map(of).collect::<Vec<_>>().join(" ");
+        let of_runs = |n: u64| text((row.runs > 0).then_some(n));
         [
             row.runs.to_string(),
-            row.moments.count().to_string(),
+            row.missing.to_string(),
+            of_runs(row.identical.into()),
+            text(row.kind.map(Kind::key)),
+            of_runs(row.moments.count()),
             text(row.moments.mean()),
             text(row.moments.sd()),
             text(row.quantile(Quantile::P9999)),
             text(row.moments.max()),
             text(row.spread().map(|(low, _)| low)),
             text(row.spread().map(|(_, high)| high)),
-            row.activations.late.to_string(),
-            row.activations.skipped.to_string(),
-            row.lost.to_string(),
+            of_runs(row.activations.late),
+            of_runs(row.activations.skipped),
+            of_runs(row.lost),
             percent(|(low, _)| low.to_string()),
             percent(|(_, high)| high.to_string()),
-            row.missed.to_string(),
-            self.beyond(row).join(" "),
+            text((row.runs > 0).then_some(row.missed)),
+            spoilers(row).join("; "),
+            self.standing(row, Stand::Beyond).join(" "),
+            self.standing(row, Stand::NotTold).join(" "),
         ]
     }
 
-    /// Which figures were seen beyond the plan's limit.
-    pub(super) fn beyond(&self, row: &Pooled) -> Vec<String> {
-        let beyond = self.limits.iter().filter(|limit| row.is_beyond(limit) == Some(true));
-        beyond.map(|limit| limit.figure.to_string()).collect()
+    /// The figures that stand so to the plan's limits; none of what is not recorded.
+    fn standing(&self, row: &Pooled, stand: Stand) -> Vec<String> {
+        let standing = self.limits.iter().filter(|limit| row.runs > 0 && row.stand(limit) == stand);
+        standing.map(|limit| limit.figure.to_string()).collect()
     }
 
     /// For a program.
     #[must_use]
     pub fn json(&self) -> Value {
         let row = |row: &Pooled| {
-            let factors: Map<String, Value> =
-                self.factors.iter().cloned().zip(row.factors.iter().map(|value| json!(value))).collect();
+            let factors: Map<String, Value> = self
+                .factors
+                .iter()
+                .enumerate()
+                .map(|(place, factor)| (factor.name.clone(), json!(self.value(row, place))))
+                .collect();
+            let of_runs = |n: u64| (row.runs > 0).then_some(n);
             let mut object = json!({
                 "factors": factors,
                 "runs": row.runs,
-                "n": row.moments.count(),
+                "runs_missing": row.missing,
+                "runs_identical": of_runs(row.identical.into()),
+                "time": row.kind.map(Kind::key),
+                "n": of_runs(row.moments.count()),
                 "mean_ns": row.moments.mean(),
                 "sd_ns": row.moments.sd(),
                 "p9999_ns": row.quantile(Quantile::P9999),
                 "max_ns": row.moments.max(),
                 "max_of_runs_ns": row.maxima,
-                "overruns": row.activations.late,
-                "skipped": row.activations.skipped,
-                "lost": row.lost,
+                "overruns": of_runs(row.activations.late),
+                "skipped": of_runs(row.activations.skipped),
+                "lost": of_runs(row.lost),
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
-                "load_missed": row.missed,
-                "beyond": self.beyond(row),
+                "load_missed": (row.runs > 0).then_some(row.missed),
+                "spoiled": spoilers(row),
+                "beyond": self.standing(row, Stand::Beyond),
+                "not_told": self.standing(row, Stand::NotTold),
             });
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();
@@ -123,10 +153,14 @@ impl Matrix {
         json!({
             "title": self.title,
             "combinations": self.rows.iter().map(row).collect::<Vec<_>>(),
-            "missing_runs": self.missing,
+            "missing_runs": self.missing(),
             "notes": self.notes(),
         })
     }
+}
+
+fn spoilers(row: &Pooled) -> Vec<&str> {
+    row.rights.iter().chain(&row.spoiled).map(String::as_str).collect()
 }
 
 fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {
@@ -149,6 +183,7 @@ fn published_json(run: &PublishedRun) -> Value {
         "year": run.year,
         "hardware": run.hardware,
         "kernel": run.kernel,
+        "thread": run.thread,
         "n": run.samples,
         "min_ns": run.min_ns,
         "mean_ns": run.mean_ns,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan in a few sentences: the worst and the best of its combinations, and what its first factor does.
+//! A plan in a few sentences: the largest and the smallest maximum of its combinations, and what its first factor does.
 
 use super::Matrix;
 use super::pooled::Pooled;
 use crate::format::{at_most, count, counted};
+use crate::lab::{self, Kind};
 use stats::Activations;
+use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
 const MOST_VALUES: usize = 4;
@@ -18,6 +20,14 @@ impl Matrix {
         rows
     }
 
+    /// The kinds of time that figures are on, each once.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        let mut kinds: Vec<Kind> = self.rows.iter().filter_map(|row| row.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
     /// One line: what the figures say, and how much of it is spoiled or missing.
     #[must_use]
     pub fn verdict(&self) -> String {
@@ -25,64 +35,99 @@ impl Matrix {
         let of = |n: usize| counted(n as u64, "combination");
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         if spoiled > 0 {
-            text += &format!(" Something spoils the figures of {}.", of(spoiled));
+            text += &format!(" {} cut short, or lacking samples.", are(&of(spoiled), spoiled));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
             text += &format!(" In {} a load missed its level.", of(missed));
         }
-        if self.missing > 0 {
-            text += &format!(" {} of the plan have no recording.", counted(self.missing as u64, "run"));
+        if self.missing() > 0 {
+            text += &format!(" {} of the plan have no recording.", counted(self.missing(), "run"));
         }
         text
     }
 
-    /// What the ns are if they are not a machine's, the worst, the best, and what became of all activations.
+    /// What spoils all figures, what the ns are if they are not a machine's, the largest and the smallest maximum of each
+    /// kind of time, and what became of all activations.
     pub(super) fn headline(&self) -> String {
-        let latest = self.latest_first();
-        let varied = self.varied();
-        let of = |row: &Pooled| row.name(&varied);
-        let (Some(worst), Some(best)) = (latest.first(), latest.last()) else {
+        let kinds = self.kinds();
+        if kinds.is_empty() || self.latest_first().is_empty() {
             return format!("{}, and no activation woke.", counted(self.rows.len() as u64, "combination"));
-        };
-        let (worst, best) = (&self.rows[*worst], &self.rows[*best]);
-        let max = |row: &Pooled| at_most(row.moments.max().unwrap_or(0));
-        let mut text = format!("{}oke at most {} late with {}", self.before_figures(), max(worst), of(worst));
-        if latest.len() > 1 {
-            text += &format!(
-                " (the worst of {}), {} with {} (the best)",
-                counted(latest.len() as u64, "combination"),
-                max(best),
-                of(best)
-            );
         }
-        text += &format!("; {}.", on_time(&self.rows));
+        let before = self.rights() + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
+        let several = kinds.len() > 1;
+        let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
+        let woke = if before.is_empty() { "Woke" } else { "woke" };
+        let text = format!("{before}{woke} {}; {}.", extremes.join("; "), on_time(&self.rows));
         text.replace(char::is_control, " ")
     }
 
-    /// Ends in the first letter of "woke".
-    fn before_figures(&self) -> &'static str {
-        match (self.is_virtual, self.times.is_empty()) {
-            (Some(true), _) => "In the lab's virtual time (instructions, not a board's ns): w",
-            (_, false) => "In the lab, emulated: w",
-            _ => "W",
+    /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
+    fn extremes(&self, kind: Kind, several: bool) -> Option<String> {
+        let latest: Vec<&Pooled> =
+            self.latest_first().into_iter().map(|row| &self.rows[row]).filter(|row| row.kind == Some(kind)).collect();
+        let worst = latest.first()?;
+        let max = |row: &Pooled| at_most(row.moments.max().unwrap_or(0));
+        let on = match kind {
+            _ if !several => "",
+            Kind::Machine => ", on a real machine,",
+            Kind::Virtual => ", in virtual ns,",
+            Kind::Emulated => ", emulated,",
+        };
+        let mut text = format!("at most {} late{on} with {}", max(worst), self.name(worst));
+        if latest.len() > 1 {
+            text += &format!(" (the largest of {} maxima)", count(latest.len() as u64));
+            // The smallest of what is there as it was asked for: half a run has a small maximum too.
+            if let Some(best) = latest.iter().rev().find(|row| row.is_whole()) {
+                text += &format!(", {} with {} (the smallest)", max(best), self.name(best));
+            }
+        }
+        Some(text)
+    }
+
+    /// `No real-time rights in 2 of 4 combinations (SCHED_OTHER instead of SCHED_FIFO 90): `; empty where nothing is amiss.
+    fn rights(&self) -> String {
+        let measured = self.rows.iter().filter(|row| row.runs > 0).count();
+        let denied: Vec<&String> = self.rows.iter().filter_map(|row| row.rights.as_ref()).collect();
+        match denied.first() {
+            None => String::new(),
+            Some(how) if denied.len() == measured => format!("{how}: "),
+            Some(how) => format!("{how} in {} of {}: ", denied.len(), counted(measured as u64, "combination")),
         }
     }
 
-    /// What the first factor does, if a sentence can say it: `At most, by kernel: debian:amd64 560 µs, ...`.
+    /// What the first factor does where all else is equal, if a sentence can say it: `At most, by kernel: debian:amd64 560 µs,
+    /// debian:rt-amd64 5.43 µs`. Only combinations that are there with each of its values are spoken of.
     pub(super) fn by_first_factor(&self) -> Option<String> {
-        let factor = *self.varied().first()?;
-        let mut worst: Vec<(&str, i64)> = Vec::new();
-        for row in &self.rows {
-            let (Some(value), Some(max)) = (row.factors[factor].as_deref(), row.moments.max()) else { continue };
-            match worst.iter_mut().find(|(known, _)| *known == value) {
-                Some((_, so_far)) => *so_far = max.max(*so_far),
-                None => worst.push((value, max)),
-            }
+        let factor = *self.varied.first()?;
+        let values: Vec<&str> = self.factors[factor].values.iter().flatten().map(String::as_str).collect();
+        if !(2..=MOST_VALUES).contains(&values.len()) || self.kinds().len() > 1 {
+            return None;
         }
-        let told: Vec<String> = worst.iter().map(|(value, max)| format!("{value} {}", at_most(*max))).collect();
-        (2..=MOST_VALUES).contains(&told.len()).then(|| format!("At most, by {}: {}", self.factors[factor], told.join(", ")))
+        let mut alike: BTreeMap<Vec<usize>, Vec<Option<i64>>> = BTreeMap::new();
+        for row in &self.rows {
+            let Some(value) = self.value(row, factor).and_then(|value| values.iter().position(|known| *known == value)) else {
+                continue;
+            };
+            let mut others = row.at.clone();
+            others.remove(factor);
+            let maxima = alike.entry(others).or_insert_with(|| vec![None; values.len()]);
+            maxima[value] = maxima[value].max(row.moments.max());
+        }
+        let whole: Vec<Vec<i64>> = alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
+        let worst = |value: usize| whole.iter().map(|maxima| maxima[value]).max();
+        let told: Vec<String> = values
+            .iter()
+            .enumerate()
+            .map(|(place, value)| Some(format!("{value} {}", at_most(worst(place)?))))
+            .collect::<Option<_>>()?;
+        let over = if whole.len() > 1 { format!(", over {} others alike", count(whole.len() as u64)) } else { String::new() };
+        Some(format!("At most, by {}{over}: {}.", self.factors[factor].name, told.join(", ")))
     }
+}
+
+fn are(subject: &str, n: usize) -> String {
+    format!("{subject} {}", if n == 1 { "is" } else { "are" })
 }
 
 fn on_time(rows: &[Pooled]) -> String {

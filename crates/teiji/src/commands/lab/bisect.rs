@@ -8,10 +8,10 @@ use super::{VERBS, exit, failure};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use lab::{KernelName, LabRun, Place};
-use plan::{Figure, Limit};
-use recording::{Recorded, State, Thread};
+use plan::Limit;
+use recording::Recorded;
 use runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Outcome {
         let place = args.place.place(kernel).map_err(Failure::bad_input)?;
         let recorded = carry_out(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let kernel = &names[index];
-        let figure = worst(&recorded, args.limit.figure).with_context(|| format!("{kernel} cannot be judged"));
+        let figure = recorded.document.worst(args.limit.figure).with_context(|| format!("{kernel} cannot be judged"));
         let figure = figure.map_err(Failure::not_carried_out)?;
         let holds = figure < args.limit.below.0;
         let verdict = if holds { "holds" } else { "breaks" };
@@ -127,38 +127,6 @@ fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> 
     let result = lab::carry_out(std::slice::from_ref(&lab_run), 1, VERBS, signals, &mut show).pop();
     show.clear();
     result.unwrap_or(Err(lab::LabError::Interrupted("nobody"))).map_err(failure)
-}
-
-/// A figure of the thread that is worst in it, ns, with the skipped activations counted in: a kernel that lets none of them
-/// run is not the better for it.
-fn worst(recorded: &Recorded, figure: Figure) -> anyhow::Result<i64> {
-    if recorded.document.state != State::Complete {
-        bail!("its run ended early");
-    }
-    let lost: u64 = recorded.document.threads.iter().map(|thread| thread.proof.samples_lost).sum();
-    if lost > 0 {
-        bail!("{lost} of its samples were lost");
-    }
-    let of = |thread: &Thread| {
-        let summary = thread.latency_with_skipped_ns.with_context(|| format!("thread {} never woke", thread.index))?;
-        let (value, carried_by) = match figure {
-            #[expect(clippy::cast_possible_truncation, reason = "a mean of latencies that fit i64")]
-            // For a limit in whole ns, what stands behind the point decides nothing.
-            Figure::Mean => (summary.mean.floor() as i64, 1),
-            Figure::P50 => (summary.p50, 2),
-            Figure::P90 => (summary.p90, 10),
-            Figure::P99 => (summary.p99, 100),
-            Figure::P999 => (summary.p999, 1_000),
-            Figure::P9999 => (summary.p9999, 10_000),
-            Figure::Max => (summary.max, 1),
-        };
-        if summary.count < carried_by {
-            bail!("{} activations do not carry a {figure}: it takes {carried_by}; see --samples", summary.count);
-        }
-        Ok(value)
-    };
-    let all: Vec<i64> = recorded.document.threads.iter().map(of).collect::<Result<_, _>>()?;
-    all.into_iter().max().context("it has no threads")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::live::Drawing;
 use crate::output;
 use lab::{GuestProgress, Look, Stage};
+use std::collections::BTreeSet;
 
 /// Looks per drawing.
 const EVERY: u32 = 8;
@@ -12,6 +13,7 @@ pub struct Show {
     drawing: Option<Drawing>,
     since_drawn: u32,
     quiet: bool,
+    noted: BTreeSet<String>,
     /// What stands above the guests; how many are done, unless it is told.
     pub heading: Option<String>,
 }
@@ -19,7 +21,13 @@ pub struct Show {
 impl Show {
     /// Draws on standard output if that is a terminal, unless told to be quiet.
     pub fn new(quiet: bool) -> Self {
-        Show { drawing: if quiet { None } else { Drawing::begin() }, since_drawn: EVERY, quiet, heading: None }
+        Show {
+            drawing: if quiet { None } else { Drawing::begin() },
+            since_drawn: EVERY,
+            quiet,
+            noted: BTreeSet::new(),
+            heading: None,
+        }
     }
 
     /// A line that stays, on standard output.
@@ -60,8 +68,9 @@ impl Look for Show {
     }
 
     fn note(&mut self, text: &str) {
-        if !self.quiet {
-            output::complain(text);
+        // Of many guests each would say it again.
+        if !self.quiet && self.noted.insert(text.to_owned()) {
+            self.without(|| output::complain(text));
         }
     }
 }

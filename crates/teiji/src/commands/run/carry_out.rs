@@ -4,6 +4,7 @@
 
 use super::course::Course;
 use super::folder::{Found, ResultsFolder, found};
+use super::guests_can_begin;
 use super::settings::Point;
 use crate::commands::lab::{Show, VERBS, checked, guests_at_once, kernels_of};
 use crate::commands::measure;
@@ -14,7 +15,7 @@ use anyhow::{Context, bail};
 use lab::{GuestProgress, LabError, LabRun, Look};
 use plan::PlannedRun;
 use probe::{Clock, Monotonic};
-use recording::{End, Recorded};
+use recording::{End, Recorded, Recording};
 use runner::Signals;
 use std::path::Path;
 
@@ -41,22 +42,23 @@ pub struct Ended {
 impl Work<'_> {
     /// Carries out what is missing.
     pub fn carry_out(&self) -> Result<Ended, Failure> {
-        let mut missing = self.missing().map_err(Failure::bad_input)?;
-        let mut done = self.runs.len() - missing.len();
+        let mut course = Course::new(0, self.runs.len());
+        let mut missing = self.missing(&mut course).map_err(Failure::bad_input)?;
+        guests_can_begin(missing.iter().map(|place| self.point(*place)))?;
         for attempt in 1..=2 {
-            let expected = missing.iter().map(|place| self.expected_ns(*place)).sum();
-            let mut course = Course::new(done, self.runs.len(), missing.len(), expected);
+            for place in &missing {
+                course.want(self.expected_ns(*place), self.point(*place).kernel.is_none());
+            }
             let failed = self.all(&missing, &mut course)?;
-            done = course.done();
             if self.signals.caught().is_some() || failed.is_empty() {
-                return Ok(Ended { done, failed: 0, signal: self.signals.caught() });
+                return Ok(Ended { done: course.done(), failed: 0, signal: self.signals.caught() });
             }
             if attempt == 1 {
                 output::complain(&format!("{} failed; once more", failed.len()));
             }
             missing = failed;
         }
-        Ok(Ended { done, failed: missing.len(), signal: None })
+        Ok(Ended { done: course.done(), failed: missing.len(), signal: None })
     }
 
     /// How long a run measures, ns.
@@ -73,13 +75,16 @@ impl Work<'_> {
     }
 
     /// Places of the runs that have no whole recording; what is left of those that were cut off is removed.
-    fn missing(&self) -> anyhow::Result<Vec<usize>> {
+    fn missing(&self, course: &mut Course) -> anyhow::Result<Vec<usize>> {
         self.folder.remove_nameless()?;
         let mut missing = Vec::new();
         for place in 0..self.runs.len() {
             let path = self.path(place);
             match found(&path)? {
-                Found::Done => continue,
+                Found::Done => {
+                    course.there(&self.point(place).label, Recording::open(&path)?.document());
+                    continue;
+                }
                 Found::Nothing => {}
                 Found::Partial => remove(&path)?,
             }
@@ -104,7 +109,9 @@ impl Work<'_> {
                     output::complain(&format!("{}; {}", self.name(*place), course.told()));
                 }
                 match self.here(*place) {
-                    Ok(Some(recorded)) => course.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded),
+                    Ok(Some(recorded)) => {
+                        course.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document)
+                    }
                     Ok(None) => return Ok(failed),
                     Err(error) => {
                         course.one_failed(self.expected_ns(*place));
@@ -166,6 +173,7 @@ impl Work<'_> {
                     begun.push(*place);
                 }
                 Err(error) => {
+                    course.one_failed(self.expected_ns(*place));
                     Failure::not_carried_out(error).report_for(&self.name(*place));
                     failed.push(*place);
                 }
@@ -178,7 +186,7 @@ impl Work<'_> {
             let expected = self.expected_ns(place);
             match result.map_err(anyhow::Error::from).and_then(whole) {
                 Ok(recorded) => {
-                    look.course.one_more(expected, &self.point(place).label, &recorded);
+                    look.course.one_more(expected, &self.point(place).label, &recorded.document);
                     look.show.say(&format!("{}: {}", self.name(place), report::verdict_of_one(&recorded)));
                 }
                 Err(error) => {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far a plan is: runs done, the time left, and the latest wake-up so far.
+//! How far a plan is: runs done, the time left, and the largest latency so far.
 
 use plan::Nanos;
-use recording::Recorded;
+use recording::Document;
 use std::time::Instant;
 
+/// Between two runs on this machine, until it is known better.
+const BETWEEN_NS: i64 = 300_000_000;
 /// Characters of a label beside a figure: all in a line of a terminal.
 const LONGEST_LABEL: usize = 28;
 
@@ -18,14 +20,37 @@ pub struct Course {
     /// How long those measure, and those that ended, ns.
     wanted_ns: i64,
     ended_ns: i64,
+    /// Whether they are all carried out on this machine: then a run takes as long as it measures, and some more.
+    here: bool,
     began: Instant,
-    latest: Option<(i64, String)>,
+    /// When the last of them ended, ns since the beginning.
+    last_end_ns: i64,
+    /// The largest latency of any run, ns, and its label.
+    largest: Option<(i64, String)>,
 }
 
 impl Course {
-    /// Begins now: so many runs are done of all; so many are to be carried out, which measure for so long together.
-    pub fn new(done: usize, all: usize, wanted: usize, wanted_ns: i64) -> Self {
-        Course { done, all, wanted, ended: 0, wanted_ns, ended_ns: 0, began: Instant::now(), latest: None }
+    /// Begins now: so many runs are done of all.
+    pub fn new(done: usize, all: usize) -> Self {
+        Course {
+            done,
+            all,
+            wanted: 0,
+            ended: 0,
+            wanted_ns: 0,
+            ended_ns: 0,
+            here: true,
+            began: Instant::now(),
+            last_end_ns: 0,
+            largest: None,
+        }
+    }
+
+    /// A run is to be carried out, which measures for so long.
+    pub fn want(&mut self, expected_ns: i64, here: bool) {
+        self.wanted += 1;
+        self.wanted_ns += expected_ns;
+        self.here &= here;
     }
 
     /// Runs with a recording.
@@ -33,13 +58,16 @@ impl Course {
         self.done
     }
 
-    /// A run is recorded.
-    pub fn one_more(&mut self, expected_ns: i64, label: &str, recorded: &Recorded) {
+    /// A run was recorded before.
+    pub fn there(&mut self, label: &str, document: &Document) {
         self.done += 1;
-        let max = recorded.threads.iter().filter_map(|thread| thread.latency.map(|latency| latency.max)).max();
-        if let Some(max) = max.filter(|max| self.latest.as_ref().is_none_or(|(latest, _)| max > latest)) {
-            self.latest = Some((max, label.to_owned()));
-        }
+        self.see(label, document);
+    }
+
+    /// A run is recorded.
+    pub fn one_more(&mut self, expected_ns: i64, label: &str, document: &Document) {
+        self.done += 1;
+        self.see(label, document);
         self.one_failed(expected_ns);
     }
 
@@ -47,21 +75,37 @@ impl Course {
     pub fn one_failed(&mut self, expected_ns: i64) {
         self.ended += 1;
         self.ended_ns += expected_ns;
+        self.last_end_ns = self.elapsed_ns();
     }
 
-    /// `12 of 54 done, about 3 min left; latest so far 560 µs (...)`.
+    fn see(&mut self, label: &str, document: &Document) {
+        let max = document.threads.iter().filter_map(|thread| thread.latency_ns.map(|latency| latency.max)).max();
+        if let Some(max) = max.filter(|max| self.largest.as_ref().is_none_or(|(largest, _)| max > largest)) {
+            self.largest = Some((max, label.to_owned()));
+        }
+    }
+
+    fn elapsed_ns(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// `12 of 54 done, about 3 min left; largest so far 560 µs (...)`.
     pub fn told(&self) -> String {
-        let elapsed = i64::try_from(self.began.elapsed().as_nanos()).unwrap_or(i64::MAX);
-        self.told_after(elapsed)
+        self.told_after(self.elapsed_ns())
     }
 
     fn told_after(&self, elapsed_ns: i64) -> String {
         let mut text = format!("{} of {} done", self.done, self.all);
-        if let Some(left) = self.left_ns(elapsed_ns) {
-            text += &format!(", about {} left", report::span(whole_seconds(left)));
+        if let Some(left) = self.left_ns() {
+            // Counting down from what was known when the last run ended.
+            let left = left - (elapsed_ns - self.last_end_ns);
+            text += &match left {
+                left if left > 0 => format!(", about {} left", report::span(whole_seconds(left))),
+                _ => ", any moment now".to_owned(),
+            };
         }
-        if let Some((max, label)) = &self.latest {
-            text += &format!("; latest so far {}", report::at_most(*max));
+        if let Some((max, label)) = &self.largest {
+            text += &format!("; largest so far {}", report::at_most(*max));
             if label.chars().count() <= LONGEST_LABEL && !label.is_empty() {
                 text += &format!(" ({label})");
             }
@@ -69,24 +113,22 @@ impl Course {
         text
     }
 
-    /// Before any run has ended it is only known how long they measure, which in the lab says nothing.
-    fn left_ns(&self, elapsed_ns: i64) -> Option<i64> {
-        let left = self.wanted - self.ended.min(self.wanted);
-        let (ended, left) = (i64::try_from(self.ended).ok()?, i64::try_from(left).ok()?);
-        let left_ns = self.wanted_ns - self.ended_ns;
-        if ended == 0 || left == 0 {
+    /// From when the last run ended. Before any has, it is only known how long they measure, which in the lab says nothing.
+    fn left_ns(&self) -> Option<i64> {
+        let (wanted, ended) = (i64::try_from(self.wanted).ok()?, i64::try_from(self.ended).ok()?);
+        let (left, left_ns) = (wanted - ended, self.wanted_ns - self.ended_ns);
+        if left <= 0 || (ended == 0 && !self.here) {
             return None;
         }
-        // What each run took beyond its measuring, loads and starting and writing, the others will take too. Guests, and
-        // several at once, take another time than they measure: then by their share of it.
-        let beyond = (elapsed_ns - self.ended_ns) / ended;
-        if beyond >= 0 {
-            return Some(left_ns + beyond * left);
+        if !self.here {
+            // Guests, several at once, take as many times longer than they measure as those before.
+            let times = self.last_end_ns as f64 / self.ended_ns.max(1) as f64;
+            #[expect(clippy::cast_possible_truncation, reason = "some days in ns, saturating")]
+            return Some((left_ns as f64 * times) as i64);
         }
-        let share = elapsed_ns as f64 / self.ended_ns.max(1) as f64;
-        #[expect(clippy::cast_possible_truncation, reason = "some hours in ns, saturating")]
-        let left = (left_ns as f64 * share) as i64;
-        Some(left)
+        // What lies between two runs is known once one is done.
+        let between = if ended == 0 { BETWEEN_NS } else { (self.last_end_ns - self.ended_ns).max(0) / ended };
+        Some(left_ns + between * left)
     }
 }
 
@@ -102,26 +144,49 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    #[test]
-    fn the_time_left_is_what_the_others_measure_and_what_lies_between() {
-        let mut course = Course::new(4, 10, 6, 60 * SECOND);
-        assert_eq!(course.told_after(SECOND), "4 of 10 done");
+    fn course(here: bool) -> Course {
+        let mut course = Course::new(4, 10);
+        (0..6).for_each(|_| course.want(10 * SECOND, here));
+        course
+    }
+
+    /// As if a run had ended then.
+    fn end(course: &mut Course, at_ns: i64) {
         course.done += 1;
         course.one_failed(10 * SECOND);
-        // 12 s for a run of 10 s: five of them are left.
-        assert_eq!(course.told_after(12 * SECOND), "5 of 10 done, about 60 s left");
-        // Two at once: half the time.
-        assert_eq!(course.told_after(5 * SECOND), "5 of 10 done, about 25 s left");
-        course.latest = Some((12_345, "load=cpu@50%".into()));
-        assert_eq!(course.told_after(5 * SECOND), "5 of 10 done, about 25 s left; latest so far 12.4 µs (load=cpu@50%)");
-        course.latest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into()));
-        assert!(course.told_after(5 * SECOND).ends_with("; latest so far 12.4 µs"));
+        course.last_end_ns = at_ns;
     }
 
     #[test]
-    fn nothing_is_left_at_the_end() {
-        let mut course = Course::new(0, 1, 1, SECOND);
-        course.one_failed(SECOND);
-        assert_eq!(course.told_after(2 * SECOND), "0 of 1 done");
+    fn on_this_machine_runs_take_as_long_as_they_measure_and_some_more() {
+        let mut course = course(true);
+        assert_eq!(course.told_after(0), "4 of 10 done, about 62 s left");
+        // 12 s for a run of 10 s: five of them are left, and time passes.
+        end(&mut course, 12 * SECOND);
+        assert_eq!(course.told_after(12 * SECOND), "5 of 10 done, about 60 s left");
+        assert_eq!(course.told_after(20 * SECOND), "5 of 10 done, about 52 s left");
+        assert_eq!(course.told_after(72 * SECOND), "5 of 10 done, any moment now");
+        (0..5).for_each(|_| end(&mut course, 72 * SECOND));
+        assert_eq!(course.told_after(80 * SECOND), "10 of 10 done");
+    }
+
+    #[test]
+    fn guests_take_as_many_times_longer_as_those_before() {
+        let mut course = course(false);
+        assert_eq!(course.told_after(5 * SECOND), "4 of 10 done");
+        // Two at once, in 8 s.
+        end(&mut course, 8 * SECOND);
+        end(&mut course, 8 * SECOND);
+        assert_eq!(course.told_after(8 * SECOND), "6 of 10 done, about 16 s left");
+        assert_eq!(course.told_after(10 * SECOND), "6 of 10 done, about 14 s left");
+    }
+
+    #[test]
+    fn the_largest_is_told_with_its_label_if_that_fits_a_line() {
+        let mut course = Course::new(4, 10);
+        course.largest = Some((12_345, "load=cpu@50%".into()));
+        assert_eq!(course.told_after(0), "4 of 10 done; largest so far 12.4 µs (load=cpu@50%)");
+        course.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into()));
+        assert!(course.told_after(0).ends_with("; largest so far 12.4 µs"));
     }
 }

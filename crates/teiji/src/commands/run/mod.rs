@@ -77,7 +77,7 @@ fn checked(plan: &Plan) -> anyhow::Result<Vec<Point>> {
 }
 
 /// Whether the emulators and programs for all guests are there: found before the first run, not at each.
-fn guests_can_begin(points: &[Point]) -> Result<(), Failure> {
+fn guests_can_begin<'p>(points: impl Iterator<Item = &'p Point>) -> Result<(), Failure> {
     let mut known = Vec::new();
     for point in points {
         let Some(kernel) = &point.kernel else { continue };
@@ -141,7 +141,7 @@ fn time_of(points: &[Point], runs: &[PlannedRun]) -> String {
 
 fn begin(args: &Args, path: &Path) -> Outcome {
     let mut plan = asked(args, path).map_err(Failure::bad_input)?;
-    guests_can_begin(&checked(&plan).map_err(Failure::bad_input)?)?;
+    guests_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem, ""));
     if output.symlink_metadata().is_ok() {
@@ -164,7 +164,6 @@ fn resume(args: &Args, path: &Path) -> Outcome {
     let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
-    guests_can_begin(&points)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)

@@ -45,7 +45,7 @@ pub fn table(path: &Path) -> anyhow::Result<Matrix> {
         let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);
         match found(&recording)? {
             Found::Done => matrix.add(run.combination, run.repeat, Recording::open(&recording)?.summarise()?),
-            Found::Nothing | Found::Partial => matrix.missing += 1,
+            Found::Nothing | Found::Partial => matrix.add_missing(run.combination),
         }
     }
     Ok(matrix)

@@ -8,6 +8,7 @@ use crate::format::{clip, counted};
 use crate::method;
 use crate::notices::{self, GroupedWarning};
 use crate::overview::Overview;
+use std::collections::HashMap;
 
 /// Values that are told of one fact.
 const MOST_VALUES: usize = 8;
@@ -26,9 +27,11 @@ pub(super) struct Fact {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Circumstances {
+pub(super) struct Conditions {
     facts: Vec<Fact>,
     warnings: Vec<(recording::Warning, u32)>,
+    /// Where each is among the warnings, by what it says.
+    known: HashMap<String, usize>,
     runs: u32,
 }
 
@@ -40,7 +43,7 @@ pub(super) struct FactRow {
     pub(super) changed: String,
 }
 
-impl Circumstances {
+impl Conditions {
     pub(super) fn add(&mut self, overview: &Overview<'_>) {
         self.runs += 1;
         let one = std::slice::from_ref(overview);
@@ -52,11 +55,14 @@ impl Circumstances {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
         }
         for warning in &overview.recorded.document.warnings {
-            // What was seen may differ a little every time; the first stands for all.
-            let same = |known: &recording::Warning| known.code == warning.code && known.message == warning.message;
-            match self.warnings.iter_mut().find(|(known, _)| same(known)) {
-                Some((_, runs)) => *runs += 1,
-                None => self.warnings.push((warning.clone(), 1)),
+            // Figures in it differ a little every time; the first stands for all.
+            let words = format!("{} {}", warning.code, warning.message.replace(|c: char| c.is_ascii_digit(), ""));
+            match self.known.get(&words) {
+                Some(place) => self.warnings[*place].1 += 1,
+                None => {
+                    self.known.insert(words, self.warnings.len());
+                    self.warnings.push((warning.clone(), 1));
+                }
             }
         }
     }
@@ -102,5 +108,10 @@ impl Circumstances {
             notices::grouped(warning, of)
         };
         self.warnings.iter().take(MOST_WARNINGS).map(told).collect()
+    }
+
+    /// Warnings for which there is no room.
+    pub(super) fn more_warnings(&self) -> usize {
+        self.warnings.len().saturating_sub(MOST_WARNINGS)
     }
 }

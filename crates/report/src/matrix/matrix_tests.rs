@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What must hold of a plan's figures and of the tables they stand in.
+
+use super::*;
+use crate::synthetic::Synthetic;
+use serde_json::{Value, json};
+
+fn matrix() -> Matrix {
+    let factor = |text: &str| vec![Some("1ms".to_owned()), Some(text.to_owned())];
+    let factors = vec!["interval".to_owned(), "load".to_owned()];
+    let combinations = [factor("none"), factor("cpu@50%, of \"one\" | core"), vec![None, Some("net".to_owned())]];
+    let mut matrix = Matrix::new(Some("A plan".to_owned()), factors, combinations.into_iter());
+    matrix.add_missing(2);
+    matrix.add_missing(2);
+    matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[10_000, 20_000, 30_000]).build());
+    matrix.add(0, 2, Synthetic::idle().threads(1).samples(&[20_000, 20_000, 60_000]).build());
+    matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[1_000; 10]).build());
+    matrix
+}
+
+#[test]
+fn repeats_are_pooled_as_if_they_were_one() {
+    let json = matrix().json();
+    let first = &json["combinations"][0];
+    assert_eq!((&first["runs"], &first["n"]), (&json!(2), &json!(6)));
+    assert_eq!(first["max_of_runs_ns"], json!([30_000, 60_000]));
+    // 10, 20, 30, 20, 20, 60: a mean of 80/3, and by hand a deviation of 17.5119.
+    assert!((first["mean_ns"].as_f64().unwrap() - 26_666.666_67).abs() < 0.01, "{first}");
+    assert!((first["sd_ns"].as_f64().unwrap() - 17_511.900_7).abs() < 0.01, "{first}");
+    assert_eq!(first["p9999_ns"], Value::Null, "six samples carry none");
+    assert_eq!(json["combinations"][2]["max_ns"], Value::Null);
+    assert_eq!(json["missing_runs"], json!(2));
+}
+
+#[test]
+fn the_table_has_every_cell() {
+    let text = matrix().text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "A plan");
+    assert!(lines[2].starts_with("interval  load") && lines[2].contains("max of runs"), "{text}");
+    assert!(lines[3].contains("26.7") && lines[3].contains("30.0–60.0"), "{text}");
+    assert!(lines[5].contains("net") && lines[5].contains('–'), "{text}");
+    assert!(!lines[2].contains("p99.99"), "no row has one: {text}");
+    assert!(text.contains("2 runs of the plan have no recording: net."), "{text}");
+    assert!(lines[5].contains("0 of 2"), "{text}");
+}
+
+#[test]
+fn cells_cannot_break_their_tables() {
+    let csv = matrix().csv();
+    assert_eq!(csv.lines().count(), 4);
+    assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",1,0,0,machine,10,1000,"), "{csv}");
+    assert!(csv.contains("\r\n,net,0,2,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
+    let markdown = matrix().markdown();
+    assert!(markdown.contains("| 1ms | cpu@50%, of \"one\" \\| core | 1 | 10 |"), "{markdown}");
+    assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 5, "{markdown}");
+}
+
+#[test]
+fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
+    let mut matrix = matrix();
+    matrix.limits = ["max<60us", "p90<20us", "p99<1us"].map(|limit| limit.parse().unwrap()).into();
+    let json = matrix.json();
+    let stands = |row: usize| (json["combinations"][row]["beyond"].clone(), json["combinations"][row]["not_told"].clone());
+    // Runs of three samples carry no p90; one of ten does, and it is 1 µs.
+    assert_eq!(stands(0), (json!(["max"]), json!(["p90", "p99"])));
+    assert_eq!(stands(1), (json!([]), json!(["p99"])));
+    assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
+    let text = matrix.text();
+    assert!(text.lines().nth(3).unwrap().ends_with("  max p90? p99?"), "{text}");
+    let said = "max was beyond its limit in 1 of 2; p90 was beyond its limit in 0 of 2, and not to be told of 1 (?), for want of \
+                samples; p99 was beyond its limit in 0 of 2, and not to be told of 2 (?)";
+    assert!(text.replace("\n  ", " ").replace('\n', " ").contains(said), "{text}");
+}
+
+/// A quantile of the histogram is up to 1 % off; a limit within that is judged by the exact one.
+#[test]
+fn limits_are_judged_exactly_and_with_what_was_skipped() {
+    let judged = |samples: &[i32], limit: &str| {
+        let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
+        matrix.add(0, 1, Synthetic::idle().threads(1).samples(samples).build());
+        matrix.limits = vec![limit.parse().unwrap()];
+        matrix.rows[0].stand(&matrix.limits[0])
+    };
+    let mut near = vec![49_950; 100];
+    near.extend([50_090; 100]);
+    assert_eq!((judged(&near, "p99<50us"), judged(&near, "p99<50.1us")), (Stand::Beyond, Stand::Below));
+    // One of a hundred is 3.5 ms late and has three skipped behind it: 4 % are late, not 1 %.
+    let mut skipping = vec![1_000; 96];
+    skipping[10] = 3_500_000;
+    assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Stand::Below, Stand::NotTold));
+    skipping.extend([1_000; 20]);
+    assert_eq!(judged(&skipping, "p99<2us"), Stand::Beyond);
+    let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).build();
+    cut.document.state = recording::State::Running;
+    let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
+    matrix.add(0, 1, cut);
+    let stand = |limit: &str| matrix.rows[0].stand(&limit.parse().unwrap());
+    assert_eq!((stand("max<5us"), stand("max<1us")), (Stand::NotTold, Stand::Beyond), "what was seen was seen");
+}
+
+/// In virtual time a repeat is the same run again: it must not carry what one run does not.
+#[test]
+fn identical_repeats_add_no_samples() {
+    let run = |seed: u64| Synthetic::idle().threads(1).due(100).seed(seed).in_lab(Some(1)).build();
+    let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    for (repeat, seed) in [(1, 7), (2, 7), (3, 7)] {
+        matrix.add(0, repeat, run(seed));
+    }
+    assert_eq!((matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].moments.count()), (3, 2, 100));
+    assert!(matrix.text().contains("3 identical"), "{}", matrix.text());
+    matrix.add(0, 4, run(8));
+    assert_eq!(matrix.rows[0].moments.count(), 200);
+    assert!(!matrix.text().contains("identical  "), "{}", matrix.text());
+    let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
+    (1..=2).for_each(|repeat| here.add(0, repeat, Synthetic::idle().threads(1).due(100).build()));
+    assert_eq!(here.rows[0].moments.count(), 200, "on a machine, equal figures are chance");
+}
+
+#[test]
+fn kinds_of_time_are_told_apart_and_not_compared() {
+    let kernels = ["none", "debian:amd64"].map(|kernel| vec![Some(kernel.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["kernel".into()], kernels.into_iter());
+    matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[57_600]).build());
+    matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[4_180]).in_lab(Some(1)).build());
+    let verdict = matrix.verdict();
+    assert_eq!(
+        verdict,
+        "Partly in the lab, partly on real machines: woke at most 57.6 µs late, on a real machine, with kernel=none; at most \
+         4.18 µs late, in virtual ns, with debian:amd64; 2 of 2 activations on time."
+    );
+    assert!(matrix.text().replace('\n', " ").contains("debian:amd64: Virtual ns"), "{}", matrix.text());
+    assert!(matrix.by_first_factor().is_none());
+}
+
+#[test]
+fn a_lack_of_rights_stands_first_with_what_would_help() {
+    let mut recorded = Synthetic::idle().threads(1).samples(&[5_000]).build();
+    recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
+    recorded.document.warnings[0].code = NO_REAL_TIME.into();
+    recorded.document.warnings[0].next_step = "sudo setcap ...".into();
+    let rows = ["none", "cpu"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    matrix.add(0, 1, recorded);
+    assert!(
+        matrix.verdict().starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): woke at most"),
+        "{}",
+        matrix.verdict()
+    );
+    matrix.add(1, 1, Synthetic::hackbench().threads(1).samples(&[6_000]).build());
+    assert!(
+        matrix.verdict().starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations: "),
+        "{}",
+        matrix.verdict()
+    );
+    assert!(matrix.text().contains("For real-time rights: sudo setcap ..."), "{}", matrix.text());
+    assert_eq!(matrix.json()["combinations"][0]["spoiled"][0], "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)");
+}
+
+/// An added combination that is unlike the others must not be laid at the first factor's door.
+#[test]
+fn the_first_factor_is_told_where_all_else_is_equal() {
+    let row = |load: &str, prio: Option<&str>| vec![Some(load.to_owned()), prio.map(str::to_owned)];
+    let rows = [row("none", None), row("cpu", None), row("none", Some("20"))];
+    let mut matrix = Matrix::new(None, vec!["load".into(), "prio".into()], rows.into_iter());
+    for (place, max) in [2_000, 3_000, 900_000].into_iter().enumerate() {
+        matrix.add(place, 1, Synthetic::idle().threads(1).samples(&[max]).build());
+    }
+    assert_eq!(matrix.by_first_factor().unwrap(), "At most, by load: none 2.00 µs, cpu 3.00 µs.");
+    assert!(
+        matrix
+            .verdict()
+            .contains("900 µs late with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none (the smallest)"),
+        "{}",
+        matrix.verdict()
+    );
+}
+
+#[test]
+fn what_others_published_stands_beside_it() {
+    let mut matrix = matrix();
+    let lines = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,avg_us,max_us,sd_us,overruns,note\n\
+                 Somebody,2010,a board,2.6.31,none,,none,0,1000,100000,,7.036,402.131,3.167,4,\n\
+                 Another,2020,a desk,4.19,none,fifo,none,0,1000,30000,3,5,289,,,\n";
+    matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
+    let text = matrix.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[2].ends_with("their mean  their sd  their max  their overruns  whose"), "{text}");
+    assert!(lines[3].ends_with("  7.0       3.2      402.1               4    [1]"), "{text}");
+    // Loads are told by the recording, not by a factor's name. A second one of the same combination: a line of its own, with nothing of ours.
+    assert!(lines[4].trim_start().starts_with("5.0") && lines[4].ends_with("[2]"), "{text}");
+    assert!(lines[7].ends_with("–      –"), "{text}");
+    assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy not told; 100,000 wake-ups"), "{text}");
+    assert!(text.contains("2 of 2 published figures stand beside a combination."), "{text}");
+    let csv = matrix.csv();
+    assert_eq!(csv.lines().count(), 6, "{csv}");
+    assert!(csv.contains("1ms,none,2,0,0,machine,6,") && csv.contains(",Another,a desk,4.19,30000,3000,5000,,289000,"), "{csv}");
+    let json = matrix.json();
+    assert_eq!(json["combinations"][0]["published"][0]["mean_ns"], json!(7_036));
+    assert_eq!(json["combinations"][2]["published"], json!([]));
+}
