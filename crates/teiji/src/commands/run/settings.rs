@@ -53,6 +53,13 @@ pub fn points(plan: &Plan, available: &[CpuId]) -> Result<Vec<Point>, PlanError>
     let known: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
     let varied = plan.vary.iter().flat_map(|factor| &factor.values);
     for setting in plan.measure.iter().chain(varied).chain(plan.include.iter().flatten()) {
+        if setting.key == "probe" {
+            let what = format!(
+                "there is no probe '{}' yet: wake-ups of periodic threads are measured, without this setting",
+                setting.value
+            );
+            return Err(PlanError::at(&setting.at, what));
+        }
         if !known.contains(&setting.key) {
             let what = format!("'{}' is no flag of teiji measure or the lab; those are {}", setting.key, known.join(", "));
             return Err(PlanError::at(&setting.at, what));
@@ -199,6 +206,7 @@ mod tests {
                 "[measure]\npriority = 3",
                 "plan.toml:2:1: 'priority' is no flag of teiji measure or the lab; those are kernel, interval,",
             ),
+            ("[measure]\nprobe = 'rtc'", "plan.toml:2:1: there is no probe 'rtc' yet: "),
             ("[measure]\nprio = 'high'", "plan.toml:2:1: invalid value 'high' for '--prio <PRIO>'"),
             ("[vary]\ninterval = ['1ms', 'soon']", "plan.toml:2:20: invalid value 'soon' for '--interval <TIME>'"),
             ("[vary]\nload = ['cpu', 'cup']", "plan.toml:2:16: load=cup: there is no load 'cup'"),
