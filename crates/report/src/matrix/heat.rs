@@ -94,7 +94,7 @@ fn draw(heat: &Heat, title: &str, matrix: &Matrix) -> String {
     let label = |factor: usize, value: usize| label(matrix.factors[factor].values[value].as_deref());
     let longest = (0..down.values.len()).map(|value| label(heat.down, value).chars().count()).max().unwrap_or(0);
     let longest = longest.max(down.name.chars().count());
-    let left = 28.0 + LETTER * longest as f64;
+    let left = 38.0 + LETTER * longest as f64;
     let top = 52.0 + LINE * heat.across.len() as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
     let height = (top + ROW * heat.cells.len() as f64 + 44.0) as u32;
