@@ -24,16 +24,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A file system to mount: its type, and where.
-const MOUNTS: [(&str, &str); 6] = [
+const MOUNTS: [(&str, &str); 7] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
+    // Which preemption is in force stands there and nowhere else.
+    ("debugfs", "/sys/kernel/debug"),
     ("devtmpfs", "/dev"),
     ("tmpfs", "/tmp"),
     ("tmpfs", "/dev/shm"),
     ("tracefs", "/sys/kernel/tracing"),
 ];
 /// Of these, what a kernel may lack.
-const OPTIONAL: [&str; 1] = ["tracefs"];
+const OPTIONAL: [&str; 2] = ["debugfs", "tracefs"];
 /// Where a run's recording is made.
 const RECORDING: &str = "/tmp/run.teiji";
 /// How long a device may take to appear after its module.

@@ -169,6 +169,10 @@
   /** For each factor that goes neither down nor across, which of its values; '' for any. */
   const others = new Map();
 
+  /** Kinds of time that figures are on: no cell compares one with another. */
+  const times = ['machine', 'virtual', 'emulated'].filter((kind) => combinations.some((combination) => combination.time === kind));
+  let time = times[0];
+
   /** The factor with most values goes down, the first of the others across. */
   function arrange() {
     const [down, across] = [at('down'), at('across')];
@@ -186,6 +190,15 @@
       });
     }
     at('figure').addEventListener('change', heat);
+    if (times.length > 1) {
+      const select = document.createElement('select');
+      select.id = 'time';
+      select.append(...times.map((kind) => new Option(kind, kind)));
+      select.addEventListener('change', () => { time = select.value; heat(); });
+      const label = document.createElement('label');
+      label.append('time ', select);
+      at('others').before(label);
+    }
     choices();
   }
 
@@ -212,6 +225,7 @@
   function cells(figure, down, across) {
     const grid = factors[down].values.map(() => factors[across].values.map(() => []));
     for (const combination of combinations) {
+      if (combination.time !== null && combination.time !== time) continue;
       if ([...others].some(([factor, value]) => value !== '' && String(combination.at[factor]) !== value)) continue;
       grid[combination.at[down]][combination.at[across]].push(combination);
     }
@@ -260,7 +274,8 @@
   /** What the map shows, in words: on paper there is nothing else that says so. */
   function caption(figure, down, across, low, high) {
     const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? 'any, the worst of them' : named(factors[factor].values[Number(value)])}`);
-    const what = [`${figure.name}, ${factors[down].name} by ${factors[across].name}`, ...fixed].join('; ');
+    const on = times.length > 1 ? [`time: ${time}`] : [];
+    const what = [`${figure.name}, ${factors[down].name} by ${factors[across].name}`, ...fixed, ...on].join('; ');
     if (!Number.isFinite(low)) return `${what}: no combination has enough samples for it.`;
     const range = low === high ? `all ${shown(figure, low)}` : `from ${shown(figure, low)} to ${shown(figure, high)}, shaded logarithmically`;
     const without = all - combinations.length;

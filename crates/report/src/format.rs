@@ -78,11 +78,12 @@ fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
     format!("{sign}{whole}.{:0places$} {suffix}", rounded % unit / step)
 }
 
-/// A length of time: `10 s`, `2.5 min`, `3 h`.
+/// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.
 #[must_use]
 pub fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     let (value, unit) = match seconds {
+        s if s >= 172_800.0 => (s / 86_400.0, "days"),
         s if s >= 7_200.0 => (s / 3_600.0, "h"),
         s if s >= 120.0 => (s / 60.0, "min"),
         s if s >= 1.0 || s <= 0.0 => (s, "s"),

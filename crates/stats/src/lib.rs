@@ -20,7 +20,7 @@ mod tail;
 mod worst;
 
 pub use accounting::{Accounting, Activations, AfterOverrun};
-pub use confidence::rate_beyond_maximum;
+pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use histogram::{Bucket, Histogram, RELATIVE_ERROR};
 pub use moments::Moments;

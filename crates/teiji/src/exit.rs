@@ -3,6 +3,7 @@
 
 use crate::output;
 use recording::{Document, End};
+use std::fmt;
 use std::process::ExitCode;
 
 /// For `--help`.
@@ -35,6 +36,12 @@ pub struct Failure {
 /// What a verb returns.
 pub type Outcome = Result<ExitCode, Failure>;
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&in_full(&self.error))
+    }
+}
+
 impl Failure {
     /// The user has to change something.
     pub fn bad_input(error: impl Into<anyhow::Error>) -> Self {
@@ -60,7 +67,7 @@ impl Failure {
 }
 
 /// The error and what caused it, without saying anything twice: most of our errors name their cause themselves.
-fn in_full(error: &anyhow::Error) -> String {
+pub fn in_full(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
         "" => cause,
         known if known.contains(&cause) => said,

@@ -12,6 +12,8 @@ use std::thread::{Builder, JoinHandle};
 /// Draws, or does not.
 pub struct Live {
     drawing: Option<Drawing>,
+    /// What stands above it all.
+    heading: Option<String>,
     since_drawn: u32,
 }
 
@@ -45,7 +47,12 @@ impl Live {
     /// Draws on standard output if that is a terminal, unless told to be quiet.
     pub fn new(quiet: bool) -> Self {
         let drawing = if quiet { None } else { Drawing::begin() };
-        Live { drawing, since_drawn: EVERY }
+        Live { drawing, heading: None, since_drawn: EVERY }
+    }
+
+    /// The same below a line, such as how far a plan is.
+    pub fn under(quiet: bool, heading: String) -> Self {
+        Live { heading: Some(heading), ..Live::new(quiet) }
     }
 
     /// Removes the drawing.
@@ -65,7 +72,8 @@ impl Watch for Live {
         self.since_drawn += 1;
         if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {
             self.since_drawn = 0;
-            drawing.show(draw(progress, rows().saturating_sub(5 + progress.loads.len()).max(1)));
+            let lines = draw(progress, rows().saturating_sub(6 + progress.loads.len()).max(1));
+            drawing.show(self.heading.iter().cloned().chain(lines).collect());
         }
     }
 }

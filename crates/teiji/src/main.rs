@@ -37,6 +37,8 @@ enum Verb {
     Verify(commands::verify::Args),
     /// Make one offline HTML page of recordings
     Report(commands::report::Args),
+    /// How long a run must be before it can claim a rate
+    PlanLength(commands::plan_length::Args),
     /// Boot real kernels in an emulator, in virtual time, and measure them
     Lab(commands::lab::Args),
     /// Become a load: only started by teiji itself
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => commands::show::run(&args),
         Verb::Verify(args) => commands::verify::run(&args),
         Verb::Report(args) => commands::report::run(&args),
+        Verb::PlanLength(args) => commands::plan_length::run(&args),
         Verb::Lab(args) => commands::lab::run(&args),
         Verb::LabInit(args) => commands::lab_init::run(&args),
         Verb::LabEmulator(args) => return commands::lab_emulator::run(&args),

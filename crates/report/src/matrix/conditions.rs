@@ -29,10 +29,28 @@ pub(super) struct Fact {
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     facts: Vec<Fact>,
-    warnings: Vec<(recording::Warning, u32)>,
+    warnings: Vec<Told>,
     /// Where each is among the warnings, by what it says.
     known: HashMap<String, usize>,
     runs: u32,
+}
+
+/// A warning as the first run has it, and how many have it.
+#[derive(Debug)]
+struct Told {
+    first: recording::Warning,
+    runs: u32,
+    /// Others have other figures in it.
+    differ: bool,
+}
+
+/// What a warning says apart from its figures. What stands in quotes names something.
+fn words(warning: &recording::Warning) -> String {
+    let outside = |(place, part): (usize, &str)| {
+        if place % 2 == 0 { part.replace(|c: char| c.is_ascii_digit(), "") } else { part.to_owned() }
+    };
+    let message: Vec<String> = warning.message.split('\'').enumerate().map(outside).collect();
+    format!("{} {}", warning.code, message.join("'"))
 }
 
 /// A row of the page.
@@ -55,13 +73,15 @@ impl Conditions {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
         }
         for warning in &overview.recorded.document.warnings {
-            // Figures in it differ a little every time; the first stands for all.
-            let words = format!("{} {}", warning.code, warning.message.replace(|c: char| c.is_ascii_digit(), ""));
-            match self.known.get(&words) {
-                Some(place) => self.warnings[*place].1 += 1,
+            match self.known.get(&words(warning)) {
+                Some(place) => {
+                    let Told { first, runs, differ } = &mut self.warnings[*place];
+                    *runs += 1;
+                    *differ |= first.message != warning.message;
+                }
                 None => {
-                    self.known.insert(words, self.warnings.len());
-                    self.warnings.push((warning.clone(), 1));
+                    self.known.insert(words(warning), self.warnings.len());
+                    self.warnings.push(Told { first: warning.clone(), runs: 1, differ: false });
                 }
             }
         }
@@ -103,9 +123,10 @@ impl Conditions {
 
     /// All warnings, each once, with the number of runs that have it.
     pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
-        let told = |(warning, runs): &(recording::Warning, u32)| {
+        let told = |Told { first, runs, differ }: &Told| {
             let of = if *runs == self.runs { String::new() } else { format!("in {}", counted((*runs).into(), "run")) };
-            notices::grouped(warning, of)
+            let differ = if *differ { " (the figures are those of the first)" } else { "" };
+            notices::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MOST_WARNINGS).map(told).collect()
     }
@@ -113,5 +134,22 @@ impl Conditions {
     /// Warnings for which there is no room.
     pub(super) fn more_warnings(&self) -> usize {
         self.warnings.len().saturating_sub(MOST_WARNINGS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
+        let warning = |load: &str, reached: &str| recording::Warning {
+            code: "load_missed".into(),
+            message: format!("the load '{load}' reached {reached} % of its CPUs"),
+            evidence: String::new(),
+            next_step: String::new(),
+        };
+        assert_eq!(words(&warning("cpu@50%", "85.7")), words(&warning("cpu@50%", "90.6")));
+        assert_ne!(words(&warning("cpu@50%", "85.7")), words(&warning("cpu@100%", "85.7")));
     }
 }

@@ -6,6 +6,7 @@ use super::pooled::Pooled;
 use super::{Factor, Kept, Matrix};
 use crate::bins::Bins;
 use crate::format::rounded;
+use crate::lab::Kind;
 use crate::load_course;
 use crate::overview::{Overview, Quantile};
 use crate::series::{Curve, Series, Steps};
@@ -92,8 +93,10 @@ struct Combination {
     curve: Option<Curve>,
     /// Places in the recordings of those of its runs that are there.
     runs: Vec<usize>,
-    /// How many there are altogether.
+    /// How many there are altogether that are not another's repetition.
     recorded: u32,
+    /// On what time its figures are.
+    time: Option<&'static str>,
 }
 
 /// How much of everything.
@@ -127,7 +130,9 @@ impl Matrix {
     /// What is drawn first: all combinations if they are few; otherwise the worst, beside those that differ from it in the first
     /// factor alone.
     pub(super) fn selected(&self) -> Vec<usize> {
-        let latest = self.latest_first();
+        // Curves on another kind of time are for the reader to add.
+        let kind = self.kinds().first().copied();
+        let latest: Vec<usize> = self.latest_first().into_iter().filter(|row| self.rows[*row].kind == kind).collect();
         if latest.len() <= MOST_SELECTED {
             let mut all = latest;
             all.sort_unstable();
@@ -143,7 +148,7 @@ impl Matrix {
         chosen
     }
 
-    /// Rows that there is room for: the selected ones first, then those with the latest wake-ups, then those without any.
+    /// Rows that there is room for: the selected ones first, then those with the largest latencies, then those without any.
     pub(super) fn first_rows(&self, room: usize) -> BTreeSet<usize> {
         let mut order = self.selected();
         order.extend(self.latest_first());
@@ -181,7 +186,8 @@ impl Matrix {
                 curve: (curves.contains(&place) && row.runs > 0)
                     .then(|| Curve::new(self.name(row), row.interval_ns, &row.histogram, &row.moments, bins)),
                 runs: runs.collect(),
-                recorded: row.runs,
+                recorded: row.runs - row.identical,
+                time: row.kind.map(Kind::key),
             }
         };
         let combinations = self.first_rows(room.rows).into_iter().map(combination).collect();
@@ -194,11 +200,11 @@ impl Matrix {
     fn overview<'k>(&self, kept: &'k Kept) -> Overview<'k> {
         let row = &self.rows[kept.row];
         let name = self.name(row);
-        let name = if row.runs > 1 { format!("{name}, run {}", kept.repeat) } else { name };
+        let name = if row.runs - row.identical > 1 { format!("{name}, run {}", kept.repeat) } else { name };
         Overview { name, ..Overview::of(&kept.recorded) }
     }
 
-    /// Of each combination that is drawn at first the run with the latest wake-up: for pictures over time.
+    /// Of each combination that is drawn at first the run with the largest latency: for pictures over time.
     pub(super) fn worst_runs(&self) -> Vec<Overview<'_>> {
         let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
         self.selected().into_iter().filter_map(worst).map(|kept| self.overview(kept)).collect()

@@ -3,6 +3,8 @@
 
 use super::Matrix;
 use crate::format::at_most;
+use crate::lab::Kind;
+use crate::overview::list;
 use crate::svg::{Anchor, Svg};
 use std::collections::BTreeSet;
 
@@ -31,6 +33,8 @@ struct Heat {
     cells: Vec<Vec<Option<i64>>>,
     /// Whether there are factors that neither goes along.
     folded: bool,
+    /// Of figures on several kinds of time, those that are shown.
+    kind: Option<Kind>,
 }
 
 impl Heat {
@@ -57,13 +61,15 @@ impl Heat {
         let columns: BTreeSet<Vec<usize>> = matrix.rows.iter().map(|row| column_of(&row.at)).collect();
         let columns: Vec<Vec<usize>> = columns.into_iter().collect();
         let mut cells = vec![vec![None; columns.len()]; values_of(down)];
-        for row in &matrix.rows {
+        let kinds = matrix.kinds();
+        let kind = kinds.first().copied()?;
+        for row in matrix.rows.iter().filter(|row| row.kind == Some(kind)) {
             let column = columns.binary_search(&column_of(&row.at)).ok()?;
             let cell: &mut Option<i64> = &mut cells[row.at[down]][column];
             *cell = (*cell).max(row.moments.max());
         }
         let folded = across.len() + 1 < matrix.varied.len();
-        Some(Heat { down, across, columns, cells, folded })
+        Some(Heat { down, across, columns, cells, folded, kind: (kinds.len() > 1).then_some(kind) })
     }
 
     /// The smallest and the largest cell, ns.
@@ -80,7 +86,8 @@ impl Matrix {
         let heat = Heat::of(self)?;
         let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
         let folded = if heat.folded { ", the worst of all other factors" } else { "" };
-        let title = format!("Largest latency by {} and {}{folded}", self.factors[heat.down].name, across.join(" and "));
+        let on = heat.kind.map_or_else(String::new, |kind| format!(" (time: {})", kind.key()));
+        let title = format!("Largest latency by {} and {}{folded}{on}", self.factors[heat.down].name, list(&across));
         Some(draw(&heat, &title, self))
     }
 }
@@ -205,7 +212,10 @@ mod tests {
         assert!(matrix(&[("kernel", &["a", "b"]), ("one", &["x"])]).heat_map().is_none());
         let names = vec!["a".to_owned(), "<b".to_owned()];
         let rows = [("1", "x"), ("2", "y")].map(|(a, b)| vec![Some(a.to_owned()), Some(b.to_owned())]);
-        let svg = Matrix::new(None, names, rows.into_iter()).heat_map().unwrap();
-        assert!(!svg.contains("NaN") && !svg.contains("<b") && svg.matches('–').count() == 4, "{svg}");
+        let mut matrix = Matrix::new(None, names, rows.into_iter());
+        assert!(matrix.heat_map().is_none(), "nothing is recorded yet");
+        matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[500]).build());
+        let svg = matrix.heat_map().unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("<b") && svg.matches('–').count() == 3, "{svg}");
     }
 }

@@ -110,7 +110,9 @@ fn identical_repeats_add_no_samples() {
     assert_eq!((matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].moments.count()), (3, 2, 100));
     assert!(matrix.text().contains("3 identical"), "{}", matrix.text());
     matrix.add(0, 4, run(8));
-    assert_eq!(matrix.rows[0].moments.count(), 200);
+    matrix.add(0, 5, run(8));
+    assert_eq!((matrix.rows[0].identical, matrix.rows[0].moments.count()), (3, 200), "nor does one that is the fourth again");
+    assert!(matrix.text().replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text());
     assert!(!matrix.text().contains("identical  "), "{}", matrix.text());
     let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
     (1..=2).for_each(|repeat| here.add(0, repeat, Synthetic::idle().threads(1).due(100).build()));
@@ -126,11 +128,38 @@ fn kinds_of_time_are_told_apart_and_not_compared() {
     let verdict = matrix.verdict();
     assert_eq!(
         verdict,
-        "Partly in the lab, partly on real machines: woke at most 57.6 µs late, on a real machine, with kernel=none; at most \
+        "Partly in the lab, partly on real machines: woke at most 57.6 µs late, on a machine's own clock, with kernel=none; at most \
          4.18 µs late, in virtual ns, with debian:amd64; 2 of 2 activations on time."
     );
     assert!(matrix.text().replace('\n', " ").contains("debian:amd64: Virtual ns"), "{}", matrix.text());
     assert!(matrix.by_first_factor().is_none());
+}
+
+/// No cell and no curve chooses between ns of a machine and ns of the lab.
+#[test]
+fn pictures_hold_one_kind_of_time() {
+    let row = |load: &str, kernel: &str| vec![Some(load.to_owned()), Some(kernel.to_owned())];
+    let rows = [row("none", "here"), row("none", "lab"), row("cpu", "here"), row("cpu", "lab")];
+    let mut matrix = Matrix::new(None, vec!["load".into(), "kernel".into()], rows.into_iter());
+    for place in 0..4 {
+        let run = Synthetic::idle().threads(1).samples(&[1_000 * (i32::try_from(place).unwrap() + 1)]);
+        matrix.add(place, 1, if place % 2 == 1 { run.in_lab(Some(1)).build() } else { run.build() });
+    }
+    assert_eq!(matrix.selected(), [0, 2]);
+    let svg = matrix.heat_map().unwrap();
+    assert!(svg.contains("(time: machine)") && svg.contains("from 1.00 µs to 3.00 µs") && svg.matches('–').count() == 2, "{svg}");
+}
+
+#[test]
+fn repeats_of_several_machines_are_said_to_be_so() {
+    let rows = [vec![Some("none".to_owned())]];
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    matrix.add(0, 1, Synthetic::idle().threads(1).build());
+    let mut elsewhere = Synthetic::idle().threads(1).build();
+    elsewhere.document.host.before.kernel = Some("5.10.0".into());
+    matrix.add(0, 2, elsewhere);
+    let text = matrix.text().replace('\n', " ");
+    assert!(text.contains("its repeats were not made by one machine, kernel and program"), "{text}");
 }
 
 #[test]
@@ -166,7 +195,7 @@ fn the_first_factor_is_told_where_all_else_is_equal() {
     for (place, max) in [2_000, 3_000, 900_000].into_iter().enumerate() {
         matrix.add(place, 1, Synthetic::idle().threads(1).samples(&[max]).build());
     }
-    assert_eq!(matrix.by_first_factor().unwrap(), "At most, by load: none 2.00 µs, cpu 3.00 µs.");
+    assert_eq!(matrix.by_first_factor().unwrap(), "Largest latency by load: none 2.00 µs, cpu 3.00 µs.");
     assert!(
         matrix
             .verdict()
@@ -186,15 +215,18 @@ fn what_others_published_stands_beside_it() {
     let text = matrix.text();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].ends_with("their mean  their sd  their max  their overruns  whose"), "{text}");
-    assert!(lines[3].ends_with("  7.0       3.2      402.1               4    [1]"), "{text}");
+    assert!(lines[3].ends_with("  7.036     3.167    402.131               4    [1]"), "{text}");
     // Loads are told by the recording, not by a factor's name. A second one of the same combination: a line of its own, with nothing of ours.
-    assert!(lines[4].trim_start().starts_with("5.0") && lines[4].ends_with("[2]"), "{text}");
+    assert!(lines[4].trim_start().starts_with("5  ") && lines[4].ends_with("[2]"), "{text}");
     assert!(lines[7].ends_with("–      –"), "{text}");
     assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy not told; 100,000 wake-ups"), "{text}");
     assert!(text.contains("2 of 2 published figures stand beside a combination."), "{text}");
     let csv = matrix.csv();
     assert_eq!(csv.lines().count(), 6, "{csv}");
-    assert!(csv.contains("1ms,none,2,0,0,machine,6,") && csv.contains(",Another,a desk,4.19,30000,3000,5000,,289000,"), "{csv}");
+    assert!(
+        csv.contains("1ms,none,2,0,0,machine,6,") && csv.contains(",Another,2020,a desk,4.19,fifo,30000,3000,5000,,289000,"),
+        "{csv}"
+    );
     let json = matrix.json();
     assert_eq!(json["combinations"][0]["published"][0]["mean_ns"], json!(7_036));
     assert_eq!(json["combinations"][2]["published"], json!([]));

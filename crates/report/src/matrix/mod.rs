@@ -77,7 +77,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// The latest wake-up, ns.
+    /// The largest latency, ns.
     fn max(&self) -> Option<i64> {
         self.recorded.threads.iter().filter_map(|thread| thread.latency.map(|summary| summary.max)).max()
     }
@@ -111,7 +111,7 @@ impl Matrix {
     /// Adds a repeat, numbered from 1, to a row.
     pub fn add(&mut self, row: usize, repeat: u32, recorded: Recorded) {
         let one = [Overview::of(&recorded)];
-        self.rows[row].add(&one[0]);
+        let is_new = self.rows[row].add(&one[0]);
         self.conditions.add(&one[0]);
         for (_, text) in lab::times(&one) {
             match self.times.iter_mut().find(|(known, _)| *known == text) {
@@ -123,7 +123,9 @@ impl Matrix {
             let warning = recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
             self.grant = warning.map(|warning| warning.next_step.clone());
         }
-        self.kept.push(Kept { row, repeat, recorded });
+        if is_new {
+            self.kept.push(Kept { row, repeat, recorded });
+        }
         if self.kept.len() > MOST_KEPT {
             let least = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.max()).map_or(0, |(place, _)| place);
             self.kept.swap_remove(least);
@@ -172,7 +174,8 @@ impl Matrix {
             notes[0] += " Repeats are pooled; max of runs: the smallest and the largest of their maxima.";
         }
         if self.rows.iter().any(|row| row.identical > 0) {
-            notes[0] += " A repeat that is identical to the first, as in the lab it should be, adds nothing to n.";
+            notes[0] +=
+                " A repeat that is identical to the first, as in the lab it should be, adds nothing to n and is not drawn.";
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in &self.times {

@@ -145,7 +145,9 @@ impl Matrix {
         let title = self.title.iter().map(|title| format::clip(title, 200));
         let mut parts: Vec<String> = title.collect();
         parts.push(counted(self.rows.len() as u64, "combination"));
-        parts.push(counted(runs, "run"));
+        let identical: u64 = self.rows.iter().map(|row| u64::from(row.identical)).sum();
+        let again = if identical > 0 { format!(", {} of them identical to another", count(identical)) } else { String::new() };
+        parts.push(format!("{}{again}", counted(runs, "run")));
         parts.extend((self.missing() > 0).then(|| format!("{} missing", count(self.missing()))));
         parts.extend(self.by_first_factor());
         parts.join(" · ")
@@ -161,9 +163,9 @@ impl Matrix {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
             told.push(notice("From the lab.", format!("{of}{text}"), String::new()));
         }
-        let rights: Vec<&String> = self.rows.iter().filter_map(|row| row.rights.as_ref()).collect();
-        if let Some(how) = rights.first() {
-            let text = format!("{}: {how}. These are no real-time figures.", rows(rights.len()));
+        let rights = self.rights();
+        if !rights.is_empty() {
+            let text = format!("{}. These are no real-time figures.", rights.trim_end_matches(": "));
             told.push(notice("Rights and scheduling.", text, self.grant.clone().unwrap_or_default()));
         }
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
@@ -258,13 +260,15 @@ impl Matrix {
             svg,
             table: None,
         };
-        self.pictures(10_000).into_iter().map(view).collect()
+        // Nothing has no axes.
+        if self.selected().is_empty() { Vec::new() } else { self.pictures(10_000).into_iter().map(view).collect() }
     }
 
     /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
     #[must_use]
     pub fn svg_charts(&self) -> Vec<(String, String)> {
-        let drawn = self.pictures(crate::STEPS_OF_A_FILE).into_iter().map(|(chart, _, svg)| (chart.file(), svg));
+        let pictures = if self.selected().is_empty() { Vec::new() } else { self.pictures(crate::STEPS_OF_A_FILE) };
+        let drawn = pictures.into_iter().map(|(chart, _, svg)| (chart.file(), svg));
         drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
     }
 }

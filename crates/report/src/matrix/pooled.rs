@@ -61,15 +61,19 @@ pub(super) struct Pooled {
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) missed: bool,
-    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was asked for.
+    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was asked for; and whether it is
+    /// the former.
     pub(super) rights: Option<String>,
+    pub(super) denied: bool,
     /// What else a reader must know before the figures, each once.
     pub(super) spoiled: Vec<String>,
     judged: [Judged; JUDGED.len()],
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
-    /// Of the first repeat, where repeats can be identical.
-    fingerprint: Option<u64>,
+    /// Of each repeat that is not another's, where repeats can be identical.
+    fingerprints: Vec<u64>,
+    /// Machine, kernel and program of the first repeat: those of the others have to be the same.
+    made_by: Option<String>,
 }
 
 impl Pooled {
@@ -78,7 +82,8 @@ impl Pooled {
         Pooled { at, ..Pooled::default() }
     }
 
-    pub(super) fn add(&mut self, overview: &Overview<'_>) {
+    /// Adds a run; whether it tells anything that none before it told.
+    pub(super) fn add(&mut self, overview: &Overview<'_>) -> bool {
         let document = &overview.recorded.document;
         let interval_ns = overview.interval_ns();
         if self.runs == 0 {
@@ -91,11 +96,11 @@ impl Pooled {
         self.maxima.extend(overview.moments.max());
         let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
         let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
-        if self.runs > 1 && fingerprint.is_some() && fingerprint == self.fingerprint {
+        if fingerprint.is_some_and(|fingerprint| self.fingerprints.contains(&fingerprint)) {
             self.identical += 1;
-            return;
+            return false;
         }
-        self.fingerprint = self.fingerprint.or(fingerprint);
+        self.fingerprints.extend(fingerprint);
         self.activations.merge(&overview.activations);
         self.lost += overview.lost;
         self.histogram.merge(&overview.histogram);
@@ -109,6 +114,7 @@ impl Pooled {
         }
         self.missed |= document.load_missed;
         self.spoil(overview);
+        true
     }
 
     fn judge(&mut self, document: &Document) {
@@ -122,9 +128,18 @@ impl Pooled {
 
     fn spoil(&mut self, overview: &Overview<'_>) {
         let denied = overview.no_real_time().map(|how| format!("No real-time rights ({how})"));
+        self.denied |= denied.is_some();
         let ordinary = || overview.ordinary().map(|policy| format!("Ordinary scheduling ({policy})"));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
-        let spoilers = [overview.cut_short(), (overview.lost > 0).then(|| format!("lost {} samples", count(overview.lost)))];
+        let made_by = made_by(&overview.recorded.document);
+        let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
+        self.made_by.get_or_insert(made_by);
+        let spoilers = [
+            overview.cut_short(),
+            (overview.lost > 0).then(|| format!("lost {} samples", count(overview.lost))),
+            other.then(|| "its repeats were not made by one machine, kernel and program".to_owned()),
+            (self.fingerprints.len() > 1).then(|| "its repeats in the lab differ, which equal runs do not".to_owned()),
+        ];
         for spoiler in spoilers.into_iter().flatten() {
             if !self.spoiled.contains(&spoiler) {
                 self.spoiled.push(spoiler);
@@ -134,7 +149,7 @@ impl Pooled {
 
     /// Whether its figures are all that was asked for.
     pub(super) fn is_whole(&self) -> bool {
-        self.runs > 0 && self.missing == 0 && self.spoiled.is_empty() && !self.missed
+        self.runs > 0 && self.missing == 0 && self.spoiled.is_empty() && !self.missed && !self.denied
     }
 
     /// The smallest and the largest maximum of the repeats, ns.
@@ -164,6 +179,13 @@ impl Pooled {
     pub(super) fn beside(&self, published: &Published) -> Vec<Arc<PublishedRun>> {
         self.key.as_ref().map_or_else(Vec::new, |key| published.beside(key))
     }
+}
+
+/// What has to be the same of runs that are pooled: in the lab the program too, since every byte of a guest moves its figures.
+fn made_by(document: &Document) -> String {
+    let before = &document.host.before;
+    let lab = document.lab.as_ref().map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256));
+    format!("{:?} {:?} {:?} {:?} {lab:?}", before.hostname, before.cpu_model, before.kernel, before.preemption)
 }
 
 /// What two runs have in common if all their samples are the same.

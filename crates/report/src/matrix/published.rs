@@ -55,6 +55,10 @@ pub(crate) struct PublishedRun {
     pub(crate) mean_ns: Option<i64>,
     pub(crate) sd_ns: Option<i64>,
     pub(crate) max_ns: Option<i64>,
+    /// As they were published, with the digits they have, µs.
+    pub(crate) mean_us: Option<String>,
+    pub(crate) sd_us: Option<String>,
+    pub(crate) max_us: Option<String>,
     pub(crate) overruns: Option<u64>,
     pub(crate) note: String,
     /// `fifo 49`, and which thread of several it was; what is not told is said to be so.
@@ -91,10 +95,10 @@ struct Line {
     load_pct: Option<u8>,
     period_us: f64,
     samples: Option<u64>,
-    min_us: Option<f64>,
-    avg_us: Option<f64>,
-    max_us: Option<f64>,
-    sd_us: Option<f64>,
+    min_us: Option<String>,
+    avg_us: Option<String>,
+    max_us: Option<String>,
+    sd_us: Option<String>,
     overruns: Option<u64>,
     #[serde(default)]
     note: String,
@@ -157,16 +161,20 @@ fn reason(error: &csv::Error) -> String {
 
 impl Line {
     fn read(self, place: usize) -> Result<PublishedRun, String> {
-        let written = self.policy.filter(|policy| !policy.is_empty());
+        let asked = told(self.policy);
         let policy =
-            written.as_ref().map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string())).transpose()?;
+            asked.as_ref().map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string())).transpose()?;
+        if self.load.is_empty() || self.patch.is_empty() {
+            return Err("'load' and 'patch' are not empty: without one, write none".to_owned());
+        }
+        let patch = if self.patch.eq_ignore_ascii_case("PREEMPT_RT") { "PREEMPT_RT".to_owned() } else { self.patch };
         let level = self.load_pct.unwrap_or(100);
         let mut loads: Vec<(String, u8)> =
-            self.load.split('+').filter(|name| *name != "none").map(|name| (name.to_owned(), level)).collect();
+            self.load.split('+').map(str::trim).filter(|name| *name != "none").map(|name| (name.to_owned(), level)).collect();
         loads.sort();
         let priority = self.priority.filter(|priority| *priority > 0).map_or_else(String::new, |priority| format!(" {priority}"));
         let thread = self.thread.map_or_else(String::new, |thread| format!(", thread {thread}"));
-        let thread = match &written {
+        let thread = match &asked {
             Some(policy) => format!("{policy}{priority}{thread}"),
             None => format!("policy not told{thread}"),
         };
@@ -178,16 +186,31 @@ impl Line {
             hardware: self.hardware,
             kernel: self.kernel,
             samples: self.samples,
-            min_ns: nanoseconds("min_us", self.min_us)?,
-            mean_ns: nanoseconds("avg_us", self.avg_us)?,
-            sd_ns: nanoseconds("sd_us", self.sd_us)?,
-            max_ns: nanoseconds("max_us", self.max_us)?,
+            min_ns: written("min_us", self.min_us.as_deref())?,
+            mean_ns: written("avg_us", self.avg_us.as_deref())?,
+            sd_ns: written("sd_us", self.sd_us.as_deref())?,
+            max_ns: written("max_us", self.max_us.as_deref())?,
+            mean_us: told(self.avg_us),
+            sd_us: told(self.sd_us),
+            max_us: told(self.max_us),
             overruns: self.overruns,
             note: self.note,
             thread,
-            key: MatchKey { patch: self.patch, interval_ns, policy, loads },
+            key: MatchKey { patch, interval_ns, policy, loads },
         })
     }
+}
+
+/// What is told of a figure; an empty cell tells nothing.
+fn told(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
+}
+
+/// The same as ns.
+fn written(column: &str, text: Option<&str>) -> Result<Option<i64>, String> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let us = text.parse().map_err(|_| format!("'{text}' is no {column}: it is a number of µs"))?;
+    nanoseconds(column, Some(us))
 }
 
 /// µs of a table as ns. An hour is more than anyone has published.

@@ -48,7 +48,7 @@ impl Sheet {
         }
         let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
         let mut beside = BTreeSet::new();
-        let whole = matrix.missing() == 0;
+        let whole = matrix.rows.iter().all(|row| row.runs == 1);
         for (place, row) in matrix.rows.iter().enumerate() {
             let mut cells = ours_of(matrix, row, whole);
             let Some(published) = &matrix.published else {
@@ -67,15 +67,18 @@ impl Sheet {
                 sheet.lines.push(Line { row: place, cells });
             }
         }
+        // What comes from outside cannot move a cursor or break a line.
+        let cells = sheet.lines.iter_mut().flat_map(|line| &mut line.cells).chain(&mut sheet.head);
+        cells.filter(|cell| cell.contains(char::is_control)).for_each(|cell| *cell = cell.replace(char::is_control, " "));
         sheet.published = matrix.published.as_ref().map(|published| (beside.len(), published.len()));
         sheet
     }
 
     fn theirs(&mut self, run: &Arc<PublishedRun>) -> [String; THEIRS.len()] {
-        let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), micros);
+        let written = |text: &Option<String>| text.clone().unwrap_or_else(|| NOTHING.to_owned());
         let overruns = run.overruns.map_or_else(|| NOTHING.to_owned(), count);
         let whose = format!("[{}]", self.reference(run));
-        [or_nothing(run.mean_ns), or_nothing(run.sd_ns), or_nothing(run.max_ns), overruns, whose]
+        [written(&run.mean_us), written(&run.sd_us), written(&run.max_us), overruns, whose]
     }
 
     /// The number of a source, from 1.
@@ -99,7 +102,7 @@ impl Sheet {
     }
 }
 
-/// The factors' values and our figures. How many runs there are is told unless all are there, `whole`.
+/// The factors' values and our figures. How many runs there are is told unless it is one each, `whole`.
 fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
     // In virtual time each ns is meant.
     let text = if row.kind == Some(Kind::Virtual) { exact_micros } else { micros };
@@ -192,14 +195,15 @@ impl Matrix {
     pub fn markdown(&self) -> String {
         let sheet = Sheet::new(self);
         let plain = |text: &str| text.replace(char::is_control, " ");
+        let shown = sheet.columns();
         let line = |cells: &[String]| {
-            let cells: Vec<String> = cells.iter().map(|cell| plain(&cell.replace('|', "\\|"))).collect();
+            let cells: Vec<String> = shown.iter().map(|column| cells[*column].replace('|', "\\|")).collect();
             format!("| {} |\n", cells.join(" | "))
         };
         let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
         out += &line(&sheet.head);
-        let rule = |column: usize| if column < sheet.factors { "---" } else { "--:" };
-        let _ = writeln!(out, "| {} |", (0..sheet.head.len()).map(rule).collect::<Vec<_>>().join(" | "));
+        let rule = |column: &usize| if *column < sheet.factors { "---" } else { "--:" };
+        let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
         sheet.lines.iter().for_each(|one| out += &line(&one.cells));
         for note in self.notes().into_iter().chain(sheet.sources()) {
             let _ = write!(out, "\n{}\n", plain(&note));

@@ -32,16 +32,19 @@ const OURS: [&str; 20] = [
     "not_told",
 ];
 /// Columns of what others have published, where it was asked for.
-const THEIRS: [&str; 9] = [
+const THEIRS: [&str; 12] = [
     "published_source",
+    "published_year",
     "published_hardware",
     "published_kernel",
+    "published_thread",
     "published_n",
     "published_min_ns",
     "published_mean_ns",
     "published_sd_ns",
     "published_max_ns",
     "published_overruns",
+    "published_note",
 ];
 
 fn text<T: ToString>(value: Option<T>) -> String {
@@ -166,14 +169,17 @@ fn spoilers(row: &Pooled) -> Vec<&str> {
 fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {
     [
         run.source.clone(),
+        text(run.year),
         run.hardware.clone(),
         run.kernel.clone(),
+        run.thread.clone(),
         text(run.samples),
         text(run.min_ns),
         text(run.mean_ns),
         text(run.sd_ns),
         text(run.max_ns),
         text(run.overruns),
+        run.note.clone(),
     ]
 }
 

@@ -52,7 +52,8 @@ impl Matrix {
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
         if kinds.is_empty() || self.latest_first().is_empty() {
-            return format!("{}, and no activation woke.", counted(self.rows.len() as u64, "combination"));
+            let nothing = if kinds.is_empty() { "nothing is recorded yet" } else { "no activation woke" };
+            return format!("{}, and {nothing}.", counted(self.rows.len() as u64, "combination"));
         }
         let before = self.rights() + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
@@ -70,33 +71,42 @@ impl Matrix {
         let max = |row: &Pooled| at_most(row.moments.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
-            Kind::Machine => ", on a real machine,",
+            Kind::Machine => ", on a machine's own clock,",
             Kind::Virtual => ", in virtual ns,",
             Kind::Emulated => ", emulated,",
         };
-        let mut text = format!("at most {} late{on} with {}", max(worst), self.name(worst));
+        let with = |row: &Pooled| if self.varied.is_empty() { String::new() } else { format!(" with {}", self.name(row)) };
+        let mut text = format!("at most {} late{on}{}", max(worst), with(worst));
         if latest.len() > 1 {
             text += &format!(" (the largest of {} maxima)", count(latest.len() as u64));
             // The smallest of what is there as it was asked for: half a run has a small maximum too.
             if let Some(best) = latest.iter().rev().find(|row| row.is_whole()) {
-                text += &format!(", {} with {} (the smallest)", max(best), self.name(best));
+                text += &format!(", {}{} (the smallest)", max(best), with(best));
             }
         }
         Some(text)
     }
 
-    /// `No real-time rights in 2 of 4 combinations (SCHED_OTHER instead of SCHED_FIFO 90): `; empty where nothing is amiss.
-    fn rights(&self) -> String {
+    /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations: `; empty where nothing is amiss.
+    pub(super) fn rights(&self) -> String {
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
-        let denied: Vec<&String> = self.rows.iter().filter_map(|row| row.rights.as_ref()).collect();
-        match denied.first() {
-            None => String::new(),
-            Some(how) if denied.len() == measured => format!("{how}: "),
-            Some(how) => format!("{how} in {} of {}: ", denied.len(), counted(measured as u64, "combination")),
+        let mut known: Vec<(&str, usize)> = Vec::new();
+        for how in self.rows.iter().filter_map(|row| row.rights.as_deref()) {
+            match known.iter_mut().find(|(other, _)| *other == how) {
+                Some((_, rows)) => *rows += 1,
+                None => known.push((how, 1)),
+            }
         }
+        // What was denied before what was asked for.
+        known.sort_by_key(|(how, rows)| (how.starts_with("Ordinary"), std::cmp::Reverse(*rows)));
+        let of = |rows: usize| {
+            if rows == measured { String::new() } else { format!(" in {rows} of {}", counted(measured as u64, "combination")) }
+        };
+        let told: Vec<String> = known.iter().take(MOST_VALUES).map(|(how, rows)| format!("{how}{}", of(*rows))).collect();
+        if told.is_empty() { String::new() } else { format!("{}: ", told.join("; ")) }
     }
 
-    /// What the first factor does where all else is equal, if a sentence can say it: `At most, by kernel: debian:amd64 560 µs,
+    /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,
     /// debian:rt-amd64 5.43 µs`. Only combinations that are there with each of its values are spoken of.
     pub(super) fn by_first_factor(&self) -> Option<String> {
         let factor = *self.varied.first()?;
@@ -121,8 +131,9 @@ impl Matrix {
             .enumerate()
             .map(|(place, value)| Some(format!("{value} {}", at_most(worst(place)?))))
             .collect::<Option<_>>()?;
-        let over = if whole.len() > 1 { format!(", over {} others alike", count(whole.len() as u64)) } else { String::new() };
-        Some(format!("At most, by {}{over}: {}.", self.factors[factor].name, told.join(", ")))
+        let pairs =
+            if whole.len() > 1 { format!(", all else equal in {} cases", count(whole.len() as u64)) } else { String::new() };
+        Some(format!("Largest latency by {}{pairs}: {}.", self.factors[factor].name, told.join(", ")))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod lab_init;
 pub mod load;
 pub mod load_worker;
 pub mod measure;
+pub mod plan_length;
 pub mod report;
 pub mod run;
 mod run_flags;

@@ -33,7 +33,7 @@ pub struct Work<'a> {
 pub struct Ended {
     /// Runs with a whole recording, also from before.
     pub done: usize,
-    /// Runs that failed twice.
+    /// Runs that failed, twice unless a signal came.
     pub failed: usize,
     /// What ended it before its time.
     pub signal: Option<&'static str>,
@@ -51,7 +51,7 @@ impl Work<'_> {
             }
             let failed = self.all(&missing, &mut course)?;
             if self.signals.caught().is_some() || failed.is_empty() {
-                return Ok(Ended { done: course.done(), failed: 0, signal: self.signals.caught() });
+                return Ok(Ended { done: course.done(), failed: failed.len(), signal: self.signals.caught() });
             }
             if attempt == 1 {
                 output::complain(&format!("{} failed; once more", failed.len()));
@@ -105,10 +105,11 @@ impl Work<'_> {
                 if self.signals.caught().is_some() {
                     return Ok(failed);
                 }
+                let told = course.told();
                 if !self.quiet {
-                    output::complain(&format!("{}; {}", self.name(*place), course.told()));
+                    output::complain(&format!("{}; {told}", self.name(*place)));
                 }
-                match self.here(*place) {
+                match self.here(*place, told) {
                     Ok(Some(recorded)) => {
                         course.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document)
                     }
@@ -133,12 +134,12 @@ impl Work<'_> {
     }
 
     /// A run on this machine; none: a signal ended it.
-    fn here(&self, place: usize) -> anyhow::Result<Option<Recorded>> {
+    fn here(&self, place: usize, heading: String) -> anyhow::Result<Option<Recorded>> {
         let point = self.point(place);
         let run = point.run.clone().context("it has no run")?;
         let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty())), ..run };
         let order = measure::order(run, self.path(place), &probe::allowed_cpus()?, Monotonic.now())?;
-        let mut live = Live::new(self.quiet);
+        let mut live = Live::under(self.quiet, heading);
         let result = runner::carry_out(&order, self.signals, &mut live);
         live.clear();
         let recorded = result?;
@@ -188,6 +189,9 @@ impl Work<'_> {
                 Ok(recorded) => {
                     look.course.one_more(expected, &self.point(place).label, &recorded.document);
                     look.show.say(&format!("{}: {}", self.name(place), report::verdict_of_one(&recorded)));
+                    if let Err(error) = self.keep() {
+                        look.show.without(|| Failure::bad_input(error).report_for(&self.name(place)));
+                    }
                 }
                 Err(error) => {
                     look.course.one_failed(expected);

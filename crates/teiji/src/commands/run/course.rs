@@ -68,14 +68,19 @@ impl Course {
     pub fn one_more(&mut self, expected_ns: i64, label: &str, document: &Document) {
         self.done += 1;
         self.see(label, document);
-        self.one_failed(expected_ns);
+        self.one_ended(expected_ns);
     }
 
-    /// A run came to an end without a recording.
-    pub fn one_failed(&mut self, expected_ns: i64) {
+    fn one_ended(&mut self, expected_ns: i64) {
         self.ended += 1;
         self.ended_ns += expected_ns;
         self.last_end_ns = self.elapsed_ns();
+    }
+
+    /// A run came to an end without a recording: how long it took tells nothing of the others.
+    pub fn one_failed(&mut self, expected_ns: i64) {
+        self.wanted -= 1;
+        self.wanted_ns -= expected_ns;
     }
 
     fn see(&mut self, label: &str, document: &Document) {
@@ -106,8 +111,11 @@ impl Course {
         }
         if let Some((max, label)) = &self.largest {
             text += &format!("; largest so far {}", report::at_most(*max));
-            if label.chars().count() <= LONGEST_LABEL && !label.is_empty() {
-                text += &format!(" ({label})");
+            if !label.is_empty() {
+                // What differs most stands at the end: the last factor changes fastest.
+                let letters = label.chars().count();
+                let end: String = label.chars().skip(letters.saturating_sub(LONGEST_LABEL)).collect();
+                text += &format!(" ({}{end})", if letters > LONGEST_LABEL { "…" } else { "" });
             }
         }
         text
@@ -153,7 +161,7 @@ mod tests {
     /// As if a run had ended then.
     fn end(course: &mut Course, at_ns: i64) {
         course.done += 1;
-        course.one_failed(10 * SECOND);
+        course.one_ended(10 * SECOND);
         course.last_end_ns = at_ns;
     }
 
@@ -182,11 +190,20 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_is_told_with_its_label_if_that_fits_a_line() {
+    fn what_failed_tells_nothing_of_the_others() {
+        let mut course = course(false);
+        course.one_failed(10 * SECOND);
+        assert_eq!(course.told_after(SECOND), "4 of 10 done");
+        end(&mut course, 8 * SECOND);
+        assert_eq!(course.told_after(8 * SECOND), "5 of 10 done, about 32 s left", "four of five are left");
+    }
+
+    #[test]
+    fn the_largest_is_told_with_the_end_of_its_label() {
         let mut course = Course::new(4, 10);
         course.largest = Some((12_345, "load=cpu@50%".into()));
         assert_eq!(course.told_after(0), "4 of 10 done; largest so far 12.4 µs (load=cpu@50%)");
         course.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into()));
-        assert!(course.told_after(0).ends_with("; largest so far 12.4 µs"));
+        assert_eq!(course.told_after(0), "4 of 10 done; largest so far 12.4 µs (…-amd64=6.1.0-56 load=cpu@50%)");
     }
 }

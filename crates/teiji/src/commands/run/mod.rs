@@ -116,6 +116,10 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
         text += "Their order is one of many: the plan names no seed, so each beginning draws its own.\n";
     }
     output::say(&text);
+    // Good to know, but no fault of the plan: it may be looked at on one machine and carried out on another.
+    if let Err(missing) = guests_can_begin(points.iter()) {
+        output::complain(&format!("It could not begin here: {missing}"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -218,7 +222,8 @@ fn carry_out(args: &Args, folder: &ResultsFolder, points: &[Point], runs: &[Plan
         output::complain(&format!("ended by {signal}; to go on: teiji run --resume {path}"));
     }
     if failed > 0 {
-        output::complain(&format!("{} failed twice; to try them again: teiji run --resume {path}", counted(failed, "run")));
+        let twice = if signal.is_some() { "" } else { " twice" };
+        output::complain(&format!("{} failed{twice}; to try them again: teiji run --resume {path}", counted(failed, "run")));
     }
     Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(NOT_CARRIED_OUT) })
 }

@@ -4,6 +4,7 @@
 
 use crate::commands::lab::{PlaceFlags, checked, there_if_a_path};
 use crate::commands::run_flags::RunFlags;
+use crate::exit::in_full;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use lab::KernelName;
@@ -94,10 +95,9 @@ fn point(
         .map_err(|error| refused(plan, settings, &error))?;
     let label = label(plan, combination);
     let wrong = |error: anyhow::Error| {
-        // What fits none of them alone is a matter of the combination.
-        let at = settings.last().map_or(&plan.at, |setting| &setting.at);
+        let said = in_full(&error);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
-        PlanError::at(at, format!("{of}{error:#}"))
+        PlanError::at(spoken_of(&said, settings).map_or(&plan.at, |setting| &setting.at), format!("{of}{said}"))
     };
     let run = match &flags.kernel {
         None => {
@@ -116,6 +116,27 @@ fn point(
         }
     };
     Ok(Point { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, run })
+}
+
+/// The setting that an error is about: the one whose value it names, and best its flag too. Where none is named, what fits
+/// none of them alone is a matter of the combination, and its last setting stands for it.
+fn spoken_of<'s>(said: &str, settings: &'s [Setting]) -> Option<&'s Setting> {
+    let said = said.to_lowercase();
+    let is_part = |c: char| c.is_alphanumeric() || "@%,=:/._-".contains(c);
+    let names = |word: &str| {
+        let word = word.to_lowercase();
+        let bounded = |at: usize| !said[..at].ends_with(is_part) && !said[at + word.len()..].starts_with(is_part);
+        !word.is_empty() && said.match_indices(&word).any(|(at, _)| bounded(at) || said[at + word.len()..].starts_with(": "))
+    };
+    let score = |setting: &Setting| {
+        let words = match &setting.value {
+            Value::Words(words) => words.iter().any(|word| names(word)),
+            Value::Switch(_) => false,
+        };
+        let flag = setting.key.trim_end_matches('s');
+        2 * u8::from(words) + u8::from(words && said.contains(flag))
+    };
+    settings.iter().max_by_key(|setting| score(setting))
 }
 
 /// A run on this machine.
@@ -216,10 +237,17 @@ mod tests {
             ("[measure]\nprio = true", "plan.toml:2:1: a value is required for '--prio <PRIO>'"),
             ("[measure]\npolicy = 'other'\n[vary]\nprio = [80]", "plan.toml:4:9: prio=80: priority 80 needs a real-time policy"),
             ("[vary]\ncpus = ['0', '7']", "plan.toml:2:14: cpus=7: CPU 7 cannot be used"),
+            // Named where it stands, and not where the combination ends.
+            ("[measure]\ncpus = '9'\n[vary]\nprio = [10, 20]", "plan.toml:2:1: prio=10: CPU 9 cannot be used"),
+            (
+                "[vary]\nkernel = ['/nope/bzImage']\ninterval = ['1ms', '2ms']",
+                "plan.toml:2:11: kernel=/nope/bzImage interval=1ms: ",
+            ),
+            ("[vary]\nload = ['cpu', 'cpu,cpus=9']\ninterval = ['1ms', '2ms']", "plan.toml:2:16: load=cpu,cpus=9 interval=1ms: "),
             ("[measure]\nsmp = 2", "plan.toml:2:1: 'smp' is for the lab, and this combination has no kernel"),
             (
                 "[measure]\nsmp = 2\n[vary]\nkernel = ['debian:amd64']",
-                "plan.toml:4:11: kernel=debian:amd64: 2 CPUs in virtual time",
+                "plan.toml:2:1: kernel=debian:amd64: 2 CPUs in virtual time",
             ),
             ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
             ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),

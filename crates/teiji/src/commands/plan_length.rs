@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji plan-length`: how long a run must be before it can claim a rate.
+
+use crate::exit::{Failure, Outcome};
+use crate::output;
+use plan::{Nanos, Unit};
+use serde_json::json;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The rate to be claimed: fewer than so many activations are beyond the limit; 1e-9, or 1/1000000000
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: f64,
+    /// Time between two activations of a thread
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
+    interval: Nanos,
+    /// How sure the claim is to be
+    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence)]
+    confidence: f64,
+    /// Threads that measure at once
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let samples = stats::samples_for_rate(args.rate, args.confidence);
+    let each = samples.div_ceil(args.threads.into());
+    let duration_ns = i64::try_from(i128::from(each) * i128::from(args.interval.0)).ok();
+    if args.json {
+        let document = json!({
+            "rate": args.rate,
+            "confidence": args.confidence,
+            "interval_ns": args.interval,
+            "threads": args.threads,
+            "samples": samples,
+            "duration_ns": duration_ns,
+        });
+        output::say(&recording::document_text(&document).map_err(Failure::not_carried_out)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let lasts = duration_ns.map_or_else(|| "longer than 292 years".to_owned(), |ns| report::span(Nanos(ns)));
+    let on = if args.threads == 1 { String::new() } else { format!(" on {} threads", args.threads) };
+    output::say(&report::plan_length(samples, args.rate, args.confidence, &format!("At {}{on} that is {lasts}.", args.interval)));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Between 0 and 1, neither of them.
+fn share(value: f64) -> Option<f64> {
+    (value > 0.0 && value < 1.0).then_some(value)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let read = || match text.split_once('/') {
+        Some((one, of)) => Some(one.trim().parse::<f64>().ok()? / of.trim().replace([',', '_'], "").parse::<f64>().ok()?),
+        None => text.parse().ok(),
+    };
+    read().and_then(share).ok_or_else(|| "a rate is above 0 and below 1: 1e-9, or 1/1000000000".to_owned())
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    let read = || match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    };
+    read().and_then(share).ok_or_else(|| "a confidence is above 0 and below 100 %: 95%, or 0.95".to_owned())
+}
+
+fn interval(text: &str) -> Result<Nanos, String> {
+    let interval = Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())?;
+    if interval.0 > 0 { Ok(interval) } else { Err("an interval is above 0".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_confidences() {
+        assert_eq!((rate("1e-9"), rate("1/1_000_000"), rate("1 / 4")), (Ok(1e-9), Ok(1e-6), Ok(0.25)));
+        assert_eq!((confidence("95%"), confidence("0.5"), confidence("99.5 %")), (Ok(0.95), Ok(0.5), Ok(0.995)));
+        for wrong in ["", "0", "1", "-1e-3", "nan", "1/0", "5"] {
+            assert!(rate(wrong).is_err() && confidence(wrong).is_err(), "{wrong}");
+        }
+        assert!(confidence("100%").is_err() && confidence("0%").is_err());
+    }
+}
