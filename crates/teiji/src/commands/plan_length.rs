@@ -7,6 +7,9 @@ use plan::{Nanos, Unit};
 use serde_json::json;
 use std::process::ExitCode;
 
+/// Below this, a run at 1 µs on a thousand CPUs would take years.
+const LEAST_RATE: f64 = 1e-15;
+
 #[derive(clap::Args)]
 pub struct Args {
     /// The rate to be claimed: fewer than so many activations are beyond the limit; 1e-9, or 1/1000000000
@@ -58,7 +61,8 @@ fn rate(text: &str) -> Result<f64, String> {
         Some((one, of)) => Some(one.trim().parse::<f64>().ok()? / of.trim().replace([',', '_'], "").parse::<f64>().ok()?),
         None => text.parse().ok(),
     };
-    read().and_then(share).ok_or_else(|| "a rate is above 0 and below 1: 1e-9, or 1/1000000000".to_owned())
+    let rate = read().and_then(share).filter(|rate| *rate >= LEAST_RATE);
+    rate.ok_or_else(|| format!("a rate is from {LEAST_RATE:e} to below 1: 1e-9, or 1/1000000000"))
 }
 
 fn confidence(text: &str) -> Result<f64, String> {
@@ -82,9 +86,11 @@ mod tests {
     fn rates_and_confidences() {
         assert_eq!((rate("1e-9"), rate("1/1_000_000"), rate("1 / 4")), (Ok(1e-9), Ok(1e-6), Ok(0.25)));
         assert_eq!((confidence("95%"), confidence("0.5"), confidence("99.5 %")), (Ok(0.95), Ok(0.5), Ok(0.995)));
-        for wrong in ["", "0", "1", "-1e-3", "nan", "1/0", "5"] {
-            assert!(rate(wrong).is_err() && confidence(wrong).is_err(), "{wrong}");
+        for wrong in ["", "0", "1", "-1e-3", "nan", "1/0", "5", "1e-300"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
         }
-        assert!(confidence("100%").is_err() && confidence("0%").is_err());
+        for wrong in ["", "0", "0%", "1", "100%", "nan", "-5%", "95"] {
+            assert!(confidence(wrong).is_err(), "{wrong}");
+        }
     }
 }
