@@ -128,7 +128,7 @@ fn published_figures_and_the_page() {
     let own = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,avg_us,max_us,sd_us,overruns\n\
                Mine,,board,6.1,none,,cpu,33,1000,,,1.5,2,,\nMine,,board,6.1,PREEMPT_RT,,cpu,33,1000,,,1.5,2,,\n";
     std::fs::write(place.join("own.csv"), own).unwrap();
-    assert!(place.well("show out --md --beside own.csv").out.contains("| 1.5 | – | 2.0 | – | [1] |"));
+    assert!(place.well("show out --md --beside own.csv").out.contains("| 1.5 | 2 | [1] |"));
 
     let said = place.well("report out --beside published -o page.html --svg charts").out;
     assert!(said.contains("(the largest of 2 maxima)") && said.ends_with("Report: page.html\n"), "{said}");
