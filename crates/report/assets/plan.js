@@ -276,7 +276,8 @@
     const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? 'any, the worst of them' : named(factors[factor].values[Number(value)])}`);
     const on = times.length > 1 ? [`time: ${time}`] : [];
     const what = [`${figure.name}, ${factors[down].name} by ${factors[across].name}`, ...fixed, ...on].join('; ');
-    if (!Number.isFinite(low)) return `${what}: no combination has enough samples for it.`;
+    const nothing = combinations.every((combination) => combination.recorded === 0);
+    if (!Number.isFinite(low)) return `${what}: ${nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it'}.`;
     const range = low === high ? `all ${shown(figure, low)}` : `from ${shown(figure, low)} to ${shown(figure, high)}, shaded logarithmically`;
     const without = all - combinations.length;
     const absent = without > 0 ? ` ${without} combinations have no room on this page and are not in it.` : '';
