@@ -120,8 +120,11 @@ describe('the report page', () => {
     await over.scrollIntoViewIfNeeded();
     const box = await over.boundingBox();
     const { time, worst } = data.recordings[0];
-    const at = box.width * worst[0].since_start_ns / time.length_ns;
-    const [from, to] = [Math.max(1, at - 20), Math.min(box.width - 1, at + 20)];
+    const pixel = (one) => box.width * one.since_start_ns / time.length_ns;
+    // Not at the edge, where a mouse cannot begin a drag before it: the first activation is sometimes the worst.
+    const at = pixel(worst.find((one) => pixel(one) > 25 && pixel(one) < box.width - 25));
+    const [from, to] = [at - 20, at + 20];
+    const spike = most(worst.filter((one) => Math.abs(pixel(one) - at) < 19).map((one) => one.latency_ns));
     await page.mouse.move(box.x + from, box.y + box.height / 2);
     await page.mouse.down();
     await page.mouse.move(box.x + to, box.y + box.height / 2, { steps: 6 });
@@ -129,7 +132,7 @@ describe('the report page', () => {
     await settled(page);
     const reset = page.locator('#latency-over-time .reset');
     assert.equal(await reset.isEnabled(), true, 'there is a way back');
-    assert.equal((await shownMaxima(page))[0], data.recordings[0].max_ns, 'the spike is still there, undiminished');
+    assert.equal((await shownMaxima(page))[0], spike, 'the spike is still there, undiminished');
     assert.match(await page.locator('#latency-over-time .panel-head span').first().textContent(), /s: .* µs/);
 
     await page.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2);
