@@ -2,13 +2,27 @@
 // A page in a real browser, and what can be told of its drawings.
 //   CHROMIUM  optional: the browser, unless it is /usr/bin/chromium
 import { mkdtempSync, rmSync } from 'node:fs';
+import { after, before } from 'node:test';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 
+/** For the tests of the page in `file`: `open` opens it freshly, and `complaints` is what that page has complained of. */
+export function tested(file) {
+  const page = { complaints: [] };
+  let running;
+  before(async () => { running = await browser(file); });
+  after(() => running?.close());
+  page.open = (settings) => {
+    page.complaints = [];
+    return running.open(page.complaints, settings);
+  };
+  return page;
+}
+
 /** A browser for the page in `file`; `close` ends it. */
-export async function browser(file) {
+async function browser(file) {
   const address = pathToFileURL(path.resolve(file)).href;
   const profile = mkdtempSync(path.join(tmpdir(), 'teiji-browser-'));
   const context = await chromium.launchPersistentContext(profile, {

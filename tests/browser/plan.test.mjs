@@ -4,24 +4,16 @@
 //   TEIJI_PLAN_JSON    the same plan's table, as `teiji show DIR --json` printed it
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, describe, test } from 'node:test';
-import { browser, drawn, embedded, settled } from './browser.mjs';
+import { describe, test } from 'node:test';
+import { drawn, embedded, settled, tested } from './browser.mjs';
 
 const report = process.env.TEIJI_PLAN_REPORT;
 assert.ok(report, 'TEIJI_PLAN_REPORT names no page: run `teiji report DIR -o plan.html` and set it to plan.html');
 const table = JSON.parse(readFileSync(process.env.TEIJI_PLAN_JSON, 'utf8'));
 const CHARTS = ['histogram', 'latency-over-time', 'exceedance'];
 
-let running;
-let complaints;
-
-before(async () => { running = await browser(report); });
-after(() => running?.close());
-
-function open(settings) {
-  complaints = [];
-  return running.open(complaints, settings);
-}
+const it = tested(report);
+const open = (settings) => it.open(settings);
 
 const chosen = (page) => page.evaluate(() => [...document.querySelectorAll('tr[data-row] input:checked')].map((box) => Number(box.closest('tr').dataset.row)));
 const panels = (page) => page.locator('#latency-over-time .panel').count();
@@ -67,7 +59,7 @@ describe('the page of a plan', () => {
     }
     assert.equal((await legend(page)).length, data.plan.selected.length);
     await page.waitForTimeout(300);
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(it.complaints, []);
     await page.close();
   });
 
@@ -100,7 +92,7 @@ describe('the page of a plan', () => {
       const texts = (await heat(page)).map((row) => row.map((cell) => cell.text));
       assert.deepEqual(texts, expected(data, figure, down, across), label);
     }
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(it.complaints, []);
     await page.close();
   });
 
@@ -155,7 +147,7 @@ describe('the page of a plan', () => {
     assert.deepEqual(await chosen(page), [cell.row]);
     assert.equal(await page.locator(`#heat button[data-row="${cell.row}"]`).getAttribute('aria-pressed'), 'true');
     assert.equal(await page.evaluate(() => document.activeElement.dataset.row), String(cell.row), 'the focus stays where it was');
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(it.complaints, []);
     await page.close();
   });
 
@@ -178,7 +170,7 @@ describe('the page of a plan', () => {
     assert.equal(label.split(';').length, 3, label);
     await page.locator('#none').click();
     assert.equal(await page.locator('#histogram').isVisible(), false, 'nothing is drawn where there is nothing');
-    assert.deepEqual(complaints, []);
+    assert.deepEqual(it.complaints, []);
     await page.close();
   });
 
@@ -218,13 +210,32 @@ describe('the page of a plan', () => {
     await page.close();
   });
 
+  test('each thread of what is drawn can be shown', async (t) => {
+    const page = await open();
+    const data = await embedded(page);
+    const drawn = data.plan.selected.flatMap((row) => data.plan.combinations[row].runs.map((run) => data.recordings[run]));
+    const { threads } = drawn[0];
+    if (threads.length < 2) {
+      assert.equal(await page.locator('#thread').count(), 0, 'with one thread there is nothing to choose');
+      await page.close();
+      return t.skip('this machine has one CPU');
+    }
+    await page.locator('#thread').selectOption(String(threads[1].thread));
+    await settled(page);
+    const shown = await page.evaluate(() => [...document.querySelectorAll('#latency-over-time .panel')].map((panel) => Number(panel.dataset.shownMaxNs)));
+    assert.deepEqual(shown, drawn.map((run) => Math.max(...run.threads[1].time.max_ns.filter((ns) => ns !== null))));
+    assert.deepEqual(it.complaints, []);
+    await page.close();
+    return undefined;
+  });
+
   for (const [width, scheme] of [[360, 'dark'], [800, 'light'], [1600, 'dark']]) {
     test(`needs no sideways scrolling at ${width} pixels, ${scheme}`, async () => {
       const page = await open({ width, scheme });
       const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       assert.ok(wide <= window, `the page is ${wide} pixels wide`);
       assert.ok((await drawn(page, 'exceedance'))[0].coloured > 100);
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(it.complaints, []);
       await page.close();
     });
   }

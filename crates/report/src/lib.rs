@@ -26,6 +26,7 @@ mod overview;
 mod page;
 #[cfg(test)]
 mod page_tests;
+mod plan_length;
 mod scale;
 mod series;
 mod side_by_side;
@@ -44,6 +45,7 @@ pub use format::{at_most, counted, exact_micros, span};
 pub use matrix::{Matrix, Published, PublishedError};
 use overview::Overview;
 pub use overview::cut_short;
+pub use plan_length::plan_length;
 use recording::{LoadEvidence, Recorded};
 use series::Charts;
 use words::Chart;
@@ -72,25 +74,6 @@ pub fn what_time_is(recorded: &Recorded) -> Option<String> {
 #[must_use]
 pub fn load_table(loads: &[LoadEvidence]) -> String {
     load_table::table(loads)
-}
-
-/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, for this rate and confidence (0 to 1).
-#[must_use]
-pub fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str) -> String {
-    let percent = format!("{:.4}", confidence * 100.0);
-    let percent = percent.trim_end_matches('0').trim_end_matches('.');
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
-    let one_in = (1.0 / rate).round() as u64;
-    let said = format!(
-        "{} without one beyond the limit show at {percent} % confidence that fewer than 1 in {} is, if they are independent.",
-        format::counted(samples, "activation"),
-        format::count(one_in)
-    );
-    let mut out = String::new();
-    for text in [&said, lasting, "Latencies come in bursts, and machines change: take it as the least that is needed."] {
-        text::wrapped(&mut out, "", text);
-    }
-    out
 }
 
 /// One line with the one figure, and with everything that spoils it: no real-time rights, a run cut short, lost samples.

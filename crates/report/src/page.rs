@@ -8,7 +8,7 @@ use crate::loads::{self, LoadRow};
 use crate::method::{self, Command, MethodRow};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview::{self, Overview};
-use crate::series::Charts;
+use crate::series::{Charts, Series};
 use crate::tables::{self, DataTable, SummaryRecording, WorstTable};
 use crate::words::Chart;
 use crate::{charts, verdict};
@@ -90,6 +90,7 @@ pub(crate) struct Hero {
 }
 
 /// One of the charts.
+#[derive(Clone)]
 pub(crate) struct ChartView {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
@@ -154,7 +155,7 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         warmup: method::warmup(all),
         charts: Chart::ALL.into_iter().map(|chart| view(chart, &series, all)).collect(),
-        thread_choices: thread_choices(&series),
+        thread_choices: thread_choices(&series.recordings),
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
         loads,
@@ -239,8 +240,8 @@ pub(crate) fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Chart
     ChartView { id: chart.file(), title: chart.title(), lead, alternative, svg, table: Some(table) }
 }
 
-pub(crate) fn thread_choices(series: &Charts) -> Vec<ThreadChoice> {
-    let Some(most) = series.recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
+pub(crate) fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
+    let Some(most) = recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
         return Vec::new();
     };
     most.iter()

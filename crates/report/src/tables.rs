@@ -50,6 +50,7 @@ pub(crate) struct Figure {
 }
 
 /// A table behind a chart.
+#[derive(Clone)]
 pub(crate) struct DataTable {
     pub(crate) title: &'static str,
     pub(crate) head: Vec<String>,

@@ -74,7 +74,7 @@ fn figures(all: &[Overview<'_>]) -> String {
     }
     let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     let silent = if silent.is_empty() { String::new() } else { format!("; no activation woke in {}", list(&silent)) };
-    format!("woke at most {}{silent}; {}.", phrases.join(", "), on_time(all))
+    format!("woke at most {}{silent}; {}.", phrases.join(", "), on_time(all.iter().map(|overview| &overview.activations)))
 }
 
 /// `1.24 ms late`; a latency below 0 is early.
@@ -82,9 +82,10 @@ fn late(max: i64) -> String {
     if max < 0 { format!("{} early", format::latency(-max)) } else { format!("{} late", format::at_most(max)) }
 }
 
-fn on_time(all: &[Overview<'_>]) -> String {
+/// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.
+pub(crate) fn on_time<'a>(all: impl Iterator<Item = &'a stats::Activations>) -> String {
     let mut sum = stats::Activations::default();
-    all.iter().for_each(|overview| sum.merge(&overview.activations));
+    all.for_each(|activations| sum.merge(activations));
     let mut text = format!("{} of {} on time", format::count(sum.on_time), format::counted(sum.due, "activation"));
     for (n, what) in [(sum.late, "late"), (sum.skipped, "skipped")] {
         if n > 0 {

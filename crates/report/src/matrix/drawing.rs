@@ -132,7 +132,7 @@ impl Matrix {
     pub(super) fn selected(&self) -> Vec<usize> {
         // Curves on another kind of time are for the reader to add.
         let kind = self.kinds().first().copied();
-        let latest: Vec<usize> = self.latest_first().into_iter().filter(|row| self.rows[*row].kind == kind).collect();
+        let latest: Vec<usize> = self.largest_first().into_iter().filter(|row| self.rows[*row].kind == kind).collect();
         if latest.len() <= MOST_SELECTED {
             let mut all = latest;
             all.sort_unstable();
@@ -151,7 +151,7 @@ impl Matrix {
     /// Rows that there is room for: the selected ones first, then those with the largest latencies, then those without any.
     pub(super) fn first_rows(&self, room: usize) -> BTreeSet<usize> {
         let mut order = self.selected();
-        order.extend(self.latest_first());
+        order.extend(self.largest_first());
         order.extend(0..self.rows.len());
         let mut rows = BTreeSet::new();
         for row in order {

@@ -80,23 +80,23 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
         let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
         matrix.add(0, 1, Synthetic::idle().threads(1).samples(samples).build());
         matrix.limits = vec![limit.parse().unwrap()];
-        matrix.rows[0].stand(&matrix.limits[0])
+        matrix.rows[0].judge_by(&matrix.limits[0])
     };
     let mut near = vec![49_950; 100];
     near.extend([50_090; 100]);
-    assert_eq!((judged(&near, "p99<50us"), judged(&near, "p99<50.1us")), (Stand::Beyond, Stand::Below));
+    assert_eq!((judged(&near, "p99<50us"), judged(&near, "p99<50.1us")), (Judgement::Beyond, Judgement::Below));
     // One of a hundred is 3.5 ms late and has three skipped behind it: 4 % are late, not 1 %.
     let mut skipping = vec![1_000; 96];
     skipping[10] = 3_500_000;
-    assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Stand::Below, Stand::NotTold));
+    assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Judgement::Below, Judgement::NotTold));
     skipping.extend([1_000; 20]);
-    assert_eq!(judged(&skipping, "p99<2us"), Stand::Beyond);
+    assert_eq!(judged(&skipping, "p99<2us"), Judgement::Beyond);
     let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).build();
     cut.document.state = recording::State::Running;
     let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
     matrix.add(0, 1, cut);
-    let stand = |limit: &str| matrix.rows[0].stand(&limit.parse().unwrap());
-    assert_eq!((stand("max<5us"), stand("max<1us")), (Stand::NotTold, Stand::Beyond), "what was seen was seen");
+    let judged_by = |limit: &str| matrix.rows[0].judge_by(&limit.parse().unwrap());
+    assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Judgement::NotTold, Judgement::Beyond), "what was seen was seen");
 }
 
 /// In virtual time a repeat is the same run again: it must not carry what one run does not.

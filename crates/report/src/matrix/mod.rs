@@ -27,7 +27,7 @@ use crate::notices::NO_REAL_TIME;
 use crate::overview::{Overview, Quantile, list};
 use conditions::Conditions;
 use plan::Limit;
-use pooled::{Pooled, Stand};
+use pooled::{Judgement, Pooled};
 use recording::Recorded;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
@@ -229,8 +229,8 @@ impl Matrix {
         }
         let wanted: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
         let judged = |limit: &Limit| {
-            let with = |stand: Stand| measured.iter().filter(|row| row.stand(limit) == stand).count();
-            let (beyond, not_told) = (with(Stand::Beyond), with(Stand::NotTold));
+            let with = |stand: Judgement| measured.iter().filter(|row| row.judge_by(limit) == stand).count();
+            let (beyond, not_told) = (with(Judgement::Beyond), with(Judgement::NotTold));
             let not_told = (not_told > 0).then(|| format!(", and not to be told of {not_told} (?), for want of samples"));
             format!("{} was beyond its limit in {beyond} of {}{}", limit.figure, measured.len(), not_told.unwrap_or_default())
         };

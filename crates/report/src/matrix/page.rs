@@ -10,7 +10,7 @@ use crate::format::{self, count, counted};
 use crate::method::Command;
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
-use crate::page::{ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
+use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
 use crate::series::Charts;
 use crate::words::Chart;
 use askama::Template;
@@ -19,7 +19,7 @@ use askama::Template;
 const MOST_ROWS: usize = 2_000;
 /// Characters of a factor's value in one line.
 const LONGEST_LINE: usize = 32;
-/// Bytes of the plan that the page shows.
+/// Characters of the plan that the page shows.
 const LONGEST_PLAN: usize = 20_000;
 
 #[derive(Template)]
@@ -86,8 +86,10 @@ impl Matrix {
     pub fn html(&self, plan: &str, command_line: &str) -> String {
         let mut room = Room::WHOLE;
         let mut rows = MOST_ROWS;
+        // Pictures are of what is drawn at first, whatever the room.
+        let charts = self.views();
         loop {
-            let page = self.page(plan, command_line, room, rows);
+            let page = self.page(plan, command_line, charts.clone(), room, rows);
             match room.less() {
                 Some(less) if page.len() >= MOST_BYTES => (room, rows) = (less, (rows / 2).max(100)),
                 _ => return page,
@@ -95,11 +97,11 @@ impl Matrix {
         }
     }
 
-    fn page(&self, plan: &str, command_line: &str, room: Room, rows: usize) -> String {
+    fn page(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, room: Room, rows: usize) -> String {
         let verdict = self.verdict();
         let sheet = Sheet::new(self);
         let (head, rows, left_out) = self.table(&sheet, rows);
-        let views = self.views();
+        let drawing = self.drawing(room);
         let page = Page {
             frame: Frame::new(self.title.as_deref().unwrap_or("A plan"), &verdict),
             headline: unbroken(&self.headline()),
@@ -111,14 +113,14 @@ impl Matrix {
             left_out,
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
-            charts: views,
-            thread_choices: Vec::new(),
+            charts,
+            thread_choices: page::thread_choices(&drawing.recordings),
             warnings: self.conditions.warnings(),
             more_warnings: self.conditions.more_warnings(),
             facts: self.conditions.rows(),
             plan: format::clip(plan, LONGEST_PLAN),
             commands: vec![Command { what: "this page".into(), line: command_line.to_owned() }],
-            data: embedded(&self.drawing(room)),
+            data: embedded(&drawing),
             plan_js: include_str!("../../assets/plan.js"),
         };
         rendered(&page)
@@ -127,7 +129,7 @@ impl Matrix {
     fn hero(&self) -> Option<Hero> {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
-        let worst = self.latest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
+        let worst = self.largest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
         let text = format::at_most(worst.moments.max()?);
         let (number, unit) = text.rsplit_once(' ')?;
         Some(Hero {

@@ -64,7 +64,7 @@ fn the_worst_is_drawn_first_beside_its_likes_of_the_first_factor() {
     let matrix = plan(2, 3, 1);
     let selected = matrix.selected();
     assert_eq!((selected.len(), selected[1] - selected[0]), (2, 3), "the same load under both kernels");
-    assert!(selected.contains(&matrix.latest_first()[0]));
+    assert!(selected.contains(&matrix.largest_first()[0]));
     assert_eq!(plan(2, 2, 1).selected(), [0, 1, 2, 3], "few are all drawn");
 }
 
@@ -79,7 +79,7 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     assert!(page.contains("more combinations have no room here"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
     assert!(matrix.notes().len() < 20, "{:?}", matrix.notes());
-    let worst = matrix.latest_first()[0];
+    let worst = matrix.largest_first()[0];
     assert!(data["plan"]["selected"].as_array().unwrap().iter().any(|row| row.as_u64() == Some(worst as u64)));
     let drawn = &data["plan"]["combinations"][worst];
     assert!(drawn["curve"].is_object() && !drawn["runs"].as_array().unwrap().is_empty());

@@ -22,7 +22,7 @@ const JUDGED: [Figure; 7] = [Figure::Mean, Figure::P50, Figure::P90, Figure::P99
 
 /// How a figure stands to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stand {
+pub(super) enum Judgement {
     /// It was seen at or above it.
     Beyond,
     /// It was seen below it, which is no promise.
@@ -163,15 +163,15 @@ impl Pooled {
     }
 
     /// How a figure of the worst thread of the worst run, with the skipped activations counted in, stands to its limit.
-    pub(super) fn stand(&self, limit: &Limit) -> Stand {
+    pub(super) fn judge_by(&self, limit: &Limit) -> Judgement {
         let place = JUDGED.iter().position(|figure| *figure == limit.figure).unwrap_or(JUDGED.len() - 1);
         let Judged { most_ns, not_told } = self.judged[place];
         // What was seen was seen, whatever is missing beside it.
         let seen = if limit.figure == Figure::Max { most_ns.max(self.moments.max()) } else { most_ns };
         match seen {
-            Some(ns) if ns >= limit.below.0 => Stand::Beyond,
-            Some(_) if !not_told => Stand::Below,
-            _ => Stand::NotTold,
+            Some(ns) if ns >= limit.below.0 => Judgement::Beyond,
+            Some(_) if !not_told => Judgement::Below,
+            _ => Judgement::NotTold,
         }
     }
 

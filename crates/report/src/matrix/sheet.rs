@@ -2,7 +2,7 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{NOTHING, Pooled, Stand};
+use super::pooled::{Judgement, NOTHING, Pooled};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::lab::Kind;
@@ -133,9 +133,9 @@ fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
     let nothing = || std::iter::once(runs.clone()).chain(OURS[1..].iter().map(|_| NOTHING.to_owned())).collect::<Vec<_>>();
     cells.extend(if row.runs == 0 { nothing() } else { figures.into() });
     if !matrix.limits.is_empty() {
-        let told = |limit: &plan::Limit| match row.stand(limit) {
-            Stand::Beyond => Some(limit.figure.to_string()),
-            Stand::NotTold if row.runs > 0 => Some(format!("{}?", limit.figure)),
+        let told = |limit: &plan::Limit| match row.judge_by(limit) {
+            Judgement::Beyond => Some(limit.figure.to_string()),
+            Judgement::NotTold if row.runs > 0 => Some(format!("{}?", limit.figure)),
             _ => None,
         };
         let beyond = matrix.limits.iter().filter_map(told).collect::<Vec<_>>().join(" ");

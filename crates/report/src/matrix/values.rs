@@ -2,7 +2,7 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::{Pooled, Stand};
+use super::pooled::{Judgement, Pooled};
 use super::published::PublishedRun;
 use crate::lab::Kind;
 use crate::overview::Quantile;
@@ -105,14 +105,14 @@ impl Matrix {
             percent(|(_, high)| high.to_string()),
             text((row.runs > 0).then_some(row.missed)),
             spoilers(row).join("; "),
-            self.standing(row, Stand::Beyond).join(" "),
-            self.standing(row, Stand::NotTold).join(" "),
+            self.standing(row, Judgement::Beyond).join(" "),
+            self.standing(row, Judgement::NotTold).join(" "),
         ]
     }
 
     /// The figures that stand so to the plan's limits; none of what is not recorded.
-    fn standing(&self, row: &Pooled, stand: Stand) -> Vec<String> {
-        let standing = self.limits.iter().filter(|limit| row.runs > 0 && row.stand(limit) == stand);
+    fn standing(&self, row: &Pooled, stand: Judgement) -> Vec<String> {
+        let standing = self.limits.iter().filter(|limit| row.runs > 0 && row.judge_by(limit) == stand);
         standing.map(|limit| limit.figure.to_string()).collect()
     }
 
@@ -145,8 +145,8 @@ impl Matrix {
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": (row.runs > 0).then_some(row.missed),
                 "spoiled": spoilers(row),
-                "beyond": self.standing(row, Stand::Beyond),
-                "not_told": self.standing(row, Stand::NotTold),
+                "beyond": self.standing(row, Judgement::Beyond),
+                "not_told": self.standing(row, Judgement::NotTold),
             });
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();

@@ -5,15 +5,15 @@ use super::Matrix;
 use super::pooled::Pooled;
 use crate::format::{at_most, count, counted};
 use crate::lab::{self, Kind};
-use stats::Activations;
+use crate::verdict;
 use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
 const MOST_VALUES: usize = 4;
 
 impl Matrix {
-    /// Rows of which something woke, the latest first.
-    pub(super) fn latest_first(&self) -> Vec<usize> {
+    /// Rows of which something woke, the largest maximum first.
+    pub(super) fn largest_first(&self) -> Vec<usize> {
         let mut rows: Vec<usize> = (0..self.rows.len()).filter(|row| self.rows[*row].moments.max().is_some()).collect();
         // Sorted stably: of equals, the first of the plan.
         rows.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].moments.max()));
@@ -35,7 +35,7 @@ impl Matrix {
         let of = |n: usize| counted(n as u64, "combination");
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         if spoiled > 0 {
-            text += &format!(" {} cut short, or lacking samples.", are(&of(spoiled), spoiled));
+            text += &format!(" Something spoils the figures of {}.", of(spoiled));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
@@ -51,7 +51,7 @@ impl Matrix {
     /// kind of time, and what became of all activations.
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
-        if kinds.is_empty() || self.latest_first().is_empty() {
+        if kinds.is_empty() || self.largest_first().is_empty() {
             let nothing = if kinds.is_empty() { "nothing is recorded yet" } else { "no activation woke" };
             return format!("{}, and {nothing}.", counted(self.rows.len() as u64, "combination"));
         }
@@ -66,7 +66,7 @@ impl Matrix {
     /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
     fn extremes(&self, kind: Kind, several: bool) -> Option<String> {
         let latest: Vec<&Pooled> =
-            self.latest_first().into_iter().map(|row| &self.rows[row]).filter(|row| row.kind == Some(kind)).collect();
+            self.largest_first().into_iter().map(|row| &self.rows[row]).filter(|row| row.kind == Some(kind)).collect();
         let worst = latest.first()?;
         let max = |row: &Pooled| at_most(row.moments.max().unwrap_or(0));
         let on = match kind {
@@ -137,19 +137,8 @@ impl Matrix {
     }
 }
 
-fn are(subject: &str, n: usize) -> String {
-    format!("{subject} {}", if n == 1 { "is" } else { "are" })
-}
-
 fn on_time(rows: &[Pooled]) -> String {
-    let mut sum = Activations::default();
-    rows.iter().for_each(|row| sum.merge(&row.activations));
-    let mut text = format!("{} of {} on time", count(sum.on_time), counted(sum.due, "activation"));
-    for (n, what) in [(sum.late, "late"), (sum.skipped, "skipped")] {
-        if n > 0 {
-            text += &format!(", {} {what}", count(n));
-        }
-    }
+    let mut text = verdict::on_time(rows.iter().map(|row| &row.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {
         text += &format!(", {} lost", counted(lost, "sample"));

@@ -2,7 +2,6 @@
 //! `teiji report`: one offline page of any number of recordings, or of a plan.
 
 use crate::commands::run as plans;
-use crate::commands::show::published;
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
@@ -54,7 +53,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
         && plans::is_folder(folder)
     {
         let mut matrix = plans::table(folder).map_err(Failure::bad_input)?;
-        matrix.published = args.beside.as_deref().map(published).transpose().map_err(Failure::bad_input)?;
+        matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         let plan = plans::text(folder).map_err(Failure::bad_input)?;
         let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };
         return Ok(Report { page: matrix.html(&plan, &command_line), charts, verdict: matrix.verdict() });

@@ -4,9 +4,8 @@
 use crate::commands::run;
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use anyhow::{Context, anyhow};
-use report::Published;
-use std::path::{Path, PathBuf};
+use anyhow::anyhow;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -34,7 +33,7 @@ pub fn run(args: &Args) -> Outcome {
         && run::is_folder(folder)
     {
         let mut matrix = run::table(folder).map_err(Failure::bad_input)?;
-        matrix.published = args.beside.as_deref().map(published).transpose().map_err(Failure::bad_input)?;
+        matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(),
@@ -54,13 +53,4 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&report::terminal_summary(recorded));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The figures of others that were asked for.
-pub fn published(asked: &Path) -> anyhow::Result<Published> {
-    if asked == Path::new("published") {
-        return Ok(Published::along()?);
-    }
-    let text = std::fs::read(asked).with_context(|| format!("cannot read {}", asked.display()))?;
-    Ok(Published::read(&asked.display().to_string(), &text)?)
 }

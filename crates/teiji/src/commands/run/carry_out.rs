@@ -2,9 +2,9 @@
 //! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
 //! more when the others are done, and the rest goes on.
 
-use super::course::Course;
 use super::folder::{Found, ResultsFolder, found};
 use super::guests_can_begin;
+use super::progress::PlanProgress;
 use super::settings::Point;
 use crate::commands::lab::{Show, VERBS, checked, guests_at_once, kernels_of};
 use crate::commands::measure;
@@ -42,23 +42,23 @@ pub struct Ended {
 impl Work<'_> {
     /// Carries out what is missing.
     pub fn carry_out(&self) -> Result<Ended, Failure> {
-        let mut course = Course::new(0, self.runs.len());
-        let mut missing = self.missing(&mut course).map_err(Failure::bad_input)?;
+        let mut progress = PlanProgress::new(0, self.runs.len());
+        let mut missing = self.missing(&mut progress).map_err(Failure::bad_input)?;
         guests_can_begin(missing.iter().map(|place| self.point(*place)))?;
         for attempt in 1..=2 {
             for place in &missing {
-                course.want(self.expected_ns(*place), self.point(*place).kernel.is_none());
+                progress.want(self.expected_ns(*place), self.point(*place).kernel.is_none());
             }
-            let failed = self.all(&missing, &mut course)?;
+            let failed = self.all(&missing, &mut progress)?;
             if self.signals.caught().is_some() || failed.is_empty() {
-                return Ok(Ended { done: course.done(), failed: failed.len(), signal: self.signals.caught() });
+                return Ok(Ended { done: progress.done(), failed: failed.len(), signal: self.signals.caught() });
             }
             if attempt == 1 {
                 output::complain(&format!("{} failed; once more", failed.len()));
             }
             missing = failed;
         }
-        Ok(Ended { done: course.done(), failed: missing.len(), signal: None })
+        Ok(Ended { done: progress.done(), failed: missing.len(), signal: None })
     }
 
     /// How long a run measures, ns.
@@ -75,14 +75,14 @@ impl Work<'_> {
     }
 
     /// Places of the runs that have no whole recording; what is left of those that were cut off is removed.
-    fn missing(&self, course: &mut Course) -> anyhow::Result<Vec<usize>> {
+    fn missing(&self, progress: &mut PlanProgress) -> anyhow::Result<Vec<usize>> {
         self.folder.remove_nameless()?;
         let mut missing = Vec::new();
         for place in 0..self.runs.len() {
             let path = self.path(place);
             match found(&path)? {
                 Found::Done => {
-                    course.there(&self.point(place).label, Recording::open(&path)?.document());
+                    progress.there(&self.point(place).label, Recording::open(&path)?.document());
                     continue;
                 }
                 Found::Nothing => {}
@@ -94,28 +94,28 @@ impl Work<'_> {
     }
 
     /// Carries out these runs; returns those that failed.
-    fn all(&self, places: &[usize], course: &mut Course) -> Result<Vec<usize>, Failure> {
+    fn all(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Vec<usize>, Failure> {
         let mut failed = Vec::new();
         for group in places.chunk_by(|a, b| self.point(*a).kernel.is_some() == self.point(*b).kernel.is_some()) {
             if self.point(group[0]).kernel.is_some() {
-                failed.extend(self.in_lab(group, course)?);
+                failed.extend(self.in_lab(group, progress)?);
                 continue;
             }
             for place in group {
                 if self.signals.caught().is_some() {
                     return Ok(failed);
                 }
-                let told = course.told();
+                let told = progress.told();
                 if !self.quiet {
                     output::complain(&format!("{}; {told}", self.name(*place)));
                 }
                 match self.here(*place, told) {
                     Ok(Some(recorded)) => {
-                        course.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document)
+                        progress.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document)
                     }
                     Ok(None) => return Ok(failed),
                     Err(error) => {
-                        course.one_failed(self.expected_ns(*place));
+                        progress.one_failed(self.expected_ns(*place));
                         Failure::not_carried_out(error).report_for(&self.name(*place));
                         let path = self.path(*place);
                         if found(&path).map_err(Failure::bad_input)? == Found::Partial {
@@ -163,7 +163,7 @@ impl Work<'_> {
     }
 
     /// Runs in the lab, as many guests at once as may be.
-    fn in_lab(&self, places: &[usize], course: &mut Course) -> Result<Vec<usize>, Failure> {
+    fn in_lab(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Vec<usize>, Failure> {
         let mut failed = Vec::new();
         let mut runs: Vec<LabRun> = Vec::new();
         let mut begun = Vec::new();
@@ -174,27 +174,27 @@ impl Work<'_> {
                     begun.push(*place);
                 }
                 Err(error) => {
-                    course.one_failed(self.expected_ns(*place));
+                    progress.one_failed(self.expected_ns(*place));
                     Failure::not_carried_out(error).report_for(&self.name(*place));
                     failed.push(*place);
                 }
             }
         }
         let machines: Vec<lab::Place> = runs.iter().map(|run| run.place.clone()).collect();
-        let mut look = Guests { show: Show::new(self.quiet), course };
+        let mut look = Guests { show: Show::new(self.quiet), progress };
         let mut ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
             let place: usize = begun[index];
             let expected = self.expected_ns(place);
             match result.map_err(anyhow::Error::from).and_then(whole) {
                 Ok(recorded) => {
-                    look.course.one_more(expected, &self.point(place).label, &recorded.document);
+                    look.progress.one_more(expected, &self.point(place).label, &recorded.document);
                     look.show.say(&format!("{}: {}", self.name(place), report::verdict_of_one(&recorded)));
                     if let Err(error) = self.keep() {
                         look.show.without(|| Failure::bad_input(error).report_for(&self.name(place)));
                     }
                 }
                 Err(error) => {
-                    look.course.one_failed(expected);
+                    look.progress.one_failed(expected);
                     look.show.without(|| Failure::not_carried_out(error).report_for(&self.name(place)));
                     failed.push(place);
                 }
@@ -226,12 +226,12 @@ impl Work<'_> {
 /// Guests that run, below how far the plan is.
 struct Guests<'c> {
     show: Show,
-    course: &'c mut Course,
+    progress: &'c mut PlanProgress,
 }
 
 impl Look for Guests<'_> {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
-        self.show.heading = Some(format!(" {}", self.course.told()));
+        self.show.heading = Some(format!(" {}", self.progress.told()));
         self.show.progress(running, done, all);
     }
 

@@ -2,8 +2,8 @@
 //! `teiji run`: a plan, which is every combination of its factors, in one folder.
 
 mod carry_out;
-mod course;
 mod folder;
+mod progress;
 mod settings;
 mod table;
 

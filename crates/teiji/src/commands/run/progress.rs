@@ -10,7 +10,7 @@ const BETWEEN_NS: i64 = 300_000_000;
 /// Characters of a label beside a figure: all in a line of a terminal.
 const LONGEST_LABEL: usize = 28;
 
-pub struct Course {
+pub struct PlanProgress {
     /// Runs with a recording, also from before, of all.
     done: usize,
     all: usize,
@@ -29,10 +29,10 @@ pub struct Course {
     largest: Option<(i64, String)>,
 }
 
-impl Course {
+impl PlanProgress {
     /// Begins now: so many runs are done of all.
     pub fn new(done: usize, all: usize) -> Self {
-        Course {
+        PlanProgress {
             done,
             all,
             wanted: 0,
@@ -152,58 +152,58 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn course(here: bool) -> Course {
-        let mut course = Course::new(4, 10);
-        (0..6).for_each(|_| course.want(10 * SECOND, here));
-        course
+    fn begun(here: bool) -> PlanProgress {
+        let mut progress = PlanProgress::new(4, 10);
+        (0..6).for_each(|_| progress.want(10 * SECOND, here));
+        progress
     }
 
     /// As if a run had ended then.
-    fn end(course: &mut Course, at_ns: i64) {
-        course.done += 1;
-        course.one_ended(10 * SECOND);
-        course.last_end_ns = at_ns;
+    fn end(progress: &mut PlanProgress, at_ns: i64) {
+        progress.done += 1;
+        progress.one_ended(10 * SECOND);
+        progress.last_end_ns = at_ns;
     }
 
     #[test]
     fn on_this_machine_runs_take_as_long_as_they_measure_and_some_more() {
-        let mut course = course(true);
-        assert_eq!(course.told_after(0), "4 of 10 done, about 62 s left");
+        let mut progress = begun(true);
+        assert_eq!(progress.told_after(0), "4 of 10 done, about 62 s left");
         // 12 s for a run of 10 s: five of them are left, and time passes.
-        end(&mut course, 12 * SECOND);
-        assert_eq!(course.told_after(12 * SECOND), "5 of 10 done, about 60 s left");
-        assert_eq!(course.told_after(20 * SECOND), "5 of 10 done, about 52 s left");
-        assert_eq!(course.told_after(72 * SECOND), "5 of 10 done, any moment now");
-        (0..5).for_each(|_| end(&mut course, 72 * SECOND));
-        assert_eq!(course.told_after(80 * SECOND), "10 of 10 done");
+        end(&mut progress, 12 * SECOND);
+        assert_eq!(progress.told_after(12 * SECOND), "5 of 10 done, about 60 s left");
+        assert_eq!(progress.told_after(20 * SECOND), "5 of 10 done, about 52 s left");
+        assert_eq!(progress.told_after(72 * SECOND), "5 of 10 done, any moment now");
+        (0..5).for_each(|_| end(&mut progress, 72 * SECOND));
+        assert_eq!(progress.told_after(80 * SECOND), "10 of 10 done");
     }
 
     #[test]
     fn guests_take_as_many_times_longer_as_those_before() {
-        let mut course = course(false);
-        assert_eq!(course.told_after(5 * SECOND), "4 of 10 done");
+        let mut progress = begun(false);
+        assert_eq!(progress.told_after(5 * SECOND), "4 of 10 done");
         // Two at once, in 8 s.
-        end(&mut course, 8 * SECOND);
-        end(&mut course, 8 * SECOND);
-        assert_eq!(course.told_after(8 * SECOND), "6 of 10 done, about 16 s left");
-        assert_eq!(course.told_after(10 * SECOND), "6 of 10 done, about 14 s left");
+        end(&mut progress, 8 * SECOND);
+        end(&mut progress, 8 * SECOND);
+        assert_eq!(progress.told_after(8 * SECOND), "6 of 10 done, about 16 s left");
+        assert_eq!(progress.told_after(10 * SECOND), "6 of 10 done, about 14 s left");
     }
 
     #[test]
     fn what_failed_tells_nothing_of_the_others() {
-        let mut course = course(false);
-        course.one_failed(10 * SECOND);
-        assert_eq!(course.told_after(SECOND), "4 of 10 done");
-        end(&mut course, 8 * SECOND);
-        assert_eq!(course.told_after(8 * SECOND), "5 of 10 done, about 32 s left", "four of five are left");
+        let mut progress = begun(false);
+        progress.one_failed(10 * SECOND);
+        assert_eq!(progress.told_after(SECOND), "4 of 10 done");
+        end(&mut progress, 8 * SECOND);
+        assert_eq!(progress.told_after(8 * SECOND), "5 of 10 done, about 32 s left", "four of five are left");
     }
 
     #[test]
     fn the_largest_is_told_with_the_end_of_its_label() {
-        let mut course = Course::new(4, 10);
-        course.largest = Some((12_345, "load=cpu@50%".into()));
-        assert_eq!(course.told_after(0), "4 of 10 done; largest so far 12.4 µs (load=cpu@50%)");
-        course.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into()));
-        assert_eq!(course.told_after(0), "4 of 10 done; largest so far 12.4 µs (…-amd64=6.1.0-56 load=cpu@50%)");
+        let mut progress = PlanProgress::new(4, 10);
+        progress.largest = Some((12_345, "load=cpu@50%".into()));
+        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.4 µs (load=cpu@50%)");
+        progress.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into()));
+        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.4 µs (…-amd64=6.1.0-56 load=cpu@50%)");
     }
 }
