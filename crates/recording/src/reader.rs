@@ -5,7 +5,7 @@ use crate::folder::DOCUMENT;
 use crate::recorded::fill_in;
 use crate::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
 use plan::Missed;
-use stats::{AfterOverrun, Statistics, summarise};
+use stats::{AfterOverrun, Analysis, Statistics, analyse, summarise};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -56,7 +56,25 @@ impl Recording {
     /// # Errors
     /// When samples cannot be read. A recording that was cut off is read as far as it goes.
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
-        let threads = self.statistics()?;
+        let threads = self.of_each_thread(|file, interval_ns, after| summarise(file, interval_ns, after, ENVELOPE_STEPS))?;
+        Ok(self.recorded(threads))
+    }
+
+    /// The same, in the same passes, and of each thread what `keep` takes from its analysis, which itself is a few MB.
+    ///
+    /// # Errors
+    /// As [`Recording::summarise`].
+    pub fn analyse<T: Send>(self, keep: impl Fn(&Analysis) -> T + Sync) -> Result<(Recorded, Vec<T>), RecordingError> {
+        let threads = self.of_each_thread(|file, interval_ns, after| {
+            let analysis = analyse(file, interval_ns, after, ENVELOPE_STEPS)?;
+            let kept = keep(&analysis);
+            Ok((analysis.statistics, kept))
+        })?;
+        let (statistics, kept) = threads.into_iter().unzip();
+        Ok((self.recorded(statistics), kept))
+    }
+
+    fn recorded(self, threads: Vec<Statistics>) -> Recorded {
         let mut document = self.document;
         if document.state == State::Running {
             for (thread, statistics) in document.threads.iter_mut().zip(&threads) {
@@ -65,19 +83,23 @@ impl Recording {
                 thread.proof.samples_lost = statistics.lost;
             }
         }
-        Ok(Recorded { path: self.path, document, threads })
+        Recorded { path: self.path, document, threads }
     }
 
-    fn statistics(&self) -> Result<Vec<Statistics>, RecordingError> {
+    /// What is made of the samples of each thread: as many at a time as there are cores.
+    fn of_each_thread<T: Send>(
+        &self,
+        of: impl Fn(&SampleFile, i64, AfterOverrun) -> Result<T, RecordingError> + Sync,
+    ) -> Result<Vec<T>, RecordingError> {
         let next = AtomicUsize::new(0);
-        let results: Mutex<Vec<Option<Result<Statistics, RecordingError>>>> = Mutex::new(Vec::new());
+        let results: Mutex<Vec<Option<Result<T, RecordingError>>>> = Mutex::new(Vec::new());
         let work = || {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= self.document.threads.len() {
                     return;
                 }
-                let result = self.statistics_of(index);
+                let result = self.of_thread(index, &of);
                 let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if results.len() <= index {
                     results.resize_with(index + 1, || None);
@@ -97,7 +119,11 @@ impl Recording {
         results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().flatten().collect()
     }
 
-    fn statistics_of(&self, index: usize) -> Result<Statistics, RecordingError> {
+    fn of_thread<T>(
+        &self,
+        index: usize,
+        of: &impl Fn(&SampleFile, i64, AfterOverrun) -> Result<T, RecordingError>,
+    ) -> Result<T, RecordingError> {
         let thread = &self.document.threads[index];
         let after = match self.document.run.missed {
             Missed::Skip => AfterOverrun::Skip,
@@ -107,7 +133,7 @@ impl Recording {
         let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
         let cut = self.document.state == State::Running || matches!(self.document.end, Some(End::RecordingFailed { .. }));
         let file = SampleFile::open(&self.path.join(name), cut)?;
-        summarise(&file, thread.interval_ns.0, after, ENVELOPE_STEPS)
+        of(&file, thread.interval_ns.0, after)
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) trait Sink {
     /// One activation that was skipped, and how long it had waited from its own planned time when the thread next ran.
     fn skipped(&mut self, waited_ns: i64);
     /// Activations that neither woke nor were skipped, as far as the rows tell: their samples were lost.
-    fn missing(&mut self, rows: u64);
+    fn lost(&mut self, rows: u64);
 }
 
 /// Goes through rows in order and tells late from on time, skipped from lost.
@@ -107,7 +107,7 @@ impl Accounting {
     }
 
     fn woken(&mut self, values: &[i32], sink: &mut impl Sink) {
-        for block in Block::each(values) {
+        for block in Block::each_from(self.next_row, values) {
             sink.woken(self.next_row, block);
             if block.is_below(self.interval_ns) {
                 self.on_time += block.values.len() as u64;
@@ -142,9 +142,12 @@ impl Accounting {
             self.skipped += 1;
             self.next_row += 1;
         }
-        self.lost += end - self.next_row;
-        self.next_row = end;
-        sink.missing(rows);
+        let lost = end - self.next_row;
+        if lost > 0 {
+            sink.lost(lost);
+            self.lost += lost;
+            self.next_row = end;
+        }
     }
 
     /// How long the activation of this row had waited when the late one before it woke, if that is why it is missing.
@@ -170,7 +173,7 @@ mod tests {
         fn skipped(&mut self, waited_ns: i64) {
             self.skipped.push(waited_ns);
         }
-        fn missing(&mut self, _: u64) {}
+        fn lost(&mut self, _: u64) {}
     }
 
     fn account(after: AfterOverrun, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {

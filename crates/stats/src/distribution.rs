@@ -6,7 +6,7 @@
 //! above, the largest values are kept as they are. A quantile that lies elsewhere takes further passes; see
 //! [`crate::quantile`].
 
-use crate::histogram::bounds_of;
+use crate::histogram::{bounds_of, signed_bounds, signed_index};
 use crate::rows::Block;
 use crate::tail::Tail;
 use crate::{Bucket, Histogram};
@@ -100,6 +100,16 @@ impl Distribution {
         all
     }
 
+    /// How many there are in each bucket of the histogram that may hold values from `least` to `most`: its place and its count,
+    /// ascending. Far cheaper than all of them where those are near one another.
+    pub(crate) fn between(&self, least: i64, most: i64, mut visit: impl FnMut(i32, u64)) {
+        for bucket in signed_index(least)..=signed_index(most) {
+            let (lower, upper) = signed_bounds(bucket);
+            let fine = (lower >= 0).then(|| self.fine_between(lower.cast_unsigned(), upper.cast_unsigned())).flatten();
+            visit(bucket, fine.map_or(0, |fine| fine.iter().sum()) + self.coarse.count_of(bucket));
+        }
+    }
+
     fn fine_between(&self, lower: u64, upper: u64) -> Option<&[u64]> {
         self.fine.get(usize::try_from(lower).ok()?..=usize::try_from(upper).ok()?)
     }
@@ -114,6 +124,41 @@ impl Distribution {
         let locate =
             |rank| in_the_tail(rank).or_else(|| all.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank)));
         ranks.iter().filter_map(|rank| locate(*rank)).collect()
+    }
+
+    /// How many were counted.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The value of a rank (1 = smallest), ns: between these two, which are equal where it is known exactly.
+    pub(crate) fn at_rank(&self, rank: u64) -> Option<(i64, i64)> {
+        self.locate(&[rank]).first().map(|(bucket, _)| (bucket.lower, bucket.upper))
+    }
+
+    /// How many values lie above this, ns: at least and at most so many, which are equal where it is known exactly.
+    pub(crate) fn above(&self, value: i64) -> (u64, u64) {
+        if let Some(larger) = self.fine_above(value) {
+            let coarse: u64 = self.coarse.buckets().filter(|bucket| bucket.lower > value).map(|bucket| bucket.count).sum();
+            return (larger + coarse, larger + coarse);
+        }
+        let largest = self.tail.largest();
+        if largest.last().is_some_and(|least| *least <= value) || self.coarse.total() == largest.len() as u64 {
+            let above = largest.iter().take_while(|known| **known > value).count() as u64;
+            return (above, above);
+        }
+        let fine = if value < 0 { self.fine.iter().sum() } else { 0 };
+        let count = |surely: bool| {
+            let above = |bucket: &Bucket| if surely { bucket.lower > value } else { bucket.upper > value };
+            self.coarse.buckets().filter(above).map(|bucket| bucket.count).sum::<u64>()
+        };
+        (fine + count(true), fine + count(false))
+    }
+
+    /// Values above this one that have a counter each, if it has one itself or is just below the first.
+    fn fine_above(&self, value: i64) -> Option<u64> {
+        let first = usize::try_from(value.checked_add(1)?).ok().filter(|first| *first <= FINE)?;
+        Some(self.fine.get(first..).unwrap_or_default().iter().sum())
     }
 
     /// The one value of a bucket that has this rank within it, where every value has a counter.

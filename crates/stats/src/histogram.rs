@@ -3,6 +3,7 @@
 //!
 //! Magnitudes below 256 have a bucket each; above, every power of two is divided into 128 equal buckets.
 
+use crate::Level;
 use serde::{Deserialize, Serialize};
 
 /// log2 of the buckets per power of two.
@@ -78,7 +79,97 @@ fn add(counts: &mut Vec<u64>, index: usize, n: u64) {
     counts[index] += n;
 }
 
+/// Some of a histogram's buckets, few enough to list: what was counted during one stretch of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bucket and count, ascending; a bucket of values below zero is minus its magnitude's less one.
+    list: Vec<(i32, u64)>,
+}
+
+impl Counts {
+    /// How many were counted.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.list.iter().map(|(_, count)| count).sum()
+    }
+
+    /// How many lie in buckets whose values are all above this, ns.
+    #[must_use]
+    pub fn above(&self, value: i64) -> u64 {
+        let bucket = signed_index(value);
+        self.list.iter().rev().take_while(|(of, _)| *of > bucket).map(|(_, count)| count).sum()
+    }
+
+    /// A quantile: the upper bound of its bucket, ns; none where nothing was counted.
+    #[must_use]
+    pub fn quantile(&self, level: Level) -> Option<i64> {
+        let mut left = level.rank(self.total());
+        let place = self.list.iter().find(|(_, count)| {
+            let here = left <= *count;
+            left -= if here { 0 } else { *count };
+            here
+        });
+        place.map(|(bucket, _)| signed_bounds(*bucket).1)
+    }
+
+    /// Bucket and count, ascending by value.
+    pub(crate) fn list(&self) -> &[(i32, u64)] {
+        &self.list
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn merged(&self, other: &Counts) -> Counts {
+        let (mut mine, mut theirs) = (self.list.iter().peekable(), other.list.iter().peekable());
+        let mut list = Vec::with_capacity(self.list.len().max(other.list.len()));
+        loop {
+            list.push(match (mine.peek(), theirs.peek()) {
+                (Some((a, n)), Some((b, m))) if a == b => {
+                    let both = (*a, n + m);
+                    let _ = (mine.next(), theirs.next());
+                    both
+                }
+                (Some((a, _)), Some((b, _))) if a > b => *theirs.next().unwrap_or(&(0, 0)),
+                (Some(_), _) => *mine.next().unwrap_or(&(0, 0)),
+                (None, Some(_)) => *theirs.next().unwrap_or(&(0, 0)),
+                (None, None) => return Counts { list },
+            });
+        }
+    }
+}
+
+impl FromIterator<(i32, u64)> for Counts {
+    /// Buckets come in ascending order.
+    fn from_iter<I: IntoIterator<Item = (i32, u64)>>(buckets: I) -> Self {
+        Counts { list: buckets.into_iter().filter(|(_, count)| *count > 0).collect() }
+    }
+}
+
+/// The bucket of any value.
+pub(crate) fn signed_index(value: i64) -> i32 {
+    // At most 56 x 128 + 255.
+    let index = i32::try_from(index_of(value.unsigned_abs())).unwrap_or(i32::MAX - 1);
+    if value < 0 { -index - 1 } else { index }
+}
+
+/// Smallest and largest value of a bucket of [`Counts`].
+pub(crate) fn signed_bounds(index: i32) -> (i64, i64) {
+    let magnitude = if index < 0 { -(index + 1) } else { index };
+    let (lower, upper) = bounds_of(magnitude.unsigned_abs() as usize);
+    if index < 0 {
+        (0_i64.saturating_sub_unsigned(upper), 0_i64.saturating_sub_unsigned(lower))
+    } else {
+        (0_i64.saturating_add_unsigned(lower), 0_i64.saturating_add_unsigned(upper))
+    }
+}
+
 impl Histogram {
+    /// How many are in one bucket.
+    pub(crate) fn count_of(&self, signed: i32) -> u64 {
+        let (counts, index) = if signed < 0 { (&self.negative, -(signed + 1)) } else { (&self.positive, signed) };
+        counts.get(index.unsigned_abs() as usize).copied().unwrap_or(0)
+    }
+
     /// Counts one value.
     pub fn record(&mut self, value: i64) {
         self.record_n(value, 1);

@@ -8,23 +8,44 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod analysis;
+mod chance;
+mod compare;
 mod confidence;
 mod distribution;
 mod envelope;
+mod extreme;
 mod histogram;
+mod interval;
+mod level;
+mod minimise;
 mod moments;
+mod pieces;
 mod quantile;
+mod random;
 mod rows;
 mod summary;
 mod tail;
+mod time;
+#[cfg(test)]
+mod truth_tests;
 mod worst;
 
 pub use accounting::{Accounting, Activations, AfterOverrun};
+pub use analysis::{Analysis, analyse};
+pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
-pub use histogram::{Bucket, Histogram, RELATIVE_ERROR};
+pub use extreme::{
+    Apart, Excesses, Gev, Gpd, HORIZONS, Horizon, Refusal, Region, ReturnLevel, TailFit, anderson_darling, apart, chance_of,
+};
+pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
+pub use interval::{QuantileInterval, RateInterval};
+pub use level::Level;
 pub use moments::Moments;
+pub use pieces::{Piece, Pieces};
 pub use quantile::nearest_rank;
 pub use rows::{Rows, Span};
 pub use summary::{Statistics, Summary, summarise};
+pub use time::{Change, ChangeKind, Part, Period, Together, together};
 pub use worst::{Worst, WorstActivations};

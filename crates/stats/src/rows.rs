@@ -29,8 +29,18 @@ impl<'a> Block<'a> {
     pub(crate) const LENGTH: usize = 128;
 
     /// All of `values`, block by block.
+    #[cfg(test)]
     pub(crate) fn each(values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {
         values.chunks(Self::LENGTH).map(Block::of)
+    }
+
+    /// The same of rows from number `first` on; no block crosses a row whose number is a multiple of [`Block::LENGTH`], so that
+    /// whatever divides a run at such rows need not divide blocks.
+    pub(crate) fn each_from(first: u64, values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {
+        let length = Self::LENGTH as u64;
+        let over = usize::try_from(first % length).unwrap_or(0);
+        let (head, rest) = values.split_at(if over == 0 { 0 } else { (Self::LENGTH - over).min(values.len()) });
+        head.chunks(Self::LENGTH).chain(rest.chunks(Self::LENGTH)).map(Block::of)
     }
 
     /// These values, at most [`Block::LENGTH`].

@@ -5,7 +5,9 @@ use crate::accounting::Sink;
 use crate::distribution::Distribution;
 use crate::quantile::{Population, Refinement};
 use crate::rows::Block;
-use crate::{Accounting, Activations, AfterOverrun, Envelope, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank};
+use crate::{
+    Accounting, Activations, AfterOverrun, Envelope, Extent, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank,
+};
 use serde::{Deserialize, Serialize};
 
 /// Latencies in brief, ns. Quantiles are nearest-rank: values that were observed.
@@ -58,7 +60,7 @@ pub struct Statistics {
 }
 
 /// First pass: all but the quantiles.
-struct Collect {
+pub(crate) struct Collect {
     measured: Tally,
     skipped: Tally,
     worst: WorstActivations,
@@ -96,8 +98,18 @@ fn in_brief(moments: &Moments, quantiles: &[i64]) -> Option<Summary> {
     Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
 }
 
-impl Sink for Collect {
-    fn woken(&mut self, first: u64, latencies: Block<'_>) {
+impl Collect {
+    pub(crate) fn new(most_steps: usize, rows: u64) -> Self {
+        Collect {
+            measured: Tally::new(),
+            skipped: Tally::new(),
+            worst: WorstActivations::new(WORST),
+            envelope: Envelope::for_rows(most_steps, rows),
+        }
+    }
+
+    /// Activations that woke; returns their extremes.
+    pub(crate) fn block(&mut self, first: u64, latencies: Block<'_>) -> Extent {
         let extent = self.envelope.woken(latencies.values);
         self.measured.moments.record_block(latencies, extent);
         self.measured.counted.record_block(latencies);
@@ -106,6 +118,72 @@ impl Sink for Collect {
                 self.worst.offer(activation, i64::from(*value));
             }
         }
+        extent
+    }
+
+    /// How many latencies there have been so far in each bucket of the histogram that may hold values from `least` to `most`,
+    /// skipped activations counted in.
+    pub(crate) fn counted_between(&self, least: i64, most: i64, mut visit: impl FnMut(i32, u64)) {
+        if self.skipped.moments.count() == 0 {
+            self.measured.counted.between(least, most, visit);
+            return;
+        }
+        let mut skipped = Vec::new();
+        self.skipped.counted.between(least, most, |_, count| skipped.push(count));
+        let mut skipped = skipped.into_iter();
+        self.measured.counted.between(least, most, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
+    }
+
+    /// The figures, after as many further passes over the same rows as the quantiles take, and all that was counted, skipped
+    /// activations counted in.
+    ///
+    /// # Errors
+    /// What the rows' source reports.
+    pub(crate) fn finish<R: Rows + ?Sized>(
+        self,
+        rows: &R,
+        interval_ns: i64,
+        after: AfterOverrun,
+        accounting: &Accounting,
+    ) -> Result<(Statistics, Distribution), R::Error> {
+        let Collect { measured: mut tally, skipped, worst, envelope } = self;
+        let (measured, histogram) = (tally.moments, tally.counted.histogram());
+        let mut refinement = Refinement::default();
+        refinement.want(Population::Measured, &tally.counted, &ranks(measured.count()));
+        if skipped.moments.count() > 0 {
+            tally.merge(&skipped);
+            refinement.want(Population::WithSkipped, &tally.counted, &ranks(tally.moments.count()));
+        }
+        let with_skipped = (skipped.moments.count() > 0).then_some(tally.moments);
+        drop(skipped);
+        for _ in 0..MOST_PASSES {
+            if refinement.is_done() {
+                break;
+            }
+            let mut accounting = Accounting::new(interval_ns, after);
+            rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
+            refinement.end_pass();
+        }
+        let latency = in_brief(&measured, &refinement.found(Population::Measured));
+        let latency_with_skipped =
+            with_skipped.map_or(latency, |moments| in_brief(&moments, &refinement.found(Population::WithSkipped)));
+        let statistics = Statistics {
+            activations: accounting.activations(),
+            lost: accounting.lost(),
+            latency,
+            latency_with_skipped,
+            histogram,
+            moments: measured,
+            worst: worst.list(),
+            envelope,
+        };
+        Ok((statistics, tally.counted))
+    }
+}
+
+impl Sink for Collect {
+    fn woken(&mut self, first: u64, latencies: Block<'_>) {
+        self.block(first, latencies);
     }
 
     fn woken_one(&mut self, activation: u64, latency_ns: i64) {
@@ -118,9 +196,10 @@ impl Sink for Collect {
     fn skipped(&mut self, waited_ns: i64) {
         self.skipped.moments.record(waited_ns);
         self.skipped.counted.record(waited_ns);
+        self.envelope.missing(1);
     }
 
-    fn missing(&mut self, rows: u64) {
+    fn lost(&mut self, rows: u64) {
         self.envelope.missing(rows);
     }
 }
@@ -139,7 +218,7 @@ impl Sink for Refinement {
         Refinement::skipped(self, waited_ns);
     }
 
-    fn missing(&mut self, _rows: u64) {}
+    fn lost(&mut self, _rows: u64) {}
 }
 
 /// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not hang us.
@@ -157,48 +236,10 @@ pub fn summarise<R: Rows + ?Sized>(
     after: AfterOverrun,
     most_steps: usize,
 ) -> Result<Statistics, R::Error> {
-    let mut collect = Collect {
-        measured: Tally::new(),
-        skipped: Tally::new(),
-        worst: WorstActivations::new(WORST),
-        envelope: Envelope::for_rows(most_steps, rows.size_hint()),
-    };
+    let mut collect = Collect::new(most_steps, rows.size_hint());
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
-
-    let Collect { measured: mut tally, skipped, worst, envelope } = collect;
-    let (measured, histogram) = (tally.moments, tally.counted.histogram());
-    let mut refinement = Refinement::default();
-    refinement.want(Population::Measured, &tally.counted, &ranks(measured.count()));
-    if skipped.moments.count() > 0 {
-        tally.merge(&skipped);
-        refinement.want(Population::WithSkipped, &tally.counted, &ranks(tally.moments.count()));
-    }
-    let with_skipped = (skipped.moments.count() > 0).then_some(tally.moments);
-    // A megabyte or two of counters, not needed any more.
-    drop((tally, skipped));
-    for _ in 0..MOST_PASSES {
-        if refinement.is_done() {
-            break;
-        }
-        let mut accounting = Accounting::new(interval_ns, after);
-        rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
-        refinement.end_pass();
-    }
-
-    let latency = in_brief(&measured, &refinement.found(Population::Measured));
-    let latency_with_skipped =
-        with_skipped.map_or(latency, |moments| in_brief(&moments, &refinement.found(Population::WithSkipped)));
-    Ok(Statistics {
-        activations: accounting.activations(),
-        lost: accounting.lost(),
-        latency,
-        latency_with_skipped,
-        histogram,
-        moments: measured,
-        worst: worst.list().to_vec(),
-        envelope,
-    })
+    Ok(collect.finish(rows, interval_ns, after, &accounting)?.0)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! The worst activations of a thread, with their place.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// One activation worth looking at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,42 +13,72 @@ pub struct Worst {
     pub latency_ns: i64,
 }
 
-/// Keeps the worst so many. Among equals the earlier one counts as worse, so that the list does not depend on the order
-/// in which parts are merged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl Worst {
+    /// Worst first. Among equals the earlier one counts as worse, so that a list does not depend on the order in which parts
+    /// are merged.
+    fn order(&self, other: &Worst) -> Ordering {
+        other.latency_ns.cmp(&self.latency_ns).then(self.activation.cmp(&other.activation))
+    }
+}
+
+/// Keeps the worst so many.
+#[derive(Clone, Debug)]
 pub struct WorstActivations {
     keep: usize,
-    /// Worst first.
-    list: Vec<Worst>,
+    /// The worst, and some that came before the least of them was known.
+    known: Vec<Worst>,
+    /// The least of those that are kept for certain.
+    least: i64,
 }
 
 impl WorstActivations {
-    /// Keeps the worst `keep`.
+    /// Keeps the worst `keep`, at least one.
     #[must_use]
-    pub fn new(keep: usize) -> Self {
-        WorstActivations { keep, list: Vec::with_capacity(keep + 1) }
+    pub const fn new(keep: usize) -> Self {
+        WorstActivations { keep: if keep == 0 { 1 } else { keep }, known: Vec::new(), least: i64::MIN }
     }
 
-    /// A latency has to be above this to enter the list.
+    /// A later activation has to be above this to be among the worst.
     #[must_use]
-    pub fn threshold(&self) -> i64 {
-        if self.list.len() < self.keep { i64::MIN } else { self.list.last().map_or(i64::MAX, |least| least.latency_ns) }
+    pub const fn threshold(&self) -> i64 {
+        self.least
     }
 
     /// Offers an activation; successive calls have ascending `activation`.
     pub fn offer(&mut self, activation: u64, latency_ns: i64) {
-        if self.list.len() == self.keep && latency_ns <= self.threshold() {
-            return;
+        if latency_ns > self.least || self.known.len() < self.keep {
+            self.keep(Worst { activation, latency_ns });
         }
-        let place = self.list.partition_point(|known| known.latency_ns >= latency_ns);
-        self.list.insert(place, Worst { activation, latency_ns });
-        self.list.truncate(self.keep);
+    }
+
+    /// Offers what another has kept, of whichever part of the run.
+    pub fn merge(&mut self, other: &WorstActivations) {
+        other.known.iter().filter(|worst| worst.latency_ns >= self.least).for_each(|worst| self.known.push(*worst));
+        self.cut();
+    }
+
+    fn keep(&mut self, worst: Worst) {
+        self.known.push(worst);
+        if self.known.len() >= 2 * self.keep {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.known.len() > self.keep {
+            let (_, least, _) = self.known.select_nth_unstable_by(self.keep - 1, Worst::order);
+            self.least = least.latency_ns;
+            self.known.truncate(self.keep);
+        }
     }
 
     /// Worst first.
     #[must_use]
-    pub fn list(&self) -> &[Worst] {
-        &self.list
+    pub fn list(&self) -> Vec<Worst> {
+        let mut list = self.known.clone();
+        list.sort_unstable_by(Worst::order);
+        list.truncate(self.keep);
+        list
     }
 }
 
@@ -58,16 +89,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_as_sorting_everything(latencies in proptest::collection::vec(-5_i64..50, 0..200)) {
-            let mut worst = WorstActivations::new(10);
-            let mut all = Vec::new();
-            for (activation, latency_ns) in (0..).zip(&latencies) {
-                worst.offer(activation, *latency_ns);
-                all.push(Worst { activation, latency_ns: *latency_ns });
-            }
-            all.sort_by_key(|w| (-w.latency_ns, w.activation));
-            all.truncate(10);
-            prop_assert_eq!(worst.list(), all);
+        fn the_same_as_sorting_everything(latencies in proptest::collection::vec(-5_i64..50, 0..200), cut in 0_usize..200, keep in 1_usize..20) {
+            let all: Vec<Worst> = (0..).zip(&latencies).map(|(activation, latency_ns)| Worst { activation, latency_ns: *latency_ns }).collect();
+            let kept = |part: &[Worst]| {
+                let mut worst = WorstActivations::new(keep);
+                part.iter().for_each(|one| worst.offer(one.activation, one.latency_ns));
+                worst
+            };
+            let mut expected = all.clone();
+            expected.sort_by_key(|w| (-w.latency_ns, w.activation));
+            expected.truncate(keep);
+            prop_assert_eq!(kept(&all).list(), expected.as_slice());
+            // Parts, in whichever order they come.
+            let (first, second) = all.split_at(cut.min(all.len()));
+            let (mut forwards, mut backwards) = (kept(first), kept(second));
+            forwards.merge(&kept(second));
+            backwards.merge(&kept(first));
+            prop_assert_eq!(forwards.list(), expected.as_slice());
+            prop_assert_eq!(backwards.list(), expected.as_slice());
         }
     }
 }

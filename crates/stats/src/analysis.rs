@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one thread's rows tell beyond their figures: what those may claim, how the tail goes on, what recurs.
+
+use crate::accounting::Sink;
+use crate::distribution::Distribution;
+use crate::extreme::{Observed, Tail};
+use crate::interval::Latencies;
+use crate::pieces::Pieces;
+use crate::rows::Block;
+use crate::summary::Collect;
+use crate::time::{Change, Recurrence};
+use crate::{
+    Accounting, AfterOverrun, Level, Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, TailFit, Worst,
+    WorstActivations,
+};
+use std::collections::HashMap;
+
+/// Latencies of a run that are kept with their places, the largest: what a tail and its clusters are fitted to.
+const LARGEST: usize = 4_096;
+
+/// The first pass, and what is watched beside the figures.
+struct Watch {
+    collect: Collect,
+    pieces: Pieces,
+    /// What had been counted when the last piece was ended, by bucket of the histogram.
+    seen: HashMap<i32, u64>,
+    largest: WorstActivations,
+    recurrence: Recurrence,
+}
+
+impl Watch {
+    /// Ends the piece: what was counted since the last one ended lies between its extremes.
+    fn end_piece(&mut self) {
+        let mut counts = Vec::new();
+        if let Some((least, most)) = self.pieces.counted() {
+            self.collect.counted_between(least, most, |bucket, now| {
+                let before = self.seen.entry(bucket).or_insert(0);
+                counts.push((bucket, now - *before));
+                *before = now;
+            });
+        }
+        self.pieces.close(counts.into_iter().collect());
+    }
+}
+
+impl Sink for Watch {
+    fn woken(&mut self, first: u64, latencies: Block<'_>) {
+        let extent = self.collect.block(first, latencies);
+        if extent.max > self.largest.threshold() {
+            for (activation, value) in (first..).zip(latencies.values) {
+                self.largest.offer(activation, i64::from(*value));
+            }
+        }
+        self.recurrence.woken(first, latencies, extent.max);
+        if self.pieces.woken(latencies.values.len() as u64, (extent.min, extent.max)) {
+            self.end_piece();
+        }
+    }
+
+    fn woken_one(&mut self, activation: u64, latency_ns: i64) {
+        self.collect.woken_one(activation, latency_ns);
+        self.largest.offer(activation, latency_ns);
+        self.recurrence.woken_one(activation, latency_ns);
+        if self.pieces.woken(1, (latency_ns, latency_ns)) {
+            self.end_piece();
+        }
+    }
+
+    fn skipped(&mut self, waited_ns: i64) {
+        self.collect.skipped(waited_ns);
+        if self.pieces.skipped(waited_ns) {
+            self.end_piece();
+        }
+    }
+
+    fn lost(&mut self, mut rows: u64) {
+        self.collect.lost(rows);
+        while rows > 0 {
+            let now = self.pieces.room().min(rows);
+            if self.pieces.missing(now) {
+                self.end_piece();
+            }
+            rows -= now;
+        }
+    }
+}
+
+/// Figures of one thread, and what they rest on.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// As [`crate::summarise`] gives them.
+    pub statistics: Statistics,
+    /// The run in pieces, skipped activations counted in.
+    pub pieces: Pieces,
+    /// The largest latencies as measured, worst first.
+    pub largest: Vec<Worst>,
+    /// Late wake-ups that recur, the shortest period first.
+    pub periods: Vec<Period>,
+    /// Skipped activations counted in.
+    counted: Distribution,
+    interval_ns: i64,
+    rows: u64,
+}
+
+/// Computes everything from the rows of one thread, as [`crate::summarise`] does and in the same passes, and what its figures
+/// may claim. Memory does not grow with the run: a few MB.
+///
+/// # Errors
+/// What the rows' source reports.
+pub fn analyse<R: Rows + ?Sized>(
+    rows: &R,
+    interval_ns: i64,
+    after: AfterOverrun,
+    most_steps: usize,
+) -> Result<Analysis, R::Error> {
+    let mut watch = Watch {
+        collect: Collect::new(most_steps, rows.size_hint()),
+        pieces: Pieces::for_rows(rows.size_hint()),
+        seen: HashMap::new(),
+        largest: WorstActivations::new(LARGEST),
+        recurrence: Recurrence::new(),
+    };
+    let mut accounting = Accounting::new(interval_ns, after);
+    rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
+    if watch.pieces.is_open() {
+        watch.end_piece();
+    }
+    let Watch { collect, pieces, largest, recurrence, .. } = watch;
+    let (statistics, counted) = collect.finish(rows, interval_ns, after, &accounting)?;
+    let rows = statistics.activations.due + statistics.lost;
+    Ok(Analysis { statistics, pieces, largest: largest.list(), periods: recurrence.finish(), counted, interval_ns, rows })
+}
+
+impl Analysis {
+    fn latencies(&self) -> Latencies<'_> {
+        Latencies { counted: &self.counted, pieces: self.pieces.list() }
+    }
+
+    /// A quantile of all activations, skipped ones counted in, with an interval each of whose two ends has this confidence (above
+    /// one half). None where nothing woke.
+    #[must_use]
+    pub fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
+        self.latencies().quantile(level, confidence)
+    }
+
+    /// The rate of activations later than `limit` ns, skipped ones counted in, with an interval each of whose two ends has this
+    /// confidence (above one half). None where nothing woke.
+    #[must_use]
+    pub fn rate_above(&self, limit: i64, confidence: f64) -> Option<RateInterval> {
+        self.latencies().rate(limit, confidence)
+    }
+
+    /// How the tail goes on, if that can be said.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn tail(&self) -> Result<TailFit, Refusal> {
+        Tail::fit(&Observed {
+            largest: &self.largest,
+            pieces: &self.pieces,
+            rows: self.rows,
+            woken: self.statistics.moments.count(),
+            interval_ns: self.interval_ns,
+        })
+    }
+
+    /// Where and how the latencies changed during the run, if they did.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        crate::time::changes(&self.pieces)
+    }
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether two groups of runs differ, in which figures, and by how much.
+//!
+//! Quantiles are compared by a block bootstrap: stretches of the runs long enough to be independent are drawn again and again,
+//! and the ratio of the quantiles of what was drawn varies as the ratio itself would if the runs were repeated (H. R. Kuensch,
+//! "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989) 1217-1241). All threads
+//! of a run are drawn together, because what makes one late often makes others late. Where a group has runs enough, runs are
+//! drawn first, since two runs of the same machine differ more than two stretches of one. The intervals hold for all figures
+//! together: each for itself is that much wider (Bonferroni).
+
+use crate::chance::{at_most, normal_quantile};
+use crate::extreme::cluster_maxima;
+use crate::histogram::{Counts, signed_bounds};
+use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
+use crate::random::Numbers;
+use crate::{Analysis, Level, Piece};
+use std::collections::BTreeMap;
+
+/// One thread of a run, as far as a comparison needs it.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The run in pieces, skipped activations counted in.
+    pub pieces: Vec<Piece>,
+    /// The largest latency of each cluster among the largest, ns, largest first.
+    pub maxima: Vec<i64>,
+}
+
+impl From<&Analysis> for Measured {
+    fn from(analysis: &Analysis) -> Self {
+        Measured { pieces: analysis.pieces.list().to_vec(), maxima: cluster_maxima(&analysis.largest, MAXIMA) }
+    }
+}
+
+/// Runs that are taken to be repeats of one another; of each its threads.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// By run, and within it by thread.
+    pub runs: Vec<Vec<Measured>>,
+}
+
+/// A quantile in two groups.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantileDifference {
+    /// Which.
+    pub level: Level,
+    /// Of the first group, ns, to 1 %.
+    pub base_ns: i64,
+    /// Of the second, ns, to 1 %.
+    pub other_ns: i64,
+    /// Second over first is at least this.
+    pub lower: f64,
+    /// Second over first is at most this.
+    pub upper: f64,
+}
+
+impl QuantileDifference {
+    /// Whether the groups differ in it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.lower > 1.0 || self.upper < 1.0
+    }
+}
+
+/// How often a limit is exceeded in two groups.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateDifference {
+    /// Beyond this, ns.
+    pub limit_ns: i64,
+    /// Latencies beyond it, and of how many, in the first group.
+    pub base: (u64, u64),
+    /// In the second.
+    pub other: (u64, u64),
+    /// The second rate over the first is at least this.
+    pub lower: f64,
+    /// And at most this; none where the first may be 0.
+    pub upper: Option<f64>,
+}
+
+impl RateDifference {
+    /// Whether the groups differ in it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.lower > 1.0 || self.upper.is_some_and(|upper| upper < 1.0)
+    }
+}
+
+/// From which group the very latest wake-ups are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MaximumDifference {
+    /// The largest of the first group, ns.
+    pub base_ns: i64,
+    /// Of the second.
+    pub other_ns: i64,
+    /// So many of the latest independent wake-ups of both together ...
+    pub latest: usize,
+    /// ... are of the second group ...
+    pub of_other: usize,
+    /// ... and so many would be if the groups were alike.
+    pub expected: f64,
+    /// Whether that tells the groups apart.
+    pub told: bool,
+}
+
+/// Two groups, figure by figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Those that both groups have latencies enough for.
+    pub quantiles: Vec<QuantileDifference>,
+    /// Beyond the 99.9th percentile of the first group, or whatever it has latencies enough for.
+    pub rate: Option<RateDifference>,
+    /// None where one of them has no latency.
+    pub maximum: Option<MaximumDifference>,
+    /// Stretches that were drawn from, in each group.
+    pub blocks: (usize, usize),
+    /// Whether runs were drawn too: otherwise what is said holds for these very runs, not for the next one.
+    pub between_runs: bool,
+}
+
+/// The probability that equal groups are called different in anything.
+const ERROR: f64 = 0.05;
+/// Times that stretches are drawn.
+const DRAWS: usize = 2_000;
+/// A quantile is compared where both groups have so many latencies beyond it.
+const LEAST_BEYOND: u64 = 10;
+/// From so many runs of each group on, runs are drawn too.
+const LEAST_RUNS: usize = 5;
+/// Fewer stretches than these are not drawn from.
+const LEAST_BLOCKS: usize = 16;
+/// Of so many of the latest wake-ups it is asked which group they are of.
+const LATEST: usize = 20;
+/// Kept of each thread.
+const MAXIMA: usize = 64;
+
+/// Compares the second group with the first.
+#[must_use]
+pub fn compare(base: &Group, other: &Group) -> Comparison {
+    let (base_blocks, other_blocks) = (Blocks::of(base), Blocks::of(other));
+    let carried = |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.carries(*level));
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(carried).collect();
+    #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
+    let error = ERROR / (levels.len() + 2) as f64;
+    let between_runs = base.runs.len() >= LEAST_RUNS && other.runs.len() >= LEAST_RUNS;
+    let drawn = |blocks: &Blocks, seed| blocks.draw(&levels, between_runs, seed);
+    let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
+    let quantiles = levels.iter().enumerate().map(|(place, level)| {
+        let mut ratios: Vec<f64> = of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]).collect();
+        ratios.sort_by(f64::total_cmp);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "below DRAWS")]
+        let beyond = (error / 2.0 * DRAWS as f64) as usize;
+        QuantileDifference {
+            level: *level,
+            base_ns: base_blocks.quantile(*level),
+            other_ns: other_blocks.quantile(*level),
+            lower: ratios[beyond],
+            upper: ratios[DRAWS - 1 - beyond],
+        }
+    });
+    Comparison {
+        quantiles: quantiles.collect(),
+        rate: levels.last().and_then(|level| rate(&base_blocks, &other_blocks, base_blocks.quantile(*level), error)),
+        maximum: maximum(base, other, base_blocks.total(), other_blocks.total(), error),
+        blocks: (base_blocks.count(), other_blocks.count()),
+        between_runs,
+    }
+}
+
+/// A group in stretches that are independent of one another.
+struct Blocks {
+    /// Values that occur, ns, ascending: the middle of each bucket.
+    values: Vec<f64>,
+    /// The upper bound of each.
+    uppers: Vec<i64>,
+    /// By run: of each stretch, which values occur how often.
+    runs: Vec<Vec<Vec<(usize, u64)>>>,
+    /// All stretches together.
+    all: Vec<u64>,
+}
+
+/// The stretches of a run, all threads together.
+fn slices(run: &[Measured]) -> Vec<Counts> {
+    let count = run.iter().map(|thread| thread.pieces.len()).min().unwrap_or(0);
+    let at = |thread: &Measured, slice: usize| {
+        let place = |slice: usize| slice * thread.pieces.len() / count;
+        thread.pieces[place(slice)..place(slice + 1)].iter().fold(Counts::default(), |all, piece| all.merged(&piece.counts))
+    };
+    (0..count).map(|slice| run.iter().fold(Counts::default(), |all, thread| all.merged(&at(thread, slice)))).collect()
+}
+
+/// Joins neighbours as long as they are correlated in how many latencies are beyond the run's median, or its 99th percentile.
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+fn independent(mut slices: Vec<Counts>) -> Vec<Counts> {
+    let all = slices.iter().fold(Counts::default(), |all, slice| all.merged(slice));
+    let limits: Vec<i64> = [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
+    let is_alike = |slices: &[Counts], limit: i64| {
+        let share = all.above(limit) as f64 / all.total().max(1) as f64;
+        let offsets: Vec<f64> = slices.iter().map(|slice| slice.above(limit) as f64 - share * slice.total() as f64).collect();
+        is_correlated(&offsets)
+    };
+    while slices.len() / 2 >= LEAST_BLOCKS && limits.iter().any(|limit| is_alike(&slices, *limit)) {
+        slices = slices.chunks(2).map(|pair| pair.iter().fold(Counts::default(), |all, slice| all.merged(slice))).collect();
+    }
+    slices
+}
+
+impl Blocks {
+    fn of(group: &Group) -> Blocks {
+        let runs: Vec<Vec<Counts>> =
+            group.runs.iter().map(|run| independent(slices(run))).filter(|run| !run.is_empty()).collect();
+        let mut all: BTreeMap<i32, u64> = BTreeMap::new();
+        for (bucket, count) in runs.iter().flatten().flat_map(|slice| slice.list()) {
+            *all.entry(*bucket).or_insert(0) += count;
+        }
+        let places: BTreeMap<i32, usize> = all.keys().enumerate().map(|(place, bucket)| (*bucket, place)).collect();
+        let placed = |slice: &Counts| slice.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect();
+        #[expect(clippy::cast_precision_loss, reason = "a bucket is 1 % wide")]
+        let middle = |(lower, upper): (i64, i64)| f64::midpoint(lower as f64, upper as f64).max(0.5);
+        Blocks {
+            values: all.keys().map(|bucket| middle(signed_bounds(*bucket))).collect(),
+            uppers: all.keys().map(|bucket| signed_bounds(*bucket).1).collect(),
+            runs: runs.iter().map(|run| run.iter().map(placed).collect()).collect(),
+            all: all.into_values().collect(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.runs.iter().map(Vec::len).sum()
+    }
+
+    fn total(&self) -> u64 {
+        self.all.iter().sum()
+    }
+
+    fn carries(&self, level: Level) -> bool {
+        let total = self.total();
+        self.count() >= LEAST_BLOCKS && total - level.rank(total).min(total) >= LEAST_BEYOND
+    }
+
+    /// ns, the upper bound of its bucket.
+    fn quantile(&self, level: Level) -> i64 {
+        self.uppers.get(place_of(&self.all, level.rank(self.total()))).copied().unwrap_or(0)
+    }
+
+    /// The quantiles of what is drawn, time after time.
+    fn draw(&self, levels: &[Level], between_runs: bool, seed: u64) -> Vec<Vec<f64>> {
+        let mut numbers = Numbers::new(seed);
+        let mut sums = vec![0_u64; self.values.len()];
+        let blocks: Vec<&[(usize, u64)]> = self.runs.iter().flatten().map(Vec::as_slice).collect();
+        let mut once = || {
+            sums.fill(0);
+            let mut add = |block: &[(usize, u64)]| block.iter().for_each(|(place, count)| sums[*place] += count);
+            if between_runs {
+                for _ in 0..self.runs.len() {
+                    let run = &self.runs[numbers.below(self.runs.len())];
+                    (0..run.len()).for_each(|_| add(&run[numbers.below(run.len())]));
+                }
+            } else {
+                (0..blocks.len()).for_each(|_| add(blocks[numbers.below(blocks.len())]));
+            }
+            let total = sums.iter().sum();
+            levels.iter().map(|level| self.values[place_of(&sums, level.rank(total))]).collect()
+        };
+        if levels.is_empty() { Vec::new() } else { (0..DRAWS).map(|_| once()).collect() }
+    }
+
+    /// Latencies above a limit, and of how many, and how dependent they are.
+    fn above(&self, limit: i64) -> (u64, u64, Dependence) {
+        let first = self.uppers.partition_point(|upper| *upper <= limit);
+        let blocks: Vec<(u64, u64)> = (self.runs.iter().flatten())
+            .map(|block| {
+                block.iter().fold((0, 0), |sum, (place, count)| (sum.0 + count, sum.1 + if *place >= first { *count } else { 0 }))
+            })
+            .collect();
+        let (all, beyond) = blocks.iter().fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
+        (beyond, all, Dependence::between(&blocks))
+    }
+}
+
+/// Where in these counts the value of a rank lies.
+fn place_of(counts: &[u64], rank: u64) -> usize {
+    let mut sum = 0;
+    let place = counts.iter().position(|count| {
+        sum += count;
+        sum >= rank
+    });
+    place.unwrap_or(counts.len().saturating_sub(1))
+}
+
+/// How often a limit is exceeded: the ratio by the normal approximation to its logarithm (D. Katz and others, "Obtaining confidence
+/// intervals for the risk ratio in cohort studies", Biometrics 34 (1978) 469-474) where there are enough to count, otherwise by
+/// the limits of either.
+#[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+fn rate(base: &Blocks, other: &Blocks, limit_ns: i64, error: f64) -> Option<RateDifference> {
+    let ((k, n, first), (l, m, second)) = (base.above(limit_ns), other.above(limit_ns));
+    if n == 0 || m == 0 {
+        return None;
+    }
+    let (lower, upper) = if k >= LEAST_BEYOND && l >= LEAST_BEYOND {
+        let ratio = (l as f64 / m as f64) / (k as f64 / n as f64);
+        let spread =
+            (first.factor.max(1.0) / k as f64 + second.factor.max(1.0) / l as f64).sqrt() * normal_quantile(1.0 - error / 2.0);
+        (ratio * (-spread).exp(), Some(ratio * spread.exp()))
+    } else {
+        let confidence = 1.0 - error / 4.0;
+        let limits = |k: u64, n: u64, dependence: Dependence| {
+            let (k, n) = (k as f64 / dependence.factor.max(1.0), n as f64 / dependence.factor.max(1.0));
+            (lower_rate(k, n, confidence), upper_rate(k, n, confidence))
+        };
+        let (of_base, of_other) = (limits(k, n, first), limits(l, m, second));
+        (of_other.0 / of_base.1, (of_base.0 > 0.0).then(|| of_other.1 / of_base.0))
+    };
+    Some(RateDifference { limit_ns, base: (k, n), other: (l, m), lower, upper })
+}
+
+/// Of the latest wake-ups of both groups, how many are of the second, and whether that is more or less than chance would have it.
+#[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64) -> Option<MaximumDifference> {
+    let maxima = |group: &Group| group.runs.iter().flatten().flat_map(|thread| thread.maxima.clone()).collect::<Vec<i64>>();
+    let (first, second) = (maxima(base), maxima(other));
+    let (base_ns, other_ns) = (*first.iter().max()?, *second.iter().max()?);
+    let mut both: Vec<(i64, bool)> =
+        first.into_iter().map(|value| (value, false)).chain(second.into_iter().map(|value| (value, true))).collect();
+    both.sort_unstable_by(|a, b| b.cmp(a));
+    both.truncate(LATEST);
+    let share = of_other as f64 / (of_base + of_other).max(1) as f64;
+    let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
+    let (k, n) = (seconds as f64, both.len() as f64);
+    let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
+    Some(MaximumDifference {
+        base_ns,
+        other_ns,
+        latest: both.len(),
+        of_other: seconds,
+        expected: share * n,
+        told: chance < error,
+    })
+}

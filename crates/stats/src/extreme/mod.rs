@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the tail goes on beyond what was seen: peaks over a threshold, block maxima beside them, and every reason not to say it.
+
+mod clusters;
+mod gev;
+mod goodness;
+mod gpd;
+mod tail;
+
+pub use gev::Gev;
+pub use goodness::{Apart, anderson_darling, apart, chance_of};
+pub use gpd::{Excesses, Gpd, Region};
+pub use tail::{HORIZONS, Horizon, Refusal, ReturnLevel, TailFit};
+pub(crate) use tail::{Observed, Tail, cluster_maxima};

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a quantile and a rate may claim: intervals that hold for any distribution, and for latencies that depend on one
+//! another over time.
+//!
+//! The number of latencies below the true quantile is binomial, whatever the distribution; so two ranks enclose it with a
+//! known probability (H. A. David, H. N. Nagaraja, "Order Statistics", Wiley 2003, 7.1). Between whole ranks the incomplete
+//! beta function goes on, and so does the interval (A. D. Hutson, "Calculating nonparametric confidence intervals for
+//! quantiles using fractional order statistics", Journal of Applied Statistics 26 (1999) 343-353).
+//!
+//! Latencies that depend on their neighbours tell less than as many independent ones. How much less is seen from how the
+//! number of latencies beyond a value varies between pieces of the run (batch means; W. G. Cochran, "Sampling Techniques",
+//! Wiley 1977, chapter 9, calls the ratio the design effect): the intervals are those of that many fewer.
+
+use crate::Level;
+use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
+use crate::distribution::Distribution;
+use crate::pieces::Piece;
+
+/// How much less latencies tell than independent ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Dependence {
+    /// So many latencies tell as much as one that is independent; may be less than 1.
+    pub(crate) factor: f64,
+    /// Degrees of freedom of that estimate.
+    freedom: f64,
+}
+
+/// Fewer pieces than these tell nothing of the variation between them.
+const LEAST_PIECES: usize = 16;
+
+/// Whether neighbouring pieces are more alike than chance alone makes them, by how far each lies off what is expected of it.
+pub(crate) fn is_correlated(offsets: &[f64]) -> bool {
+    let squares: f64 = offsets.iter().map(|offset| offset * offset).sum();
+    let products: f64 = offsets.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    #[expect(clippy::cast_precision_loss, reason = "hundreds")]
+    let count = offsets.len() as f64;
+    squares > 0.0 && products / squares > 1.645 / count.sqrt()
+}
+
+impl Dependence {
+    /// From pieces of equal length: of each how many latencies it has, and how many of them are beyond the value in question.
+    /// Pieces are joined until neighbours are not seen to be correlated.
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+    pub(crate) fn between(pieces: &[(u64, u64)]) -> Dependence {
+        let mut pieces: Vec<(f64, f64)> = pieces.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
+        let (all, beyond) = pieces.iter().fold((0.0, 0.0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
+        let share = beyond / all;
+        if !(share > 0.0 && share < 1.0) || pieces.len() < 2 {
+            return Dependence { factor: 1.0, freedom: f64::INFINITY };
+        }
+        let offsets = |pieces: &[(f64, f64)]| pieces.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
+        let mut off = offsets(&pieces);
+        while pieces.len() / 2 >= LEAST_PIECES && is_correlated(&off) {
+            pieces =
+                pieces.chunks(2).map(|pair| pair.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))).collect();
+            off = offsets(&pieces);
+        }
+        let count = pieces.len() as f64;
+        let variance = off.iter().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
+        let factor = (variance / (all * share * (1.0 - share))).max(0.25);
+        // Where few latencies are beyond, their number in a piece is far from normal and its variance less certain.
+        let rarity = count / (beyond.min(all - beyond));
+        Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(2.0) }
+    }
+
+    /// So many latencies tell as much as this many independent ones, the uncertainty of that counted in at a confidence (of
+    /// one side).
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+    fn effective(&self, count: u64, confidence: f64) -> f64 {
+        let wider =
+            if self.freedom.is_finite() { student_quantile(confidence, self.freedom) / normal_quantile(confidence) } else { 1.0 };
+        (count as f64 / (self.factor * wider * wider)).max(1.0)
+    }
+}
+
+/// A quantile with what it may claim, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantileInterval {
+    /// Which.
+    pub level: Level,
+    /// The quantile of what was seen.
+    pub observed: i64,
+    /// The true one is at least this; none where the data do not say.
+    pub lower: Option<i64>,
+    /// The true one is at most this; none where the data do not say.
+    pub upper: Option<i64>,
+    /// As many independent latencies would tell as much.
+    pub effective: f64,
+}
+
+/// A rate of latencies beyond a limit, with what it may claim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateInterval {
+    /// How many were beyond it; where the limit lies within a bucket of the histogram, at most so many.
+    pub beyond: u64,
+    /// Of so many.
+    pub of: u64,
+    /// The true rate is at least this.
+    pub lower: f64,
+    /// The true rate is at most this.
+    pub upper: f64,
+    /// As many independent latencies would tell as much.
+    pub effective: f64,
+}
+
+/// What is known of latencies: how often each occurred, and in which pieces of the run.
+pub(crate) struct Latencies<'a> {
+    pub(crate) counted: &'a Distribution,
+    pub(crate) pieces: &'a [Piece],
+}
+
+impl Latencies<'_> {
+    /// How dependent latencies are, as far as it shows in how many are beyond this value, ns.
+    fn dependence(&self, value: i64) -> Dependence {
+        let pieces: Vec<(u64, u64)> = self.pieces.iter().map(|piece| (piece.counts.total(), piece.counts.above(value))).collect();
+        Dependence::between(&pieces)
+    }
+
+    /// The interval of a quantile; `confidence` (above one half) is that of each of its two ends.
+    pub(crate) fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
+        let count = self.counted.count();
+        let (_, observed) = self.counted.at_rank(level.rank(count))?;
+        let effective = self.dependence(observed).effective(count, confidence);
+        let share = level.share();
+        // The real rank r of which P(Beta(r, n + 1 - r) <= share) is this.
+        let rank = |probability: f64| bisect(0.0, effective + 1.0, |rank| at_most(rank - 1.0, effective, share) >= probability);
+        #[expect(clippy::cast_precision_loss, reason = "a rank between ranks")]
+        let of_all = |rank: f64| rank / (effective + 1.0) * (count as f64 + 1.0);
+        Some(QuantileInterval {
+            level,
+            observed,
+            lower: self.between_ranks(of_all(rank(1.0 - confidence)), |(low, _)| low),
+            upper: self.between_ranks(of_all(rank(confidence)), |(_, high)| high),
+            effective,
+        })
+    }
+
+    /// The value at a rank that need not be whole; none beyond the smallest and the largest.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "within the ranks")]
+    fn between_ranks(&self, rank: f64, end: impl Fn((i64, i64)) -> i64) -> Option<i64> {
+        let count = self.counted.count();
+        if rank < 1.0 || rank > count as f64 {
+            return None;
+        }
+        let whole = rank.floor() as u64;
+        let low = end(self.counted.at_rank(whole)?);
+        let high = if whole < count { end(self.counted.at_rank(whole + 1)?) } else { low };
+        Some(low + ((high - low) as f64 * (rank - rank.floor())).round() as i64)
+    }
+
+    /// The interval of the rate of latencies above `limit`, ns; `confidence` (above one half) is that of each of its two ends.
+    /// Where none is above, nothing shows how dependent they are, and they are taken to be independent.
+    pub(crate) fn rate(&self, limit: i64, confidence: f64) -> Option<RateInterval> {
+        let of = self.counted.count();
+        if of == 0 {
+            return None;
+        }
+        let (surely, beyond) = self.counted.above(limit);
+        let dependence = self.dependence(limit);
+        let effective = if beyond == 0 { of as f64 } else { dependence.effective(of, confidence) };
+        let scale = effective / of as f64;
+        let (least, most) = (surely as f64 * scale, beyond as f64 * scale);
+        Some(RateInterval {
+            beyond,
+            of,
+            lower: lower_rate(least, effective, confidence),
+            upper: upper_rate(most, effective, confidence),
+            effective,
+        })
+    }
+}
+
+/// The largest probability with which `k` successes or fewer of `n` are not too rare: Clopper and Pearson's upper limit.
+pub(crate) fn upper_rate(k: f64, n: f64, confidence: f64) -> f64 {
+    if k <= 0.0 {
+        return -f64::exp_m1(f64::ln_1p(-confidence) / n);
+    }
+    if k >= n { 1.0 } else { along_rates(|rate| at_most(k, n, rate) <= 1.0 - confidence) }
+}
+
+/// Their lower limit.
+pub(crate) fn lower_rate(k: f64, n: f64, confidence: f64) -> f64 {
+    if k <= 0.0 { 0.0 } else { along_rates(|rate| at_most(k - 1.0, n, rate) <= confidence) }
+}
+
+/// Where it begins to hold, on a logarithmic scale: rates may be very small.
+fn along_rates(holds: impl Fn(f64) -> bool) -> f64 {
+    bisect(-50.0, 0.0, |ln_rate| holds(ln_rate.exp())).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_as_scipy_has_them() {
+        // scipy.stats.beta.ppf(0.95, k + 1, n - k) and beta.ppf(0.05, k, n - k + 1)
+        let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 2e-3, "{value} is not {expected}");
+        near(upper_rate(3.0, 100.0, 0.95), 0.075_710_8);
+        near(lower_rate(3.0, 100.0, 0.95), 0.008_225_83);
+        near(upper_rate(1.0, 1e6, 0.95), 4.743_855_6e-6);
+        near(lower_rate(7.0, 1e9, 0.95), 3.285_315_7e-9);
+        near(upper_rate(120.0, 1e5, 0.975), 1.434_737e-3);
+        assert_eq!((lower_rate(0.0, 10.0, 0.95), upper_rate(10.0, 10.0, 0.95)), (0.0, 1.0));
+    }
+}

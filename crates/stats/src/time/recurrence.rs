@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether late wake-ups come at regular intervals, at any period from two activations to a third of the run.
+//!
+//! The run is looked at in windows of 4,096 bins; a bin is one activation, 4, 16, 64 and so on, and stands for the latest of
+//! them. At each width there are windows at the beginning of the run, and after one, two, four, eight and so on of their
+//! lengths, so that any run takes a few dozen. In a window the latest bins are taken, at several rarities from one in two to
+//! one in 512, and how often two of them lie how far apart is counted. Spikes that recur make the count at their period, and at
+//! its multiples, higher than at the distances around it; bursts and slow changes make neighbouring distances alike.
+//!
+//! A distance is called a period if its count is higher than on *both* sides by more than chance would do, anywhere in all that
+//! was tried, in one of 1,000 runs. How much the counts vary by chance when latencies are correlated is Bartlett's formula (M. S.
+//! Bartlett, "On the theoretical specification and sampling properties of autocorrelated time-series", JRSS Supplement 8
+//! (1946) 27-41).
+
+use crate::chance::poisson_at_least;
+use crate::rows::Block;
+
+/// Bins of a window.
+const BINS: usize = 4_096;
+/// Distances up to this many bins are counted: a third of a window.
+const DISTANCES: usize = BINS / 3;
+/// The share of bins that are taken as late is one in this many.
+const RARITIES: [usize; 5] = [2, 8, 32, 128, 512];
+/// From this rarity on, late bins next to one another are one.
+const SPARSE: usize = 32;
+/// Fewer late bins than this are not looked at.
+const LEAST_EVENTS: usize = 5;
+/// At a rarity of one in so many, a period is at least that many bins over this: what recurs more often shows where more bins
+/// count as late.
+const SHORTEST: usize = 4;
+/// What is late at fewer than this share of its places is not called a period.
+const LEAST_PRESENT: f64 = 0.1;
+/// As late are taken, however rare that makes them, at least so many bins.
+const FEWEST_TAKEN: usize = 6;
+/// Widths of a bin are powers of this.
+const WIDER: u32 = 2;
+/// Widths at most: the last has windows of 10^12 activations.
+const MOST_WIDTHS: u32 = 15;
+/// What is found by chance in one of so many runs.
+const CHANCE: f64 = 1e-3;
+
+/// The latest activation of a bin.
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    latency_ns: i64,
+    activation: u64,
+}
+
+const NOTHING: Bin = Bin { latency_ns: i64::MIN, activation: 0 };
+
+/// Counts at one rarity.
+#[derive(Clone, Debug, Default)]
+struct Distances {
+    /// Pairs of late bins, by how many bins they lie apart.
+    pairs: Vec<u64>,
+    /// As many would be expected if late bins came at random.
+    expected: Vec<f64>,
+    /// Share of bins that are late, of all windows.
+    late: f64,
+    bins: f64,
+    /// Those of the fullest window.
+    latest: Vec<Bin>,
+}
+
+/// All windows of one width.
+#[derive(Clone, Debug)]
+struct Width {
+    log2: u32,
+    /// Row that the window being filled begins at.
+    begins: u64,
+    bins: Vec<Bin>,
+    by_rarity: [Distances; RARITIES.len()],
+}
+
+impl Width {
+    fn new(log2: u32) -> Self {
+        Width { log2, begins: 0, bins: Vec::new(), by_rarity: std::array::from_fn(|_| Distances::default()) }
+    }
+
+    const fn rows(&self) -> u64 {
+        (BINS as u64) << self.log2
+    }
+
+    fn bin(&mut self, row: u64) -> Option<&mut Bin> {
+        let index = usize::try_from((row.checked_sub(self.begins)?) >> self.log2).ok()?;
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, NOTHING);
+        }
+        self.bins.get_mut(index)
+    }
+
+    /// One activation that woke.
+    fn one(&mut self, row: u64, latency_ns: i64) {
+        self.make_way(row);
+        if let Some(bin) = self.bin(row)
+            && latency_ns > bin.latency_ns
+        {
+            *bin = Bin { latency_ns, activation: row };
+        }
+    }
+
+    /// Activations that woke, the largest latency of which is given; they lie within one bin if bins are not narrower.
+    fn block(&mut self, first: u64, block: Block<'_>, max: i64) {
+        let last = first + block.values.len() as u64 - 1;
+        if last < self.begins {
+            return;
+        }
+        if first >> self.log2 == last >> self.log2 && first >= self.begins {
+            self.make_way(first);
+            if first < self.begins {
+                return;
+            }
+            if let Some(bin) = self.bin(first)
+                && max > bin.latency_ns
+            {
+                let within = block.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
+                *bin = Bin { latency_ns: max, activation: first + within as u64 };
+            }
+        } else {
+            (first..).zip(block.values).for_each(|(row, value)| self.one(row, i64::from(*value)));
+        }
+    }
+
+    /// Ends the window where this row lies beyond it; the next begins at once, or as far on as the run has come.
+    fn make_way(&mut self, row: u64) {
+        while row >= self.begins + self.rows() {
+            self.count();
+            let ended = self.begins + self.rows();
+            self.begins = if self.begins == 0 { ended } else { self.begins * 2 };
+            self.bins.clear();
+        }
+    }
+
+    /// Counts the distances of the window.
+    fn count(&mut self) {
+        let mut latencies: Vec<i64> = self.bins.iter().map(|bin| bin.latency_ns).filter(|latency| *latency > i64::MIN).collect();
+        let seen = latencies.len();
+        for (rarity, distances) in RARITIES.into_iter().zip(&mut self.by_rarity) {
+            let most = (seen / rarity).max(FEWEST_TAKEN);
+            if most > seen / 2 || most > seen / 4 && rarity > RARITIES[0] {
+                break;
+            }
+            let (_, above, _) = latencies.select_nth_unstable_by(most, |a, b| b.cmp(a));
+            let late = events(&self.bins, *above, rarity);
+            if late.len() >= LEAST_EVENTS {
+                distances.add(&late, self.bins.len());
+                if late.len() > distances.latest.len() {
+                    distances.latest = late.into_iter().map(|(_, bin)| bin).collect();
+                }
+            }
+        }
+    }
+}
+
+/// Bins later than `above`, with their places; of neighbours only the latest, if they are to be rare.
+fn events(bins: &[Bin], above: i64, rarity: usize) -> Vec<(usize, Bin)> {
+    let late = bins.iter().enumerate().filter(|(_, bin)| bin.latency_ns > above);
+    let mut events: Vec<(usize, Bin)> = Vec::new();
+    let mut last = None;
+    for (place, bin) in late {
+        let beside = rarity >= SPARSE && last.is_some_and(|last| place - last <= 1);
+        last = Some(place);
+        match events.last_mut() {
+            Some(known) if beside => {
+                if bin.latency_ns > known.1.latency_ns {
+                    *known = (place, *bin);
+                }
+            }
+            _ => events.push((place, *bin)),
+        }
+    }
+    events
+}
+
+impl Distances {
+    fn add_one_by_one(&mut self, events: &[(usize, Bin)], most: usize) {
+        for (index, (place, _)) in events.iter().enumerate() {
+            for (other, _) in &events[index + 1..] {
+                let apart = other - place;
+                if apart > most {
+                    break;
+                }
+                self.pairs[apart] += 1;
+            }
+        }
+    }
+
+    /// The same, much faster where about every other bin is late: a bit for each bin, laid over itself.
+    fn add_as_bits(&mut self, events: &[(usize, Bin)], most: usize) {
+        let mut bits = [0_u64; BINS / 64 + 1];
+        events.iter().for_each(|(place, _)| bits[place / 64] |= 1 << (place % 64));
+        for apart in 1..=most {
+            let (words, over) = (apart / 64, apart % 64);
+            let shifted =
+                bits[words..].windows(2).map(|pair| if over == 0 { pair[0] } else { pair[0] >> over | pair[1] << (64 - over) });
+            self.pairs[apart] += shifted.zip(&bits).map(|(later, bit)| u64::from((later & bit).count_ones())).sum::<u64>();
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "thousands")]
+    fn add(&mut self, events: &[(usize, Bin)], bins: usize) {
+        let most = DISTANCES.min(bins / 3);
+        self.pairs.resize(DISTANCES + 1, 0);
+        self.expected.resize(DISTANCES + 1, 0.0);
+        if events.len() > bins / RARITIES[1] {
+            self.add_as_bits(events, most);
+        } else {
+            self.add_one_by_one(events, most);
+        }
+        let (events, bins) = (events.len() as f64, bins as f64);
+        for (apart, expected) in self.expected.iter_mut().enumerate().take(most + 1).skip(1) {
+            *expected += events * events * (bins - apart as f64) / (bins * bins);
+        }
+        self.late += events;
+        self.bins += bins;
+    }
+}
+
+/// Late wake-ups that recur.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Period {
+    /// Activations from one to the next.
+    pub activations: f64,
+    /// The number of the activation that the first of them is due at, or would be; below the period.
+    pub first: f64,
+    /// How far they lie off those places, activations: half of them at most so far.
+    pub jitter: f64,
+    /// Share of those places at which there is one.
+    pub present: f64,
+    /// How late they are, ns: half of them at least so late.
+    pub latency_ns: i64,
+    /// The probability that chance alone makes anything as regular in such a run.
+    pub chance: f64,
+}
+
+/// What is counted while a run goes by.
+#[derive(Clone, Debug)]
+pub(crate) struct Recurrence {
+    widths: Vec<Width>,
+    rows: u64,
+}
+
+/// A distance whose count stands out.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    log2: u32,
+    rarity: usize,
+    apart: usize,
+    half: usize,
+    chance: f64,
+}
+
+impl Recurrence {
+    pub(crate) fn new() -> Self {
+        Recurrence { widths: (0..MOST_WIDTHS).map(|width| Width::new(width * WIDER)).collect(), rows: 0 }
+    }
+
+    pub(crate) fn woken(&mut self, first: u64, block: Block<'_>, max: i64) {
+        self.rows = first + block.values.len() as u64;
+        self.widths.iter_mut().for_each(|width| width.block(first, block, max));
+    }
+
+    pub(crate) fn woken_one(&mut self, activation: u64, latency_ns: i64) {
+        self.rows = activation + 1;
+        for width in &mut self.widths {
+            if activation >= width.begins {
+                width.one(activation, latency_ns);
+            }
+        }
+    }
+
+    /// The periods, shortest first, at most three.
+    pub(crate) fn finish(mut self) -> Vec<Period> {
+        let rows = self.rows;
+        // Wider bins than the run needs see nothing that narrower ones do not.
+        self.widths.retain(|width| width.log2 == 0 || rows >= (BINS as u64 / 16) << width.log2);
+        self.widths.iter_mut().for_each(Width::count);
+        let tried: f64 = self.widths.iter().flat_map(|width| width.by_rarity.iter().map(Distances::tried)).sum();
+        let mut found = Vec::new();
+        for width in &self.widths {
+            for (rarity, distances) in width.by_rarity.iter().enumerate() {
+                let at = |(apart, half, chance)| Found { log2: width.log2, rarity, apart, half, chance: chance * tried };
+                found.extend(distances.stand_out(RARITIES[rarity] / SHORTEST, CHANCE / tried).into_iter().map(at));
+            }
+        }
+        self.distinct(&found)
+    }
+
+    /// The fundamental ones: not a multiple of another, nor the same one seen in wider bins.
+    fn distinct(&self, found: &[Found]) -> Vec<Period> {
+        let mut refined: Vec<Period> = found.iter().filter_map(|one| self.refine(*one)).collect();
+        refined.sort_by(|a, b| a.activations.total_cmp(&b.activations));
+        let mut periods: Vec<Period> = Vec::new();
+        for period in refined {
+            let same = periods.iter_mut().find(|known| known.explains(&period));
+            match same {
+                // The same, found twice: the one that more of the places bear out.
+                Some(known) if (period.activations / known.activations).round() <= 1.0 => {
+                    if period.present > known.present {
+                        *known = Period { chance: period.chance.min(known.chance), ..period };
+                    }
+                }
+                Some(_) => {}
+                None => periods.push(period),
+            }
+        }
+        periods.sort_by(|a, b| b.present.total_cmp(&a.present));
+        periods.truncate(3);
+        periods.sort_by(|a, b| a.activations.total_cmp(&b.activations));
+        periods
+    }
+
+    /// Period and phase as exactly as the late activations tell, first from those one period apart, then two, four and so on.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "activations of a window"
+    )]
+    fn refine(&self, found: Found) -> Option<Period> {
+        let width = self.widths.iter().find(|width| width.log2 == found.log2)?;
+        let late = &width.by_rarity[found.rarity].latest;
+        let bin = (1_u64 << found.log2) as f64;
+        let mut period = found.apart as f64 * bin;
+        let mut off = (found.half as f64 + 1.0) * bin;
+        let places: Vec<f64> = late.iter().map(|bin| bin.activation as f64).collect();
+        let span = places.last()? - places.first()?;
+        let mut times = 1.0;
+        while times * period <= span && times <= 4_096.0 {
+            let mut differences = Vec::new();
+            for (index, place) in places.iter().enumerate() {
+                let rest = &places[index + 1..];
+                let from = rest.partition_point(|other| other - place < times * period - off);
+                let near = rest[from..].iter().map(|other| other - place).take_while(|apart| *apart <= times * period + off);
+                differences.extend(near);
+            }
+            if differences.len() < 3 {
+                break;
+            }
+            // Others fall into the window too: the middle ones are those that recur, and how near they are to one another says how
+            // wide the next window has to be.
+            let middle = median(&mut differences);
+            let mut around: Vec<f64> = differences.iter().map(|apart| (apart - middle).abs()).collect();
+            period = middle / times;
+            off = (6.0 * median(&mut around)).clamp(1.0, off.max(1.0)).min(period / 3.0);
+            times *= 2.0;
+        }
+        // Most of those that recur lie within a window of their phase; what else is late lies anywhere.
+        let near = off.max(1.0).min(period / 4.0);
+        let phase = densest(&places, period, 2.0 * near);
+        let mut on: Vec<&Bin> = late.iter().filter(|bin| off_place(bin.activation as f64, phase, period) <= near).collect();
+        on.dedup_by_key(|bin| ((bin.activation as f64 - phase) / period).round() as i64);
+        if on.len() < LEAST_EVENTS {
+            return None;
+        }
+        let jitter = median(&mut on.iter().map(|bin| off_place(bin.activation as f64, phase, period)).collect::<Vec<_>>());
+        let turns: Vec<u64> = on.iter().map(|bin| ((bin.activation as f64 - phase) / period).round().max(0.0) as u64).collect();
+        let mut latencies: Vec<i64> = on.iter().map(|bin| bin.latency_ns).collect();
+        latencies.sort_unstable();
+        let latency_ns = *latencies.get(latencies.len() / 2)?;
+        let present = (turns.len() as f64 / (turns.last()? - turns.first()? + 1) as f64).min(1.0);
+        (present >= LEAST_PRESENT).then_some(Period {
+            activations: period,
+            first: phase,
+            jitter,
+            present,
+            latency_ns,
+            chance: found.chance,
+        })
+    }
+}
+
+/// The middle one, or the later of the two; of at least one.
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// The middle of the stretch of this width, on a circle of one period, that holds most places.
+fn densest(places: &[f64], period: f64, width: f64) -> f64 {
+    let mut phases: Vec<f64> = places.iter().map(|place| place.rem_euclid(period)).collect();
+    phases.sort_by(f64::total_cmp);
+    let once_more: Vec<f64> = phases.iter().map(|phase| phase + period).collect();
+    let round: Vec<f64> = phases.iter().copied().chain(once_more).collect();
+    let within = |first: usize| &round[first..first + round[first..].partition_point(|phase| *phase <= round[first] + width)];
+    let most = (0..phases.len()).max_by_key(|first| (within(*first).len(), std::cmp::Reverse(*first))).unwrap_or(0);
+    let mut on = within(most).to_vec();
+    if on.is_empty() { 0.0 } else { median(&mut on).rem_euclid(period) }
+}
+
+/// How far a place lies off the nearest one of its phase.
+fn off_place(place: f64, phase: f64, period: f64) -> f64 {
+    let over = (place - phase).rem_euclid(period);
+    over.min(period - over)
+}
+
+/// How much later a longer period's wake-ups have to be than those of one that it is a multiple of, to be something else, and at
+/// how many of its places they have to be that late: the latest of any that recur are some multiple apart.
+const LATER: f64 = 1.3;
+const MOSTLY: f64 = 0.6;
+
+impl Period {
+    /// Whether another is the same one, or every so many-th of its places and no later.
+    #[expect(clippy::cast_precision_loss, reason = "ns")]
+    fn explains(&self, other: &Period) -> bool {
+        let times = (other.activations / self.activations).round().max(1.0);
+        let off = (other.activations - times * self.activations).abs();
+        let same = off
+            <= (0.002 * other.activations)
+                .max(self.jitter + other.jitter)
+                .max((0.5 * times).clamp(1.0, (self.activations / 4.0).max(1.0)));
+        let later = other.latency_ns as f64 >= LATER * self.latency_ns as f64 && other.present >= MOSTLY;
+        same && (times <= 1.0 || !later)
+    }
+}
+
+impl Distances {
+    /// Distances that could be a period: those with room for sides.
+    fn most(&self) -> usize {
+        self.expected.iter().rposition(|expected| *expected > 0.0).unwrap_or(0)
+    }
+
+    /// How many sums of counts that do not overlap are tried.
+    #[expect(clippy::cast_precision_loss, reason = "thousands")]
+    fn tried(&self) -> f64 {
+        let at = |apart: usize| halves(apart).map(|half| 1.0 / (2 * half + 1) as f64).sum::<f64>();
+        (2..=self.most()).map(at).sum::<f64>().max(1.0)
+    }
+
+    /// Distance, how far around it was summed, and the probability of its count by chance, of those where it is below `most`: the
+    /// nearest of each group of neighbours that stands out most.
+    fn stand_out(&self, shortest: usize, most: f64) -> Vec<(usize, usize, f64)> {
+        let mut found: Vec<(usize, usize, f64)> = Vec::new();
+        let last = self.most();
+        if last < 3 {
+            return found;
+        }
+        let correlation = Correlation::of(self);
+        let mut sums = vec![0_u64; last + 2];
+        for apart in 1..=last {
+            sums[apart + 1] = sums[apart] + self.pairs[apart];
+        }
+        for apart in shortest.max(2)..=last * 10 / 14 {
+            for half in halves(apart) {
+                let chance = self.chance(apart, half, last, &sums, &correlation);
+                if chance < most {
+                    match found.last_mut() {
+                        // Neighbours, or the same distance summed more widely.
+                        Some(known) if apart - known.0 <= known.1.max(half) + 1 + apart / 16 => {
+                            if chance < known.2 {
+                                *known = (apart, half, chance);
+                            }
+                        }
+                        _ => found.push((apart, half, chance)),
+                    }
+                }
+            }
+        }
+        fundamental(&found)
+    }
+
+    /// The probability that the pairs around a distance are as many as they are though they were no more than on either side.
+    #[expect(clippy::cast_precision_loss, reason = "counts")]
+    fn chance(&self, apart: usize, half: usize, last: usize, sums: &[u64], correlation: &Correlation) -> f64 {
+        let sum = |from: usize, to: usize| (sums[to + 1] - sums[from]) as f64;
+        let (from, to) = (apart - half, (apart + half).min(last));
+        let pairs = sum(from, to);
+        let width = (to - from + 1) as f64;
+        let expected: f64 = self.expected[from..=to].iter().sum();
+        if pairs <= expected {
+            return 1.0;
+        }
+        let below = ((apart * 6).div_ceil(10).min(from - 1), (apart * 9 / 10).clamp(1, from - 1));
+        let above = ((apart * 11).div_ceil(10).max(to + 1), (apart * 14 / 10).max(to + 1).min(last));
+        if above.0 > above.1 || below.0 < 1 || below.0 > below.1 {
+            return 1.0;
+        }
+        let side = |(from, to): (usize, usize)| sum(from, to) / (to - from + 1) as f64 * width;
+        let around = side(below).max(side(above)).max(expected);
+        if pairs <= around {
+            return 1.0;
+        }
+        poisson_at_least(pairs, around, correlation.dispersion(apart, width))
+    }
+}
+
+/// How far around a distance counts are summed, bins: spikes may be a little off their places.
+fn halves(apart: usize) -> impl Iterator<Item = usize> {
+    [0, 1, 2, apart / 32]
+        .into_iter()
+        .enumerate()
+        .filter(move |(n, half)| 8 * half <= apart && (*n < 3 || *half > 2))
+        .map(|(_, half)| half)
+}
+
+/// Those that are no multiple of an earlier one, as closely as bins tell; a few.
+fn fundamental(found: &[(usize, usize, f64)]) -> Vec<(usize, usize, f64)> {
+    let mut kept: Vec<(usize, usize, f64)> = Vec::new();
+    for one in found {
+        let is_multiple = kept.iter().any(|known| {
+            let times = (one.0 + known.0 / 2) / known.0;
+            one.0.abs_diff(times * known.0) <= times * (known.1 + 1) / 2 + one.1
+        });
+        if !is_multiple && kept.len() < 4 {
+            kept.push(*one);
+        }
+    }
+    kept
+}
+
+/// How correlated the lateness of bins is, by their distance.
+struct Correlation {
+    /// The variance of a count, as a share of Poisson's, if bins were independent.
+    independent: f64,
+    /// The sum of all correlations up to each distance, and of their squares.
+    sums: Vec<(f64, f64)>,
+}
+
+/// A correlation smaller than this makes no difference.
+const LEAST_CORRELATION: f64 = 0.05;
+
+impl Correlation {
+    #[expect(clippy::cast_precision_loss, reason = "counts")]
+    fn of(distances: &Distances) -> Correlation {
+        let share = distances.late / distances.bins;
+        let mut sums = (0.0, 0.0);
+        let add = |(pairs, expected): (&u64, &f64)| {
+            let more = *pairs as f64 - expected;
+            let correlation = more / (expected / share * (1.0 - share));
+            // What chance makes of a correlation is not counted.
+            if correlation > LEAST_CORRELATION && more > 3.0 * expected.sqrt() + 1.0 {
+                sums = (sums.0 + correlation, sums.1 + correlation * correlation);
+            }
+            sums
+        };
+        Correlation {
+            independent: (1.0 - share).powi(2),
+            sums: distances.pairs.iter().zip(&distances.expected).map(add).collect(),
+        }
+    }
+
+    /// How much the sum of counts at so many neighbouring distances varies at most, as a share of Poisson's variance: such counts
+    /// are themselves correlated. A period is no reason for them to vary, so only correlations over less than half the distance
+    /// count.
+    fn dispersion(&self, apart: usize, width: f64) -> f64 {
+        let (sum, squares) = if apart < 3 { (0.0, 0.0) } else { self.sums.get((apart - 1) / 2).copied().unwrap_or_default() };
+        let more = (1.0 + 2.0 * sum).powi(2).min(width * (1.0 + 2.0 * squares));
+        // Bins that are rarely late are Poisson's case; those that often are vary less, unless they are correlated.
+        self.independent * more + (1.0 - self.independent) * (more - 1.0)
+    }
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Claims held against known truth: series whose distribution is known, a thousand at a time, and what scipy makes of the same
+//! numbers (`truth/extremes.json`, written by `truth/extremes.py`).
+
+use crate::chance::normal_quantile;
+use crate::random::Numbers;
+use crate::{
+    AfterOverrun, Analysis, ChangeKind, Excesses, Gev, Gpd, Group, Level, Measured, Part, QuantileDifference, Refusal, Span,
+    analyse, anderson_darling, compare,
+};
+use serde_json::Value;
+
+/// Series that each claim is held against.
+const SERIES: u64 = 1_000;
+const INTERVAL_NS: i64 = 1_000_000;
+
+fn analysis(latencies: &[i32]) -> Analysis {
+    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], INTERVAL_NS, AfterOverrun::Skip, 64);
+    analysis
+}
+
+/// Rounded to ns, as a clock gives it.
+#[expect(clippy::cast_possible_truncation)]
+fn ns(latency: f64) -> i32 {
+    latency.round() as i32
+}
+
+/// Latencies around 20 µs, each of which depends on the one before as `memory` says: none 0, entirely 1.
+fn normal(seed: u64, count: usize, memory: f64) -> Vec<i32> {
+    let mut numbers = Numbers::new(seed);
+    let mut state = numbers.normal();
+    let next = |_| {
+        let now = state;
+        state = memory * state + (1.0 - memory * memory).sqrt() * numbers.normal();
+        ns(20_000.0 + 3_000.0 * now)
+    };
+    (0..count).map(next).collect()
+}
+
+/// Latencies with a generalised Pareto tail, the largest of the last `together` of them: clusters of that many.
+fn pareto(seed: u64, count: usize, shape: f64, together: usize) -> Vec<i32> {
+    let mut numbers = Numbers::new(seed);
+    let all: Vec<f64> = (0..count + together - 1).map(|_| 10_000.0 + 2_000.0 * numbers.pareto(shape)).collect();
+    all.windows(together).map(|last| ns(last.iter().copied().fold(0.0, f64::max))).collect()
+}
+
+/// Of all series, how many hold; at least and at most so many of 1,000 should.
+fn holds(what: &str, least: usize, most: usize, one: impl Fn(u64) -> bool) {
+    let count = (0..SERIES).filter(|seed| one(*seed)).count();
+    println!("{what}: {count} of {SERIES}");
+    assert!((least..=most).contains(&count), "{what}: {count} of {SERIES}");
+}
+
+/// 93 to 97 % of 1,000 series, which is what 95 % intervals are to hold.
+fn covers(what: &str, inside: usize, of: usize) {
+    println!("{what}: {inside} of {of}");
+    assert!(inside * 100 >= of * 93 && inside * 100 <= of * 97, "{what}: {inside} of {of}");
+}
+
+fn holds_at_least(what: &str, inside: usize, of: usize) {
+    println!("{what}: {inside} of {of}");
+    assert!(inside * 100 >= of * 93, "{what}: {inside} of {of}");
+}
+
+/// Quantiles and rates of series without memory, and with much of it.
+#[test]
+fn quantiles_and_rates_are_where_they_are_said_to_be() {
+    for (memory, count) in [(0.0, 20_000), (0.5, 20_000), (0.9, 40_000)] {
+        let levels = [Level::P50, Level::P90, Level::P99, Level::P999];
+        let mut inside = [(0, 0); 4];
+        for seed in 0..SERIES {
+            let analysis = analysis(&normal(seed, count, memory));
+            for (level, (quantiles, rates)) in levels.into_iter().zip(&mut inside) {
+                let truth = i64::from(ns(20_000.0 + 3_000.0 * normal_quantile(level.share())));
+                let found = analysis.quantile(level, 0.975).unwrap();
+                *quantiles +=
+                    usize::from(found.lower.is_none_or(|lower| lower <= truth) && found.upper.is_none_or(|upper| upper >= truth));
+                let found = analysis.rate_above(truth, 0.975).unwrap();
+                let rate = 1.0 - level.share();
+                *rates += usize::from(found.lower <= rate && rate <= found.upper);
+            }
+        }
+        for (level, (quantiles, rates)) in levels.into_iter().zip(inside) {
+            covers(&format!("{level} of {count}, memory {memory}"), quantiles, 1_000);
+            let what = format!("rate beyond {level} of {count}, memory {memory}");
+            // Clopper and Pearson's limits hold at least as often as they say, and oftener where few are counted.
+            if level == Level::P999 { holds_at_least(&what, rates, 1_000) } else { covers(&what, rates, 1_000) }
+        }
+    }
+}
+
+/// What is exceeded once in ten runs, by tails that end, are exponential and are heavy, alone and in clusters.
+#[test]
+fn levels_are_where_they_are_said_to_be() {
+    for (shape, count, together) in [(-0.2, 10_000, 1), (0.0, 10_000, 1), (0.2, 10_000, 1), (0.1, 30_000, 3)] {
+        #[expect(clippy::cast_precision_loss)]
+        let longer = 10.0 * count as f64;
+        let truth = 10_000.0 + 2_000.0 * Gpd { shape, scale: 1.0 }.excess_at(longer.ln());
+        let (mut inside, mut told) = (0, 0);
+        for seed in 0..SERIES {
+            if let Ok(fit) = analysis(&pareto(seed, count, shape, together)).tail() {
+                told += 1;
+                inside +=
+                    usize::from(fit.exceeded_once_in(longer).is_none_or(|(_, lower, upper)| lower <= truth && truth <= upper));
+            }
+        }
+        assert!(told >= 950, "shape {shape}: refused {} of 1,000", 1_000 - told);
+        covers(&format!("shape {shape}, {together} together"), inside, told);
+    }
+}
+
+/// A number of the expectations, or a list of them.
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(number).collect()
+}
+
+fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance * expected.abs().max(0.1), "{what}: {found} is not {expected}");
+}
+
+#[test]
+fn as_scipy_fits_them() {
+    let truth: Value = serde_json::from_str(include_str!("../truth/extremes.json")).unwrap();
+    for case in truth["gpd"].as_array().unwrap() {
+        let (name, values) = (case["name"].as_str().unwrap(), numbers(&case["excesses"]));
+        let excesses = Excesses::of(&values).unwrap();
+        let fit = excesses.fit();
+        near(name, fit.shape, number(&case["shape"]), 0.003);
+        near(name, fit.scale, number(&case["scale"]), 0.001);
+        near(name, fit.log_likelihood(&values), number(&case["log_likelihood"]), 1e-6);
+        near(name, anderson_darling(&fit, &values), number(&case["anderson_darling"]), 0.003);
+        let exponential = number(&case["horizon"]).ln();
+        near(name, fit.excess_at(exponential), number(&case["level"]), 0.003);
+        let region = excesses.region(&fit, 1.0);
+        let (lower, upper) = region.excess_at(exponential);
+        let interval = numbers(&case["level_interval"]);
+        near(name, lower, interval[0], 0.005);
+        near(name, upper.unwrap(), interval[1], 0.01);
+        let interval = numbers(&case["shape_interval"]);
+        near(name, region.shape.0, interval[0].max(-0.5), 0.01);
+        near(name, region.shape.1, interval[1], 0.01);
+    }
+    for case in truth["gev"].as_array().unwrap() {
+        let (name, maxima) = (case["name"].as_str().unwrap(), numbers(&case["maxima"]));
+        let fit = Gev::fit(&maxima).unwrap();
+        near(name, fit.shape, number(&case["shape"]), 0.01);
+        near(name, fit.location, number(&case["location"]), 0.001);
+        near(name, fit.scale, number(&case["scale"]), 0.002);
+        near(name, fit.log_likelihood(&maxima), number(&case["log_likelihood"]), 1e-6);
+        let stretches = number(&case["stretches"]);
+        near(name, fit.level(stretches), number(&case["level"]), 0.002);
+        let (lower, upper) = fit.level_interval(&maxima, stretches);
+        let interval = numbers(&case["level_interval"]);
+        near(name, lower, interval[0], 0.005);
+        near(name, upper.unwrap(), interval[1], 0.01);
+    }
+}
+
+/// Document 004: 20 µs, and once in 100,000 activations 28 ms.
+#[test]
+fn an_outlier_is_not_continued() {
+    for (count, outliers) in [(100_000, 1), (1_000_000, 10)] {
+        for seed in 0..20 {
+            let mut latencies = normal(seed, count, 0.3);
+            let mut numbers = Numbers::new(seed + 77);
+            for outlier in 0..outliers {
+                latencies[outlier * 100_000 + numbers.below(100_000)] = 28_000_000 + ns(40_000.0 * numbers.normal());
+            }
+            let refusal = analysis(&latencies).tail().unwrap_err();
+            let Refusal::Apart(apart) = refusal else { panic!("{refusal}") };
+            assert_eq!(apart.count, outliers, "{refusal}");
+            assert!(refusal.to_string().contains("apart, at 27") || refusal.to_string().contains("apart, at 28"), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_changes_is_not_continued() {
+    let mut refused = 0;
+    for seed in 0..50 {
+        let mut latencies = normal(seed, 40_000, 0.3);
+        latencies[30_000..].iter_mut().for_each(|latency| *latency += 4_000);
+        let analysis = analysis(&latencies);
+        refused += usize::from(matches!(analysis.tail(), Err(Refusal::Changed(_))));
+        let changes = analysis.changes();
+        assert!((1..=2).contains(&changes.len()), "{changes:?}");
+        for change in changes {
+            assert_eq!(change.kind, ChangeKind::Step, "{change:?}");
+            assert!(change.activation.abs_diff(30_000) <= 600 && change.after_ns > change.before_ns, "{change:?}");
+        }
+    }
+    assert_eq!(refused, 50, "continued though it changed");
+}
+
+#[test]
+fn what_stays_the_same_does_not_change() {
+    for memory in [0.0, 0.9] {
+        holds(&format!("changes, memory {memory}"), 0, 5, |seed| !analysis(&normal(seed, 40_000, memory)).changes().is_empty());
+    }
+    // Rising a quarter from the first activation to the last.
+    let rising: Vec<i32> = normal(1, 40_000, 0.3).into_iter().zip(0..).map(|(latency, k): (i32, i32)| latency + k / 8).collect();
+    let changes = analysis(&rising).changes();
+    assert!(changes.iter().any(|change| change.part == Part::Middle && change.kind == ChangeKind::Drift), "{changes:?}");
+}
+
+#[test]
+fn noise_has_no_period() {
+    for memory in [0.0, 0.5, 0.9, 0.99] {
+        holds(&format!("noise, memory {memory}"), 0, 9, |seed| !analysis(&normal(seed, 20_000, memory)).periods.is_empty());
+    }
+}
+
+/// Latencies with a spike at every so many activations, itself off its place by up to `jitter`.
+fn spiked(seed: u64, count: usize, period: usize, jitter: usize, height: f64) -> Vec<i32> {
+    let mut latencies = normal(seed, count, 0.3);
+    let mut numbers = Numbers::new(seed ^ 0xabcd);
+    let mut due = numbers.below(period);
+    while due + jitter < count {
+        let place = due + numbers.below(jitter + 1);
+        latencies[place] += ns(height * (1.0 + 0.3 * numbers.exponential()));
+        due += period;
+    }
+    latencies
+}
+
+/// What a spike of this period, off its place by up to so many activations, is found as: whether it is the one period found,
+/// as exactly as its jitter lets it be.
+fn is_found(seed: u64, count: usize, period: usize, jitter: usize, height: f64) -> bool {
+    let found = analysis(&spiked(seed, count, period, jitter, height)).periods;
+    #[expect(clippy::cast_precision_loss)]
+    let (period, jitter) = (period as f64, jitter as f64);
+    matches!(found.as_slice(), [one] if (one.activations - period).abs() <= 0.001 * period + 0.1 * jitter && one.present >= 0.6 && one.jitter <= jitter + 1.0)
+}
+
+#[test]
+fn a_spike_every_5_000_is_found() {
+    holds("a spike every 5,000 of 100,000, off by up to 3", 990, 1_000, |seed| is_found(seed, 100_000, 5_000, 3, 60_000.0));
+}
+
+#[test]
+fn spikes_are_found_at_any_period() {
+    let mut missed = Vec::new();
+    for (count, period, jitter, height) in [
+        (20_000, 2, 0, 4_000.0),
+        (20_000, 3, 0, 4_000.0),
+        (20_000, 4, 0, 4_000.0),
+        (20_000, 10, 0, 8_000.0),
+        (30_000, 250, 2, 15_000.0),
+        (100_000, 5_000, 50, 60_000.0),
+        (1_000_000, 5_000, 5, 30_000.0),
+        (1_000_000, 60_000, 10, 60_000.0),
+    ] {
+        let found = (0..20).filter(|seed| is_found(*seed, count, period, jitter, height)).count();
+        println!("every {period} of {count}, off by up to {jitter}: {found} of 20");
+        if found < 19 {
+            missed.push((period, found));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// Two parts of a run, put together, are the run.
+mod parts {
+    use super::*;
+    use crate::{Histogram, Moments, WorstActivations};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn merged_are_the_whole(mut values in proptest::collection::vec(prop_oneof![0..40_000_i32, -9..3_000_000_i32], 2..3_000), cut in 0.0..1.0_f64) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            let cut = (values.len() as f64 * cut) as usize;
+            let of = |some: &[i32]| {
+                let (mut histogram, mut moments, mut worst) = (Histogram::default(), Moments::default(), WorstActivations::new(50));
+                for (activation, value) in (0..).zip(some) {
+                    histogram.record(i64::from(*value));
+                    moments.record(i64::from(*value));
+                    worst.offer(activation, i64::from(*value));
+                }
+                (histogram, moments, worst)
+            };
+            let whole = analysis(&values);
+            prop_assert_eq!(&whole.statistics.histogram, &of(&values).0);
+            let (mut histogram, mut moments, _) = of(&values[..cut]);
+            let rest = of(&values[cut..]);
+            histogram.merge(&rest.0);
+            moments.merge(&rest.1);
+            prop_assert_eq!(&whole.statistics.histogram, &histogram);
+            prop_assert_eq!(whole.statistics.moments, moments);
+            // The pieces hold what the whole holds, whatever they were joined to.
+            for times in [1, 2, 5, 1_000] {
+                let pieces = whole.pieces.coarser(times);
+                let all = pieces.iter().fold(crate::Piece::default(), |all, piece| all.join(piece));
+                prop_assert_eq!(all.counts.total(), moments.count());
+                prop_assert_eq!(all.max, moments.max());
+                for limit in [0, 100, 20_000, 131_072, 1_000_000] {
+                    prop_assert_eq!(all.counts.above(limit), histogram.buckets().filter(|bucket| bucket.lower > limit).map(|bucket| bucket.count).sum::<u64>());
+                }
+            }
+            // Rates are counted exactly, and neither they nor quantiles depend on the order within a piece.
+            let limit = i64::from(values[values.len() / 2]);
+            let above = values.iter().filter(|value| i64::from(**value) > limit).count() as u64;
+            prop_assert_eq!(whole.rate_above(limit, 0.95).unwrap().beyond, above);
+            let before = whole.quantile(Level::P99, 0.95);
+            values.chunks_mut(128).for_each(|piece| piece.reverse());
+            prop_assert_eq!(analysis(&values).quantile(Level::P99, 0.95), before);
+        }
+    }
+}
+
+fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
+    Group { runs: runs.into_iter().map(|latencies| vec![Measured::from(&analysis(&latencies))]).collect() }
+}
+
+#[test]
+fn equal_groups_are_not_told_apart() {
+    for (memory, count) in [(0.0, 10_000), (0.9, 20_000)] {
+        let series: Vec<Group> = (0..=SERIES).map(|seed| group([normal(seed + 9_000, count, memory)])).collect();
+        holds(&format!("equal, memory {memory}"), 0, 50, |seed| {
+            let seed = usize::try_from(seed).unwrap();
+            let compared = compare(&series[seed], &series[seed + 1]);
+            assert_eq!(compared.quantiles.len(), 4);
+            compared.quantiles.iter().any(QuantileDifference::is_told)
+                || compared.rate.is_some_and(|rate| rate.is_told())
+                || compared.maximum.is_some_and(|maximum| maximum.told)
+        });
+    }
+}
+
+#[test]
+fn what_differs_is_told_and_by_how_much() {
+    let slower = |latencies: Vec<i32>| latencies.into_iter().map(|latency| latency * 3 / 2).collect();
+    for seed in 0..20 {
+        let compared = compare(&group([normal(seed, 20_000, 0.5)]), &group([slower(normal(seed + 500, 20_000, 0.5))]));
+        for difference in &compared.quantiles {
+            assert!(difference.is_told() && difference.lower < 1.5 && difference.upper > 1.5, "{difference:?}");
+        }
+        assert!(
+            compared.rate.is_some_and(|rate| rate.lower > 1.0) && compared.maximum.is_some_and(|maximum| maximum.told),
+            "{compared:?}"
+        );
+    }
+    // The middle is the same and the tail is not.
+    let tailed = |seed| {
+        pareto(seed, 40_000, 0.0, 1).into_iter().map(|latency| if latency > 17_000 { latency * 2 } else { latency }).collect()
+    };
+    let compared = compare(&group([pareto(1, 40_000, 0.0, 1)]), &group([tailed(2)]));
+    let told: Vec<Level> =
+        compared.quantiles.iter().filter(|difference| difference.is_told()).map(|difference| difference.level).collect();
+    assert_eq!(told, [Level::P99, Level::P999], "{compared:?}");
+}
