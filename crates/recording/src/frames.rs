@@ -6,11 +6,12 @@
 //! held against the bytes there are, and only then the library decodes the batch.
 //! Format: <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
 
+use crate::column::Column;
 use crate::message::CONTINUATION;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::read_record_batch;
-use arrow_ipc::{Message, MessageHeader, root_as_message};
+use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -34,6 +35,8 @@ pub(crate) struct Frames<R> {
     source: R,
     schema: SchemaRef,
     labels: BTreeMap<String, String>,
+    /// The body of the message that was read last, where its memory is used again.
+    body: Vec<u8>,
 }
 
 impl<R: Read> Frames<R> {
@@ -47,17 +50,12 @@ impl<R: Read> Frames<R> {
         let fields = fields.iter().map(|field| integer_field(&field)).collect::<Result<Vec<_>, _>>()?;
         let labels = schema.custom_metadata().into_iter().flatten();
         let labels = labels.filter_map(|label| Some((label.key()?.to_owned(), label.value()?.to_owned()))).collect();
-        Ok(Frames { source, schema: Arc::new(Schema::new(fields)), labels })
+        Ok(Frames { source, schema: Arc::new(Schema::new(fields)), labels, body: Vec::new() })
     }
 
     /// What the file says of itself.
     pub(crate) fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
-    }
-
-    /// The columns' types.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
     }
 
     /// The next batch. An error where the stream stops without its end mark: it was cut off there, or is damaged.
@@ -73,6 +71,38 @@ impl<R: Read> Frames<R> {
         read_record_batch(&Buffer::from(body), batch, self.schema.clone(), &HashMap::new(), None, &message.version())
             .map(Frame::Batch)
             .map_err(|error| error.to_string())
+    }
+}
+
+impl<R: Read> Frames<R> {
+    /// Whether the stream has one column, of 32-bit numbers.
+    pub(crate) fn is_one_column(&self) -> bool {
+        self.schema.fields().len() == 1 && self.schema.field(0).data_type() == &DataType::Int32
+    }
+
+    /// Reads the next batch of a stream of one column into memory that is there already; false at the end mark. An error where
+    /// the stream stops without it.
+    pub(crate) fn next_column(&mut self, column: &mut Column) -> Result<bool, String> {
+        let Some(metadata) = read_metadata(&mut self.source)? else { return Ok(false) };
+        let message = root_as_message(&metadata).map_err(|error| format!("a message is malformed: {error}"))?;
+        if message.header_type() != MessageHeader::RecordBatch {
+            return Err(format!("a message is of an unexpected kind, {:?}", message.header_type()));
+        }
+        let length = u64::try_from(message.bodyLength()).map_err(|_| "a message states a negative length".to_owned())?;
+        read_into(&mut self.source, length, &mut self.body)?;
+        let batch = message.header_as_record_batch().ok_or("a message has no content")?;
+        check_lengths(&batch, &self.body)?;
+        let buffers: Vec<&[u8]> =
+            batch.buffers().into_iter().flatten().map(|buffer| within(buffer, &self.body)).collect::<Result<_, _>>()?;
+        let (nodes, compression) = (batch.nodes().ok_or("a batch has no columns")?, batch.compression());
+        if compression.is_some_and(|compression| compression.codec() != CompressionType::LZ4_FRAME) {
+            return Err("a batch is compressed otherwise than by LZ4".to_owned());
+        }
+        let &[nulls, values] = buffers.as_slice() else { return Err("a batch is not of one column".to_owned()) };
+        let has_nulls = nodes.iter().any(|node| node.null_count() > 0);
+        let rows = usize::try_from(batch.length()).map_err(|_| "a batch's columns are not of its length".to_owned())?;
+        column.take(rows, has_nulls.then_some(nulls), values, compression.is_some())?;
+        Ok(true)
     }
 }
 
@@ -117,9 +147,25 @@ fn read_u32(source: &mut impl Read) -> Result<u32, String> {
 
 /// Exactly so many bytes, without believing the number before they are there.
 fn read_exactly(source: &mut impl Read, length: u64) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::with_capacity(usize::try_from(length.min(1 << 20)).unwrap_or(0));
-    source.take(length).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err("it ends within a message".to_owned()) }
+    let mut bytes = Vec::new();
+    read_into(source, length, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same, into memory that may be there already.
+fn read_into(source: &mut impl Read, length: u64, bytes: &mut Vec<u8>) -> Result<(), String> {
+    bytes.clear();
+    bytes.reserve(usize::try_from(length.min(1 << 20)).unwrap_or(0));
+    source.take(length).read_to_end(bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 == length { Ok(()) } else { Err("it ends within a message".to_owned()) }
+}
+
+/// The bytes of a buffer; an error where it lies outside the body.
+fn within<'a>(buffer: &arrow_ipc::Buffer, body: &'a [u8]) -> Result<&'a [u8], String> {
+    (usize::try_from(buffer.offset()).ok())
+        .zip(usize::try_from(buffer.length()).ok())
+        .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?))
+        .ok_or_else(|| "a batch's buffer lies outside it".to_owned())
 }
 
 /// Every buffer lies within the body, unpacks to no more than its rows need, and no column claims rows it does not have.
@@ -146,10 +192,7 @@ fn check_lengths(batch: &arrow_ipc::RecordBatch<'_>, body: &[u8]) -> Result<(), 
 
 /// Bytes of a buffer once decompressed; an error where it lies outside the body or states an impossible size.
 fn unpacked_size(buffer: &arrow_ipc::Buffer, compressed: bool, body: &[u8]) -> Result<i64, String> {
-    let bytes = (usize::try_from(buffer.offset()).ok())
-        .zip(usize::try_from(buffer.length()).ok())
-        .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?))
-        .ok_or("a batch's buffer lies outside it")?;
+    let bytes = within(buffer, body)?;
     if !compressed || bytes.is_empty() {
         return Ok(buffer.length());
     }

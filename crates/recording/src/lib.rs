@@ -8,6 +8,7 @@
 //! clocks, threads being measured, the machine beyond the folder it was given.
 #![forbid(unsafe_code)]
 
+mod column;
 mod document;
 mod error;
 mod folder;

@@ -74,6 +74,17 @@ impl Recording {
         Ok((self.recorded(statistics), kept))
     }
 
+    /// Opens the samples of each thread and hands them over: as many at a time as there are cores.
+    ///
+    /// # Errors
+    /// As [`Recording::summarise`].
+    pub fn each_sample_file<T: Send>(
+        &self,
+        of: impl Fn(&SampleFile) -> Result<T, RecordingError> + Sync,
+    ) -> Result<Vec<T>, RecordingError> {
+        self.of_each_thread(|file, _, _| of(file))
+    }
+
     fn recorded(self, threads: Vec<Statistics>) -> Recorded {
         let mut document = self.document;
         if document.state == State::Running {

@@ -2,12 +2,11 @@
 //! The samples of one thread being read.
 
 use crate::RecordingError;
+use crate::column::Column;
 use crate::frames::{Frame, Frames};
 use crate::samples::long_path;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, Int32Array};
-use arrow_schema::DataType;
+use arrow_array::types::Int64Type;
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -88,13 +87,13 @@ impl Rows for SampleFile {
         }
         let mut row = 0_u64;
         let read = frames(&self.path, self.bytes)?.and_then(|mut frames| {
-            if frames.schema().fields().len() != 1 || frames.schema().field(0).data_type() != &DataType::Int32 {
+            if !frames.is_one_column() {
                 return Err("one Int32 column, latency_ns, expected".to_owned());
             }
-            while let Frame::Batch(batch) = frames.next()? {
-                let latencies = batch.column(0).as_primitive::<Int32Type>();
-                self.visit_batch(row, latencies, visit);
-                row += latencies.len() as u64;
+            let mut column = Column::new();
+            while frames.next_column(&mut column)? {
+                self.visit_batch(row, &column, visit);
+                row += column.values.len() as u64;
             }
             Ok(())
         });
@@ -106,9 +105,10 @@ impl Rows for SampleFile {
 }
 
 impl SampleFile {
-    fn visit_batch(&self, first: u64, latencies: &Int32Array, visit: &mut dyn FnMut(Span<'_>)) {
-        let Some(nulls) = latencies.nulls().filter(|nulls| nulls.null_count() > 0) else {
-            self.visit_woken(first, latencies.values(), visit);
+    fn visit_batch(&self, first: u64, latencies: &Column, visit: &mut dyn FnMut(Span<'_>)) {
+        let rows = latencies.values.len();
+        let Some(nulls) = latencies.nulls.as_ref().filter(|nulls| nulls.null_count() > 0) else {
+            self.visit_woken(first, &latencies.values, visit);
             return;
         };
         let mut done = 0;
@@ -116,11 +116,11 @@ impl SampleFile {
             if start > done {
                 visit(Span::Missing((start - done) as u64));
             }
-            self.visit_woken(first + start as u64, &latencies.values()[start..end], visit);
+            self.visit_woken(first + start as u64, &latencies.values[start..end], visit);
             done = end;
         }
-        if done < latencies.len() {
-            visit(Span::Missing((latencies.len() - done) as u64));
+        if done < rows {
+            visit(Span::Missing((rows - done) as u64));
         }
     }
 

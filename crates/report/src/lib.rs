@@ -10,9 +10,12 @@
 
 mod bins;
 mod charts;
+mod claims;
+mod compare;
 mod conditions;
 mod events;
 mod format;
+mod gate;
 mod happenings;
 mod lab;
 mod load_chart;
@@ -33,6 +36,7 @@ mod side_by_side;
 mod svg;
 mod tables;
 mod terminal;
+mod terminal_histogram;
 mod text;
 mod verdict;
 mod words;
@@ -41,7 +45,10 @@ mod words;
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
+pub use claims::Claims;
+pub use compare::{Comparisons, Repeats, time_of_groups};
 pub use format::{at_most, counted, exact_micros, span};
+pub use gate::{Examined, Gate, Judged, Limit, LimitError, Verdict};
 pub use matrix::{Matrix, Published, PublishedError};
 use overview::Overview;
 pub use overview::cut_short;
@@ -54,6 +61,12 @@ use words::Chart;
 #[must_use]
 pub fn terminal_summary(recorded: &Recorded) -> String {
     terminal::summary(&Overview::of(recorded))
+}
+
+/// What `teiji show` adds to that: the histogram, and what the figures may claim, by thread.
+#[must_use]
+pub fn terminal_claims(recorded: &Recorded, claims: &[Claims]) -> String {
+    terminal::claims(&Overview::of(recorded), claims)
 }
 
 /// What `teiji lab run` ends with: recordings below one another, a line each.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The summary in a terminal: what spoils the figures first, then one table, then what the figures may claim.
 
+use crate::claims::{self, Claims, Said};
 use crate::format::{self, count, counted, micros, micros_f64};
 use crate::lab;
 use crate::loads;
 use crate::notices::{NO_REAL_TIME, is_command};
 use crate::overview::{Overview, Quantile};
+use crate::terminal_histogram;
 use crate::text::{Table, unwrapped, wrapped};
-use recording::Warning;
+use recording::{Thread, Warning};
 use stats::Summary;
 
 /// Shown where the samples do not carry a figure.
@@ -33,6 +35,50 @@ pub(crate) fn summary(overview: &Overview<'_>) -> String {
         }
     }
     out
+}
+
+/// The histogram of all threads, and what their figures may claim.
+pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
+    let mut out = String::from("\n");
+    out.push_str(&terminal_histogram::histogram(&overview.histogram));
+    let document = &overview.recorded.document;
+    let latest = |(index, _): &(usize, &Thread)| overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max());
+    // Of many threads the worst; a report has them all.
+    let shown = document.threads.iter().enumerate().max_by_key(latest).map(|(index, _)| index);
+    for (index, (thread, claims)) in document.threads.iter().zip(claims).enumerate() {
+        if document.threads.len() > MOST_THREADS && shown != Some(index) {
+            continue;
+        }
+        out.push('\n');
+        let which = match document.threads.len() {
+            1 => String::new(),
+            2..=MOST_THREADS => format!(" of thread {}", thread.index),
+            _ => format!(" of thread {}, the one with the latest wake-up,", thread.index),
+        };
+        wrapped(&mut out, "", &format!("What the figures{which} may claim at 95 % confidence:"));
+        list_claims(&mut out, &claims::of_thread(claims, thread));
+    }
+    let at_once = claims::at_once(document, claims);
+    if !at_once.is_empty() {
+        out.push('\n');
+        list_claims(&mut out, &at_once);
+    }
+    out
+}
+
+/// Threads whose claims are all shown.
+const MOST_THREADS: usize = 2;
+
+/// One below the other, what each is about in front.
+fn list_claims(out: &mut String, all: &[Said]) {
+    for Said { about, words } in all {
+        let mut lines = String::new();
+        wrapped(&mut lines, "          ", words);
+        // What it is about stands where its first line is indented.
+        let lead = format!("  {about:<8}");
+        out.push_str(&lead);
+        out.push_str(lines.get(lead.len()..).unwrap_or(&lines));
+    }
 }
 
 fn spoilers(out: &mut String, overview: &Overview<'_>) {

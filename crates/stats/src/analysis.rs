@@ -4,7 +4,7 @@
 use crate::accounting::Sink;
 use crate::distribution::Distribution;
 use crate::extreme::{Observed, Tail};
-use crate::interval::Latencies;
+use crate::interval::{Latencies, rate_of_all};
 use crate::pieces::Pieces;
 use crate::rows::Block;
 use crate::summary::Collect;
@@ -147,7 +147,13 @@ impl Analysis {
     /// confidence (above one half). None where nothing woke.
     #[must_use]
     pub fn rate_above(&self, limit: i64, confidence: f64) -> Option<RateInterval> {
-        self.latencies().rate(limit, confidence)
+        rate_of_all(&[self.latencies()], limit, confidence)
+    }
+
+    /// The same of several threads together.
+    #[must_use]
+    pub fn rate_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<RateInterval> {
+        rate_of_all(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>(), limit, confidence)
     }
 
     /// How the tail goes on, if that can be said.

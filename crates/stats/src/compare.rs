@@ -8,7 +8,7 @@
 //! drawn first, since two runs of the same machine differ more than two stretches of one. The intervals hold for all figures
 //! together: each for itself is that much wider (Bonferroni).
 
-use crate::chance::{at_most, normal_quantile};
+use crate::chance::at_most;
 use crate::extreme::cluster_maxima;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
@@ -17,7 +17,7 @@ use crate::{Analysis, Level, Piece};
 use std::collections::BTreeMap;
 
 /// One thread of a run, as far as a comparison needs it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The run in pieces, skipped activations counted in.
     pub pieces: Vec<Piece>,
@@ -140,24 +140,29 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
     let error = ERROR / (levels.len() + 2) as f64;
     let between_runs = base.runs.len() >= LEAST_RUNS && other.runs.len() >= LEAST_RUNS;
-    let drawn = |blocks: &Blocks, seed| blocks.draw(&levels, between_runs, seed);
+    let limit_ns = levels.last().map(|level| base_blocks.quantile(*level));
+    let drawn = |blocks: &Blocks, seed| blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed);
     let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
-    let quantiles = levels.iter().enumerate().map(|(place, level)| {
+    let ratios = |place: usize| {
         let mut ratios: Vec<f64> = of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]).collect();
         ratios.sort_by(f64::total_cmp);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "below DRAWS")]
         let beyond = (error / 2.0 * DRAWS as f64) as usize;
+        (ratios[beyond], ratios[DRAWS - 1 - beyond])
+    };
+    let quantiles = levels.iter().enumerate().map(|(place, level)| {
+        let (lower, upper) = ratios(place);
         QuantileDifference {
             level: *level,
             base_ns: base_blocks.quantile(*level),
             other_ns: other_blocks.quantile(*level),
-            lower: ratios[beyond],
-            upper: ratios[DRAWS - 1 - beyond],
+            lower,
+            upper,
         }
     });
     Comparison {
         quantiles: quantiles.collect(),
-        rate: levels.last().and_then(|level| rate(&base_blocks, &other_blocks, base_blocks.quantile(*level), error)),
+        rate: limit_ns.and_then(|limit_ns| rate(&base_blocks, &other_blocks, limit_ns, error, || ratios(levels.len()))),
         maximum: maximum(base, other, base_blocks.total(), other_blocks.total(), error),
         blocks: (base_blocks.count(), other_blocks.count()),
         between_runs,
@@ -240,8 +245,10 @@ impl Blocks {
         self.uppers.get(place_of(&self.all, level.rank(self.total()))).copied().unwrap_or(0)
     }
 
-    /// The quantiles of what is drawn, time after time.
-    fn draw(&self, levels: &[Level], between_runs: bool, seed: u64) -> Vec<Vec<f64>> {
+    /// The quantiles of what is drawn, and last the rate beyond `limit_ns`, time after time.
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+    fn draw(&self, levels: &[Level], limit_ns: i64, between_runs: bool, seed: u64) -> Vec<Vec<f64>> {
+        let first = self.uppers.partition_point(|upper| *upper <= limit_ns);
         let mut numbers = Numbers::new(seed);
         let mut sums = vec![0_u64; self.values.len()];
         let blocks: Vec<&[(usize, u64)]> = self.runs.iter().flatten().map(Vec::as_slice).collect();
@@ -256,8 +263,11 @@ impl Blocks {
             } else {
                 (0..blocks.len()).for_each(|_| add(blocks[numbers.below(blocks.len())]));
             }
-            let total = sums.iter().sum();
-            levels.iter().map(|level| self.values[place_of(&sums, level.rank(total))]).collect()
+            let total: u64 = sums.iter().sum();
+            let beyond: u64 = sums[first..].iter().sum();
+            let quantiles = levels.iter().map(|level| self.values[place_of(&sums, level.rank(total))]);
+            // Half of one more, so that a rate of none is not the same as one that cannot be.
+            quantiles.chain([(beyond as f64 + 0.5) / total as f64]).collect()
         };
         if levels.is_empty() { Vec::new() } else { (0..DRAWS).map(|_| once()).collect() }
     }
@@ -285,20 +295,17 @@ fn place_of(counts: &[u64], rank: u64) -> usize {
     place.unwrap_or(counts.len().saturating_sub(1))
 }
 
-/// How often a limit is exceeded: the ratio by the normal approximation to its logarithm (D. Katz and others, "Obtaining confidence
-/// intervals for the risk ratio in cohort studies", Biometrics 34 (1978) 469-474) where there are enough to count, otherwise by
-/// the limits of either.
+/// How often a limit is exceeded: the ratio by what was drawn where there are enough to count, otherwise by the limits of either
+/// rate.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-fn rate(base: &Blocks, other: &Blocks, limit_ns: i64, error: f64) -> Option<RateDifference> {
+fn rate(base: &Blocks, other: &Blocks, limit_ns: i64, error: f64, drawn: impl FnOnce() -> (f64, f64)) -> Option<RateDifference> {
     let ((k, n, first), (l, m, second)) = (base.above(limit_ns), other.above(limit_ns));
     if n == 0 || m == 0 {
         return None;
     }
     let (lower, upper) = if k >= LEAST_BEYOND && l >= LEAST_BEYOND {
-        let ratio = (l as f64 / m as f64) / (k as f64 / n as f64);
-        let spread =
-            (first.factor.max(1.0) / k as f64 + second.factor.max(1.0) / l as f64).sqrt() * normal_quantile(1.0 - error / 2.0);
-        (ratio * (-spread).exp(), Some(ratio * spread.exp()))
+        let (lower, upper) = drawn();
+        (lower, Some(upper))
     } else {
         let confidence = 1.0 - error / 4.0;
         let limits = |k: u64, n: u64, dependence: Dependence| {
@@ -325,12 +332,8 @@ fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64)
     let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
     let (k, n) = (seconds as f64, both.len() as f64);
     let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
-    Some(MaximumDifference {
-        base_ns,
-        other_ns,
-        latest: both.len(),
-        of_other: seconds,
-        expected: share * n,
-        told: chance < error,
-    })
+    // Where the group with more of the latest does not have the very latest, neither is said to be later.
+    let agree = (other_ns > base_ns) == (k > share * n);
+    let told = agree && chance < error;
+    Some(MaximumDifference { base_ns, other_ns, latest: both.len(), of_other: seconds, expected: share * n, told })
 }

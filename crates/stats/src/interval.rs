@@ -73,6 +73,9 @@ impl Dependence {
     }
 }
 
+/// So many latencies beyond a value show how dependent they are.
+const ENOUGH_BEYOND: u64 = 20;
+
 /// A quantile with what it may claim, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileInterval {
@@ -116,11 +119,17 @@ impl Latencies<'_> {
         Dependence::between(&pieces)
     }
 
+    /// A value that so many are beyond that it shows whether they come together: one of the largest, or the median of few.
+    fn still_common(&self) -> Option<i64> {
+        let count = self.counted.count();
+        self.counted.at_rank(count.saturating_sub(ENOUGH_BEYOND).max(count / 2).max(1)).map(|(_, value)| value)
+    }
+
     /// The interval of a quantile; `confidence` (above one half) is that of each of its two ends.
     pub(crate) fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
         let count = self.counted.count();
         let (_, observed) = self.counted.at_rank(level.rank(count))?;
-        let effective = self.dependence(observed).effective(count, confidence);
+        let effective = self.dependence(observed.min(self.still_common()?)).effective(count, confidence);
         let share = level.share();
         // The real rank r of which P(Beta(r, n + 1 - r) <= share) is this.
         let rank = |probability: f64| bisect(0.0, effective + 1.0, |rank| at_most(rank - 1.0, effective, share) >= probability);
@@ -147,27 +156,34 @@ impl Latencies<'_> {
         let high = if whole < count { end(self.counted.at_rank(whole + 1)?) } else { low };
         Some(low + ((high - low) as f64 * (rank - rank.floor())).round() as i64)
     }
+}
 
-    /// The interval of the rate of latencies above `limit`, ns; `confidence` (above one half) is that of each of its two ends.
-    /// Where none is above, nothing shows how dependent they are, and they are taken to be independent.
-    pub(crate) fn rate(&self, limit: i64, confidence: f64) -> Option<RateInterval> {
-        let of = self.counted.count();
-        if of == 0 {
-            return None;
-        }
-        let (surely, beyond) = self.counted.above(limit);
-        let dependence = self.dependence(limit);
-        let effective = if beyond == 0 { of as f64 } else { dependence.effective(of, confidence) };
-        let scale = effective / of as f64;
-        let (least, most) = (surely as f64 * scale, beyond as f64 * scale);
-        Some(RateInterval {
-            beyond,
-            of,
-            lower: lower_rate(least, effective, confidence),
-            upper: upper_rate(most, effective, confidence),
-            effective,
-        })
+/// The interval of the rate of latencies above `limit`, ns, of several threads together; `confidence` (above one half) is that of
+/// each of its two ends. What happens in the same stretch of time on several threads is taken together. Where none is above,
+/// nothing shows how dependent they are, and they are taken to be independent.
+#[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+pub(crate) fn rate_of_all(threads: &[Latencies<'_>], limit: i64, confidence: f64) -> Option<RateInterval> {
+    let of: u64 = threads.iter().map(|thread| thread.counted.count()).sum();
+    if of == 0 {
+        return None;
     }
+    let counted = threads.iter().map(|thread| thread.counted.above(limit));
+    let (surely, beyond) = counted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    // A handful does not show whether it comes together; somewhat lower ones, of which there are more, do.
+    let common = if beyond < ENOUGH_BEYOND { threads.iter().filter_map(Latencies::still_common).min() } else { None };
+    let limit = common.map_or(limit, |common| common.min(limit));
+    let pieces = threads.iter().map(|thread| thread.pieces.len()).max().unwrap_or(0);
+    let mut together = vec![(0, 0); pieces];
+    for thread in threads {
+        for (sum, piece) in together.iter_mut().zip(thread.pieces) {
+            *sum = (sum.0 + piece.counts.total(), sum.1 + piece.counts.above(limit));
+        }
+    }
+    let effective = if beyond == 0 { of as f64 } else { Dependence::between(&together).effective(of, confidence) };
+    let scale = effective / of as f64;
+    let (least, most) = (surely as f64 * scale, beyond as f64 * scale);
+    let (lower, upper) = (lower_rate(least, effective, confidence), upper_rate(most, effective, confidence));
+    Some(RateInterval { beyond, of, lower, upper, effective })
 }
 
 /// The largest probability with which `k` successes or fewer of `n` are not too rare: Clopper and Pearson's upper limit.

@@ -7,13 +7,14 @@ use std::fmt;
 use std::process::ExitCode;
 
 /// For `--help`.
-pub const CODES: &str =
-    "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 4 the run could not be carried out";
+pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run could not be carried out";
 
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;
 /// Usage, or input that cannot be used.
 pub const BAD_INPUT: u8 = 2;
+/// A gate whose recordings do not show whether a limit holds.
+pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
 /// The run itself could not be carried out.
 pub const NOT_CARRIED_OUT: u8 = 4;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program: reads the command line, hands it to its verb, and turns what comes back into an exit code.
 //!
-//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 4 the run could not be carried out.
+//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run could not be carried out.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -37,6 +37,10 @@ enum Verb {
     Verify(commands::verify::Args),
     /// Make one offline HTML page of recordings
     Report(commands::report::Args),
+    /// Say what differs between recordings, with confidence
+    Compare(commands::compare::Args),
+    /// Hold recordings against limits: pass, fail, or not enough evidence
+    Gate(commands::gate::Args),
     /// How long a run must be before it can claim a rate
     PlanLength(commands::plan_length::Args),
     /// Boot real kernels in an emulator, in virtual time, and measure them
@@ -66,6 +70,8 @@ fn main() -> ExitCode {
         Verb::Show(args) => commands::show::run(&args),
         Verb::Verify(args) => commands::verify::run(&args),
         Verb::Report(args) => commands::report::run(&args),
+        Verb::Compare(args) => commands::compare::run(&args),
+        Verb::Gate(args) => commands::gate::run(&args),
         Verb::PlanLength(args) => commands::plan_length::run(&args),
         Verb::Lab(args) => commands::lab::run(&args),
         Verb::LabInit(args) => commands::lab_init::run(&args),

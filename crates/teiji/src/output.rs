@@ -39,6 +39,17 @@ pub fn new_folder(path: &Path) -> anyhow::Result<()> {
     })
 }
 
+/// All of the file or none of it.
+pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
+    let mut name = path.file_name().with_context(|| format!("{} is no name for a file", path.display()))?.to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path)).map_err(|error| {
+        let _ = std::fs::remove_file(&new);
+        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
+    })
+}
+
 /// What was typed, word by word.
 pub fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()

@@ -5,7 +5,7 @@ use crate::commands::run as plans;
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -33,13 +33,13 @@ struct Report {
 
 pub fn run(args: &Args) -> Outcome {
     let report = report(args)?;
-    write_whole(&args.output, &report.page).map_err(Failure::bad_input)?;
+    output::write_whole(&args.output, &report.page).map_err(Failure::bad_input)?;
     if let Some(folder) = &args.svg {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::bad_input)?;
         for (name, content) in report.charts {
-            write_whole(&folder.join(name), &content).map_err(Failure::bad_input)?;
+            output::write_whole(&folder.join(name), &content).map_err(Failure::bad_input)?;
         }
     }
     output::say(&report.verdict);
@@ -70,15 +70,4 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let recordings = super::read(&args.recordings)?;
     let charts = if args.svg.is_some() { ::report::svg_charts(&recordings) } else { Vec::new() };
     Ok(Report { page: ::report::html(&recordings, &command_line), charts, verdict: ::report::verdict(&recordings) })
-}
-
-/// All of the file or none of it.
-fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
-    let mut name = path.file_name().with_context(|| format!("{} is no name for a file", path.display()))?.to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path)).map_err(|error| {
-        let _ = std::fs::remove_file(&new);
-        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
-    })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji show`: the summary again, from disk; of a plan's folder, its table.
+//! `teiji show`: the summary again, from disk, with histogram and claims; of a plan's folder, its table.
 
 use crate::commands::run;
 use crate::exit::{Failure, Outcome};
@@ -45,12 +45,13 @@ pub fn run(args: &Args) -> Outcome {
     if args.csv || args.md || args.json || args.beside.is_some() {
         return Err(Failure::bad_input(anyhow!("--csv, --md, --json and --beside are for one folder of a plan")));
     }
-    let recordings = super::read(&args.recordings)?;
-    for (position, recorded) in recordings.iter().enumerate() {
+    let recordings = super::read_with_claims(&args.recordings)?;
+    for (position, (recorded, claims)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
             output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, recorded.path.display()));
         }
         output::say(&report::terminal_summary(recorded));
+        output::say(&report::terminal_claims(recorded, claims));
     }
     Ok(ExitCode::SUCCESS)
 }

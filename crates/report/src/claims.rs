@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a recording's figures may claim, in words: quantiles with their intervals, the tail or why it is not continued, what recurs,
+//! what changed, what happened on several CPUs at once.
+
+use crate::format::{self, count, latency};
+use crate::overview::list;
+use plan::Nanos;
+use recording::{Document, Thread};
+use stats::{Analysis, Change, ChangeKind, Level, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together};
+
+/// What one thread's samples tell beyond its figures: light, so that many recordings can be held at once.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    pub(crate) quantiles: Vec<QuantileInterval>,
+    pub(crate) tail: Result<TailFit, Refusal>,
+    pub(crate) periods: Vec<Period>,
+    pub(crate) changes: Vec<Change>,
+    /// The latest wake-ups, for comparison with other threads.
+    latest: Vec<Worst>,
+}
+
+/// The latest wake-ups of a thread whose times are compared with others'.
+const LATEST: usize = 200;
+/// Each of a quantile's two ends.
+const CONFIDENCE: f64 = 0.975;
+/// Two threads are late together where chance has it so in less of all runs than this.
+const CHANCE: f64 = 1e-3;
+
+impl Claims {
+    /// From an analysis of the thread's samples.
+    #[must_use]
+    pub fn of(analysis: &Analysis) -> Claims {
+        let woken = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
+        let carried = Level::ALL.into_iter().filter(|level| woken >= level.needs());
+        Claims {
+            quantiles: carried.filter_map(|level| analysis.quantile(level, CONFIDENCE)).collect(),
+            tail: analysis.tail(),
+            periods: analysis.periods.clone(),
+            changes: analysis.changes(),
+            latest: analysis.largest.iter().take(LATEST).copied().collect(),
+        }
+    }
+}
+
+/// One claim: what it is about, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// `p99.9`, `tail`, `period`, `change`, `together`.
+    pub(crate) about: String,
+    pub(crate) words: String,
+}
+
+fn said(about: impl Into<String>, words: String) -> Said {
+    Said { about: about.into(), words }
+}
+
+/// Everything that is claimed of one thread.
+pub(crate) fn of_thread(claims: &Claims, thread: &Thread) -> Vec<Said> {
+    let mut all: Vec<Said> = claims.quantiles.iter().map(quantile).collect();
+    all.push(tail(&claims.tail));
+    all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns))));
+    all.extend(claims.changes.iter().map(|one| said("change", change(one, thread.interval_ns))));
+    all
+}
+
+/// `83.4 µs, between 80.1 µs and 90.2 µs`.
+fn quantile(interval: &QuantileInterval) -> Said {
+    let seen = latency(interval.observed);
+    let words = match (interval.lower, interval.upper) {
+        (Some(lower), Some(upper)) => format!("{seen}, between {} and {}", latency(lower), format::at_most(upper)),
+        (Some(lower), None) => format!("{seen}, at least {}; too few activations to say at most", latency(lower)),
+        (None, Some(upper)) => format!("{seen}, at most {}", format::at_most(upper)),
+        (None, None) => format!("{seen}; too few activations to say between what"),
+    };
+    said(interval.level.to_string(), words)
+}
+
+/// `once an hour 120 µs (110 to 140 µs), once a day ...`, or why not.
+fn tail(tail: &Result<TailFit, Refusal>) -> Said {
+    let fit = match tail {
+        Ok(fit) => fit,
+        Err(why) => return said("tail", format!("no extrapolation: {why}")),
+    };
+    let levels: Vec<String> = (fit.levels.iter())
+        .map(|level| {
+            let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns].map(|ns| latency(format::rounded(ns)));
+            let article = if level.horizon.name == "hour" { "an" } else { "a" };
+            format!("once {article} {} {at} ({lower} to {upper})", level.horizon.name)
+        })
+        .collect();
+    let shape = match fit.region.shape {
+        (_, upper) if upper < 0.0 => "it ends",
+        (lower, _) if lower > 0.0 => "it is heavy",
+        _ => "neither an end nor heaviness is certain",
+    };
+    let basis = format!(
+        "{} above {} in {}, shape {:.2} ({:.2} to {:.2}): {shape}",
+        format::counted(fit.exceedances as u64, "latency").replace("latencys", "latencies"),
+        latency(fit.threshold_ns),
+        format::counted(fit.clusters as u64, "cluster"),
+        fit.gpd.shape,
+        fit.region.shape.0,
+        fit.region.shape.1
+    );
+    if levels.is_empty() {
+        return said("tail", format!("no extrapolation: the run is too short to say what comes once an hour ({basis})"));
+    }
+    said("tail", format!("worse than {}, if nothing changes; {basis}", list(&levels)))
+}
+
+/// `late every 5,000 activations (5 s), ± 1, ...`.
+pub(crate) fn period(period: &Period, interval: Nanos) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
+    let ns = period.activations * interval.0 as f64;
+    let activations = format!("{:.2}", period.activations);
+    let activations = activations.trim_end_matches('0').trim_end_matches('.');
+    format!(
+        "late every {} activations ({}), typically {}, at {:.0} % of these times, half of them within {:.0} of it",
+        thousands(activations),
+        latency(format::rounded(ns)),
+        latency(period.latency_ns),
+        period.present * 100.0,
+        period.jitter.ceil()
+    )
+}
+
+/// Thousands apart, what stands behind a point as it is.
+fn thousands(number: &str) -> String {
+    let (whole, behind) = number.split_once('.').map_or((number, None), |(whole, behind)| (whole, Some(behind)));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    behind.map_or_else(|| whole.clone(), |behind| format!("{whole}.{behind}"))
+}
+
+fn change(change: &Change, interval: Nanos) -> String {
+    let which = match change.part {
+        Part::Middle => "the median",
+        Part::Late => "the 99th percentile",
+    };
+    let (before, after) = (latency(change.before_ns), latency(change.after_ns));
+    match change.kind {
+        ChangeKind::Step => {
+            let at = i64::try_from(change.activation).unwrap_or(i64::MAX).saturating_mul(interval.0);
+            format!("{which} goes from {before} to {after} at about {}", format::span(Nanos(at)))
+        }
+        ChangeKind::Drift => format!("{which} drifts from {before} to {after} over the run"),
+    }
+}
+
+/// Threads that are late at the same moments, beyond chance.
+pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
+    let times = |index: usize| -> Option<Vec<i64>> {
+        let thread = document.threads.get(index)?;
+        // Late is when the thread woke, not when it was due: what kept two of them waiting ended for both at once.
+        let woke = |worst: &Worst| {
+            let behind = i64::try_from(worst.activation).ok()?.checked_mul(thread.interval_ns.0)?;
+            thread.start_ns.0.checked_add(behind)?.checked_add(worst.latency_ns)
+        };
+        let mut times: Vec<i64> = claims.get(index)?.latest.iter().filter_map(woke).collect();
+        times.sort_unstable();
+        Some(times)
+    };
+    let mut found = Vec::new();
+    for one in 0..document.threads.len() {
+        for other in one + 1..document.threads.len() {
+            let (Some(first), Some(second)) = (times(one), times(other)) else { continue };
+            let apart = document.threads[one].interval_ns.0.max(document.threads[other].interval_ns.0) / 2;
+            let span =
+                |thread: &Thread| i64::try_from(thread.activations.due).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+            let span = span(&document.threads[one]).min(span(&document.threads[other]));
+            let Some(both) = together(&first, &second, apart, span).filter(|both| both.chance < CHANCE) else { continue };
+            found.push((one, other, both));
+        }
+    }
+    let pairs = document.threads.len() * document.threads.len().saturating_sub(1) / 2;
+    found.sort_by(|a, b| b.2.together.cmp(&a.2.together));
+    let more = found.len().saturating_sub(MOST_PAIRS);
+    let mut all: Vec<Said> =
+        found.iter().take(MOST_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
+    if more > 0 {
+        all.push(said("at once", format!("and {} of {pairs} more", format::counted(more as u64, "pair"))));
+    }
+    all
+}
+
+/// Pairs of threads that are listed.
+const MOST_PAIRS: usize = 3;
+
+fn pair(one: usize, other: usize, both: &Together) -> String {
+    format!(
+        "{} of the {} latest wake-ups of threads {one} and {other} fall together, {:.1} expected by chance",
+        both.together, both.of, both.expected
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_in_words() {
+        let five_seconds =
+            Period { activations: 5_000.0, first: 17.0, jitter: 0.4, present: 0.98, latency_ns: 83_449, chance: 1e-9 };
+        assert_eq!(
+            period(&five_seconds, Nanos::from_millis(1)),
+            "late every 5,000 activations (5.00 s), typically 83.4 µs, at 98 % of these times, half of them within 1 of it"
+        );
+        assert_eq!(thousands("12345.25"), "12,345.25");
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What else differs between groups of recordings, and which differences forbid to compare them.
+
+use crate::conditions;
+use crate::method;
+use crate::overview::Overview;
+use recording::{Document, Lab, Recorded};
+use std::collections::BTreeSet;
+
+/// A fact that is not the same in both groups.
+pub(super) struct Differing {
+    pub(super) name: String,
+    /// All values of the first group.
+    pub(super) base: Vec<String>,
+    /// Of the second.
+    pub(super) other: Vec<String>,
+}
+
+/// Facts that differ at every run, and say nothing.
+const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start to first activation", "Preempted while measuring"];
+
+/// Every fact of machine and method in which the groups differ.
+pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing> {
+    let both: Vec<Recorded> = base.iter().chain(other).cloned().collect();
+    let all = Overview::of_all(&both);
+    let unknown = || "not known".to_owned();
+    let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
+        let values: Vec<String> = fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
+        (fact.name, values)
+    });
+    let rows = method::rows(&all).into_iter().filter(|row| !row.one_for_all && !ALWAYS.contains(&row.name));
+    let loads: Vec<String> = all.iter().map(Overview::condition).collect();
+    let distinct = |values: &[String]| values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
+    (facts.chain(rows.map(|row| (row.name, row.values))))
+        .chain([("Load", loads)])
+        .map(|(name, values)| Differing {
+            name: name.to_owned(),
+            base: distinct(&values[..base.len()]),
+            other: distinct(&values[base.len()..]),
+        })
+        .filter(|fact| fact.base != fact.other)
+        .collect()
+}
+
+/// Where the ns of a recording come from.
+fn time_of(document: &Document) -> &'static str {
+    match &document.lab {
+        None => "a machine of its own",
+        Some(lab) if is_virtual(lab) => "the lab's virtual time",
+        Some(_) => "the lab, emulated",
+    }
+}
+
+fn is_virtual(lab: &Lab) -> bool {
+    matches!(lab.guest.time, plan::GuestTime::Virtual { .. })
+}
+
+/// Why figures of these must not be held against one another, the gravest first.
+pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
+    type Answer = fn(&Document) -> String;
+    let questions: [(&str, Answer); 5] = [
+        ("their times are not of one kind", |document| time_of(document).to_owned()),
+        ("they were measured by different probes", |document| format!("{:?}", document.run.probe).to_lowercase()),
+        ("they were measured by different clocks", |document| document.instrument.clock.clone()),
+        ("their intervals differ", |document| document.run.interval_ns.to_string()),
+        ("they went on differently after an overrun", |document| match document.run.missed {
+            plan::Missed::Skip => "skipping".to_owned(),
+            plan::Missed::CatchUp => "catching up".to_owned(),
+        }),
+    ];
+    let differing = questions.into_iter().filter_map(|(why, answer)| {
+        let answers: BTreeSet<String> = documents.iter().map(|document| answer(document)).collect();
+        (answers.len() > 1).then(|| format!("{why} ({})", answers.into_iter().collect::<Vec<_>>().join("; ")))
+    });
+    differing.collect()
+}

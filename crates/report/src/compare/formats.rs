@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A comparison for people and for programs: text, Markdown and JSON.
+
+use super::{Compared, Comparisons};
+use crate::format;
+use crate::gate::change;
+use crate::overview::list;
+use crate::text::{self, Table};
+use serde_json::{Value, json};
+use stats::{MaximumDifference, QuantileDifference, RateDifference};
+use std::fmt::Write as _;
+
+/// `p99.9 is 31 to 44 % lower`, or `p99.9 cannot be told apart`.
+fn quantile(difference: &QuantileDifference) -> String {
+    if difference.is_told() {
+        format!("{} is {}", difference.level, change(difference.lower, difference.upper))
+    } else {
+        format!("{} cannot be told apart", difference.level)
+    }
+}
+
+impl Compared {
+    /// One sentence: what differs, and what cannot be told apart.
+    pub(super) fn verdict(&self) -> String {
+        let Comparison { quantiles, maximum, .. } = &self.comparison;
+        if quantiles.is_empty() {
+            return format!("{} against {}: too few activations to compare.", self.other, self.base);
+        }
+        let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) = quantiles.iter().partition(|one| one.is_told());
+        let mut parts: Vec<String> = told.into_iter().map(quantile).collect();
+        let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
+        match maximum {
+            Some(maximum) if maximum.told => parts.push(the_latest(maximum)),
+            Some(_) => same.push("the maximum".to_owned()),
+            None => {}
+        }
+        if !same.is_empty() {
+            parts.push(format!("{} cannot be told apart", list(&same)));
+        }
+        format!("{} against {}: {}.", self.other, self.base, parts.join("; "))
+    }
+
+    fn rows(&self) -> Vec<[String; 4]> {
+        let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
+            .map(|one| {
+                let told = if one.is_told() { "" } else { "not told apart: " };
+                [
+                    one.level.to_string(),
+                    format::micros(one.base_ns),
+                    format::micros(one.other_ns),
+                    format!("{told}{}", change(one.lower, one.upper)),
+                ]
+            })
+            .collect();
+        if let Some(maximum) = &self.comparison.maximum {
+            let verdict = if maximum.told { the_latest(maximum) } else { format!("not told apart: {}", of_the_latest(maximum)) };
+            rows.push(["max".to_owned(), format::micros(maximum.base_ns), format::micros(maximum.other_ns), verdict]);
+        }
+        if let Some(rate) = &self.comparison.rate {
+            let share = |(beyond, of): (u64, u64)| format!("{} of {}", format::count(beyond), format::count(of));
+            rows.push([format!(">{}", format::latency(rate.limit_ns)), share(rate.base), share(rate.other), times(rate)]);
+        }
+        rows
+    }
+
+    /// What to keep in mind.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.reservations.clone();
+        if !self.comparison.between_runs {
+            notes.push(
+                "few runs of each: what is said holds for these runs; another run on the same machine may differ by more"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+use stats::Comparison;
+
+/// `19 of the 20 latest wake-ups`.
+fn of_the_latest(maximum: &MaximumDifference) -> String {
+    format!("{} of the {} latest are of the second, {:.1} expected", maximum.of_other, maximum.latest, maximum.expected)
+}
+
+fn the_latest(maximum: &MaximumDifference) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "dozens")]
+    let more = maximum.of_other as f64 > maximum.expected;
+    format!("the latest wake-ups are {} ({})", if more { "later" } else { "less late" }, of_the_latest(maximum))
+}
+
+/// `2.1 to 3.4 times as often`.
+fn times(rate: &RateDifference) -> String {
+    let told = if rate.is_told() { "" } else { "not told apart: " };
+    match rate.upper {
+        Some(upper) => format!("{told}{:.2} to {upper:.2} times as often", rate.lower),
+        None => format!("{told}at least {:.2} times as often", rate.lower),
+    }
+}
+
+impl Comparisons {
+    /// For a terminal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for (place, compared) in self.all.iter().enumerate() {
+            if place > 0 {
+                out.push('\n');
+            }
+            text::wrapped(&mut out, "", &compared.verdict());
+            out.push('\n');
+            let rows: Vec<Vec<String>> =
+                compared.rows().into_iter().map(|[name, base, other, _]| vec![name, base, other]).collect();
+            let table = Table { head: vec!["µs", "first", "second"], rows, expendable: &[] };
+            let rendered = table.render();
+            let verdicts = std::iter::once(String::new()).chain(compared.rows().into_iter().map(|[.., verdict]| verdict));
+            for (line, verdict) in rendered.lines().zip(verdicts) {
+                let lead = format!("{line:<36}  ");
+                let mut wrapped = String::new();
+                text::wrapped(&mut wrapped, &" ".repeat(lead.chars().count()), &verdict);
+                let rest = wrapped.trim_start();
+                let _ = writeln!(out, "{}", format!("{lead}{}", rest.trim_end()).trim_end());
+            }
+            out.push('\n');
+            text::wrapped(
+                &mut out,
+                "",
+                &format!(
+                    "First: {}. Second: {}. Together these intervals hold at 95 % confidence.",
+                    compared.base, compared.other
+                ),
+            );
+            for note in compared.notes() {
+                text::wrapped(&mut out, "", &format!("Note: {note}."));
+            }
+            out.push_str(if compared.differing.is_empty() {
+                "\nNothing else is known to differ.\n"
+            } else {
+                "\nWhat else differs:\n"
+            });
+            for fact in &compared.differing {
+                let both = format!("{}: {} | {}", fact.name, fact.base.join(", "), fact.other.join(", "));
+                text::wrapped(&mut out, "  ", &format::clip(&both, 400));
+            }
+        }
+        out
+    }
+
+    /// For an issue or a wiki.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        let cell = |text: &str| text.replace(char::is_control, " ").replace('|', "\\|");
+        for compared in &self.all {
+            let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
+            let _ = writeln!(
+                out,
+                "| µs | {} | {} | second against first, 95 % together |\n|---|---:|---:|---|",
+                cell(&compared.base),
+                cell(&compared.other)
+            );
+            for row in compared.rows() {
+                let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
+            }
+            for note in compared.notes() {
+                let _ = writeln!(out, "\nNote: {}.", cell(&note));
+            }
+            if !compared.differing.is_empty() {
+                let _ = writeln!(
+                    out,
+                    "\n| what else differs | {} | {} |\n|---|---|---|",
+                    cell(&compared.base),
+                    cell(&compared.other)
+                );
+                for fact in &compared.differing {
+                    let _ =
+                        writeln!(out, "| {} | {} | {} |", fact.name, cell(&fact.base.join(", ")), cell(&fact.other.join(", ")));
+                }
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// For programs. Ratios are second over first.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let quantile = |one: &QuantileDifference| {
+            json!({
+                "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
+                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_told(),
+            })
+        };
+        let rate = |one: &RateDifference| {
+            json!({
+                "beyond_ns": one.limit_ns, "base": one.base, "other": one.other,
+                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_told(),
+            })
+        };
+        let maximum = |one: &MaximumDifference| {
+            json!({
+                "base_ns": one.base_ns, "other_ns": one.other_ns, "latest": one.latest, "of_other": one.of_other,
+                "expected_of_other": one.expected, "told_apart": one.told,
+            })
+        };
+        let one = |compared: &Compared| {
+            let Comparison { quantiles, rate: beyond, maximum: latest, blocks, between_runs } = &compared.comparison;
+            json!({
+                "base": compared.base,
+                "other": compared.other,
+                "verdict": compared.verdict(),
+                "confidence": 0.95,
+                "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
+                "rate": beyond.as_ref().map(rate),
+                "maximum": latest.as_ref().map(maximum),
+                "blocks": blocks,
+                "between_runs": between_runs,
+                "notes": compared.notes(),
+                "differs": compared.differing.iter().map(|fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other })).collect::<Vec<_>>(),
+            })
+        };
+        json!({ "comparisons": self.all.iter().map(one).collect::<Vec<_>>() })
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Groups of recordings held against one another: what differs in their latencies, with confidence, and what else differs between
+//! them, which may be why.
+
+mod differs;
+mod formats;
+
+use crate::gate::Examined;
+pub(crate) use differs::incomparable;
+use differs::{Differing, differing};
+use recording::Recorded;
+use stats::{Comparison, Group, Measured, compare};
+
+/// Recordings that are taken to be repeats of one another.
+pub struct Repeats {
+    recordings: Vec<Recorded>,
+    group: Group,
+    /// Recordings from the lab that are the same, sample by sample, as an earlier one: they tell nothing more, and are left out.
+    identical: usize,
+}
+
+impl Repeats {
+    /// Puts recordings together.
+    #[must_use]
+    pub fn of(examined: Vec<Examined>) -> Self {
+        let mut repeats = Repeats { recordings: Vec::new(), group: Group::default(), identical: 0 };
+        for Examined { recorded, analyses } in examined {
+            let threads: Vec<Measured> = analyses.iter().map(Measured::from).collect();
+            let from_lab = recorded.document.lab.is_some();
+            if from_lab && repeats.group.runs.contains(&threads) {
+                repeats.identical += 1;
+                continue;
+            }
+            repeats.group.runs.push(threads);
+            repeats.recordings.push(recorded);
+        }
+        repeats
+    }
+
+    /// `vanilla`, or `vanilla and 2 more`.
+    fn name(&self) -> String {
+        let first = self.recordings.first().map(Recorded::name).unwrap_or_default();
+        if self.recordings.len() > 1 { format!("{first} and {} more", self.recordings.len() - 1) } else { first }
+    }
+}
+
+/// One group held against the first.
+pub struct Compared {
+    base: String,
+    other: String,
+    comparison: Comparison,
+    /// Why the figures are hardly comparable.
+    reservations: Vec<String>,
+    differing: Vec<Differing>,
+}
+
+/// All groups held against the first.
+pub struct Comparisons {
+    all: Vec<Compared>,
+}
+
+impl Comparisons {
+    /// Compares each group with the first.
+    ///
+    /// # Errors
+    /// Why they cannot be compared, unless `anyway`.
+    pub fn of(groups: &[Repeats], anyway: bool) -> Result<Comparisons, String> {
+        let Some((base, others)) = groups.split_first() else { return Ok(Comparisons { all: Vec::new() }) };
+        let all = others.iter().map(|other| Compared::of(base, other, anyway)).collect::<Result<_, _>>()?;
+        Ok(Comparisons { all })
+    }
+}
+
+impl Compared {
+    fn of(base: &Repeats, other: &Repeats, anyway: bool) -> Result<Compared, String> {
+        let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
+        let mut reservations = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
+        if !anyway && let Some(why) = reservations.first() {
+            return Err(format!("{} and {} cannot be compared: {why}", base.name(), other.name()));
+        }
+        for recorded in &both {
+            let lacks = crate::gate::spoiled(recorded);
+            reservations.extend(lacks.map(|why| format!("in {} {why}", recorded.name())));
+        }
+        for repeats in [base, other] {
+            if repeats.identical > 0 {
+                reservations.push(format!(
+                    "of {}, {} identical to an earlier one and left out",
+                    repeats.name(),
+                    if repeats.identical == 1 { "one is".to_owned() } else { format!("{} are", repeats.identical) }
+                ));
+            }
+        }
+        let (of_base, of_other) = distinct(base.name(), other.name(), other);
+        Ok(Compared {
+            base: of_base,
+            other: of_other,
+            comparison: compare(&base.group, &other.group),
+            reservations,
+            differing: differing(&base.recordings, &other.recordings),
+        })
+    }
+}
+
+/// Names that tell the groups apart.
+fn distinct(base: String, other: String, group: &Repeats) -> (String, String) {
+    if base != other {
+        return (base, other);
+    }
+    let path = group.recordings.first().map(|recorded| recorded.path.display().to_string()).unwrap_or_default();
+    (base, format!("{other} ({path})"))
+}
+
+/// What is said of several groups before any figure: where their ns come from.
+fn what_time_is(recordings: &[Recorded]) -> Option<String> {
+    recordings.iter().find_map(crate::what_time_is).map(|text| text.trim_end().to_owned())
+}
+
+impl Comparisons {
+    /// The verdict in one sentence for each group.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<String> {
+        self.all.iter().map(Compared::verdict).collect()
+    }
+}
+
+/// As [`what_time_is`], of all groups.
+#[must_use]
+pub fn time_of_groups(groups: &[Repeats]) -> Option<String> {
+    groups.iter().find_map(|group| what_time_is(&group.recordings))
+}

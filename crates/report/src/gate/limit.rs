@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A limit as people write it for a gate: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
+
+use plan::{Nanos, Unit};
+use stats::Level;
+use std::fmt;
+use std::str::FromStr;
+
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// As it was written.
+    text: String,
+    pub(super) subject: Subject,
+    pub(super) relation: Relation,
+}
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Subject {
+    /// A latency, ns.
+    Latency { of: Latency, limit: Nanos, confidence: Option<f64> },
+    /// The share of activations beyond a latency.
+    Rate { beyond: Nanos, limit: f64, confidence: f64 },
+    /// A number of activations.
+    Count { of: Count, limit: u64 },
+}
+
+/// A figure of the latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Latency {
+    Max,
+    Mean,
+    Quantile(Level),
+}
+
+/// Something that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    Skipped,
+    Late,
+    Lost,
+}
+
+/// How the figure is to stand to the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Below,
+    AtMost,
+    Equal,
+}
+
+impl Relation {
+    pub(super) fn holds<T: PartialOrd>(self, figure: T, limit: T) -> bool {
+        match self {
+            Relation::Below => figure < limit,
+            Relation::AtMost => figure <= limit,
+            Relation::Equal => figure == limit,
+        }
+    }
+}
+
+/// A limit that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// It has no form that is known.
+    #[error(
+        "'{0}' is no limit: write max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, skipped==0, late<3 or lost==0"
+    )]
+    Form(String),
+    /// A claim that no recording can bear out.
+    #[error(
+        "'{text}': a maximum has no confidence, since a longer run has a larger one; say how often it may be exceeded: rate(>{limit})<1e-6@95%"
+    )]
+    SureMaximum {
+        /// The limit.
+        text: String,
+        /// The time in it.
+        limit: String,
+    },
+    /// A confidence that says nothing.
+    #[error("'{0}': a confidence is from above 50 % to below 100 %, such as @95%")]
+    Confidence(String),
+    /// A figure that has none.
+    #[error("'{0}': only quantiles and rates have a confidence")]
+    NoConfidence(String),
+}
+
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let form = || LimitError::Form(text.to_owned());
+        let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let (claim, confidence) = match plain.split_once('@') {
+            Some((claim, confidence)) => (claim, Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?)),
+            None => (plain.as_str(), None),
+        };
+        // The `>` of a rate stands before the relation and within brackets.
+        let after = claim.find(')').unwrap_or(0);
+        let at = claim[after..].find(['<', '=']).ok_or_else(form)? + after;
+        let (figure, rest) = claim.split_at(at);
+        let (relation, value) =
+            [("<=", Relation::AtMost), ("==", Relation::Equal), ("<", Relation::Below), ("=", Relation::Equal)]
+                .into_iter()
+                .find_map(|(sign, relation)| rest.strip_prefix(sign).map(|value| (relation, value)))
+                .ok_or_else(form)?;
+        let subject = subject(text, figure, value, confidence)?.ok_or_else(form)?;
+        if relation == Relation::Equal && !matches!(subject, Subject::Count { .. }) {
+            return Err(form());
+        }
+        Ok(Limit { text: plain, subject, relation })
+    }
+}
+
+fn subject(text: &str, figure: &str, value: &str, confidence: Option<f64>) -> Result<Option<Subject>, LimitError> {
+    let time = |text: &str| Nanos::parse(text, Unit::Microsecond).ok().filter(|time| time.0 >= 0);
+    if let Some(beyond) = figure.strip_prefix("rate(>").and_then(|rest| rest.strip_suffix(')')) {
+        let rate = value.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate < 1.0);
+        let Some(confidence) = confidence else { return Err(LimitError::Confidence(text.to_owned())) };
+        return Ok(time(beyond).zip(rate).map(|(beyond, limit)| Subject::Rate { beyond, limit, confidence }));
+    }
+    let latency = match figure {
+        "max" => Some(Latency::Max),
+        "mean" => Some(Latency::Mean),
+        _ => figure.strip_prefix('p').and_then(Level::percent).map(Latency::Quantile),
+    };
+    if let Some(of) = latency {
+        let limit = time(value);
+        return match of {
+            Latency::Max if confidence.is_some() => {
+                Err(LimitError::SureMaximum { text: text.to_owned(), limit: value.to_owned() })
+            }
+            Latency::Mean if confidence.is_some() => Err(LimitError::NoConfidence(text.to_owned())),
+            _ => Ok(limit.map(|limit| Subject::Latency { of, limit, confidence })),
+        };
+    }
+    let of = match figure {
+        "skipped" => Count::Skipped,
+        "late" => Count::Late,
+        "lost" => Count::Lost,
+        _ => return Ok(None),
+    };
+    if confidence.is_some() {
+        return Err(LimitError::NoConfidence(text.to_owned()));
+    }
+    Ok(value.parse().ok().map(|limit| Subject::Count { of, limit }))
+}
+
+/// `95%` or `0.95`, above one half.
+fn share(text: &str) -> Option<f64> {
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
+    };
+    (value > 0.5 && value < 1.0).then_some(value)
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read() {
+        let subject = |text: &str| text.parse::<Limit>().unwrap().subject;
+        let (max, mean) = (Latency::Max, Latency::Mean);
+        assert_eq!(subject("max<100us"), Subject::Latency { of: max, limit: Nanos(100_000), confidence: None });
+        assert_eq!(subject(" mean <= 2ms "), Subject::Latency { of: mean, limit: Nanos(2_000_000), confidence: None });
+        let level = Latency::Quantile(Level::P9999);
+        assert_eq!(subject("p99.99<50us@95%"), Subject::Latency { of: level, limit: Nanos(50_000), confidence: Some(0.95) });
+        assert_eq!(subject("rate(>80us)<1e-6@0.99"), Subject::Rate { beyond: Nanos(80_000), limit: 1e-6, confidence: 0.99 });
+        assert_eq!(subject("skipped==0"), Subject::Count { of: Count::Skipped, limit: 0 });
+        assert_eq!("late <= 3".parse::<Limit>().unwrap().relation, Relation::AtMost);
+        assert_eq!("max < 1ms".parse::<Limit>().unwrap().to_string(), "max<1ms");
+    }
+
+    #[test]
+    fn what_is_no_limit_says_why() {
+        for wrong in
+            ["", "max", "max>1us", "p101<1us", "max<", "skipped==-1", "rate(80us)<1e-6@95%", "rate(>80us)<2@95%", "max==1us"]
+        {
+            assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
+        }
+        assert!(matches!("max<1us@95%".parse::<Limit>(), Err(LimitError::SureMaximum { .. })));
+        assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::Confidence(_))));
+        assert!(matches!("p99<1us@20%".parse::<Limit>(), Err(LimitError::Confidence(_))));
+        assert!(matches!("skipped==0@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji compare`: what differs between recordings, with confidence, and what else differs between them.
+
+use crate::exit::{Failure, Outcome};
+use crate::output;
+use ::report::{Comparisons, Repeats, time_of_groups};
+use anyhow::anyhow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are repeats of one another
+    #[arg(required = true, value_name = "REC")]
+    recordings: Vec<PathBuf>,
+    /// Recordings that are repeats of one another, with commas between them, compared with those above; may be given several times
+    #[arg(long, value_name = "REC,...", value_parser = paths)]
+    with: Vec<Paths>,
+    /// Compare though clocks, probes, intervals or kinds of time differ
+    #[arg(long)]
+    anyway: bool,
+    /// Print JSON
+    #[arg(long, group = "form")]
+    json: bool,
+    /// Print Markdown
+    #[arg(long, group = "form")]
+    md: bool,
+}
+
+/// Recordings of one group.
+#[derive(Clone)]
+struct Paths(Vec<PathBuf>);
+
+#[expect(clippy::unnecessary_wraps, reason = "what a parser of flags is")]
+fn paths(text: &str) -> Result<Paths, String> {
+    Ok(Paths(text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect()))
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let groups = groups(args)?;
+    let compared = Comparisons::of(&groups, args.anyway)
+        .map_err(|why| Failure::bad_input(anyhow!("{why}; --anyway compares them nevertheless")))?;
+    output::say(&match (args.json, args.md) {
+        (true, _) => recording::document_text(&compared.json()).map_err(Failure::not_carried_out)?,
+        (_, true) => compared.markdown(),
+        _ => {
+            if let Some(what) = time_of_groups(&groups) {
+                output::say(&what);
+            }
+            compared.text()
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
+    if !args.with.is_empty() {
+        let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
+        return named.map(|paths| super::examine(paths).map(Repeats::of)).collect();
+    }
+    if args.recordings.len() < 2 {
+        return Err(Failure::bad_input(anyhow!("one recording has nothing to be compared with: name another")));
+    }
+    args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path)).map(Repeats::of)).collect()
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji gate`: limits held against recordings, for what runs builds.
+
+use crate::exit::{EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE, Outcome};
+use crate::output;
+use ::report::{Gate, Limit, Verdict};
+use anyhow::{Context, anyhow};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Recordings (NAME.teiji); every limit must hold in each
+    #[arg(required = true, value_name = "REC")]
+    recordings: Vec<PathBuf>,
+    /// What must hold: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'skipped==0', 'late<3',
+    /// 'lost==0'; may be given several times
+    #[arg(long = "limit", value_name = "LIMIT")]
+    limits: Vec<Limit>,
+    /// An earlier recording, which none of these may be worse than in any quantile
+    #[arg(long, value_name = "REC")]
+    baseline: Option<PathBuf>,
+    /// By how much it may be worse
+    #[arg(long, value_name = "PERCENT", default_value = "10%", requires = "baseline", value_parser = share)]
+    worse_than: f64,
+    /// Write JUnit XML to this file as well
+    #[arg(long, value_name = "FILE.xml")]
+    junit: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, group = "form")]
+    json: bool,
+    /// Print TAP
+    #[arg(long, group = "form")]
+    tap: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    if args.limits.is_empty() && args.baseline.is_none() {
+        return Err(Failure::bad_input(anyhow!(
+            "nothing to hold against the recordings: name a --limit, such as 'max<100us', or a --baseline"
+        )));
+    }
+    let recordings = super::examine(&args.recordings)?;
+    let mut gate = Gate::of(&args.limits, &recordings);
+    if let Some(path) = &args.baseline {
+        let baseline = super::examine(std::slice::from_ref(path))?;
+        let baseline = baseline.first().context("no baseline").map_err(Failure::bad_input)?;
+        gate.against(baseline, args.worse_than, &recordings).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    }
+    if let Some(path) = &args.junit {
+        output::write_whole(path, &gate.junit()).map_err(Failure::bad_input)?;
+    }
+    output::say(&match (args.json, args.tap) {
+        (true, _) => recording::document_text(&gate.json()).map_err(Failure::not_carried_out)?,
+        (_, true) => gate.tap(),
+        _ => gate.text(),
+    });
+    Ok(match gate.verdict() {
+        Verdict::Pass => ExitCode::SUCCESS,
+        Verdict::Fail => ExitCode::from(EXCEEDED),
+        Verdict::NotEnough => ExitCode::from(NOT_ENOUGH_EVIDENCE),
+    })
+}
+
+/// `10%` or `0.1`; 0 and more.
+fn share(text: &str) -> Result<f64, String> {
+    let read = || match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    };
+    read().filter(|share| (0.0..=100.0).contains(share)).ok_or_else(|| "write a percentage, such as 10%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages() {
+        assert_eq!((share("10%"), share("0.25"), share("0 %")), (Ok(0.1), Ok(0.25), Ok(0.0)));
+        for wrong in ["", "-1%", "nan", "ten", "inf"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}
