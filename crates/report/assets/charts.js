@@ -185,8 +185,11 @@ const Charts = (() => {
 
   function exceedance(element, data, { say, height }) {
     const recordings = data.recordings.filter((recording) => recording.samples > 0);
-    const xs = [...new Set(recordings.flatMap((recording) => recording.exceedance.latency_ns))].sort((a, b) => a - b);
-    const most = Math.max(10, ...recordings.map((recording) => recording.samples));
+    const tails = recordings.filter((recording) => recording.tail);
+    const latencies = (recording) => [...recording.exceedance.latency_ns, ...(recording.tail?.latency_ns ?? [])];
+    const xs = [...new Set(recordings.flatMap(latencies))].sort((a, b) => a - b);
+    // A fitted tail goes on to a tenth of one.
+    const most = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
     const share = (recording, ns) => {
       const { latency_ns: latencies, at_least: counts } = recording.exceedance;
       const next = last(latencies, ns - 1e-9) + 1;
@@ -212,8 +215,36 @@ const Charts = (() => {
         u.ctx.fill();
       });
     };
+    const continued = (u) => {
+      u.ctx.save();
+      u.ctx.beginPath();
+      u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+      u.ctx.clip();
+      tails.forEach((recording) => {
+        if (!u.series[recordings.indexOf(recording) + 1].show) return;
+        const { tail } = recording;
+        const floor = 0.1 / most;
+        const at = (shares) => shares.map((share, n) => [u.valToPos(us(tail.latency_ns[n]), 'x', true), u.valToPos(Math.max(share, floor), 'y', true)]);
+        const draw = (points) => points.forEach(([x, y], n) => (n === 0 ? u.ctx.moveTo(x, y) : u.ctx.lineTo(x, y)));
+        const colour = colourOf(recording, data.recordings.indexOf(recording));
+        u.ctx.beginPath();
+        draw([...at(tail.upper), ...at(tail.lower).reverse()]);
+        u.ctx.closePath();
+        u.ctx.fillStyle = colour;
+        u.ctx.globalAlpha = 0.15;
+        u.ctx.fill();
+        u.ctx.globalAlpha = 1;
+        u.ctx.beginPath();
+        draw(at(tail.share));
+        u.ctx.strokeStyle = colour;
+        u.ctx.lineWidth = 1.5 * devicePixelRatio;
+        u.ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+        u.ctx.stroke();
+      });
+      u.ctx.restore();
+    };
     const hooks = {
-      draw: [(u) => interval(u, shared(data.recordings)), ends],
+      draw: [(u) => interval(u, shared(data.recordings)), continued, ends],
       setCursor: [(u) => {
         if (u.cursor.left < 0) return say('');
         const x = u.posToVal(u.cursor.left, 'x');

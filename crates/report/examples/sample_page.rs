@@ -12,8 +12,8 @@ fn main() -> std::io::Result<()> {
     std::fs::create_dir_all(&folder)?;
     let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
     let command = "teiji report idle.teiji hackbench.teiji -o report.html";
-    std::fs::write(folder.join("report.html"), report::html(&recordings, command))?;
-    for (name, svg) in report::svg_charts(&recordings) {
+    std::fs::write(folder.join("report.html"), report::html(&recordings, &[], command))?;
+    for (name, svg) in report::svg_charts(&recordings, &[]) {
         std::fs::write(folder.join(name), svg)?;
     }
     for recorded in &recordings {
@@ -24,7 +24,7 @@ fn main() -> std::io::Result<()> {
 
     let many: Vec<_> =
         (0..8).map(|n| Synthetic::hackbench().title(&format!("kernel {n}")).seed(n).threads(64).due(4_096).build()).collect();
-    std::fs::write(folder.join("many.html"), report::html(&many, command))?;
+    std::fs::write(folder.join("many.html"), report::html(&many, &[], command))?;
 
     let mut loads = Synthetic::hackbench().title("two loads").load("cpu@50%,cpus=0-1").due(60_000).build();
     let mut crowded = Synthetic::hackbench().title("crowded").threads(24).due(20_000).build();
@@ -34,7 +34,7 @@ fn main() -> std::io::Result<()> {
         load.course.iter_mut().for_each(|(_, percent)| *percent += 9.0 * level as f64 - 45.0);
         crowded.document.load.push(load);
     }
-    std::fs::write(folder.join("crowded.html"), report::html(&[crowded], command))?;
+    std::fs::write(folder.join("crowded.html"), report::html(&[crowded], &[], command))?;
     let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
     missed.document.load_missed = true;
     missed.document.load[0].missed = true;
@@ -44,8 +44,8 @@ fn main() -> std::io::Result<()> {
     loads.document.load[1].course.truncate(42);
     std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed))?;
     let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
-    std::fs::write(folder.join("loads.html"), report::html(&of_loads, command))?;
-    for (name, svg) in report::svg_charts(&of_loads) {
+    std::fs::write(folder.join("loads.html"), report::html(&of_loads, &[], command))?;
+    for (name, svg) in report::svg_charts(&of_loads, &[]) {
         std::fs::write(folder.join(format!("loads-{name}")), svg)?;
     }
 
@@ -58,5 +58,5 @@ fn main() -> std::io::Result<()> {
     spoiled.document.threads[0].proof.samples_lost = 12;
     spoiled.document.warnings[0].code = "no-real-time".into();
     spoiled.document.warnings[0].next_step = "sudo setcap cap_sys_nice,cap_ipc_lock=ep teiji".into();
-    std::fs::write(folder.join("spoiled.html"), report::html(&[spoiled], command))
+    std::fs::write(folder.join("spoiled.html"), report::html(&[spoiled], &[], command))
 }

@@ -185,8 +185,12 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380);
     let curves = || charts.recordings.iter().map(|series| (&series.curve, &series.curve.exceedance.latency_ns));
     let from = curves().filter_map(|(_, x)| x.first()).min().copied().unwrap_or(1_000);
-    let to = curves().filter_map(|(_, x)| x.last()).max().copied().unwrap_or(10_000);
+    let tails = || charts.recordings.iter().map(|series| series.tail.as_ref());
+    let last = tails().flatten().filter_map(|tail| tail.latency_ns.last());
+    let to = curves().filter_map(|(_, x)| x.last()).chain(last).max().copied().unwrap_or(10_000);
     let most = charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
+    // A fitted tail goes on to a tenth of one.
+    let most = if tails().any(|tail| tail.is_some()) { most.saturating_mul(10) } else { most };
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let plot = Plot {
         x: Scale::log(us(from), us(to) * 1.05, LEFT, right),
@@ -198,6 +202,20 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     };
     plot.grid(&mut svg, 12, 9, one_in);
     plot.interval(&mut svg, charts);
+    for (place, tail) in tails().enumerate() {
+        let Some(tail) = tail else { continue };
+        let along = |shares: &[f64]| -> Vec<(f64, f64)> {
+            let y = |share: f64| plot.y.at(share.clamp(0.7 / most as f64, 1.0));
+            tail.latency_ns.iter().zip(shares).map(|(ns, share)| (plot.x.at(us(*ns)), y(*share))).collect()
+        };
+        let mut band = along(&tail.upper);
+        band.extend(along(&tail.lower).into_iter().rev());
+        svg.path(&[band], &format!("fill=\"{}\" fill-opacity=\"0.15\" stroke=\"none\"", colour(place)));
+        svg.path(
+            &[along(&tail.share)],
+            &format!("fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"2 3\"", colour(place)),
+        );
+    }
     for (place, (curve, latencies)) in curves().enumerate() {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for (ns, at_least) in latencies.iter().zip(&curve.exceedance.at_least) {

@@ -85,7 +85,7 @@ fn tail(tail: &Result<TailFit, Refusal>) -> Said {
         .map(|level| {
             let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns].map(|ns| latency(format::rounded(ns)));
             let article = if level.horizon.name == "hour" { "an" } else { "a" };
-            format!("once {article} {} {at} ({lower} to {upper})", level.horizon.name)
+            format!("once {article} {} later than {at} ({lower} to {upper})", level.horizon.name)
         })
         .collect();
     let shape = match fit.region.shape {
@@ -105,7 +105,7 @@ fn tail(tail: &Result<TailFit, Refusal>) -> Said {
     if levels.is_empty() {
         return said("tail", format!("no extrapolation: the run is too short to say what comes once an hour ({basis})"));
     }
-    said("tail", format!("worse than {}, if nothing changes; {basis}", list(&levels)))
+    said("tail", format!("{}, if nothing changes; {basis}", list(&levels)))
 }
 
 /// `late every 5,000 activations (5 s), ± 1, ...`.

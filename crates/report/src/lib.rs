@@ -14,6 +14,7 @@ mod claims;
 mod compare;
 mod conditions;
 mod events;
+mod fitted;
 mod format;
 mod gate;
 mod happenings;
@@ -103,16 +104,16 @@ pub fn verdict_of_one(recorded: &Recorded) -> String {
 
 /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
 ///
-/// `command_line` is what the page says it was made by.
+/// `claims` are those of each recording's threads, or nothing; `command_line` is what the page says it was made by.
 #[must_use]
-pub fn html(recordings: &[Recorded], command_line: &str) -> String {
-    page::html(Overview::of_all(recordings), command_line)
+pub fn html(recordings: &[Recorded], claims: &[Vec<Claims>], command_line: &str) -> String {
+    page::html(Overview::of_all_with(recordings, claims), command_line)
 }
 
 /// The charts as files: name and content. They are drawn from the same series as the page's.
 #[must_use]
-pub fn svg_charts(recordings: &[Recorded]) -> Vec<(String, String)> {
-    let all = Overview::of_all(recordings);
+pub fn svg_charts(recordings: &[Recorded], claims: &[Vec<Claims>]) -> Vec<(String, String)> {
+    let all = Overview::of_all_with(recordings, claims);
     let all = overview::charted(all);
     let charts = Charts::new(&all, STEPS_OF_A_FILE);
     Chart::ALL.into_iter().map(|chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &all))).collect()

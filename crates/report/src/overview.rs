@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One recording as a whole: its threads added up, what it is called, and what a reader must know before its figures.
 
+use crate::claims::Claims;
 use crate::format;
 use crate::loads;
 use crate::series::MOST_CHARTED;
@@ -20,6 +21,8 @@ pub(crate) struct Overview<'a> {
     /// Latencies as measured.
     pub(crate) histogram: Histogram,
     pub(crate) moments: Moments,
+    /// What each thread's figures may claim; empty where nobody asked.
+    pub(crate) claims: &'a [Claims],
 }
 
 /// A quantile, and how many latencies it needs before it is one: with fewer, it would be the maximum under another name.
@@ -70,6 +73,13 @@ impl<'a> Overview<'a> {
         all
     }
 
+    /// The same, each with what its figures may claim, as far as that is given.
+    pub(crate) fn of_all_with(recordings: &'a [Recorded], claims: &'a [Vec<Claims>]) -> Vec<Overview<'a>> {
+        let mut all = Overview::of_all(recordings);
+        all.iter_mut().zip(claims).for_each(|(overview, claims)| overview.claims = claims);
+        all
+    }
+
     pub(crate) fn of(recorded: &'a Recorded) -> Overview<'a> {
         let mut overview = Overview {
             recorded,
@@ -78,6 +88,7 @@ impl<'a> Overview<'a> {
             lost: 0,
             histogram: Histogram::default(),
             moments: Moments::default(),
+            claims: &[],
         };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
             // The thread's own count: it knows of samples that were lost, and of activations that never ran at all.

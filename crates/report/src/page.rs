@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The offline page: everything in one file, for a browser without a network.
 
+use crate::claims::{self, Said};
 use crate::conditions::{self, Value};
 use crate::format;
 use crate::happenings::{self, Happenings};
@@ -34,6 +35,7 @@ struct Page {
     tall: bool,
     approximate: bool,
     warmup: String,
+    claims: Vec<ClaimsOf>,
     charts: Vec<ChartView>,
     thread_choices: Vec<ThreadChoice>,
     worst: Vec<WorstTable>,
@@ -77,6 +79,43 @@ impl Frame {
             page_js: include_str!("../assets/page.js"),
         }
     }
+}
+
+/// What the figures of a recording may claim.
+struct ClaimsOf {
+    recording: String,
+    colour: usize,
+    threads: Vec<ClaimsOfThread>,
+    at_once: Vec<Said>,
+}
+
+/// The same of one of its threads.
+struct ClaimsOfThread {
+    /// Empty where there is only one.
+    name: String,
+    claims: Vec<Said>,
+}
+
+/// All claims of all recordings; of many threads those with the latest wake-ups.
+fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
+    let of = |(place, overview): (usize, &Overview<'_>)| {
+        let document = &overview.recorded.document;
+        let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.claims).collect();
+        threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
+        threads.truncate((most / 32).max(1));
+        let named = document.threads.len() > 1;
+        let threads = threads.into_iter().map(|((thread, _), claims)| ClaimsOfThread {
+            name: if named { format!("thread {}, CPU {}", thread.index, thread.cpu) } else { String::new() },
+            claims: claims::of_thread(claims, thread),
+        });
+        ClaimsOf {
+            recording: overview.name.clone(),
+            colour: place,
+            threads: threads.collect(),
+            at_once: claims::at_once(document, overview.claims),
+        }
+    };
+    all.iter().enumerate().filter(|(_, overview)| !overview.claims.is_empty()).map(of).collect()
 }
 
 /// The one figure.
@@ -154,6 +193,7 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         rows_left_out,
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         warmup: method::warmup(all),
+        claims: claims_of(all, room.rows),
         charts: Chart::ALL.into_iter().map(|chart| view(chart, &series, all)).collect(),
         thread_choices: thread_choices(&series.recordings),
         worst: tables::worst(&series),
@@ -219,6 +259,9 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     parts.join(" · ")
 }
 
+const EXCEEDANCE: &str = "Read across: one in so many activations woke at least so late.";
+const EXCEEDANCE_AND_TAIL: &str = "Read across: one in so many activations woke at least so late. Dotted: how the tail goes on if \
+                                   nothing changes, with its 95 % band; it is not drawn where a check forbids it.";
 const OVER_TIME: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten \
                          worst, triangles at the top skipped or lost activations.";
 const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are \
@@ -233,7 +276,10 @@ pub(crate) fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Chart
         ),
         Chart::Time if series.recordings.iter().all(|one| one.loads.drawn.is_empty()) => (OVER_TIME, tables::time(series)),
         Chart::Time => (OVER_TIME_AND_LOADS, tables::time(series)),
-        Chart::Exceedance => ("Read across: one in so many activations woke at least so late.", tables::exceedance(all)),
+        Chart::Exceedance => {
+            let continued = series.recordings.iter().any(|one| one.tail.is_some());
+            (if continued { EXCEEDANCE_AND_TAIL } else { EXCEEDANCE }, tables::exceedance(all))
+        }
     };
     let alternative = chart.described(series, all);
     let svg = charts::draw(chart, series, all);

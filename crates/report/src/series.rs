@@ -4,6 +4,7 @@
 //! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
 
 use crate::bins::{Bins, FLOOR_NS, bin_of};
+use crate::fitted::FittedTail;
 use crate::load_course::{self, LoadCourses};
 use crate::overview::Overview;
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub(crate) struct Series {
     pub(crate) worst: Vec<WorstPoint>,
     /// What the loads reached meanwhile.
     pub(crate) loads: LoadCourses,
+    /// How the distribution goes on, where that can be said.
+    pub(crate) tail: Option<FittedTail>,
 }
 
 /// How many activations were at least so late.
@@ -161,6 +164,7 @@ impl Series {
                 .collect(),
             worst,
             loads,
+            tail: FittedTail::of(overview),
         }
     }
 }

@@ -81,6 +81,9 @@ pub enum LimitError {
     /// A confidence that says nothing.
     #[error("'{0}': a confidence is from above 50 % to below 100 %, such as @95%")]
     Confidence(String),
+    /// A rate that would be certain.
+    #[error("'{0}': no run shows a rate for certain; say how sure it is to be: {0}@95%")]
+    CertainRate(String),
     /// A figure that has none.
     #[error("'{0}': only quantiles and rates have a confidence")]
     NoConfidence(String),
@@ -117,7 +120,7 @@ fn subject(text: &str, figure: &str, value: &str, confidence: Option<f64>) -> Re
     let time = |text: &str| Nanos::parse(text, Unit::Microsecond).ok().filter(|time| time.0 >= 0);
     if let Some(beyond) = figure.strip_prefix("rate(>").and_then(|rest| rest.strip_suffix(')')) {
         let rate = value.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate < 1.0);
-        let Some(confidence) = confidence else { return Err(LimitError::Confidence(text.to_owned())) };
+        let Some(confidence) = confidence else { return Err(LimitError::CertainRate(text.to_owned())) };
         return Ok(time(beyond).zip(rate).map(|(beyond, limit)| Subject::Rate { beyond, limit, confidence }));
     }
     let latency = match figure {
@@ -188,7 +191,7 @@ mod tests {
             assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
         }
         assert!(matches!("max<1us@95%".parse::<Limit>(), Err(LimitError::SureMaximum { .. })));
-        assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::Confidence(_))));
+        assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::CertainRate(_))));
         assert!(matches!("p99<1us@20%".parse::<Limit>(), Err(LimitError::Confidence(_))));
         assert!(matches!("skipped==0@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
     }

@@ -6,6 +6,8 @@
 
 mod baseline;
 mod formats;
+#[cfg(test)]
+mod gate_tests;
 mod limit;
 
 use crate::format;

@@ -221,6 +221,7 @@ impl Matrix {
                 lost: of.lost,
                 histogram: of.histogram.clone(),
                 moments: of.moments,
+                claims: &[],
                 ..Overview::of(&kept.recorded)
             })
         };

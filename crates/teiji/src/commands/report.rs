@@ -67,7 +67,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
             anyhow!("{name} is the folder of a plan, and has a report of its own; beside others, name its runs: {name}/*.teiji");
         return Err(Failure::bad_input(error));
     }
-    let recordings = super::read(&args.recordings)?;
-    let charts = if args.svg.is_some() { ::report::svg_charts(&recordings) } else { Vec::new() };
-    Ok(Report { page: ::report::html(&recordings, &command_line), charts, verdict: ::report::verdict(&recordings) })
+    let (recordings, claims): (Vec<_>, Vec<_>) = super::read_with_claims(&args.recordings)?.into_iter().unzip();
+    let charts = if args.svg.is_some() { ::report::svg_charts(&recordings, &claims) } else { Vec::new() };
+    Ok(Report { page: ::report::html(&recordings, &claims, &command_line), charts, verdict: ::report::verdict(&recordings) })
 }

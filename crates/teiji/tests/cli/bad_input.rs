@@ -86,6 +86,11 @@ fn differences<'a>(expected: &'a str, got: &'a str) -> impl Iterator<Item = Stri
 }
 
 #[test]
+fn gates_and_comparisons() {
+    assert_golden("judging.txt");
+}
+
+#[test]
 fn times_and_lengths() {
     assert_golden("times.txt");
 }

@@ -9,6 +9,7 @@
 mod accounting;
 mod bad_input;
 mod full_disk;
+mod judging;
 mod killed;
 mod limits;
 mod loads;

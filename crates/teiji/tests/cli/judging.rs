@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `gate`, `compare` and what `show` and `report` claim: on recordings that were just measured, with limits that are surely kept
+//! or surely not.
+
+use crate::support::{Place, alone};
+use serde_json::Value;
+
+fn measured() -> Place {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -i 500us -n 4000 -t 1 --title one -o one.teiji");
+    place.well("measure -i 500us -n 4000 -t 1 --title two -o two.teiji");
+    place
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+#[test]
+fn a_gate_passes_fails_or_does_not_know() {
+    let place = measured();
+    let code = |words: &str| place.teiji(&format!("gate one.teiji two.teiji {words}")).code;
+    assert_eq!(code("--limit max<1h --limit lost==0 --limit p50<1h@95%"), Some(0));
+    assert_eq!(code("--limit max<1h --limit max<1ns"), Some(1));
+    assert_eq!(code("--limit max<1h --limit rate(>1h)<1e-9@95%"), Some(3));
+    assert_eq!(code("--limit max<1ns --limit rate(>1h)<1e-9@95%"), Some(1));
+    let said = place.well("gate one.teiji --limit max<1h --json --junit junit.xml");
+    let said = json(&said.out);
+    assert_eq!((said["verdict"].as_str(), said["limits"][0]["limit"].as_str()), (Some("pass"), Some("max<1h")));
+    assert!(said["limits"][0]["margin"].as_f64().is_some_and(|margin| margin > 0.5 && margin < 1.0), "{said}");
+    assert!(place.read("junit.xml").contains("<testsuite name=\"teiji gate\" tests=\"1\" failures=\"0\" errors=\"0\">"));
+    assert!(
+        place.well("gate one.teiji --limit max<1h --tap").out.starts_with("TAP version 13\n1..1\nok 1 - max<1h in one.teiji\n")
+    );
+}
+
+#[test]
+fn a_recording_is_not_worse_than_itself() {
+    let place = measured();
+    let said = place.well("gate one.teiji --baseline one.teiji --worse-than 1000%");
+    assert!(said.out.starts_with("PASS: ") && said.out.contains("p99 at most 1000 % worse than one.teiji"), "{said:?}");
+    let compared = json(&place.well("compare one.teiji one.teiji --json").out);
+    let one = &compared["comparisons"][0];
+    for figure in one["quantiles"].as_array().unwrap() {
+        assert_eq!(figure["told_apart"], false, "{figure}");
+        assert!(figure["ratio_lower"].as_f64().unwrap() <= 1.0 && figure["ratio_upper"].as_f64().unwrap() >= 1.0, "{figure}");
+    }
+    assert!(one["quantiles"].as_array().unwrap().len() >= 3 && one["differs"].as_array().unwrap().is_empty(), "{one}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_not() {
+    let place = measured();
+    let path = place.join("two.teiji/run.json");
+    let mut document = json(&std::fs::read_to_string(&path).unwrap());
+    document["instrument"]["clock"] = "CLOCK_TAI".into();
+    document["host"]["before"]["kernel"] = "7.0.0-other".into();
+    std::fs::write(&path, document.to_string()).unwrap();
+    let said = place.teiji("compare one.teiji two.teiji");
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+    assert!(said.err.contains("measured by different clocks") && said.err.contains("--anyway"), "{said:?}");
+    let anyway = place.well("compare one.teiji two.teiji --anyway");
+    assert!(
+        anyway.out.contains("Note: they were measured by different clocks") && anyway.out.contains("7.0.0-other"),
+        "{anyway:?}"
+    );
+    assert!(anyway.out.lines().all(|line| line.chars().count() <= 80), "{anyway:?}");
+    let table = place.well("compare one.teiji --with two.teiji --anyway --md").out;
+    assert!(table.contains("\n| p50 | ") && table.contains("| Kernel | "), "{table}");
+}
+
+#[test]
+fn show_and_report_say_what_may_be_claimed() {
+    let place = measured();
+    let said = place.well("show one.teiji").out;
+    assert!(said.contains('█') && said.contains("\n  p99     ") && said.contains("\n  tail    "), "{said}");
+    assert!(said.lines().filter(|line| !line.contains("Next:")).all(|line| line.chars().count() <= 80), "{said}");
+    place.well("report one.teiji two.teiji -o page.html");
+    let page = place.read("page.html");
+    assert!(page.contains("What the figures may claim") && page.contains("<dt>tail</dt>"));
+}
