@@ -46,6 +46,16 @@ const tenths = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximu
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 
 describe('the report page', () => {
+  test('says of each recording what its figures may claim', async () => {
+    const page = await open();
+    const { recordings } = await embedded(page);
+    const claims = await page.evaluate(() => [...document.querySelectorAll('#claims dl')].map((list) => [...list.querySelectorAll('dt')].map((about) => [about.textContent, about.nextElementSibling.textContent])));
+    assert.ok(claims.length >= recordings.length);
+    for (const about of ['p50', 'p99', 'tail']) assert.ok(claims.flat().some(([name, words]) => name === about && words.length > 0), about);
+    const refused = claims.flat().some(([name, words]) => name === 'tail' && words.startsWith('no extrapolation: '));
+    assert.ok(refused || recordings.every((recording) => recording.tail), 'what is not continued says why');
+  });
+
   test('draws every chart and asks nothing of anyone', async () => {
     const page = await open();
     const data = await embedded(page);

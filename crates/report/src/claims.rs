@@ -172,7 +172,7 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
         }
     }
     let pairs = document.threads.len() * document.threads.len().saturating_sub(1) / 2;
-    found.sort_by(|a, b| b.2.together.cmp(&a.2.together));
+    found.sort_by_key(|(_, _, both)| std::cmp::Reverse(both.together));
     let more = found.len().saturating_sub(MOST_PAIRS);
     let mut all: Vec<Said> =
         found.iter().take(MOST_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();

@@ -1,13 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must hold of every page.
 
+use crate::claims::Claims;
 use crate::overview::Overview;
 use crate::page::{MOST_BYTES, html};
 use crate::synthetic::Synthetic;
 use recording::{EventCounts, Recorded};
+use stats::{AfterOverrun, Span, analyse};
 
 fn page(recordings: &[Recorded]) -> String {
     html(Overview::of_all(recordings), "teiji report a.teiji")
+}
+
+/// 20,000 latencies of 10 µs and an exponential tail, and what they may claim.
+fn with_a_tail() -> (Recorded, Vec<Claims>) {
+    let latencies: Vec<i32> = (0..20_000_u32)
+        .map(|n| {
+            // Multiplied by the golden ratio, whole numbers are spread evenly and in no order.
+            let share = (f64::from(n) * 0.618_033_988_749_894_8 + 0.5 / 20_000.0).fract();
+            #[expect(clippy::cast_possible_truncation, reason = "at most 60 µs")]
+            let late = (-5_000.0 * (1.0 - share).ln()) as i32;
+            10_000 + late
+        })
+        .collect();
+    let Ok(analysis) = analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64);
+    (Synthetic::idle().threads(1).samples(&latencies).build(), vec![Claims::of(&analysis)])
+}
+
+#[test]
+fn claims_are_said_and_a_tail_is_drawn() {
+    let (recorded, claims) = with_a_tail();
+    assert!(claims[0].tail.is_ok(), "{:?}", claims[0].tail);
+    let (recordings, claims) = ([recorded], [claims]);
+    let page = crate::html(&recordings, &claims, "teiji report a.teiji");
+    assert!(page.contains("<dt>p99.99</dt><dd>") && page.contains("<dt>tail</dt><dd>once an hour later than "));
+    assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: how the tail goes on"));
+    let svg = |claims| crate::svg_charts(&recordings, claims).into_iter().find(|(name, _)| name == "exceedance.svg").unwrap().1;
+    assert!(svg(&claims).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));
+    // Without claims nothing is claimed.
+    let without = crate::html(&recordings, &[], "teiji report a.teiji");
+    assert!(!without.contains("id=\"claims\"") && without.contains("\"tail\":null"));
 }
 
 #[test]
