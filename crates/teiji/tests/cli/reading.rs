@@ -195,7 +195,7 @@ fn shown_as_measured() {
     let _turn = alone();
     let place = Place::new();
     let measured = place.well("measure -n 100 -o x.teiji");
-    assert_eq!(measured.out, place.well("show x.teiji").out + "Recording: x.teiji\n");
+    assert_eq!(measured.out, place.summary("x.teiji") + "Recording: x.teiji\n");
 }
 
 #[test]

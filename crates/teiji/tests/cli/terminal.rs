@@ -45,7 +45,7 @@ fn progress_is_drawn_and_removed() {
     let text = screen.text();
     let mut shown = Screen::new(COLUMNS);
     // A command is never broken by us, but a screen breaks whatever is longer than itself.
-    shown.show(&(place.well("show x.teiji").out + "Recording: x.teiji\n").replace('\n', "\r\n"));
+    shown.show(&(place.summary("x.teiji") + "Recording: x.teiji\n").replace('\n', "\r\n"));
     let summary = shown.text();
     assert!(text.ends_with(&summary), "{text}\n-- expected at the end --\n{summary}");
     let before = text.strip_suffix(&summary).unwrap();

@@ -141,6 +141,14 @@ impl Place {
         said
     }
 
+    /// What `teiji show` says of a recording before its histogram and its claims.
+    pub fn summary(&self, recording: &str) -> String {
+        let shown = self.well(&format!("show {recording}")).out;
+        let drawing = shown.lines().take_while(|line| !line.contains('┤')).map(|line| line.len() + 1).sum::<usize>();
+        // An empty line stands between them.
+        shown[..drawing - 1].to_owned()
+    }
+
     /// What lies here, by name, with folders' contents.
     pub fn listing(&self) -> Vec<String> {
         let mut found = Vec::new();
