@@ -5,10 +5,12 @@ mod clusters;
 mod gev;
 mod goodness;
 mod gpd;
+mod refusal;
 mod tail;
 
 pub use gev::Gev;
 pub use goodness::{Apart, anderson_darling, apart, chance_of};
 pub use gpd::{Excesses, Gpd, Region};
-pub use tail::{HORIZONS, Horizon, Refusal, ReturnLevel, TailFit};
+pub use refusal::Refusal;
+pub use tail::{HORIZONS, Horizon, ReturnLevel, TailFit};
 pub(crate) use tail::{Observed, Tail, cluster_maxima};

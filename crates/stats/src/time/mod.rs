@@ -2,6 +2,7 @@
 //! How latencies go over time: what recurs, what changes, what happens on several CPUs at once.
 
 mod change;
+mod distances;
 mod recurrence;
 mod together;
 
