@@ -3,13 +3,19 @@
 // the figures come from the program, and these functions only place them.
 'use strict';
 
+/** What the scripts say, in the page's language: each `{name}` becomes the value of that name. */
+const tell = (() => {
+  const texts = JSON.parse(document.getElementById('texts').textContent);
+  return (english, values = {}) => (texts[english] ?? english).replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+})();
+
 const Charts = (() => {
   const SECOND = 1e9;
   /** Latencies below this are drawn here: a logarithmic axis has no 0. */
   const LEAST_US = 0.1;
   /** A little above all of a CPU, so that a line at 100 % is seen whole. */
   const MOST_PERCENT = 105;
-  const TIME = 'time since the first activation, s';
+  const TIME = tell('time since the first activation, s');
   const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
   const COLOURS = 8;
 
@@ -26,8 +32,8 @@ const Charts = (() => {
   /** `a 3 · b 5 · and 2 more`; a recording of which there is nothing to say, or that is not shown, is not among them. */
   function readOut(u, recordings, of) {
     const said = recordings.map((recording, n) => (u.series[n + 1].show ? of(recording) : null)).filter((text) => text !== null);
-    if (said.length === 0) return 'none';
-    const more = said.length > MOST_NAMED ? [`and ${said.length - MOST_NAMED} more`] : [];
+    if (said.length === 0) return tell('none');
+    const more = said.length > MOST_NAMED ? [tell('and {n} more', { n: said.length - MOST_NAMED })] : [];
     return [...said.slice(0, MOST_NAMED), ...more].join(' · ');
   }
 
@@ -35,7 +41,7 @@ const Charts = (() => {
   const tenths = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const short = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
   const seconds = (s) => new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(s);
-  const oneIn = (share) => (share > 0.999 ? 'all' : `1 in ${whole.format(Math.round(1 / share))}`);
+  const oneIn = (share) => (share > 0.999 ? tell('all') : tell('1 in {n}', { n: whole.format(Math.round(1 / share)) }));
 
   /** Powers of ten; their 2- and 5-fold where there is room; every second or third where there is none. */
   function logTicks(min, max, wanted) {
@@ -120,7 +126,7 @@ const Charts = (() => {
     ctx.lineTo(x, top + height);
     ctx.stroke();
     ctx.font = `${11 * devicePixelRatio}px ${variable('--font')}`;
-    const text = `one interval, ${ns >= 1e6 ? `${short.format(ns / 1e6)} ms` : `${short.format(us(ns))} µs`}`;
+    const text = tell('one interval, {time}', { time: ns >= 1e6 ? `${short.format(ns / 1e6)} ms` : `${short.format(us(ns))} µs` });
     const room = ctx.measureText(text).width + 6 * devicePixelRatio;
     ctx.textAlign = x - room > left ? 'right' : 'left';
     ctx.setLineDash([]);
@@ -173,8 +179,8 @@ const Charts = (() => {
       }],
     };
     const axes = [
-      axis('wake-up latency, µs', true, label, 64),
-      axis(log ? 'activations (logarithmic)' : 'activations', log, label, 32),
+      axis(tell('wake-up latency, µs'), true, label, 64),
+      axis(log ? tell('activations (logarithmic)') : tell('activations'), log, label, 32),
     ];
     const scales = {
       x: { time: false, distr: 3, range: (_, min, max) => [min, max] },
@@ -252,12 +258,12 @@ const Charts = (() => {
           const at = share(recording, x * 1000);
           return at > 0 ? `${recording.name} ${oneIn(at)}` : null;
         };
-        return say(`${short.format(x)} µs or later: ${readOut(u, recordings, rarity)}`);
+        return say(tell('{latency} µs or later: {shares}', { latency: short.format(x), shares: readOut(u, recordings, rarity) }));
       }],
     };
     const axes = [
-      axis('wake-up latency, µs', true, label, 64),
-      axis('activations at least so late', true, oneIn, 34),
+      axis(tell('wake-up latency, µs'), true, label, 64),
+      axis(tell('activations at least so late'), true, oneIn, 34),
     ];
     const scales = {
       x: { time: false, distr: 3, range: (u, min, max) => [min, max > min ? max : min * 2] },
@@ -284,7 +290,7 @@ const Charts = (() => {
       const worst = recording.worst.filter((one) => thread === '' || String(one.thread) === thread);
       const range = Number.isFinite(low) ? [low, high] : [1, 10];
       if (!time) {
-        panel.querySelector('span').textContent = 'has no such thread';
+        panel.querySelector('span').textContent = tell('has no such thread');
         return [];
       }
       const settings = { log, height, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
@@ -309,8 +315,8 @@ const Charts = (() => {
       const missing = time.missing.filter(([at]) => at >= first && at < behind).reduce((sum, [, n]) => sum + n, 0);
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
-      const span = maxima.length > 0 ? `${tenths.format(us(min))}–${tenths.format(us(max))} µs` : 'nothing woke';
-      const lost = missing > 0 ? ` · ${whole.format(missing)} skipped or lost` : '';
+      const span = maxima.length > 0 ? `${tenths.format(us(min))}–${tenths.format(us(max))} µs` : tell('nothing woke');
+      const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
       return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
     };
     const whatIsShown = (u) => {
@@ -388,7 +394,7 @@ const Charts = (() => {
     const axes = [
       axis(isLast ? TIME : null, false, label, 72),
       {
-        ...axis('load, %', false, label, 22),
+        ...axis(tell('load, %'), false, label, 22),
         splits: () => [0, 50, 100],
         // As wide as the one above, so that the times stand below one another.
         size: () => above.bbox.left / devicePixelRatio - 20,
@@ -407,11 +413,11 @@ const Charts = (() => {
       const item = document.createElement('span');
       item.innerHTML = `<svg width="24" height="10" aria-hidden="true"><path d="M1 5H23" class="l${(place + n) % COLOURS}" stroke-dasharray="${dash(n).join(' ')}"/></svg><code></code> <span></span> <span class="reached"></span>`;
       item.querySelector('code').textContent = load.spec;
-      item.querySelector('span').textContent = `asked for ${load.requested === null ? 'as much as it gets' : `${label(load.requested)} %`}, reached`;
+      item.querySelector('span').textContent = tell('asked for {level}, reached', { level: load.requested === null ? tell('as much as it gets') : `${label(load.requested)} %` });
       legend.append(item);
       return item.querySelector('.reached');
     });
-    if (leftOut > 0) legend.append(`${leftOut} more ${leftOut > 1 ? 'loads' : 'load'} not drawn`);
+    if (leftOut > 0) legend.append(tell(leftOut > 1 ? '{n} more loads not drawn' : '{n} more load not drawn', { n: leftOut }));
     panel.append(legend);
     return said;
   }

@@ -40,9 +40,9 @@ const Page = (() => {
       const { recordings, courses } = this.data;
       const drawn = this.kind === 'latency-over-time' ? courses : recordings;
       const at = (ns) => `${new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(ns / 1000)} µs`;
-      const one = ({ name, samples, max_ns: max }) => `${name}: ${samples} latencies${max === null ? '' : `, at most ${at(max)}`}`;
+      const one = ({ name, samples: n, max_ns: max }) => (max === null ? `${name}: ${n}` : tell('{name}: {n} latencies, at most {max}', { name, n, max: at(max) }));
       const title = this.section.querySelector('h2').textContent;
-      this.element.setAttribute('aria-label', drawn.length > 0 ? `${title}. ${drawn.map(one).join('; ')}.` : `${title}: nothing is drawn.`);
+      this.element.setAttribute('aria-label', drawn.length > 0 ? `${title}. ${drawn.map(one).join('; ')}.` : tell('{title}: nothing is drawn.', { title }));
     }
 
     controls() {
@@ -104,7 +104,7 @@ const Page = (() => {
       if (this.kind === 'exceedance') this.plots = Charts.exceedance(this.element, data, settings);
       const courses = { ...data, recordings: data.courses ?? data.recordings };
       if (this.kind === 'latency-over-time') this.plots = Charts.overTime(this.element, courses, { ...settings, height: many || narrow() ? 160 : 210 });
-      say(this.kind === 'latency-over-time' ? 'Drag to zoom; double click, or Esc, for the whole range. With the keyboard: + − ← →.' : '');
+      say(this.kind === 'latency-over-time' ? tell('Drag to zoom; double click, or Esc, for the whole range. With the keyboard: + − ← →.') : '');
       this.extent = this.plots.map((plot) => [plot.data[0][0], plot.data[0].at(-1)]);
       for (const plot of this.plots) {
         (plot.hooks.setScale ??= []).push((u, key) => key === 'x' && this.zoomed(u));
@@ -186,8 +186,8 @@ const Page = (() => {
   const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : system.matches);
   const themed = () => {
     button.setAttribute('aria-pressed', String(isDark()));
-    button.textContent = isDark() ? 'Light' : 'Dark';
-    button.setAttribute('aria-label', isDark() ? 'Use light colours' : 'Use dark colours');
+    button.textContent = isDark() ? tell('Light') : tell('Dark');
+    button.setAttribute('aria-label', isDark() ? tell('Use light colours') : tell('Use dark colours'));
     views.forEach((view) => view.plots.forEach((plot) => plot.redraw(false, true)));
   };
   button.hidden = false;

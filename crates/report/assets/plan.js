@@ -15,7 +15,7 @@
     const [key, value] = [factors[factor].name, factors[factor].values[combination.at[factor]]];
     if (value === null) return [];
     return [['kernel', 'load'].includes(key) && value !== 'none' ? value : `${key}=${value}`];
-  }).join(', ') || 'all runs';
+  }).join(tell(', ')) || tell('all runs');
   const canBeDrawn = (combination) => combination.curve !== undefined || combination.runs.length > 0;
 
   // ---- What is drawn.
@@ -61,11 +61,11 @@
     const rows = [...chosen.keys()].map((row) => byRow.get(row));
     const absent = rows.reduce((sum, combination) => sum + combination.recorded - combination.runs.length, 0);
     const parts = [];
-    if (combinations.every((combination) => combination.recorded === 0)) parts.push('Nothing is recorded yet.');
-    else if (rows.length === 0) parts.push(`Nothing: tick combinations in the table${at('heat') ? ', or click into the heat map' : ''}.`);
-    else if (rows.some((combination) => combination.recorded > 1)) parts.push(pooled ? 'Of each combination all repeats as if they were one; over time each by itself.' : 'Each repeat by itself.');
-    if (leftOut > 0) parts.push(`${leftOut} more repeats are not drawn: no more than ${MOST} curves can be told apart.`);
-    if (absent > 0) parts.push(`${absent} of the runs are not on this page over time: those with the largest latencies are.`);
+    if (combinations.every((combination) => combination.recorded === 0)) parts.push(tell('Nothing is recorded yet.'));
+    else if (rows.length === 0) parts.push(tell(at('heat') ? 'Nothing: tick combinations in the table, or click into the heat map.' : 'Nothing: tick combinations in the table.'));
+    else if (rows.some((combination) => combination.recorded > 1)) parts.push(tell(pooled ? 'Of each combination all repeats as if they were one; over time each by itself.' : 'Each repeat by itself.'));
+    if (leftOut > 0) parts.push(tell('{n} more repeats are not drawn: no more than {most} curves can be told apart.', { n: leftOut, most: MOST }));
+    if (absent > 0) parts.push(tell('{n} of the runs are not on this page over time: those with the largest latencies are.', { n: absent }));
     return parts.join(' ');
   }
 
@@ -82,7 +82,7 @@
   function draw() {
     for (const [row, box] of boxes) mark(row, box);
     const drawn = selection();
-    say(`${chosen.size} of ${all} drawn`);
+    say(tell('{n} of {all} drawn', { n: chosen.size, all }));
     at('none').setAttribute('aria-disabled', String(chosen.size === 0));
     const note = told(drawn.leftOut);
     at('drawn-note').textContent = note;
@@ -113,15 +113,15 @@
 
   function refusal(row) {
     if (chosen.has(row)) return '';
-    if (chosen.size >= MOST) return `${MOST} combinations are drawn, and more could not be told apart: untick one first.`;
-    return canBeDrawn(byRow.get(row)) ? '' : 'There is no room on this page for the distribution of this combination.';
+    if (chosen.size >= MOST) return tell('{n} combinations are drawn, and more could not be told apart: untick one first.', { n: MOST });
+    return canBeDrawn(byRow.get(row)) ? '' : tell('There is no room on this page for the distribution of this combination.');
   }
 
   function begin() {
     for (const [row, box] of boxes) {
       box.parentElement.insertAdjacentHTML('beforeend', '<svg width="22" height="10" aria-hidden="true"><path d="M1 5H21"/></svg>');
       box.disabled = !canBeDrawn(byRow.get(row) ?? { runs: [] });
-      if (box.disabled) box.title = 'There is no room on this page for the distribution of this combination.';
+      if (box.disabled) box.title = tell('There is no room on this page for the distribution of this combination.');
       box.addEventListener('change', () => toggle(row));
       box.closest('tr').addEventListener('click', (event) => {
         // Text may be marked to be copied.
@@ -163,7 +163,7 @@
   /** The same with all that is known. */
   function inFull(figure, value) {
     if (figure.unit !== 'ns') return whole.format(value);
-    return figure.approximate ? `${shown(figure, value)}, up to 1 % above the exact one` : `${whole.format(value)} ns`;
+    return figure.approximate ? tell('{value}, up to 1 % above the exact one', { value: shown(figure, value) }) : `${whole.format(value)} ns`;
   }
 
   /** For each factor that goes neither down nor across, which of its values; '' for any. */
@@ -196,7 +196,7 @@
       select.append(...times.map((kind) => new Option(kind, kind)));
       select.addEventListener('change', () => { time = select.value; heat(); });
       const label = document.createElement('label');
-      label.append('time ', select);
+      label.append(`${tell('time')} `, select);
       at('others').before(label);
     }
     choices();
@@ -212,7 +212,7 @@
       if ([at('down').value, at('across').value].includes(String(factor))) continue;
       const label = document.createElement('label');
       const select = document.createElement('select');
-      select.append(new Option('any: the worst', ''), ...factors[factor].values.map((value, n) => new Option(named(value), String(n))));
+      select.append(new Option(tell('any: the worst'), ''), ...factors[factor].values.map((value, n) => new Option(named(value), String(n))));
       select.value = before.get(factor) ?? '';
       others.set(factor, select.value);
       select.addEventListener('change', () => { others.set(factor, select.value); heat(); });
@@ -273,16 +273,16 @@
 
   /** What the map shows, in words: on paper there is nothing else that says so. */
   function caption(figure, down, across, low, high) {
-    const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? 'any, the worst of them' : named(factors[factor].values[Number(value)])}`);
-    const on = times.length > 1 ? [`time: ${time}`] : [];
-    const what = [`${figure.name}, ${factors[down].name} by ${factors[across].name}`, ...fixed, ...on].join('; ');
+    const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? tell('any, the worst of them') : named(factors[factor].values[Number(value)])}`);
+    const on = times.length > 1 ? [tell('time: {time}', { time })] : [];
+    const what = [tell('{figure}, {down} by {across}', { figure: tell(figure.name), down: factors[down].name, across: factors[across].name }), ...fixed, ...on].join('; ');
     const nothing = combinations.every((combination) => combination.recorded === 0);
-    if (!Number.isFinite(low)) return `${what}: ${nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it'}.`;
-    const range = low === high ? `all ${shown(figure, low)}` : `from ${shown(figure, low)} to ${shown(figure, high)}, shaded logarithmically`;
+    if (!Number.isFinite(low)) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}.`;
+    const range = low === high ? tell('all {value}', { value: shown(figure, low) }) : tell('from {low} to {high}, shaded logarithmically', { low: shown(figure, low), high: shown(figure, high) });
     const without = all - combinations.length;
-    const absent = without > 0 ? ` ${without} combinations have no room on this page and are not in it.` : '';
-    const approximate = figure.approximate ? ' ~: from the histogram, up to 1 % above.' : '';
-    return `${what}: ${range}.${approximate}${absent} Framed: drawn below; with dashes: another combination of the cell is.`;
+    const absent = without > 0 ? tell(' {n} combinations have no room on this page and are not in it.', { n: without }) : '';
+    const approximate = figure.approximate ? tell(' ~: from the histogram, up to 1 % above.') : '';
+    return `${what}: ${range}.${approximate}${absent}${tell(' Framed: drawn below; with dashes: another combination of the cell is.')}`;
   }
 
   function cellOf(all, number, low, high) {
@@ -293,7 +293,7 @@
     if (value === null) {
       cell.textContent = '–';
       cell.className = 'empty';
-      if (worst) cell.title = all.some((combination) => combination.recorded > 0) ? 'too few samples for this figure' : 'nothing recorded';
+      if (worst) cell.title = all.some((combination) => combination.recorded > 0) ? tell('too few samples for this figure') : tell('nothing recorded');
       return cell;
     }
     const button = document.createElement('button');
@@ -301,8 +301,8 @@
     button.dataset.row = String(worst.row);
     button.textContent = shown(figure, value);
     const drawn = all.filter((combination) => chosen.has(combination.row)).length;
-    const of = all.length > 1 && drawn > 0 ? `; ${drawn} of the cell’s ${all.length} combinations drawn` : '';
-    const text = `${nameOf(worst)}: ${figure.name} ${inFull(figure, value)}${of}`;
+    const of = all.length > 1 && drawn > 0 ? tell('; {n} of the cell’s {all} combinations drawn', { n: drawn, all: all.length }) : '';
+    const text = `${nameOf(worst)}: ${tell(figure.name)} ${inFull(figure, value)}${of}`;
     button.setAttribute('aria-label', text);
     button.setAttribute('aria-pressed', chosen.has(worst.row) ? 'true' : drawn > 0 ? 'mixed' : 'false');
     for (const event of ['focus', 'pointerenter']) button.addEventListener(event, () => { at('heat-said').textContent = text; });

@@ -2,6 +2,7 @@
 //! The charts as SVG: for files, for paper, and for a browser that runs no scripts.
 
 use crate::format;
+use crate::language::{say, word};
 use crate::load_chart;
 use crate::overview::Overview;
 use crate::scale::{Scale, tick_label};
@@ -133,7 +134,7 @@ impl Plot {
         if let Some(interval) = charts.interval_ns().filter(|interval| self.x.holds(us(*interval))) {
             let x = self.x.at(us(interval));
             svg.line((x, self.top), (x, self.bottom), "stroke=\"#5b626b\" stroke-dasharray=\"1 3\" fill=\"none\"");
-            let label = format!("one interval, {}", format::span(plan::Nanos(interval)));
+            let label = say!("one interval, {time}", time = format::span(plan::Nanos(interval)));
             svg.text(x - 5.0, self.top + 12.0, Anchor::End, &format!("{SOFT} font-size=\"11\""), &label);
         }
     }
@@ -163,7 +164,7 @@ fn histogram(charts: &Charts, description: &str) -> String {
         }
         svg.path(&[steps], &stroke(place, 1.6));
     }
-    plot.names(&mut svg, "wake-up latency, µs (logarithmic)", "activations in a step of 4.4 % (logarithmic)");
+    plot.names(&mut svg, word("wake-up latency, µs (logarithmic)"), word("activations in a step of 4.4 % (logarithmic)"));
     svg.finish()
 }
 
@@ -228,13 +229,13 @@ fn exceedance(charts: &Charts, description: &str) -> String {
             svg.circle(x, y, 3.2, &format!("fill=\"{}\"", colour(place)));
         }
     }
-    plot.names(&mut svg, "wake-up latency, µs (logarithmic)", "share of activations at least so late");
+    plot.names(&mut svg, word("wake-up latency, µs (logarithmic)"), word("share of activations at least so late"));
     svg.finish()
 }
 
 /// A share as people say it: `1 in 1,000`.
 fn one_in(share: f64) -> String {
-    if share > 0.999 { "all".to_owned() } else { format!("1 in {}", tick_label((1.0 / share).round())) }
+    if share > 0.999 { say!("all") } else { say!("1 in {n}", n = tick_label((1.0 / share).round())) }
 }
 
 fn over_time(charts: &Charts, description: &str) -> String {
@@ -265,10 +266,10 @@ fn over_time(charts: &Charts, description: &str) -> String {
             load_chart::draw(&mut svg, &plot, place, &series.loads);
         }
         band(&mut svg, &plot, place, series);
-        plot.name_y(&mut svg, "latency, µs (logarithmic)");
+        plot.name_y(&mut svg, word("latency, µs (logarithmic)"));
     }
     let below = svg.height() - 8.0;
-    svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, "time since the first activation, s");
+    svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, word("time since the first activation, s"));
     svg.finish()
 }
 

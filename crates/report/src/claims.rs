@@ -3,7 +3,9 @@
 //! what changed, what happened on several CPUs at once.
 
 use crate::format::{self, count, latency};
+use crate::language::{say, word};
 use crate::overview::list;
+use crate::refusals;
 use plan::Nanos;
 use recording::{Document, Thread};
 use stats::{Analysis, Change, ChangeKind, Level, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together};
@@ -50,8 +52,8 @@ pub(crate) struct Said {
     pub(crate) words: String,
 }
 
-fn said(about: impl Into<String>, words: String) -> Said {
-    Said { about: about.into(), words }
+fn said(about: &'static str, words: String) -> Said {
+    Said { about: word(about).to_owned(), words }
 }
 
 /// Everything that is claimed of one thread.
@@ -66,46 +68,53 @@ pub(crate) fn of_thread(claims: &Claims, thread: &Thread) -> Vec<Said> {
 /// `83.4 µs, between 80.1 µs and 90.2 µs`.
 fn quantile(interval: &QuantileInterval) -> Said {
     let seen = latency(interval.observed);
-    let words = match (interval.lower, interval.upper) {
-        (Some(lower), Some(upper)) => format!("{seen}, between {} and {}", latency(lower), format::at_most(upper)),
-        (Some(lower), None) => format!("{seen}, at least {}; too few activations to say at most", latency(lower)),
-        (None, Some(upper)) => format!("{seen}, at most {}", format::at_most(upper)),
-        (None, None) => format!("{seen}; too few activations to say between what"),
+    let words = match (interval.lower.map(latency), interval.upper.map(format::at_most)) {
+        (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
+        (Some(lower), None) => say!("{seen}, at least {lower}; too few activations to say at most", seen, lower),
+        (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
+        (None, None) => say!("{seen}; too few activations to say between what", seen),
     };
-    said(interval.level.to_string(), words)
+    Said { about: interval.level.to_string(), words }
 }
 
 /// `once an hour 120 µs (110 to 140 µs), once a day ...`, or why not.
 fn tail(tail: &Result<TailFit, Refusal>) -> Said {
     let fit = match tail {
         Ok(fit) => fit,
-        Err(why) => return said("tail", format!("no extrapolation: {why}")),
+        Err(why) => return said("tail", say!("no extrapolation: {why}", why = refusals::words(why))),
     };
     let levels: Vec<String> = (fit.levels.iter())
         .map(|level| {
             let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns].map(|ns| latency(format::rounded(ns)));
-            let article = if level.horizon.name == "hour" { "an" } else { "a" };
-            format!("once {article} {} later than {at} ({lower} to {upper})", level.horizon.name)
+            let once = word(match level.horizon.name {
+                "hour" => "once an hour",
+                "day" => "once a day",
+                _ => "once a year",
+            });
+            say!("{once} later than {at} ({lower} to {upper})", once, at, lower, upper)
         })
         .collect();
-    let shape = match fit.region.shape {
+    let shape = word(match fit.region.shape {
         (_, upper) if upper < 0.0 => "it ends",
         (lower, _) if lower > 0.0 => "it is heavy",
         _ => "neither an end nor heaviness is certain",
-    };
-    let basis = format!(
-        "{} above {} in {}, shape {:.2} ({:.2} to {:.2}): {shape}",
-        format::counted(fit.exceedances as u64, "latency").replace("latencys", "latencies"),
-        latency(fit.threshold_ns),
-        format::counted(fit.clusters as u64, "cluster"),
-        fit.gpd.shape,
-        fit.region.shape.0,
-        fit.region.shape.1
+    });
+    let two = |value: f64| format!("{value:.2}");
+    let basis = say!(
+        "{latencies} above {threshold} in {clusters}, shape {xi} ({lower} to {upper}): {shape}",
+        latencies = format::counted(fit.exceedances as u64, "latency"),
+        threshold = latency(fit.threshold_ns),
+        clusters = format::counted(fit.clusters as u64, "cluster"),
+        xi = two(fit.gpd.shape),
+        lower = two(fit.region.shape.0),
+        upper = two(fit.region.shape.1),
+        shape
     );
     if levels.is_empty() {
-        return said("tail", format!("no extrapolation: the run is too short to say what comes once an hour ({basis})"));
+        let words = say!("no extrapolation: the run is too short to say what comes once an hour ({basis})", basis);
+        return said("tail", words);
     }
-    said("tail", format!("{}, if nothing changes; {basis}", list(&levels)))
+    said("tail", say!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
 }
 
 /// `late every 5,000 activations (5 s), ± 1, ...`.
@@ -114,13 +123,13 @@ pub(crate) fn period(period: &Period, interval: Nanos) -> String {
     let ns = period.activations * interval.0 as f64;
     let activations = format!("{:.2}", period.activations);
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
-    format!(
-        "late every {} activations ({}), typically {}, at {:.0} % of these times, half of them within {:.0} of it",
-        thousands(activations),
-        latency(format::rounded(ns)),
-        latency(period.latency_ns),
-        period.present * 100.0,
-        period.jitter.ceil()
+    say!(
+        "late every {activations} activations ({time}), typically {latency}, at {present} % of these times, half of them within {jitter} of it",
+        activations = thousands(activations),
+        time = latency(format::rounded(ns)),
+        latency = latency(period.latency_ns),
+        present = format!("{:.0}", period.present * 100.0),
+        jitter = format!("{:.0}", period.jitter.ceil())
     )
 }
 
@@ -131,18 +140,23 @@ fn thousands(number: &str) -> String {
     behind.map_or_else(|| whole.clone(), |behind| format!("{whole}.{behind}"))
 }
 
-fn change(change: &Change, interval: Nanos) -> String {
-    let which = match change.part {
+/// What of the latencies changed.
+pub(crate) fn part(part: Part) -> &'static str {
+    word(match part {
         Part::Middle => "the median",
         Part::Late => "the 99th percentile",
-    };
+    })
+}
+
+fn change(change: &Change, interval: Nanos) -> String {
+    let which = part(change.part);
     let (before, after) = (latency(change.before_ns), latency(change.after_ns));
     match change.kind {
         ChangeKind::Step => {
             let at = i64::try_from(change.activation).unwrap_or(i64::MAX).saturating_mul(interval.0);
-            format!("{which} goes from {before} to {after} at about {}", format::span(Nanos(at)))
+            say!("{which} goes from {before} to {after} at about {at}", which, before, after, at = format::span(Nanos(at)))
         }
-        ChangeKind::Drift => format!("{which} drifts from {before} to {after} over the run"),
+        ChangeKind::Drift => say!("{which} drifts from {before} to {after} over the run", which, before, after),
     }
 }
 
@@ -177,7 +191,7 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
     let mut all: Vec<Said> =
         found.iter().take(MOST_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
     if more > 0 {
-        all.push(said("at once", format!("and {} of {pairs} more", format::counted(more as u64, "pair"))));
+        all.push(said("at once", say!("and {more} of {pairs} more", more = format::counted(more as u64, "pair"), pairs)));
     }
     all
 }
@@ -186,9 +200,13 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
 const MOST_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
-    format!(
-        "{} of the {} latest wake-ups of threads {one} and {other} fall together, {:.1} expected by chance",
-        both.together, both.of, both.expected
+    say!(
+        "{n} of the {latest} latest wake-ups of threads {one} and {other} fall together, {expected} expected by chance",
+        n = both.together,
+        latest = both.of,
+        one,
+        other,
+        expected = format!("{:.1}", both.expected)
     )
 }
 

@@ -4,6 +4,7 @@
 
 use crate::format::{self, count};
 use crate::lab;
+use crate::language::{say, word};
 use crate::overview::Overview;
 use plan::{CpuId, CpuList};
 use recording::{HostFacts, Lab};
@@ -53,7 +54,7 @@ const QUESTIONS: [Question; 21] = [
     fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
     fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
     fixed("Virtual machine", |facts| {
-        facts.hypervisor.map(|below| if below { "yes: a hypervisor lies below" } else { "no" }.to_owned())
+        facts.hypervisor.map(|below| word(if below { "yes: a hypervisor lies below" } else { "no" }).to_owned())
     }),
     fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
     fixed("Kernel", |facts| facts.kernel.clone()),
@@ -115,12 +116,8 @@ fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
 fn value(question: &Question, host: &recording::Host) -> Value {
     let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, LONGEST_FACT));
     let before = answer(&host.before);
-    let after = host
-        .after
-        .as_ref()
-        .map(answer)
-        .filter(|after| *after != before)
-        .map(|after| after.unwrap_or_else(|| "not known".to_owned()));
+    let after =
+        host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| say!("not known")));
     let changed = after.is_some() && !question.moves;
     Value { before, after, changed }
 }
@@ -130,7 +127,7 @@ fn cpus_online(facts: &HostFacts) -> String {
 }
 
 fn or_none(text: &str) -> String {
-    if text.trim().is_empty() { "none".to_owned() } else { text.trim().to_owned() }
+    if text.trim().is_empty() { say!("none") } else { text.trim().to_owned() }
 }
 
 fn mebibytes(kib: u64) -> String {
@@ -140,11 +137,10 @@ fn mebibytes(kib: u64) -> String {
 fn throttling(facts: &HostFacts) -> Option<String> {
     let runtime = facts.rt_runtime_us?;
     if runtime < 0 {
-        return Some("off: real-time threads may use all time".to_owned());
+        return Some(say!("off: real-time threads may use all time"));
     }
-    let period =
-        facts.rt_period_us.map_or_else(|| "a period".to_owned(), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
-    Some(format!("real-time threads may use {} ms of {period}", runtime / 1_000))
+    let period = facts.rt_period_us.map_or_else(|| say!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
+    Some(say!("real-time threads may use {runtime} ms of {period}", runtime = runtime / 1_000, period))
 }
 
 /// `performance`, or `0-1: performance; 2: powersave`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
 
+use crate::language::{thing, word};
 use plan::Nanos;
 
 /// A whole number with its thousands apart: `19,998`.
@@ -16,10 +17,17 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
-/// A number of things: `1 sample`, `12 samples`.
+/// A number of things: `1 sample`, `12 samples`, `3 latencies`.
 #[must_use]
-pub fn counted(n: u64, thing: &str) -> String {
-    format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
+pub fn counted(n: u64, name: &str) -> String {
+    let number = count(n);
+    let counted = match (thing(name), name.strip_suffix('y')) {
+        (Some(counted), _) => return counted.replace("{n}", &number),
+        _ if n == 1 => name.to_owned(),
+        (None, Some(stem)) => format!("{stem}ies"),
+        (None, None) => format!("{name}s"),
+    };
+    format!("{number} {counted}")
 }
 
 /// ns as µs with one decimal, for tables: `1,240.3`. One decimal everywhere, so that the points stand below one another.
@@ -91,7 +99,7 @@ pub fn span(length: Nanos) -> String {
         s => (s * 1e6, "µs"),
     };
     let text = format!("{value:.1}");
-    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), word(unit))
 }
 
 /// A rate as the number of activations among which there is one, rounded down: `6,676`.

@@ -3,6 +3,7 @@
 
 use crate::events::{self, Rise, Source};
 use crate::format::{self, count};
+use crate::language::{say, word};
 use crate::overview::Overview;
 
 /// One table.
@@ -29,19 +30,19 @@ pub(crate) struct Cell {
 pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
     vec![
         Happenings {
-            title: "Where the CPUs’ time went",
-            lead: "Of all CPUs, between the two looks at the machine.".into(),
+            title: word("Where the CPUs’ time went"),
+            lead: say!("Of all CPUs, between the two looks at the machine."),
             rows: cpu_time(all),
         },
-        counted("Interrupts that rose", events::interrupts(all)),
-        counted("Softirqs that rose", events::softirqs(all)),
+        counted(word("Interrupts that rose"), events::interrupts(all)),
+        counted(word("Softirqs that rose"), events::softirqs(all)),
     ]
 }
 
 fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Happenings {
-    let mut lead = "Counts on all CPUs, and how often a second.".to_owned();
+    let mut lead = say!("Counts on all CPUs, and how often a second.");
     if more > 0 {
-        lead += &format!(" {} that rose less often are left out.", format::counted(more as u64, "source"));
+        lead += &say!(" {sources} that rose less often are left out.", sources = format::counted(more as u64, "source"));
     }
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),
@@ -60,7 +61,7 @@ fn cell(rise: &Rise) -> Cell {
     let rate = rise
         .per_second
         .map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
-    let mostly = rise.mostly.map(|(cpu, percent)| format!("{percent} % on CPU {cpu}"));
+    let mostly = rise.mostly.map(|(cpu, percent)| say!("{percent} % on CPU {cpu}", percent, cpu));
     Cell { figure: count(rise.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
 }
 
@@ -86,11 +87,11 @@ fn time(percent: f64, ms: u64, spoils: bool) -> Cell {
 }
 
 fn meaning(kind: &str) -> &'static str {
-    match kind {
+    word(match kind {
         "iowait" => "idle, with a disk being waited for",
         "irq" => "in interrupt handlers",
         "softirq" => "in deferred interrupt work",
         "steal" => "taken by the hypervisor",
-        _ => "",
-    }
+        _ => return "",
+    })
 }

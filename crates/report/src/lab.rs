@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must stand beside every figure from the lab: what its ns are, and what is not in them.
 
+use crate::language::{say, word};
 use crate::overview::{Overview, list};
 use recording::Lab;
 
 /// What the ns of one recording are; none for a machine of its own.
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
-        Some(ns) => format!(
-            "Virtual ns: instructions x 2^{} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points \
+        Some(ns) => say!(
+            "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points \
              are real; caches, buses, firmware and other hardware are not there.",
-            ns.trailing_zeros()
+            shift = ns.trailing_zeros(),
+            ns
         ),
-        None => format!(
-            "Emulated on the host's clock ({}): whatever else the host did is in the figures, and they cannot be repeated.",
-            if lab.accelerator == "kvm" { "KVM" } else { "QEMU translating each instruction" }
+        None => say!(
+            "Emulated on the host's clock ({how}): whatever else the host did is in the figures, and they cannot be repeated.",
+            how = if lab.accelerator == "kvm" { "KVM" } else { word("QEMU translating each instruction") }
         ),
     }
 }
@@ -29,7 +31,7 @@ pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
         match kinds.iter_mut().find(|(_, known, _)| *known == text) {
             Some((.., names)) => names.push(&overview.name),
             None => {
-                let title = if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." };
+                let title = word(if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." });
                 kinds.push((title, text, vec![&overview.name]));
             }
         }
@@ -84,11 +86,11 @@ pub(crate) fn in_short_of(kinds: impl Iterator<Item = Kind> + Clone) -> Option<&
     if all(Kind::Machine) {
         None
     } else if all(Kind::Virtual) {
-        Some("In the lab's virtual time (instructions, not a board's ns): ")
+        Some(word("In the lab's virtual time (instructions, not a board's ns): "))
     } else if kinds.clone().all(|kind| kind != Kind::Machine) {
-        Some("In the lab, emulated: ")
+        Some(word("In the lab, emulated: "))
     } else {
-        Some("Partly in the lab, partly on real machines: ")
+        Some(word("Partly in the lab, partly on real machines: "))
     }
 }
 

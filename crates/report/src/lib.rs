@@ -19,6 +19,7 @@ mod format;
 mod gate;
 mod happenings;
 mod lab;
+mod language;
 mod load_chart;
 mod load_course;
 mod load_table;
@@ -31,6 +32,7 @@ mod page;
 #[cfg(test)]
 mod page_tests;
 mod plan_length;
+mod refusals;
 mod scale;
 mod series;
 mod side_by_side;
@@ -50,6 +52,7 @@ pub use claims::Claims;
 pub use compare::{Comparisons, Repeats, time_of_groups};
 pub use format::{at_most, counted, exact_micros, span};
 pub use gate::{Examined, Gate, Judged, Limit, LimitError, Verdict};
+pub use language::{Language, speaking};
 pub use matrix::{Matrix, Published, PublishedError};
 use overview::Overview;
 pub use overview::cut_short;
@@ -108,6 +111,12 @@ pub fn verdict_of_one(recorded: &Recorded) -> String {
 #[must_use]
 pub fn html(recordings: &[Recorded], claims: &[Vec<Claims>], command_line: &str) -> String {
     page::html(Overview::of_all_with(recordings, claims), command_line)
+}
+
+/// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`svg_charts`] lie, as a link says it.
+#[must_use]
+pub fn markdown(recordings: &[Recorded], claims: &[Vec<Claims>], command_line: &str, pictures: Option<&str>) -> String {
+    page::markdown(Overview::of_all_with(recordings, claims), command_line, pictures)
 }
 
 /// The charts as files: name and content. They are drawn from the same series as the page's.

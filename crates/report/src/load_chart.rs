@@ -3,6 +3,7 @@
 
 use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
+use crate::language::{say, word};
 use crate::load_course::{LoadCourse, LoadCourses};
 use crate::loads;
 use crate::scale::{Scale, tick_label};
@@ -54,16 +55,17 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         svg.path(&[steps(&plot, course)], &line_of(colour(place + n), dash(n), 1.3));
     }
     let middle = f64::midpoint(top, bottom);
-    svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), "load, %");
+    svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), word("load, %"));
 }
 
 /// Names for the legend; the last may be of those that are not drawn.
 fn names(courses: &LoadCourses) -> Vec<String> {
     let name = |course: &LoadCourse| {
-        let asked = course.requested.map_or_else(|| "as much as it gets".to_owned(), loads::level);
-        format!("{}, asked for {asked}", course.spec)
+        let asked = course.requested.map_or_else(|| say!("as much as it gets"), loads::level);
+        say!("{load}, asked for {asked}", load = course.spec, asked)
     };
-    let left_out = (courses.left_out > 0).then(|| format!("{} not drawn", counted(courses.left_out as u64, "more load")));
+    let left_out =
+        (courses.left_out > 0).then(|| say!("{loads} not drawn", loads = counted(courses.left_out as u64, "more load")));
     courses.drawn.iter().map(name).chain(left_out).collect()
 }
 

@@ -2,6 +2,7 @@
 //! What each load was asked for and what it reached: the words for it, and the table of the page.
 
 use crate::format::{self, count};
+use crate::language::say;
 use crate::overview::Overview;
 use plan::CpuList;
 use recording::{LoadEvidence, LoadOnCpu};
@@ -29,8 +30,8 @@ pub(crate) struct LoadRow {
     pub(crate) missed: bool,
     /// Each of its CPUs, where there are several.
     pub(crate) each: Vec<CpuRow>,
-    /// Its CPUs that are not listed.
-    pub(crate) more: usize,
+    /// Of its CPUs that are not listed; nothing where all are.
+    pub(crate) more: String,
 }
 
 /// A load on one of its CPUs.
@@ -61,7 +62,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             alive: load.alive,
             missed: load.missed,
             each,
-            more,
+            more: if more > 0 { say!("and {more} more, on which it reached no less", more) } else { String::new() },
         }
     };
     (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
@@ -95,7 +96,7 @@ pub(crate) fn cpus_listed(load: &LoadEvidence) -> (Vec<CpuRow>, usize) {
 
 /// The level asked for; a load without one takes what is left.
 pub(crate) fn requested(load: &LoadEvidence) -> String {
-    load.requested.map_or_else(|| "as much as it gets".to_owned(), level)
+    load.requested.map_or_else(|| say!("as much as it gets"), level)
 }
 
 /// `50 %`, `12.5 %`.
@@ -118,12 +119,12 @@ pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
 /// `cpu@50% reached 31.2 % of CPU 3 instead of 50 %`, where it lies farthest off.
 pub(crate) fn missed(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
-    let instead = load.requested.map_or_else(String::new, |asked| format!(" instead of {}", level(asked)));
+    let instead = load.requested.map_or_else(String::new, |asked| say!(" instead of {level}", level = level(asked)));
     load.farthest_off().map_or_else(
-        || format!("what {spec} reached could not be observed"),
+        || say!("what {spec} reached could not be observed", spec),
         |(reached, cpu)| {
-            let place = cpu.map_or_else(|| "each CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-            format!("{spec} reached {} of {place}{instead}", percent(Some(reached)))
+            let place = cpu.map_or_else(|| say!("each CPU"), |cpu| format!("CPU {cpu}"));
+            say!("{spec} reached {percent} of {place}{instead}", spec, percent = percent(Some(reached)), place, instead)
         },
     )
 }

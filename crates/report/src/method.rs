@@ -2,6 +2,7 @@
 //! How it was measured, with which words.
 
 use crate::format::{self, count};
+use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::terminal;
 use plan::{Missed, Nanos};
@@ -55,19 +56,19 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Interval", interval),
         ("Scheduling", scheduling),
         ("After an overrun", |o| match o.recorded.document.run.missed {
-            Missed::Skip => "go on at the next planned time ahead, count the others as skipped".to_owned(),
-            Missed::CatchUp => "run each activation at once, late".to_owned(),
+            Missed::Skip => say!("go on at the next planned time ahead, count the others as skipped"),
+            Missed::CatchUp => say!("run each activation at once, late"),
         }),
         ("Warm-up, not counted", |o| o.recorded.document.run.warmup_ns.to_string()),
-        ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| "never".to_owned(), |limit| limit.to_string())),
+        ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
         ("CPU latency (/dev/cpu_dma_latency)", |o| {
-            if o.recorded.document.instrument.dma_latency_held { "held at 0: no deep idle states" } else { "left alone" }
-                .to_owned()
+            let held = o.recorded.document.instrument.dma_latency_held;
+            word(if held { "held at 0: no deep idle states" } else { "left alone" }).to_owned()
         }),
         ("Start to first activation", |o| {
-            o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| "not known".to_owned(), format::latency)
+            o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| say!("not known"), format::latency)
         }),
         ("Page faults while measuring", |o| proof(o, |proof| Some(proof.minor_faults? + proof.major_faults?))),
         ("Preempted while measuring", |o| proof(o, |proof| proof.involuntary_switches)),
@@ -82,7 +83,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
 }
 
 fn yes(is: bool) -> String {
-    if is { "yes" } else { "no" }.to_owned()
+    word(if is { "yes" } else { "no" }).to_owned()
 }
 
 fn interval(overview: &Overview<'_>) -> String {
@@ -90,7 +91,7 @@ fn interval(overview: &Overview<'_>) -> String {
     if run.distance_ns == Nanos::ZERO {
         run.interval_ns.to_string()
     } else {
-        format!("{}, each further thread {} more", run.interval_ns, run.distance_ns)
+        say!("{interval}, each further thread {distance} more", interval = run.interval_ns, distance = run.distance_ns)
     }
 }
 
@@ -98,28 +99,30 @@ fn scheduling(overview: &Overview<'_>) -> String {
     let document = &overview.recorded.document;
     let mut granted: Vec<String> = document.threads.iter().map(|thread| thread.scheduling.to_string()).collect();
     granted.dedup();
-    if granted.is_empty() { format!("{} asked for", document.run.scheduling) } else { granted.join(", ") }
+    if granted.is_empty() { say!("{scheduling} asked for", scheduling = document.run.scheduling) } else { granted.join(", ") }
 }
 
 fn clock(overview: &Overview<'_>) -> String {
     let instrument = &overview.recorded.document.instrument;
-    format!(
-        "{}, resolution {} ns, a reading costs {} ns",
-        instrument.clock, instrument.clock_resolution_ns, instrument.clock_read_ns
+    say!(
+        "{clock}, resolution {resolution} ns, a reading costs {cost} ns",
+        clock = instrument.clock,
+        resolution = instrument.clock_resolution_ns,
+        cost = instrument.clock_read_ns
     )
 }
 
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
 fn proof(overview: &Overview<'_>, of: fn(&Proof) -> Option<u64>) -> String {
     let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.proof)).sum();
-    sum.map_or_else(|| "not known".to_owned(), |n| if n == 0 { "none".to_owned() } else { count(n) })
+    sum.map_or_else(|| say!("not known"), |n| if n == 0 { say!("none") } else { count(n) })
 }
 
 /// What is said of the warm-up below the summary.
 pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
     let longest = all.iter().map(|overview| overview.recorded.document.run.warmup_ns).max().unwrap_or_default();
     if longest.0 > 0 {
-        format!("The first {} of each recording were warm-up and are not in the figures.", format::span(longest))
+        say!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(longest))
     } else {
         String::new()
     }
@@ -138,7 +141,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
         })
         .collect();
     if !of_page.is_empty() {
-        commands.push(Command { what: "this page".into(), line: format::clip(of_page, LONGEST_COMMAND) });
+        commands.push(Command { what: say!("this page"), line: format::clip(of_page, LONGEST_COMMAND) });
     }
     commands
 }

@@ -3,6 +3,7 @@
 
 use crate::format;
 use crate::lab;
+use crate::language::{say, word};
 use crate::overview::{Overview, list};
 
 /// Characters of a message or a piece of evidence.
@@ -27,27 +28,32 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
     for overview in all {
         let only = all.len() == 1;
         let of = if only { String::new() } else { format!("{}: ", overview.name) };
-        let (measured, it) = if only { ("Measured", "This recording") } else { ("measured", overview.name.as_str()) };
+        let it = if only { word("This recording") } else { overview.name.as_str() };
+        let measured = |how: &str| {
+            if only { say!("Measured with {how}", how) } else { say!("{name}: measured with {how}", name = overview.name, how) }
+        };
         let mut add =
             |title, text, next_step: String| notices.push(Notice { title, text, is_command: is_command(&next_step), next_step });
         if let Some(how) = overview.no_real_time() {
             let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
             let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
-            add("No real-time rights.", format!("{of}{measured} with {how}."), next_step);
+            add(word("No real-time rights."), say!("{measured}.", measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
-            let text = format!("{of}{measured} with {policy}, as asked. These are no real-time figures.");
-            add("Ordinary scheduling.", text, String::new());
+            let text = say!("{measured}, as asked. These are no real-time figures.", measured = measured(policy));
+            add(word("Ordinary scheduling."), text, String::new());
         }
         if let Some(how) = overview.cut_short() {
-            add("Not the whole run.", format!("{it} {how}."), String::new());
+            add(word("Not the whole run."), say!("{recording} {how}.", recording = it, how), String::new());
         }
         if overview.lost > 0 {
             let lost = format::counted(overview.lost, "sample");
-            add("Samples lost.", format!("{of}{lost}. What they would have shown is not known."), String::new());
+            let text = say!("{of}{lost}. What they would have shown is not known.", of, lost);
+            add(word("Samples lost."), text, String::new());
         }
         if let Some(which) = overview.load_missed() {
-            add("Load missed.", format!("{of}{which}. The figures stand, but not for the load asked for."), String::new());
+            let text = say!("{of}{which}. The figures stand, but not for the load asked for.", of, which);
+            add(word("Load missed."), text, String::new());
         }
     }
     // What the ns are, before anything is said of them.

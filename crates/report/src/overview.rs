@@ -3,6 +3,7 @@
 
 use crate::claims::Claims;
 use crate::format;
+use crate::language::{say, word};
 use crate::loads;
 use crate::series::MOST_CHARTED;
 use recording::{Document, End, Recorded, State};
@@ -108,7 +109,7 @@ impl<'a> Overview<'a> {
 
     /// `under hackbench` or `idle`.
     pub(crate) fn condition(&self) -> String {
-        self.loads().map_or_else(|| "idle".to_owned(), |loads| format!("under {}", format::clip(&loads, LONGEST_NAME)))
+        self.loads().map_or_else(|| say!("idle"), |loads| say!("under {loads}", loads = format::clip(&loads, LONGEST_NAME)))
     }
 
     /// The same, unless the name says it already.
@@ -129,9 +130,9 @@ impl<'a> Overview<'a> {
         let asked = document.run.scheduling;
         let granted = document.threads.iter().map(|thread| thread.scheduling).find(|granted| !granted.policy.is_real_time());
         match granted {
-            Some(granted) if asked.policy.is_real_time() => Some(format!("{granted} instead of {asked}")),
+            Some(granted) if asked.policy.is_real_time() => Some(say!("{granted} instead of {asked}", granted, asked)),
             _ if asked.policy.is_real_time() && !document.instrument.real_time => {
-                Some(format!("ordinary scheduling instead of {asked}"))
+                Some(say!("ordinary scheduling instead of {asked}", asked))
             }
             _ => None,
         }
@@ -153,7 +154,7 @@ impl<'a> Overview<'a> {
         let document = &self.recorded.document;
         let missed: Vec<String> = document.load.iter().filter(|load| load.missed).map(loads::missed).collect();
         if missed.is_empty() {
-            return document.load_missed.then(|| "a load was more than 5 points off the level asked for".to_owned());
+            return document.load_missed.then(|| say!("a load was more than 5 points off the level asked for"));
         }
         Some(list(&missed))
     }
@@ -176,10 +177,10 @@ pub(crate) fn claim(samples: u64) -> Option<String> {
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
-        format!(
-            "0 of {} were beyond the maximum: at 95 % confidence fewer than 1 in {} activations is worse, if they are independent",
-            format::count(samples),
-            format::one_in(rate)
+        say!(
+            "0 of {samples} were beyond the maximum: at 95 % confidence fewer than 1 in {one_in} activations is worse, if they are independent",
+            samples = format::count(samples),
+            one_in = format::one_in(rate)
         )
     })
 }
@@ -190,19 +191,20 @@ pub(crate) fn claim(samples: u64) -> Option<String> {
 pub fn cut_short(document: &Document) -> Option<String> {
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
-        (State::Running, _) => "is incomplete: it was cut off, and up to its last second is missing".to_owned(),
-        (State::Stopped, None | Some(End::Done)) => "was stopped before its planned end".to_owned(),
-        (State::Stopped, Some(End::Signal { name })) => format!("was stopped early by {name}"),
-        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => format!(
-            "was stopped early: activation {} of thread {thread} was {} late, above the limit asked for",
-            format::count(*activation),
-            format::latency(*latency_ns)
+        (State::Running, _) => say!("is incomplete: it was cut off, and up to its last second is missing"),
+        (State::Stopped, None | Some(End::Done)) => say!("was stopped before its planned end"),
+        (State::Stopped, Some(End::Signal { name })) => say!("was stopped early by {name}", name),
+        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => say!(
+            "was stopped early: activation {activation} of thread {thread} was {latency} late, above the limit asked for",
+            activation = format::count(*activation),
+            thread,
+            latency = format::latency(*latency_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns })) => {
-            format!("was stopped early by its guard: nothing else had run for {}", format::latency(*starved_ns))
+            say!("was stopped early by its guard: nothing else had run for {time}", time = format::latency(*starved_ns))
         }
         (State::Stopped, Some(End::RecordingFailed { error })) => {
-            format!("was stopped early: it could not be written any further ({})", format::clip(error, 200))
+            say!("was stopped early: it could not be written any further ({error})", error = format::clip(error, 200))
         }
     };
     Some(end)
@@ -230,7 +232,7 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
         [one] => one.as_ref().to_owned(),
         [first @ .., last] => {
             let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            format!("{} and {}", first.join(", "), last.as_ref())
+            say!("{first} and {last}", first = first.join(word(", ")), last = last.as_ref())
         }
     }
 }

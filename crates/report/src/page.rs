@@ -5,6 +5,7 @@ use crate::claims::{self, Said};
 use crate::conditions::{self, Value};
 use crate::format;
 use crate::happenings::{self, Happenings};
+use crate::language::{self, say, word};
 use crate::loads::{self, LoadRow};
 use crate::method::{self, Command, MethodRow};
 use crate::notices::{self, GroupedWarning, Notice};
@@ -31,7 +32,7 @@ struct Page {
     notices: Vec<Notice>,
     columns: [&'static str; tables::COLUMNS.len()],
     summary: Vec<SummaryRecording>,
-    rows_left_out: usize,
+    rows_left_out: String,
     tall: bool,
     approximate: bool,
     warmup: String,
@@ -41,7 +42,7 @@ struct Page {
     worst: Vec<WorstTable>,
     warnings: Vec<GroupedWarning>,
     loads: Vec<LoadRow>,
-    loads_left_out: usize,
+    loads_left_out: String,
     names: Vec<String>,
     facts: Vec<FactRow>,
     happenings: Vec<Happenings>,
@@ -55,7 +56,10 @@ pub(crate) struct Frame {
     pub(crate) version: &'static str,
     pub(crate) title: String,
     pub(crate) verdict: String,
+    pub(crate) language: &'static str,
     pub(crate) words: &'static [(&'static str, &'static str)],
+    /// What its scripts say, by their English.
+    pub(crate) scripts: String,
     pub(crate) css: &'static str,
     pub(crate) uplot_css: &'static str,
     pub(crate) uplot_js: &'static str,
@@ -64,13 +68,49 @@ pub(crate) struct Frame {
     pub(crate) page_js: &'static str,
 }
 
+/// What every page can say; for templates.
+pub(crate) trait Speaks {
+    /// In the language that is spoken.
+    fn t(&self, english: &'static str) -> &'static str {
+        word(english)
+    }
+
+    /// Text from outside in a line of Markdown: it stays text, and one line.
+    fn cell(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => out.extend(['\\', c]),
+                '<' => out.push_str("&lt;"),
+                '&' => out.push_str("&amp;"),
+                c if c.is_control() => out.push(' '),
+                c => out.push(c),
+            }
+        }
+        out
+    }
+
+    /// The same as code.
+    fn code(&self, text: &str) -> String {
+        let text = text.replace(char::is_control, " ");
+        // A fence longer than any in it.
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let (fence, space) = ("`".repeat(longest + 1), if longest > 0 { " " } else { "" });
+        format!("{fence}{space}{text}{space}{fence}")
+    }
+}
+
+impl Speaks for Page {}
+
 impl Frame {
     pub(crate) fn new(title: &str, verdict: &str) -> Frame {
         Frame {
             version: env!("CARGO_PKG_VERSION"),
             title: format!("{title} – teiji"),
             verdict: verdict.to_owned(),
+            language: language::spoken().tag(),
             words: &method::WORDS,
+            scripts: embedded(&language::of_scripts()),
             css: include_str!("../assets/page.css"),
             uplot_css: include_str!("../assets/uPlot.min.css"),
             uplot_js: include_str!("../assets/uPlot.iife.min.js"),
@@ -80,6 +120,16 @@ impl Frame {
         }
     }
 }
+
+/// The same as text.
+#[derive(Template)]
+#[template(path = "page.md", escape = "none")]
+struct Markdown {
+    page: Page,
+    pictures: Option<String>,
+}
+
+impl Speaks for Markdown {}
 
 /// What the figures of a recording may claim.
 struct ClaimsOf {
@@ -105,7 +155,7 @@ fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
         threads.truncate((most / 32).max(1));
         let named = document.threads.len() > 1;
         let threads = threads.into_iter().map(|((thread, _), claims)| ClaimsOfThread {
-            name: if named { format!("thread {}, CPU {}", thread.index, thread.cpu) } else { String::new() },
+            name: if named { say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu) } else { String::new() },
             claims: claims::of_thread(claims, thread),
         });
         ClaimsOf {
@@ -177,12 +227,24 @@ pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
     }
 }
 
+/// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
+pub(crate) fn markdown(all: Vec<Overview<'_>>, command_line: &str, pictures: Option<&str>) -> String {
+    let room = Room { steps: 64, rows: 100 };
+    let (verdict, recorded, spoilers) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
+    let page = content(&overview::charted(all), recorded, &verdict, &spoilers, command_line, room);
+    rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
+}
+
 fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice], command_line: &str, room: Room) -> String {
+    rendered(&content(all, recorded, verdict, notices, command_line, room))
+}
+
+fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice], command_line: &str, room: Room) -> Page {
     let series = Charts::new(all, room.steps);
     let (summary, rows_left_out) = tables::summary(all, room.rows);
     let (loads, loads_left_out) = loads::loads(all, room.rows);
-    let page = Page {
-        frame: Frame::new(all.first().map_or("No recording", |overview| overview.name.as_str()), verdict),
+    Page {
+        frame: Frame::new(all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str()), verdict),
         headline: unbroken(verdict),
         hero: hero(all),
         about: about(all, recorded),
@@ -190,7 +252,9 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         columns: tables::COLUMNS,
         tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
         summary,
-        rows_left_out,
+        rows_left_out: left_out(rows_left_out, |n| {
+            say!("The {n} threads that are not shown were no later than those that are.", n)
+        }),
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         warmup: method::warmup(all),
         claims: claims_of(all, room.rows),
@@ -199,15 +263,19 @@ fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
         loads,
-        loads_left_out,
+        loads_left_out: left_out(loads_left_out, |n| say!("{n} more loads are not listed.", n)),
         names: all.iter().map(|overview| overview.name.clone()).collect(),
         facts: facts(all),
         happenings: happenings::all(all),
         method: method::rows(all),
         commands: method::commands(all, command_line),
         data: embedded(&series),
-    };
-    rendered(&page)
+    }
+}
+
+/// A sentence about what has no room; nothing about nothing.
+pub(crate) fn left_out(n: usize, sentence: impl FnOnce(usize) -> String) -> String {
+    if n > 0 { sentence(n) } else { String::new() }
 }
 
 /// A String takes every character, so that nothing can fail here but the template itself, which the tests render.
@@ -235,7 +303,7 @@ fn hero(all: &[Overview<'_>]) -> Option<Hero> {
     Some(Hero {
         number: number.to_owned(),
         unit: unit.to_owned(),
-        label: format!("the worst wake-up, {label}"),
+        label: say!("the worst wake-up, {label}", label),
         claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         claim: worst.claim(),
     })
@@ -254,7 +322,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {
-        parts.push(format!("of {recorded} recordings the {} with the worst wake-ups are shown", all.len()));
+        parts.push(say!("of {recorded} recordings the {n} with the worst wake-ups are shown", recorded, n = all.len()));
     }
     parts.join(" · ")
 }
@@ -283,7 +351,7 @@ pub(crate) fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Chart
     };
     let alternative = chart.described(series, all);
     let svg = charts::draw(chart, series, all);
-    ChartView { id: chart.file(), title: chart.title(), lead, alternative, svg, table: Some(table) }
+    ChartView { id: chart.file(), title: chart.title(), lead: word(lead), alternative, svg, table: Some(table) }
 }
 
 pub(crate) fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
@@ -291,7 +359,10 @@ pub(crate) fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
         return Vec::new();
     };
     most.iter()
-        .map(|thread| ThreadChoice { index: thread.thread, name: format!("thread {}, CPU {}", thread.thread, thread.cpu) })
+        .map(|thread| ThreadChoice {
+            index: thread.thread,
+            name: say!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu = thread.cpu),
+        })
         .collect()
 }
 

@@ -61,8 +61,8 @@ fn text_from_outside_stays_text() {
     }
     let page = html(Overview::of_all(&[recorded]), evil);
     assert!(!page.contains("<img") && !page.contains("<!--"));
-    assert_eq!(page.matches("</script>").count(), 4, "of the page's own");
-    assert_eq!(page.matches("<script").count(), 4);
+    assert_eq!(page.matches("</script>").count(), 5, "of the page's own");
+    assert_eq!(page.matches("<script").count(), 5);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! The tables of the page: the summary, the figures behind each chart, the worst wake-ups.
 
 use crate::format::{self, count, micros, micros_f64};
+use crate::language::{say, word};
 use crate::load_course::LoadCourse;
 use crate::loads;
 use crate::overview::{Overview, Quantile};
@@ -83,10 +84,10 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             }
             shown += 1;
             let figures = statistics.latency.as_ref().map_or_else(nothing, exact);
-            let (name, cpu) = (format!("thread {}", thread.index), thread.cpu.to_string());
+            let (name, cpu) = (say!("thread {thread}", thread = thread.index), thread.cpu.to_string());
             rows.push(Row { kind: "thread", thread: thread.index, name, cpu, accounts: accounts(&thread.activations), figures });
             if let Some(summary) = statistics.latency_with_skipped.as_ref().filter(|_| statistics.activations.skipped > 0) {
-                let name = "with skipped".to_owned();
+                let name = say!("with skipped");
                 rows.push(Row {
                     kind: "skipped",
                     thread: thread.index,
@@ -186,7 +187,7 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
         let range = format!("{} – {}", micros(*from), micros(*to));
         sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
     });
-    DataTable { title: "The counts as a table", head: head("µs", charts), rows: rows.collect() }
+    DataTable { title: word("The counts as a table"), head: head("µs", charts), rows: rows.collect() }
 }
 
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
@@ -195,14 +196,13 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
         let cells =
             rarities.iter().map(|points| points.get(row).map_or_else(|| "–".to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
-        std::iter::once(format!("1 in {}", count(*one_in))).chain(cells).collect()
+        std::iter::once(say!("1 in {n}", n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
     let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| "–".to_owned(), micros));
-    rows.push(std::iter::once("the worst".to_owned()).chain(maxima).collect());
-    let head =
-        std::iter::once("at least so late, µs".to_owned()).chain(all.iter().map(|overview| overview.name.clone())).collect();
-    DataTable { title: "The curve as a table", head, rows }
+    rows.push(std::iter::once(say!("the worst")).chain(maxima).collect());
+    let head = std::iter::once(say!("at least so late, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
+    DataTable { title: word("The curve as a table"), head, rows }
 }
 
 /// Slices of time in the table.
@@ -229,9 +229,10 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             rows.push(row);
         }
     }
-    let mut head: Vec<String> = ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(str::to_owned).into();
-    head.extend(any_load.then(|| "CPU use of each load".to_owned()));
-    DataTable { title: "The course as a table", head, rows }
+    let mut head: Vec<String> =
+        ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(|name| word(name).to_owned()).into();
+    head.extend(any_load.then(|| say!("CPU use of each load")));
+    DataTable { title: word("The course as a table"), head, rows }
 }
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {

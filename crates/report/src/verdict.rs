@@ -3,6 +3,7 @@
 
 use crate::format;
 use crate::lab;
+use crate::language::{say, word};
 use crate::overview::{Overview, list};
 use std::collections::BTreeSet;
 
@@ -34,7 +35,11 @@ fn sentences(all: &[Overview<'_>], lab: &str) -> String {
 pub(crate) fn labels(all: &[Overview<'_>]) -> Vec<String> {
     let conditions: Vec<String> = all.iter().map(Overview::condition).collect();
     let distinct: BTreeSet<&String> = conditions.iter().collect();
-    if distinct.len() == all.len() { conditions } else { all.iter().map(|overview| format!("in {}", overview.name)).collect() }
+    if distinct.len() == all.len() {
+        conditions
+    } else {
+        all.iter().map(|overview| say!("in {name}", name = overview.name)).collect()
+    }
 }
 
 fn capitalised(sentence: &str) -> String {
@@ -46,13 +51,15 @@ fn rights(all: &[Overview<'_>]) -> String {
     let denied: Vec<(&Overview<'_>, String)> = all.iter().filter_map(|o| o.no_real_time().map(|how| (o, how))).collect();
     if let Some((_, how)) = denied.first() {
         if denied.len() == all.len() {
-            return format!("No real-time rights ({how}): ");
+            return say!("No real-time rights ({how}): ", how);
         }
         let names: Vec<&str> = denied.iter().map(|(overview, _)| overview.name.as_str()).collect();
-        return format!("No real-time rights in {} ({how}): ", list(&names));
+        return say!("No real-time rights in {names} ({how}): ", names = list(&names), how);
     }
     match all.iter().find_map(Overview::ordinary) {
-        Some(policy) if all.iter().all(|overview| overview.ordinary().is_some()) => format!("Ordinary scheduling ({policy}): "),
+        Some(policy) if all.iter().all(|overview| overview.ordinary().is_some()) => {
+            say!("Ordinary scheduling ({policy}): ", policy)
+        }
         _ => String::new(),
     }
 }
@@ -63,53 +70,62 @@ fn figures(all: &[Overview<'_>]) -> String {
         all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.moments.max()?, label.as_str()))).collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
-        return if all.is_empty() { "no recording was given.".to_owned() } else { "no activation woke.".to_owned() };
+        return if all.is_empty() { say!("no recording was given.") } else { say!("no activation woke.") };
     };
-    let mut phrases = vec![format!("{} {label}", late(*worst))];
+    let mut phrases = vec![say!("{late} {label}", late = late(*worst), label)];
     if all.len() > MOST_LISTED {
-        phrases[0] += &format!(" (the worst of {} recordings)", format::count(all.len() as u64));
-        phrases.extend(others.last().map(|(max, label)| format!("{} {label} (the best)", format::at_most(*max))));
+        phrases[0] += &say!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
+        phrases.extend(others.last().map(|(max, label)| say!("{max} {label} (the best)", max = format::at_most(*max), label)));
     } else {
-        phrases.extend(others.iter().map(|(max, label)| format!("{} {label}", format::at_most(*max))));
+        phrases.extend(others.iter().map(|(max, label)| say!("{max} {label}", max = format::at_most(*max), label)));
     }
     let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
-    let silent = if silent.is_empty() { String::new() } else { format!("; no activation woke in {}", list(&silent)) };
-    format!("woke at most {}{silent}; {}.", phrases.join(", "), on_time(all.iter().map(|overview| &overview.activations)))
+    let silent = if silent.is_empty() { String::new() } else { say!("; no activation woke in {names}", names = list(&silent)) };
+    say!(
+        "woke at most {phrases}{silent}; {on_time}.",
+        phrases = phrases.join(word(", ")),
+        silent,
+        on_time = on_time(all.iter().map(|overview| &overview.activations))
+    )
 }
 
 /// `1.24 ms late`; a latency below 0 is early.
 fn late(max: i64) -> String {
-    if max < 0 { format!("{} early", format::latency(-max)) } else { format!("{} late", format::at_most(max)) }
+    if max < 0 { say!("{time} early", time = format::latency(-max)) } else { say!("{time} late", time = format::at_most(max)) }
 }
 
 /// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.
 pub(crate) fn on_time<'a>(all: impl Iterator<Item = &'a stats::Activations>) -> String {
     let mut sum = stats::Activations::default();
     all.for_each(|activations| sum.merge(activations));
-    let mut text = format!("{} of {} on time", format::count(sum.on_time), format::counted(sum.due, "activation"));
-    for (n, what) in [(sum.late, "late"), (sum.skipped, "skipped")] {
-        if n > 0 {
-            text += &format!(", {} {what}", format::count(n));
-        }
+    let mut text = say!("{n} of {due} on time", n = format::count(sum.on_time), due = format::counted(sum.due, "activation"));
+    if sum.late > 0 {
+        text += &say!(", {n} late", n = format::count(sum.late));
+    }
+    if sum.skipped > 0 {
+        text += &say!(", {n} skipped", n = format::count(sum.skipped));
     }
     text
 }
 
 /// One sentence for each recording that holds less than was asked for.
 fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
-    let subject = |overview: &Overview<'_>| if all.len() == 1 { "The recording".to_owned() } else { overview.name.clone() };
-    all.iter().filter_map(|overview| overview.cut_short().map(|how| format!("{} {how}.", subject(overview)))).collect()
+    let subject = |overview: &Overview<'_>| if all.len() == 1 { say!("The recording") } else { overview.name.clone() };
+    all.iter()
+        .filter_map(|overview| overview.cut_short().map(|how| say!("{recording} {how}.", recording = subject(overview), how)))
+        .collect()
 }
 
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
-    (sum > 0).then(|| format!("{} lost: what they would have shown is not known.", format::counted(sum, "sample")))
+    (sum > 0).then(|| say!("{samples} lost: what they would have shown is not known.", samples = format::counted(sum, "sample")))
 }
 
 /// One sentence for each recording whose load was not the one asked for, with the name that `run.json` has for it.
 fn load_missed(all: &[Overview<'_>]) -> Vec<String> {
-    let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { format!(" in {}", overview.name) };
-    let sentence = |overview: &Overview<'_>, which: String| format!("Load missed{}: {which} (load_missed).", of(overview));
+    let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { say!(" in {name}", name = overview.name) };
+    let sentence =
+        |overview: &Overview<'_>, which: String| say!("Load missed{of}: {which} (load_missed).", of = of(overview), which);
     all.iter().filter_map(|overview| overview.load_missed().map(|which| sentence(overview, which))).collect()
 }
 

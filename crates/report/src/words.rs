@@ -2,6 +2,7 @@
 //! What the charts show, in words: for screen readers, and beside the SVG files.
 
 use crate::format::{count, counted, latency};
+use crate::language::{say, word};
 use crate::loads;
 use crate::overview::{Overview, Quantile};
 use crate::series::Charts;
@@ -30,12 +31,12 @@ impl Chart {
         }
     }
 
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
+    pub(crate) fn title(self) -> &'static str {
+        word(match self {
             Chart::Histogram => "Histogram of latencies",
             Chart::Time => "Latency over time",
             Chart::Exceedance => "Exceedance",
-        }
+        })
     }
 
     /// What it shows, with its figures.
@@ -50,35 +51,35 @@ impl Chart {
             }
             Chart::Exceedance => "Share of activations that woke at least so late, both axes logarithmic.",
         };
-        let mut parts = vec![what.to_owned()];
+        let mut parts = vec![word(what).to_owned()];
         for (place, overview) in all.iter().enumerate().take(MOST_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
                 Chart::Time => course(charts, place, overview),
                 Chart::Exceedance => rarity(overview),
             };
-            parts.push(format!("{}: {figures}.", overview.name));
+            parts.push(say!("{name}: {figures}.", name = overview.name, figures));
         }
         if all.len() > MOST_READ_OUT {
-            parts.push(format!("And {} more.", counted((all.len() - MOST_READ_OUT) as u64, "recording")));
+            parts.push(say!("And {recordings} more.", recordings = counted((all.len() - MOST_READ_OUT) as u64, "recording")));
         }
         parts.join(" ")
     }
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
-    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return "no activation woke".to_owned() };
-    let mut text = format!(
-        "{} from {} to {}",
-        counted(overview.moments.count(), "latency").replace("latencys", "latencies"),
-        latency(min),
-        latency(max)
+    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return say!("no activation woke") };
+    let mut text = say!(
+        "{latencies} from {min} to {max}",
+        latencies = counted(overview.moments.count(), "latency"),
+        min = latency(min),
+        max = latency(max)
     );
     if let Some(median) = overview.quantile(Quantile::P50) {
-        text += &format!(", half of them up to {}", latency(median));
+        text += &say!(", half of them up to {median}", median = latency(median));
     }
     if let Some(p99) = overview.quantile(Quantile::P99) {
-        text += &format!(", 99 % up to {}", latency(p99));
+        text += &say!(", 99 % up to {p99}", p99 = latency(p99));
     }
     text
 }
@@ -87,26 +88,32 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     let series = &charts.recordings[place];
     let mut text = format!("{:.1} s", Nanos(series.time.length_ns).as_secs_f64());
     if let (Some(worst), Some(min)) = (series.worst.first(), overview.moments.min()) {
-        text += &format!(
-            ", latencies from {} to {}; the worst was at {:.3} s on CPU {}",
-            latency(min),
-            latency(worst.latency_ns),
-            Nanos(worst.since_start_ns).as_secs_f64(),
-            worst.cpu
+        text += &say!(
+            ", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}",
+            min = latency(min),
+            max = latency(worst.latency_ns),
+            at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64()),
+            cpu = worst.cpu
         );
     }
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {
-        text += &format!("; {} skipped or lost", counted(missing, "activation"));
+        text += &say!("; {activations} skipped or lost", activations = counted(missing, "activation"));
     }
     for load in &series.loads.drawn {
         let percent = || load.points.iter().map(|(_, percent)| *percent);
         let (least, most) = (percent().fold(f64::INFINITY, f64::min), percent().fold(0.0, f64::max));
-        let asked = load.requested.map_or_else(|| "as much as it gets".to_owned(), loads::level);
-        text += &format!("; load {}, asked for {asked}, used from {least:.1} % to {most:.1} % of each of its CPUs", load.spec);
+        let asked = load.requested.map_or_else(|| say!("as much as it gets"), loads::level);
+        text += &say!(
+            "; load {load}, asked for {asked}, used from {least} % to {most} % of each of its CPUs",
+            load = load.spec,
+            asked,
+            least = format!("{least:.1}"),
+            most = format!("{most:.1}")
+        );
     }
     if series.loads.left_out > 0 {
-        text += &format!("; {} not drawn", counted(series.loads.left_out as u64, "load"));
+        text += &say!("; {loads} not drawn", loads = counted(series.loads.left_out as u64, "load"));
     }
     text
 }
@@ -114,11 +121,13 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
 fn rarity(overview: &Overview<'_>) -> String {
     let points = rarities(overview);
     if points.is_empty() {
-        return "no activation woke".to_owned();
+        return say!("no activation woke");
     }
-    let points: Vec<String> =
-        points.into_iter().map(|(one_in, ns)| format!("1 in {} at {} or later", count(one_in), latency(ns))).collect();
-    format!("{}; the worst at {}", points.join(", "), latency(overview.moments.max().unwrap_or(0)))
+    let points: Vec<String> = points
+        .into_iter()
+        .map(|(one_in, ns)| say!("1 in {one_in} at {time} or later", one_in = count(one_in), time = latency(ns)))
+        .collect();
+    say!("{points}; the worst at {max}", points = points.join(word(", ")), max = latency(overview.moments.max().unwrap_or(0)))
 }
 
 /// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.

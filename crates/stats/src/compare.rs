@@ -252,16 +252,22 @@ impl Blocks {
         let mut numbers = Numbers::new(seed);
         let mut sums = vec![0_u64; self.values.len()];
         let blocks: Vec<&[(usize, u64)]> = self.runs.iter().flatten().map(Vec::as_slice).collect();
+        let begins: Vec<usize> = self.runs.iter().scan(0, |next, run| Some(std::mem::replace(next, *next + run.len()))).collect();
+        let mut times = vec![0_u64; blocks.len()];
         let mut once = || {
-            sums.fill(0);
-            let mut add = |block: &[(usize, u64)]| block.iter().for_each(|(place, count)| sums[*place] += count);
+            times.fill(0);
             if between_runs {
                 for _ in 0..self.runs.len() {
-                    let run = &self.runs[numbers.below(self.runs.len())];
-                    (0..run.len()).for_each(|_| add(&run[numbers.below(run.len())]));
+                    let run = numbers.below(self.runs.len());
+                    let length = self.runs[run].len();
+                    (0..length).for_each(|_| times[begins[run] + numbers.below(length)] += 1);
                 }
             } else {
-                (0..blocks.len()).for_each(|_| add(blocks[numbers.below(blocks.len())]));
+                (0..blocks.len()).for_each(|_| times[numbers.below(blocks.len())] += 1);
+            }
+            sums.fill(0);
+            for (block, times) in blocks.iter().zip(&times).filter(|(_, times)| **times > 0) {
+                block.iter().for_each(|(place, count)| sums[*place] += count * times);
             }
             let total: u64 = sums.iter().sum();
             let beyond: u64 = sums[first..].iter().sum();

@@ -92,7 +92,7 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
 /// What is exceeded once in ten runs, by tails that end, are exponential and are heavy, alone and in clusters.
 #[test]
 fn levels_are_where_they_are_said_to_be() {
-    for (shape, count, together) in [(-0.2, 10_000, 1), (0.0, 10_000, 1), (0.2, 10_000, 1), (0.1, 30_000, 3)] {
+    for (shape, count, together) in [(-0.2, 10_000, 1), (0.0, 10_000, 1), (0.2, 10_000, 1), (0.1, 20_000, 3)] {
         #[expect(clippy::cast_precision_loss)]
         let longer = 10.0 * count as f64;
         let truth = 10_000.0 + 2_000.0 * Gpd { shape, scale: 1.0 }.excess_at(longer.ln());
@@ -171,9 +171,9 @@ fn an_outlier_is_not_continued() {
                 latencies[outlier * 100_000 + numbers.below(100_000)] = 28_000_000 + ns(40_000.0 * numbers.normal());
             }
             let refusal = analysis(&latencies).tail().unwrap_err();
-            let Refusal::Apart(apart) = refusal else { panic!("{refusal}") };
-            assert_eq!(apart.count, outliers, "{refusal}");
-            assert!(refusal.to_string().contains("apart, at 27") || refusal.to_string().contains("apart, at 28"), "{refusal}");
+            let Refusal::Apart(apart) = refusal else { panic!("{refusal:?}") };
+            assert_eq!(apart.count, outliers, "{refusal:?}");
+            assert!((27e6..29e6).contains(&apart.least) && apart.next < 50_000.0, "{refusal:?}");
         }
     }
 }
@@ -199,7 +199,7 @@ fn a_run_that_changes_is_not_continued() {
 #[test]
 fn what_stays_the_same_does_not_change() {
     for memory in [0.0, 0.9] {
-        holds(&format!("changes, memory {memory}"), 0, 5, |seed| !analysis(&normal(seed, 40_000, memory)).changes().is_empty());
+        holds(&format!("changes, memory {memory}"), 0, 5, |seed| !analysis(&normal(seed, 20_000, memory)).changes().is_empty());
     }
     // Rising a quarter from the first activation to the last.
     let rising: Vec<i32> = normal(1, 40_000, 0.3).into_iter().zip(0..).map(|(latency, k): (i32, i32)| latency + k / 8).collect();
@@ -210,7 +210,7 @@ fn what_stays_the_same_does_not_change() {
 #[test]
 fn noise_has_no_period() {
     for memory in [0.0, 0.5, 0.9, 0.99] {
-        holds(&format!("noise, memory {memory}"), 0, 9, |seed| !analysis(&normal(seed, 20_000, memory)).periods.is_empty());
+        holds(&format!("noise, memory {memory}"), 0, 9, |seed| !analysis(&normal(seed, 10_000, memory)).periods.is_empty());
     }
 }
 
@@ -318,7 +318,7 @@ fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
 
 #[test]
 fn equal_groups_are_not_told_apart() {
-    for (memory, count) in [(0.0, 10_000), (0.9, 20_000)] {
+    for (memory, count) in [(0.0, 10_240), (0.9, 16_384)] {
         let series: Vec<Group> = (0..=SERIES).map(|seed| group([normal(seed + 9_000, count, memory)])).collect();
         holds(&format!("equal, memory {memory}"), 0, 50, |seed| {
             let seed = usize::try_from(seed).unwrap();

@@ -5,6 +5,7 @@
 
 use crate::conditions;
 use crate::format::{clip, counted};
+use crate::language::{say, word};
 use crate::method;
 use crate::notices::{self, GroupedWarning};
 use crate::overview::Overview;
@@ -67,7 +68,7 @@ impl Conditions {
         let one = std::slice::from_ref(overview);
         for fact in conditions::facts(one) {
             let [value] = fact.values.as_slice() else { continue };
-            self.fact(fact.name, value.before.as_deref().unwrap_or("not known"), value.changed);
+            self.fact(fact.name, value.before.as_deref().unwrap_or_else(|| word("not known")), value.changed);
         }
         for row in method::rows(one) {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
@@ -113,19 +114,20 @@ impl Conditions {
         let values = if fact.values.len() > MOST_VALUES {
             // Such as a machine's load average: another every time.
             let told: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
-            vec![(format!("{}, …", told.join("; ")), format!("more than {MOST_VALUES} values"))]
+            vec![(format!("{}, …", told.join("; ")), say!("more than {n} values", n = MOST_VALUES))]
         } else {
             fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
         };
-        let changed = if fact.changed > 0 { format!("in {}", counted(fact.changed.into(), "run")) } else { String::new() };
+        let changed =
+            if fact.changed > 0 { say!("in {runs}", runs = counted(fact.changed.into(), "run")) } else { String::new() };
         FactRow { name: fact.name, values, changed }
     }
 
     /// All warnings, each once, with the number of runs that have it.
     pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
         let told = |Told { first, runs, differ }: &Told| {
-            let of = if *runs == self.runs { String::new() } else { format!("in {}", counted((*runs).into(), "run")) };
-            let differ = if *differ { " (the figures are those of the first)" } else { "" };
+            let of = if *runs == self.runs { String::new() } else { say!("in {runs}", runs = counted((*runs).into(), "run")) };
+            let differ = if *differ { word(" (the figures are those of the first)") } else { "" };
             notices::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MOST_WARNINGS).map(told).collect()

@@ -7,6 +7,7 @@ use super::{Factor, Kept, Matrix};
 use crate::bins::Bins;
 use crate::format::rounded;
 use crate::lab::Kind;
+use crate::language::say;
 use crate::load_course;
 use crate::overview::{Overview, Quantile};
 use crate::series::{Curve, Series, Steps};
@@ -200,7 +201,7 @@ impl Matrix {
     fn overview<'k>(&self, kept: &'k Kept) -> Overview<'k> {
         let row = &self.rows[kept.row];
         let name = self.name(row);
-        let name = if row.runs - row.identical > 1 { format!("{name}, run {}", kept.repeat) } else { name };
+        let name = if row.runs - row.identical > 1 { say!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };
         Overview { name, ..Overview::of(&kept.recorded) }
     }
 

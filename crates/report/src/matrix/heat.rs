@@ -4,6 +4,7 @@
 use super::Matrix;
 use crate::format::at_most;
 use crate::lab::Kind;
+use crate::language::{say, word};
 use crate::overview::list;
 use crate::svg::{Anchor, Svg};
 use std::collections::BTreeSet;
@@ -85,9 +86,15 @@ impl Matrix {
     pub fn heat_map(&self) -> Option<String> {
         let heat = Heat::of(self)?;
         let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
-        let folded = if heat.folded { ", the worst of all other factors" } else { "" };
-        let on = heat.kind.map_or_else(String::new, |kind| format!(" (time: {})", kind.key()));
-        let title = format!("Largest latency by {} and {}{folded}{on}", self.factors[heat.down].name, list(&across));
+        let folded = if heat.folded { word(", the worst of all other factors") } else { "" };
+        let on = heat.kind.map_or_else(String::new, |kind| say!(" (time: {kind})", kind = kind.key()));
+        let title = say!(
+            "Largest latency by {down} and {across}{folded}{on}",
+            down = self.factors[heat.down].name,
+            across = list(&across),
+            folded,
+            on
+        );
         Some(draw(&heat, &title, self))
     }
 }
@@ -106,7 +113,8 @@ fn draw(heat: &Heat, title: &str, matrix: &Matrix) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
     let height = (top + ROW * heat.cells.len() as f64 + 44.0) as u32;
     let (low, high) = heat.range();
-    let description = format!("From {} to {}; each cell has its figure written into it.", at_most(low), at_most(high));
+    let description =
+        say!("From {low} to {high}; each cell has its figure written into it.", low = at_most(low), high = at_most(high));
     let mut svg = Svg::new(960, height, title, &description);
     let ink = "fill=\"#16191d\"";
     let soft = crate::charts::SOFT;

@@ -23,6 +23,7 @@ pub use published::{Published, PublishedError};
 
 use crate::format::{count, counted};
 use crate::lab;
+use crate::language::{say, word};
 use crate::notices::NO_REAL_TIME;
 use crate::overview::{Overview, Quantile, list};
 use conditions::Conditions;
@@ -151,7 +152,7 @@ impl Matrix {
             Some(if ["kernel", "load"].contains(&key) && value != "none" { value.to_owned() } else { format!("{key}={value}") })
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
-        if values.is_empty() { "all runs".to_owned() } else { values.join(", ") }
+        if values.is_empty() { say!("all runs") } else { values.join(word(", ")) }
     }
 
     /// Some of these rows by name: `a, b and 52 more`.
@@ -159,23 +160,23 @@ impl Matrix {
         let rows: Vec<&Pooled> = rows.collect();
         let mut names: Vec<String> = rows.iter().take(MOST_NAMED).map(|row| self.name(row)).collect();
         let more = rows.len() - names.len();
-        names.extend((more > 0).then(|| format!("{} more", count(more as u64))));
+        names.extend((more > 0).then(|| say!("{n} more", n = count(more as u64))));
         // Names have commas of their own.
         names.join("; ")
     }
 
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec!["Latencies in µs, as measured.".to_owned()];
+        let mut notes = vec![say!("Latencies in µs, as measured.")];
         if self.rows.iter().any(|row| row.quantile(Quantile::P9999).is_some()) {
-            notes[0] += " ~: from the histogram, up to 1 % above.";
+            notes[0] += word(" ~: from the histogram, up to 1 % above.");
         }
         if self.rows.iter().any(|row| row.runs > 1) {
-            notes[0] += " Repeats are pooled; max of runs: the smallest and the largest of their maxima.";
+            notes[0] += word(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
         }
         if self.rows.iter().any(|row| row.identical > 0) {
             notes[0] +=
-                " A repeat that is identical to the first, as in the lab it should be, adds nothing to n and is not drawn.";
+                word(" A repeat that is identical to the first, as in the lab it should be, adds nothing to n and is not drawn.");
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in &self.times {
@@ -187,14 +188,13 @@ impl Matrix {
             notes.push(format!("{of}{text}"));
         }
         if self.kinds().len() > 1 {
-            notes
-                .push("Figures in virtual ns, emulated ones and a machine's are not to be compared with one another.".to_owned());
+            notes.push(say!("Figures in virtual ns, emulated ones and a machine's are not to be compared with one another."));
         }
         notes.extend(self.spoilers());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
-            notes.push(format!("{} of the plan have no recording: {rows}.", counted(self.missing(), "run")));
+            notes.push(say!("{runs} of the plan have no recording: {rows}.", runs = counted(self.missing(), "run"), rows));
         }
         notes
     }
@@ -216,8 +216,10 @@ impl Matrix {
         }
         let told = |(text, rows): &(&String, Vec<&Pooled>)| format!("{}: {text}.", self.names(rows.iter().copied()));
         let mut notes: Vec<String> = known.iter().map(told).collect();
-        notes.extend((more > 0).then(|| format!("And {} like these.", counted(more, "combination"))));
-        notes.extend(self.grant.as_ref().filter(|grant| !grant.is_empty()).map(|grant| format!("For real-time rights: {grant}")));
+        notes.extend((more > 0).then(|| say!("And {rows} like these.", rows = counted(more, "combination"))));
+        notes.extend(
+            self.grant.as_ref().filter(|grant| !grant.is_empty()).map(|grant| say!("For real-time rights: {grant}", grant)),
+        );
         notes
     }
 
@@ -231,14 +233,20 @@ impl Matrix {
         let judged = |limit: &Limit| {
             let with = |stand: Judgement| measured.iter().filter(|row| row.judge_by(limit) == stand).count();
             let (beyond, not_told) = (with(Judgement::Beyond), with(Judgement::NotTold));
-            let not_told = (not_told > 0).then(|| format!(", and not to be told of {not_told} (?), for want of samples"));
-            format!("{} was beyond its limit in {beyond} of {}{}", limit.figure, measured.len(), not_told.unwrap_or_default())
+            let not_told = (not_told > 0).then(|| say!(", and not to be told of {not_told} (?), for want of samples", not_told));
+            say!(
+                "{figure} was beyond its limit in {beyond} of {all}{not_told}",
+                figure = limit.figure,
+                beyond,
+                all = measured.len(),
+                not_told = not_told.unwrap_or_default()
+            )
         };
         let judged: Vec<String> = self.limits.iter().map(judged).collect();
-        Some(format!(
-            "The plan wants {}. Of the worst thread of the worst run, with skipped activations counted in: {}.",
-            list(&wanted),
-            judged.join("; ")
+        Some(say!(
+            "The plan wants {wanted}. Of the worst thread of the worst run, with skipped activations counted in: {judged}.",
+            wanted = list(&wanted),
+            judged = judged.join("; ")
         ))
     }
 }

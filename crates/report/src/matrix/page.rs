@@ -7,10 +7,11 @@ use super::drawing::{FIGURES, Room};
 use super::sheet::Sheet;
 use crate::charts;
 use crate::format::{self, count, counted};
+use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
-use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
+use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, Speaks, ThreadChoice, embedded, left_out, rendered, unbroken};
 use crate::series::Charts;
 use crate::words::Chart;
 use askama::Template;
@@ -32,18 +33,37 @@ struct Page {
     notices: Vec<Notice>,
     head: Vec<Head>,
     rows: Vec<Row>,
-    left_out: usize,
+    left_out: String,
     notes: Vec<String>,
     heat: Option<HeatView>,
     charts: Vec<ChartView>,
     thread_choices: Vec<ThreadChoice>,
     warnings: Vec<GroupedWarning>,
-    more_warnings: usize,
+    more_warnings: String,
     facts: Vec<FactRow>,
     plan: String,
     commands: Vec<Command>,
     data: String,
     plan_js: &'static str,
+}
+
+impl Speaks for Page {}
+
+/// The same as text.
+#[derive(Template)]
+#[template(path = "plan.md", escape = "none")]
+struct Markdown {
+    page: Page,
+    pictures: Option<String>,
+}
+
+impl Speaks for Markdown {}
+
+impl Markdown {
+    /// Lines that cannot end the block they stand in.
+    fn fenced(&self, text: &str) -> String {
+        text.replace("~~~", "~ ~ ~")
+    }
 }
 
 struct Head {
@@ -97,33 +117,47 @@ impl Matrix {
         }
     }
 
+    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Matrix::svg_charts`] lie, as a
+    /// link says it.
+    #[must_use]
+    pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>) -> String {
+        let room = Room { rows: 0, curves: 0, runs: 0, steps: 2 };
+        let page = self.content(plan, command_line, self.views(), room, MOST_ROWS);
+        rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
+    }
+
     fn page(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, room: Room, rows: usize) -> String {
+        rendered(&self.content(plan, command_line, charts, room, rows))
+    }
+
+    fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, room: Room, rows: usize) -> Page {
         let verdict = self.verdict();
         let sheet = Sheet::new(self);
-        let (head, rows, left_out) = self.table(&sheet, rows);
+        let (head, rows, without) = self.table(&sheet, rows);
         let drawing = self.drawing(room);
-        let page = Page {
-            frame: Frame::new(self.title.as_deref().unwrap_or("A plan"), &verdict),
+        Page {
+            frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict),
             headline: unbroken(&self.headline()),
             hero: self.hero(),
             about: self.about(),
             notices: self.notices(),
             head,
             rows,
-            left_out,
+            left_out: left_out(without, |n| {
+                say!("{n} more combinations have no room here; the largest latencies are among those that are shown.", n)
+            }),
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
             charts,
             thread_choices: page::thread_choices(&drawing.recordings),
             warnings: self.conditions.warnings(),
-            more_warnings: self.conditions.more_warnings(),
+            more_warnings: left_out(self.conditions.more_warnings(), |n| say!("And {n} more warnings, each of some runs.", n)),
             facts: self.conditions.rows(),
             plan: format::clip(plan, LONGEST_PLAN),
-            commands: vec![Command { what: "this page".into(), line: command_line.to_owned() }],
+            commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
             data: embedded(&drawing),
             plan_js: include_str!("../../assets/plan.js"),
-        };
-        rendered(&page)
+        }
     }
 
     fn hero(&self) -> Option<Hero> {
@@ -135,7 +169,7 @@ impl Matrix {
         Some(Hero {
             number: number.to_owned(),
             unit: unit.to_owned(),
-            label: "the worst wake-up".to_owned(),
+            label: say!("the worst wake-up"),
             claim_of: format!("{}: ", self.name(worst)),
             claim: overview::claim(worst.moments.count()),
         })
@@ -148,9 +182,9 @@ impl Matrix {
         let mut parts: Vec<String> = title.collect();
         parts.push(counted(self.rows.len() as u64, "combination"));
         let identical: u64 = self.rows.iter().map(|row| u64::from(row.identical)).sum();
-        let again = if identical > 0 { format!(", {} of them identical to another", count(identical)) } else { String::new() };
+        let again = if identical > 0 { say!(", {n} of them identical to another", n = count(identical)) } else { String::new() };
         parts.push(format!("{}{again}", counted(runs, "run")));
-        parts.extend((self.missing() > 0).then(|| format!("{} missing", count(self.missing()))));
+        parts.extend((self.missing() > 0).then(|| say!("{n} missing", n = count(self.missing()))));
         parts.extend(self.by_first_factor());
         parts.join(" · ")
     }
@@ -163,29 +197,30 @@ impl Matrix {
         let mut told: Vec<Notice> = Vec::new();
         for (text, of) in &self.times {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
-            told.push(notice("From the lab.", format!("{of}{text}"), String::new()));
+            told.push(notice(word("From the lab."), format!("{of}{text}"), String::new()));
         }
         let rights = self.rights();
         if !rights.is_empty() {
-            let text = format!("{}. These are no real-time figures.", rights.trim_end_matches(": "));
-            told.push(notice("Rights and scheduling.", text, self.grant.clone().unwrap_or_default()));
+            let text = say!("{rights}. These are no real-time figures.", rights = rights.trim_end_matches([':', ' ']));
+            told.push(notice(word("Rights and scheduling."), text, self.grant.clone().unwrap_or_default()));
         }
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         if spoiled > 0 {
-            let text = format!("{}: which, and by what, stands below the table.", rows(spoiled));
-            told.push(notice("Spoiled figures.", text, String::new()));
+            let text = say!("{rows}: which, and by what, stands below the table.", rows = rows(spoiled));
+            told.push(notice(word("Spoiled figures."), text, String::new()));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
-            let text = format!("{}, marked in the table. The figures stand, but not for the load asked for.", rows(missed));
-            told.push(notice("Load missed.", text, String::new()));
+            let text =
+                say!("{rows}, marked in the table. The figures stand, but not for the load asked for.", rows = rows(missed));
+            told.push(notice(word("Load missed."), text, String::new()));
         }
         if self.missing() > 0 {
-            let text = format!(
-                "{} of the plan have no recording. teiji run --resume goes on with them.",
-                counted(self.missing(), "run")
+            let text = say!(
+                "{runs} of the plan have no recording. teiji run --resume goes on with them.",
+                runs = counted(self.missing(), "run")
             );
-            told.push(notice("Not the whole plan.", text, String::new()));
+            told.push(notice(word("Not the whole plan."), text, String::new()));
         }
         told
     }
@@ -193,7 +228,8 @@ impl Matrix {
     /// Heading and lines; and how many combinations have no line, for want of room.
     fn table(&self, sheet: &Sheet, room: usize) -> (Vec<Head>, Vec<Row>, usize) {
         let columns = sheet.columns();
-        let head = columns.iter().map(|column| Head { name: sheet.head[*column].clone(), is_factor: *column < sheet.factors });
+        let head =
+            columns.iter().map(|column| Head { name: sheet.head[*column].name.clone(), is_factor: *column < sheet.factors });
         let wanted = self.first_rows(room);
         let mut rows: Vec<Row> = Vec::new();
         let mut before: Option<&super::sheet::Line> = None;
@@ -206,12 +242,12 @@ impl Matrix {
                 text: line.cells[*column].clone(),
                 is_long: line.cells[*column].chars().count() > LONGEST_LINE,
                 is_factor: *column < sheet.factors,
-                kind: match sheet.head[*column].as_str() {
-                    _ if *column < sheet.factors && same(*column) => "same",
-                    "max" => "max",
-                    "load, %" if self.rows[line.row].missed => "bad",
-                    "overruns" | "skipped" if !matches!(line.cells[*column].as_str(), "0" | "–" | "") => "bad",
-                    "beyond" if line.cells[*column] != "–" => "bad",
+                kind: match sheet.head[*column].figure {
+                    None if same(*column) => "same",
+                    Some("max") => "max",
+                    Some("load, %") if self.rows[line.row].missed => "bad",
+                    Some("overruns" | "skipped") if !matches!(line.cells[*column].as_str(), "0" | "–" | "") => "bad",
+                    Some("beyond") if line.cells[*column] != "–" => "bad",
                     _ => "",
                 },
             };
@@ -257,7 +293,7 @@ impl Matrix {
         let view = |(chart, alternative, svg): (Chart, String, String)| ChartView {
             id: chart.file(),
             title: chart.title(),
-            lead: lead(chart),
+            lead: word(lead(chart)),
             alternative,
             svg,
             table: None,

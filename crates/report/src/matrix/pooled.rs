@@ -7,6 +7,7 @@
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::format::count;
 use crate::lab::Kind;
+use crate::language::say;
 use crate::overview::{Overview, Quantile};
 use plan::{Figure, Limit};
 use recording::{Document, Recorded};
@@ -127,18 +128,18 @@ impl Pooled {
     }
 
     fn spoil(&mut self, overview: &Overview<'_>) {
-        let denied = overview.no_real_time().map(|how| format!("No real-time rights ({how})"));
+        let denied = overview.no_real_time().map(|how| say!("No real-time rights ({how})", how));
         self.denied |= denied.is_some();
-        let ordinary = || overview.ordinary().map(|policy| format!("Ordinary scheduling ({policy})"));
+        let ordinary = || overview.ordinary().map(|policy| say!("Ordinary scheduling ({policy})", policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         let made_by = made_by(&overview.recorded.document);
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
         let spoilers = [
             overview.cut_short(),
-            (overview.lost > 0).then(|| format!("lost {} samples", count(overview.lost))),
-            other.then(|| "its repeats were not made by one machine, kernel and program".to_owned()),
-            (self.fingerprints.len() > 1).then(|| "its repeats in the lab differ, which equal runs do not".to_owned()),
+            (overview.lost > 0).then(|| say!("lost {n} samples", n = count(overview.lost))),
+            other.then(|| say!("its repeats were not made by one machine, kernel and program")),
+            (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, which equal runs do not")),
         ];
         for spoiler in spoilers.into_iter().flatten() {
             if !self.spoiled.contains(&spoiler) {

@@ -6,6 +6,7 @@ use super::pooled::{Judgement, NOTHING, Pooled};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::lab::Kind;
+use crate::language::{say, word};
 use crate::overview::Quantile;
 use crate::text::wrapped;
 use std::collections::BTreeSet;
@@ -16,12 +17,10 @@ use std::sync::Arc;
 const OURS: [&str; 10] = ["runs", "n", "mean", "sd", "p99.99", "max", "max of runs", "overruns", "skipped", "load, %"];
 /// The names of what others have published; the last is a reference.
 const THEIRS: [&str; 5] = ["their mean", "their sd", "their max", "their overruns", "whose"];
-/// Which limits a row is beyond.
-const BEYOND: &str = "beyond";
 
 /// The table, cell by cell.
 pub(super) struct Sheet {
-    pub(super) head: Vec<String>,
+    pub(super) head: Vec<Column>,
     /// Columns of factors, read from the left; figures are read from the point.
     pub(super) factors: usize,
     pub(super) lines: Vec<Line>,
@@ -29,6 +28,25 @@ pub(super) struct Sheet {
     pub(super) references: Vec<String>,
     /// Published figures that stand beside a combination, of how many.
     published: Option<(usize, usize)>,
+}
+
+/// A column's heading.
+pub(super) struct Column {
+    /// As shown.
+    pub(super) name: String,
+    /// The figure that stands there; none for a factor.
+    pub(super) figure: Option<&'static str>,
+}
+
+impl Column {
+    fn of_figure(name: &'static str) -> Self {
+        Column { name: word(name).to_owned(), figure: Some(name) }
+    }
+
+    fn of_factor(name: &str) -> Self {
+        // What comes from outside cannot move a cursor or break a line.
+        Column { name: name.replace(char::is_control, " "), figure: None }
+    }
 }
 
 /// One line; where others have measured a row more than once, it has more lines than one.
@@ -39,12 +57,12 @@ pub(super) struct Line {
 
 impl Sheet {
     pub(super) fn new(matrix: &Matrix) -> Sheet {
-        let mut head: Vec<String> = matrix.factors.iter().map(|factor| factor.name.clone()).collect();
-        head.extend(OURS.map(str::to_owned));
-        head.extend((!matrix.limits.is_empty()).then(|| BEYOND.to_owned()));
+        let mut head: Vec<Column> = matrix.factors.iter().map(|factor| Column::of_factor(&factor.name)).collect();
+        head.extend(OURS.map(Column::of_figure));
+        head.extend((!matrix.limits.is_empty()).then(|| Column::of_figure("beyond")));
         let ours = head.len();
         if matrix.published.is_some() {
-            head.extend(THEIRS.map(str::to_owned));
+            head.extend(THEIRS.map(Column::of_figure));
         }
         let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
         let mut beside = BTreeSet::new();
@@ -68,7 +86,7 @@ impl Sheet {
             }
         }
         // What comes from outside cannot move a cursor or break a line.
-        let cells = sheet.lines.iter_mut().flat_map(|line| &mut line.cells).chain(&mut sheet.head);
+        let cells = sheet.lines.iter_mut().flat_map(|line| &mut line.cells);
         cells.filter(|cell| cell.contains(char::is_control)).for_each(|cell| *cell = cell.replace(char::is_control, " "));
         sheet.published = matrix.published.as_ref().map(|published| (beside.len(), published.len()));
         sheet
@@ -84,7 +102,7 @@ impl Sheet {
     /// The number of a source, from 1.
     fn reference(&mut self, run: &PublishedRun) -> usize {
         let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel), run.thread.clone()];
-        parts.extend(run.samples.map(|samples| format!("{} wake-ups", count(samples))));
+        parts.extend(run.samples.map(|samples| say!("{n} wake-ups", n = count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
         let known = self.references.iter().position(|known| *known == text).unwrap_or_else(|| {
@@ -108,13 +126,13 @@ fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
     let text = if row.kind == Some(Kind::Virtual) { exact_micros } else { micros };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let spread = row.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
-        same if same + 1 == row.runs => format!("{} identical", row.runs),
+        same if same + 1 == row.runs => say!("{n} identical", n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
     });
     let runs = match row.missing {
         0 if whole => NOTHING.to_owned(),
         0 => count(row.runs.into()),
-        missing => format!("{} of {}", row.runs, row.runs + missing),
+        missing => say!("{n} of {all}", n = row.runs, all = row.runs + missing),
     };
     let value = |factor| matrix.value(row, factor).unwrap_or(NOTHING).to_owned();
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
@@ -152,9 +170,9 @@ fn reached(row: &Pooled) -> String {
     };
     let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
     match (reached.as_str(), row.missed) {
-        ("", true) => "missed".to_owned(),
+        ("", true) => say!("missed"),
         ("", false) => NOTHING.to_owned(),
-        (reached, true) => format!("{reached} missed"),
+        (reached, true) => say!("{reached} missed", reached),
         (reached, false) => reached.to_owned(),
     }
 }
@@ -166,13 +184,14 @@ impl Matrix {
         let sheet = Sheet::new(self);
         let shown = sheet.columns();
         let width = |column: usize| {
-            let cells = sheet.lines.iter().map(|line| &line.cells[column]).chain([&sheet.head[column]]);
+            let cells = sheet.lines.iter().map(|line| &line.cells[column]).chain([&sheet.head[column].name]);
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
         let mut out =
             self.title.as_ref().map_or_else(String::new, |title| format!("{}\n\n", title.replace(char::is_control, " ")));
-        for cells in std::iter::once(&sheet.head).chain(sheet.lines.iter().map(|line| &line.cells)) {
+        let head: Vec<String> = sheet.head.iter().map(|column| column.name.clone()).collect();
+        for cells in std::iter::once(&head).chain(sheet.lines.iter().map(|line| &line.cells)) {
             let cell = |(column, width): (&usize, &usize)| {
                 if *column < sheet.factors {
                     format!("{:<width$}", cells[*column])
@@ -201,7 +220,7 @@ impl Matrix {
             format!("| {} |\n", cells.join(" | "))
         };
         let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
-        out += &line(&sheet.head);
+        out += &line(&sheet.head.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
         let rule = |column: &usize| if *column < sheet.factors { "---" } else { "--:" };
         let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
         sheet.lines.iter().for_each(|one| out += &line(&one.cells));
@@ -216,7 +235,7 @@ impl Sheet {
     /// `[1] who, when, on what`; and how many stand there at all.
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {
-            format!("{beside} of {} stand beside a combination.", counted(all as u64, "published figure"))
+            say!("{beside} of {all} stand beside a combination.", beside, all = counted(all as u64, "published figure"))
         };
         let references = self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1));
         self.published.map(theirs).into_iter().chain(references)

@@ -5,6 +5,7 @@ use super::Matrix;
 use super::pooled::Pooled;
 use crate::format::{at_most, count, counted};
 use crate::lab::{self, Kind};
+use crate::language::{say, word};
 use crate::verdict;
 use std::collections::BTreeMap;
 
@@ -35,14 +36,14 @@ impl Matrix {
         let of = |n: usize| counted(n as u64, "combination");
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         if spoiled > 0 {
-            text += &format!(" Something spoils the figures of {}.", of(spoiled));
+            text += &say!(" Something spoils the figures of {rows}.", rows = of(spoiled));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
-            text += &format!(" In {} a load missed its level.", of(missed));
+            text += &say!(" In {rows} a load missed its level.", rows = of(missed));
         }
         if self.missing() > 0 {
-            text += &format!(" {} of the plan have no recording.", counted(self.missing(), "run"));
+            text += &say!(" {runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
         }
         text
     }
@@ -52,14 +53,15 @@ impl Matrix {
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
         if kinds.is_empty() || self.largest_first().is_empty() {
-            let nothing = if kinds.is_empty() { "nothing is recorded yet" } else { "no activation woke" };
-            return format!("{}, and {nothing}.", counted(self.rows.len() as u64, "combination"));
+            let nothing = word(if kinds.is_empty() { "nothing is recorded yet" } else { "no activation woke" });
+            return say!("{rows}, and {nothing}.", rows = counted(self.rows.len() as u64, "combination"), nothing);
         }
         let before = self.rights() + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
         let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
-        let woke = if before.is_empty() { "Woke" } else { "woke" };
-        let text = format!("{before}{woke} {}; {}.", extremes.join("; "), on_time(&self.rows));
+        let woke = word(if before.is_empty() { "Woke" } else { "woke" });
+        let (extremes, on_time) = (extremes.join("; "), on_time(&self.rows));
+        let text = say!("{before}{woke} {extremes}; {on_time}.", before, woke, extremes, on_time);
         text.replace(char::is_control, " ")
     }
 
@@ -71,17 +73,18 @@ impl Matrix {
         let max = |row: &Pooled| at_most(row.moments.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
-            Kind::Machine => ", on a machine's own clock,",
-            Kind::Virtual => ", in virtual ns,",
-            Kind::Emulated => ", emulated,",
+            Kind::Machine => word(", on a machine's own clock,"),
+            Kind::Virtual => word(", in virtual ns,"),
+            Kind::Emulated => word(", emulated,"),
         };
-        let with = |row: &Pooled| if self.varied.is_empty() { String::new() } else { format!(" with {}", self.name(row)) };
-        let mut text = format!("at most {} late{on}{}", max(worst), with(worst));
+        let with =
+            |row: &Pooled| if self.varied.is_empty() { String::new() } else { say!(" with {name}", name = self.name(row)) };
+        let mut text = say!("at most {max} late{on}{with}", max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
-            text += &format!(" (the largest of {} maxima)", count(latest.len() as u64));
+            text += &say!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
             // The smallest of what is there as it was asked for: half a run has a small maximum too.
             if let Some(best) = latest.iter().rev().find(|row| row.is_whole()) {
-                text += &format!(", {}{} (the smallest)", max(best), with(best));
+                text += &say!(", {max}{with} (the smallest)", max = max(best), with = with(best));
             }
         }
         Some(text)
@@ -90,20 +93,24 @@ impl Matrix {
     /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations: `; empty where nothing is amiss.
     pub(super) fn rights(&self) -> String {
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
-        let mut known: Vec<(&str, usize)> = Vec::new();
-        for how in self.rows.iter().filter_map(|row| row.rights.as_deref()) {
-            match known.iter_mut().find(|(other, _)| *other == how) {
-                Some((_, rows)) => *rows += 1,
-                None => known.push((how, 1)),
+        let mut known: Vec<(&str, usize, bool)> = Vec::new();
+        for (how, denied) in self.rows.iter().filter_map(|row| Some((row.rights.as_deref()?, row.denied))) {
+            match known.iter_mut().find(|(other, ..)| *other == how) {
+                Some((_, rows, _)) => *rows += 1,
+                None => known.push((how, 1, denied)),
             }
         }
         // What was denied before what was asked for.
-        known.sort_by_key(|(how, rows)| (how.starts_with("Ordinary"), std::cmp::Reverse(*rows)));
+        known.sort_by_key(|(_, rows, denied)| (!denied, std::cmp::Reverse(*rows)));
         let of = |rows: usize| {
-            if rows == measured { String::new() } else { format!(" in {rows} of {}", counted(measured as u64, "combination")) }
+            if rows == measured {
+                String::new()
+            } else {
+                say!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
+            }
         };
-        let told: Vec<String> = known.iter().take(MOST_VALUES).map(|(how, rows)| format!("{how}{}", of(*rows))).collect();
-        if told.is_empty() { String::new() } else { format!("{}: ", told.join("; ")) }
+        let told: Vec<String> = known.iter().take(MOST_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
+        if told.is_empty() { String::new() } else { say!("{rights}: ", rights = told.join("; ")) }
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,
@@ -132,8 +139,13 @@ impl Matrix {
             .map(|(place, value)| Some(format!("{value} {}", at_most(worst(place)?))))
             .collect::<Option<_>>()?;
         let pairs =
-            if whole.len() > 1 { format!(", all else equal in {} cases", count(whole.len() as u64)) } else { String::new() };
-        Some(format!("Largest latency by {}{pairs}: {}.", self.factors[factor].name, told.join(", ")))
+            if whole.len() > 1 { say!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };
+        Some(say!(
+            "Largest latency by {factor}{pairs}: {values}.",
+            factor = self.factors[factor].name,
+            pairs,
+            values = told.join(word(", "))
+        ))
     }
 }
 
@@ -141,7 +153,7 @@ fn on_time(rows: &[Pooled]) -> String {
     let mut text = verdict::on_time(rows.iter().map(|row| &row.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {
-        text += &format!(", {} lost", counted(lost, "sample"));
+        text += &say!(", {samples} lost", samples = counted(lost, "sample"));
     }
     text
 }

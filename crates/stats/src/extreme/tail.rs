@@ -84,8 +84,10 @@ pub struct ReturnLevel {
     pub upper_ns: f64,
 }
 
-pub(super) const LEAST_LATENCIES: u64 = 1_000;
-pub(super) const LEAST_CLUSTERS: usize = 50;
+/// With fewer latencies no tail is fitted.
+pub const LEAST_LATENCIES: u64 = 1_000;
+/// With fewer clusters in it no tail is fitted.
+pub const LEAST_CLUSTERS: usize = 50;
 /// Of all latencies, at most one in so many is the tail.
 const LEAST_RARITY: u64 = 20;
 /// And clusters fill at most this share of the run: where they fill more, one runs into the next.

@@ -18,11 +18,17 @@ pub mod show;
 pub mod verify;
 
 use crate::exit::Failure;
-use ::report::{Claims, Examined};
+use ::report::{Claims, Examined, Language};
 use anyhow::{Context, anyhow};
 use recording::{Recorded, Recording};
 use stats::Analysis;
 use std::path::{Path, PathBuf};
+
+/// A language by its tag.
+fn language(tag: &str) -> Result<Language, String> {
+    let tags = || Language::ALL.map(Language::tag).join(" or ");
+    Language::ALL.into_iter().find(|language| language.tag() == tag).ok_or_else(|| format!("it is {}", tags()))
+}
 
 /// Reads recordings with all their samples.
 fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {

@@ -4,6 +4,7 @@
 use crate::commands::run as plans;
 use crate::exit::{Failure, Outcome};
 use crate::output;
+use ::report::{Language, speaking};
 use anyhow::{Context, anyhow};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,20 +20,27 @@ pub struct Args {
     /// Write the same charts as SVG files into this folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
+    /// Write the same content as Markdown, for an issue or a wiki, into this file; with --svg, its charts are linked
+    #[arg(long, value_name = "FILE")]
+    md: Option<PathBuf>,
     /// Of a plan: lay beside it what others have measured, as in `teiji show`
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
+    /// Language of the page: en, or ja for Japanese
+    #[arg(long, value_name = "LANG", default_value = "en", value_parser = super::language)]
+    lang: Language,
 }
 
 /// What is written.
 struct Report {
     page: String,
     charts: Vec<(String, String)>,
+    markdown: Option<String>,
     verdict: String,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    let report = report(args)?;
+    let report = speaking(args.lang, || report(args))?;
     output::write_whole(&args.output, &report.page).map_err(Failure::bad_input)?;
     if let Some(folder) = &args.svg {
         std::fs::create_dir_all(folder)
@@ -42,6 +50,9 @@ pub fn run(args: &Args) -> Outcome {
             output::write_whole(&folder.join(name), &content).map_err(Failure::bad_input)?;
         }
     }
+    if let (Some(path), Some(text)) = (&args.md, &report.markdown) {
+        output::write_whole(path, text).map_err(Failure::bad_input)?;
+    }
     output::say(&report.verdict);
     output::say(&format!("Report: {}", args.output.display()));
     Ok(ExitCode::SUCCESS)
@@ -49,6 +60,7 @@ pub fn run(args: &Args) -> Outcome {
 
 fn report(args: &Args) -> Result<Report, Failure> {
     let command_line = output::command_line().join(" ");
+    let pictures = pictures(args);
     if let [folder] = args.recordings.as_slice()
         && plans::is_folder(folder)
     {
@@ -56,7 +68,8 @@ fn report(args: &Args) -> Result<Report, Failure> {
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         let plan = plans::text(folder).map_err(Failure::bad_input)?;
         let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };
-        return Ok(Report { page: matrix.html(&plan, &command_line), charts, verdict: matrix.verdict() });
+        let markdown = args.md.as_ref().map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref()));
+        return Ok(Report { page: matrix.html(&plan, &command_line), charts, markdown, verdict: matrix.verdict() });
     }
     if args.beside.is_some() {
         return Err(Failure::bad_input(anyhow!("--beside is for one folder of a plan")));
@@ -69,5 +82,16 @@ fn report(args: &Args) -> Result<Report, Failure> {
     }
     let (recordings, claims): (Vec<_>, Vec<_>) = super::read_with_claims(&args.recordings)?.into_iter().unzip();
     let charts = if args.svg.is_some() { ::report::svg_charts(&recordings, &claims) } else { Vec::new() };
-    Ok(Report { page: ::report::html(&recordings, &claims, &command_line), charts, verdict: ::report::verdict(&recordings) })
+    let markdown = args.md.as_ref().map(|_| ::report::markdown(&recordings, &claims, &command_line, pictures.as_deref()));
+    let page = ::report::html(&recordings, &claims, &command_line);
+    Ok(Report { page, charts, markdown, verdict: ::report::verdict(&recordings) })
+}
+
+/// Where the charts lie, seen from the Markdown that links them.
+fn pictures(args: &Args) -> Option<String> {
+    let (charts, text) = (args.svg.as_deref()?, args.md.as_deref()?);
+    let beside = text.parent().and_then(|folder| charts.strip_prefix(folder).ok()).unwrap_or(charts);
+    let link = beside.display().to_string();
+    // A link ends at a space, and at a bracket.
+    Some(link.replace(' ', "%20").replace('(', "%28").replace(')', "%29"))
 }

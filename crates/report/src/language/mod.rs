@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The language of a report. Every sentence stands where it is said, in English; a catalogue has it in the other languages.
+//!
+//! The language is that of the thread, as with gettext: whoever writes a report says once in which. What a recording holds
+//! itself, such as names, warnings and what the kernel calls things, stays as it was recorded.
+
+mod japanese;
+mod japanese_page;
+
+use serde::Serialize;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
+use std::sync::LazyLock;
+
+/// In what words a report speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// English, in which every sentence is written.
+    #[default]
+    English,
+    /// Japanese.
+    Japanese,
+}
+
+impl Language {
+    /// As HTML and users name it.
+    #[must_use]
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Language::English => "en",
+            Language::Japanese => "ja",
+        }
+    }
+
+    /// All there are.
+    pub const ALL: [Language; 2] = [Language::English, Language::Japanese];
+}
+
+thread_local! {
+    static SPOKEN: Cell<Language> = const { Cell::new(Language::English) };
+}
+
+/// Has whatever `speak` writes in this language.
+pub fn speaking<T>(language: Language, speak: impl FnOnce() -> T) -> T {
+    /// Gives the language back, whatever happens meanwhile.
+    struct Before(Language);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            SPOKEN.set(self.0);
+        }
+    }
+    let _before = Before(SPOKEN.replace(language));
+    speak()
+}
+
+/// The language that is spoken.
+pub(crate) fn spoken() -> Language {
+    SPOKEN.get()
+}
+
+type Catalogue = HashMap<&'static str, &'static str>;
+
+static JAPANESE: LazyLock<Catalogue> =
+    LazyLock::new(|| japanese::TEXTS.iter().chain(japanese_page::TEXTS).chain(japanese_page::SCRIPTS).copied().collect());
+
+/// A text without figures, in the language that is spoken.
+pub(crate) fn word(english: &'static str) -> &'static str {
+    match spoken() {
+        Language::English => english,
+        Language::Japanese => {
+            let known = JAPANESE.get(english).copied();
+            debug_assert!(known.is_some(), "there is no Japanese for {english:?}");
+            known.unwrap_or(english)
+        }
+    }
+}
+
+/// How so many (`{n}`) of a thing are counted where that is not by a plural.
+pub(crate) fn thing(english: &str) -> Option<&'static str> {
+    match spoken() {
+        Language::English => None,
+        Language::Japanese => {
+            let known = japanese::THINGS.iter().find(|(thing, _)| *thing == english);
+            debug_assert!(known.is_some(), "nobody knows how {english:?} is counted in Japanese");
+            known.map(|(_, counted)| *counted)
+        }
+    }
+}
+
+/// A text with figures: each `{name}` in it becomes the value of that name.
+pub(crate) fn filled(english: &'static str, values: &[(&str, &dyn Display)]) -> String {
+    let mut out = String::new();
+    let mut rest = word(english);
+    while let Some((before, behind)) = rest.split_once('{') {
+        let Some((name, after)) = behind.split_once('}') else { break };
+        out.push_str(before);
+        let value = values.iter().find(|(known, _)| *known == name);
+        debug_assert!(value.is_some(), "{english:?} has no {name}");
+        if let Some((_, value)) = value {
+            out.push_str(&value.to_string());
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// A sentence in the language that is spoken: `say!("{n} of {all} are late", n, all = counted(3))`.
+macro_rules! say {
+    ($text:literal $(,)?) => { $crate::language::word($text).to_owned() };
+    ($text:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
+        $crate::language::filled($text, &[$((stringify!($name), &$crate::language::value!($name $(, $value)?))),+])
+    };
+}
+pub(crate) use say;
+
+/// The value of a name in [`say`].
+macro_rules! value {
+    ($name:ident) => {
+        $name
+    };
+    ($name:ident, $value:expr) => {
+        $value
+    };
+}
+pub(crate) use value;
+
+/// The texts that the page's scripts say, by their English; none for English itself.
+pub(crate) fn of_scripts() -> impl Serialize {
+    let texts: BTreeMap<&str, &str> = match spoken() {
+        Language::English => BTreeMap::new(),
+        Language::Japanese => japanese_page::SCRIPTS.iter().copied().collect(),
+    };
+    texts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! That nothing is left in English, and nothing is said differently than in English.
+
+use super::*;
+use crate::synthetic::Synthetic;
+use std::collections::BTreeSet;
+
+fn japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
+    japanese::TEXTS.iter().chain(japanese_page::TEXTS).chain(japanese_page::SCRIPTS).copied()
+}
+
+/// The names in braces.
+fn names(text: &str) -> BTreeSet<&str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn the_same_figures_stand_in_both_languages() {
+    for (english, japanese) in japanese() {
+        assert_eq!(names(english), names(japanese), "{english}");
+        assert!(!japanese.is_empty(), "{english}");
+    }
+}
+
+/// Everything in the sources of this room, a string over several lines in one.
+fn sources() -> String {
+    fn read(folder: &std::path::Path, out: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.ends_with("language") {
+                continue;
+            }
+            if path.is_dir() {
+                read(&path, out);
+            } else if !path.to_string_lossy().contains("uPlot") {
+                out.push_str(&String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let room = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut out = String::new();
+    ["src", "templates", "assets"].iter().for_each(|folder| read(&room.join(folder), &mut out));
+    let lines: Vec<&str> = out.split("\\\n").collect();
+    lines.iter().enumerate().map(|(place, line)| if place == 0 { line } else { line.trim_start() }).collect()
+}
+
+#[test]
+fn nothing_is_translated_that_nobody_says() {
+    let sources = sources();
+    let unsaid: Vec<&str> = japanese()
+        .map(|(english, _)| english)
+        .filter(|english| !sources.contains(&format!("\"{english}\"")) && !sources.contains(&format!("'{english}'")))
+        .collect();
+    assert!(unsaid.is_empty(), "{unsaid:#?}");
+}
+
+/// The strings behind every `open` in the sources.
+fn said(sources: &str, open: &str, quote: char) -> Vec<String> {
+    let behind = sources.split(open).skip(1).filter_map(|rest| rest.trim_start().strip_prefix(quote));
+    behind.filter_map(|rest| rest.split_once(quote)).map(|(text, _)| text.to_owned()).collect()
+}
+
+#[test]
+fn whatever_is_said_is_translated() {
+    let sources = sources();
+    let known: BTreeSet<&str> = japanese().map(|(english, _)| english).collect();
+    let mut said_here = said(&sources, "say!(", '"');
+    said_here.extend(said(&sources, " word(", '"'));
+    said_here.extend(said(&sources, "self.t(", '"'));
+    assert!(said_here.len() > 300, "{}", said_here.len());
+    let scripts: BTreeSet<&str> = japanese_page::SCRIPTS.iter().map(|(english, _)| *english).collect();
+    let by_scripts = said(&sources, "tell(", '\'');
+    assert!(by_scripts.len() > 30);
+    let lacking: Vec<&String> = (said_here.iter().filter(|text| !known.contains(text.as_str())))
+        .chain(by_scripts.iter().filter(|text| !scripts.contains(text.as_str())))
+        .collect();
+    assert!(lacking.is_empty(), "{lacking:#?}");
+}
+
+/// Whatever is looked up and not found is a panic here.
+#[test]
+fn a_page_of_everything_is_japanese() {
+    let mut recordings = [
+        Synthetic::idle().build(),
+        Synthetic::hackbench().load("cpu@50%").build(),
+        Synthetic::idle().samples(&[1_000, 2_000]).in_lab(Some(1)).title("lab").build(),
+        Synthetic::idle().samples(&[-1_000]).in_lab(None).title("emulated").build(),
+        Synthetic::idle().samples(&[]).title("nothing").build(),
+    ];
+    recordings[0].document.state = recording::State::Stopped;
+    recordings[0].document.end = Some(recording::End::Guard { starved_ns: 2_000_000_000 });
+    recordings[1].document.load[1].missed = true;
+    recordings[1].document.threads[0].proof.samples_lost = 3;
+    recordings[2].document.run.scheduling = plan::Scheduling::OTHER;
+    recordings[3].document.instrument.real_time = false;
+    let english = crate::html(&recordings, &[], "teiji report");
+    let page = speaking(Language::Japanese, || crate::html(&recordings, &[], "teiji report"));
+    assert!(page.contains("<html lang=\"ja\">") && page.contains("ヒストグラム") && english.contains("<html lang=\"en\">"));
+    assert!(page.contains("定刻") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
+    assert_eq!(spoken(), Language::English, "given back");
+    let figures = |page: &str| page.matches("data-ns=").count();
+    assert_eq!(figures(&page), figures(&english));
+}
