@@ -273,9 +273,9 @@ const Charts = (() => {
   }
 
   /** One panel for each recording, all with the same scale of latencies. */
-  function overTime(element, data, { log, thread, height }) {
+  function overTime(element, data, { log, thread, jitter, height }) {
     const every = data.recordings.map((recording) => recording.time);
-    const extremes = every.flatMap((time) => [...time.min_ns, ...time.max_ns]).filter((ns) => ns !== null);
+    const extremes = every.flatMap((time) => (jitter ? time.jitter_ns : [...time.min_ns, ...time.max_ns])).filter((ns) => ns !== null);
     const low = us(extremes.reduce((a, b) => Math.min(a, b), Infinity));
     const high = us(extremes.reduce((a, b) => Math.max(a, b), -Infinity));
     return data.recordings.map((recording, n) => {
@@ -287,19 +287,21 @@ const Charts = (() => {
       element.append(panel);
       const chosen = recording.threads.find((one) => String(one.thread) === thread);
       const time = thread === '' ? recording.time : chosen?.time;
-      const worst = recording.worst.filter((one) => thread === '' || String(one.thread) === thread);
+      const worst = jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread);
+      const periods = recording.periods.filter((one) => thread === '' || String(one.thread) === thread);
       const range = Number.isFinite(low) ? [low, high] : [1, 10];
       if (!time) {
         panel.querySelector('span').textContent = tell('has no such thread');
         return [];
       }
-      const settings = { log, height, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
+      const settings = { log, height, jitter, periods, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
       const above = timePanel(panel, time, worst, place, range, settings);
+      namePeriods(panel, periods, thread === '' && recording.threads.length > 1);
       return settings.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, settings)] : [above];
     }).flat();
   }
 
-  function timePanel(panel, time, worst, place, [low, high], { log, height, last: isLast, loads }) {
+  function timePanel(panel, time, worst, place, [low, high], { log, height, jitter, periods, last: isLast, loads }) {
     const step = time.step_ns / SECOND;
     const end = time.length_ns / SECOND;
     const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
@@ -310,12 +312,13 @@ const Charts = (() => {
     const said = panel.querySelector('span');
     const describe = (from, to) => {
       const [first, behind] = [Math.max(0, Math.floor(from / step + 1e-6)), Math.min(time.max_ns.length, Math.ceil(to / step - 1e-6))];
-      const maxima = time.max_ns.slice(first, behind).filter((ns) => ns !== null);
+      const maxima = (jitter ? time.jitter_ns : time.max_ns).slice(first, behind).filter((ns) => ns !== null);
       const minima = time.min_ns.slice(first, behind).filter((ns) => ns !== null);
       const missing = time.missing.filter(([at]) => at >= first && at < behind).reduce((sum, [, n]) => sum + n, 0);
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
-      const span = maxima.length > 0 ? `${tenths.format(us(min))}–${tenths.format(us(max))} µs` : tell('nothing woke');
+      const range = jitter ? tell('jitter at most {jitter} µs', { jitter: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
+      const span = maxima.length > 0 ? range : tell('nothing woke');
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
       return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
     };
@@ -332,7 +335,7 @@ const Charts = (() => {
         said.textContent = describe(at, at + step).text;
         return undefined;
       }],
-      draw: [(u) => marks(u, time, step, worst, place)],
+      draw: [(u) => recurring(u, periods), (u) => marks(u, time, step, worst, place)],
     };
     const paths = uPlot.paths.stepped({ align: 1 });
     const lines = ['55', 'ff'].map((alpha) => ({ stroke: () => colour(place) + alpha, width: 1, points: { show: false }, paths }));
@@ -349,7 +352,7 @@ const Charts = (() => {
         : { range: () => [Math.min(0, low), Math.max(1, high) * 1.06] },
     };
     const size = loads ? height - 42 : isLast ? height : height - 20;
-    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, drawn(time.min_ns), drawn(time.max_ns)], panel);
+    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, ...(jitter ? [time.jitter_ns.map((ns) => (ns === null ? null : 0)), time.jitter_ns] : [time.min_ns, time.max_ns]).map(drawn)], panel);
   }
 
   /** The cursor of a panel and of its loads is one; zooming follows where all panels of a length follow one another. */
@@ -435,6 +438,45 @@ const Charts = (() => {
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
     ctx.restore();
+  }
+
+  /** Where late wake-ups recur: dotted lines at their times, or ticks at the foot where those would be too near; none nearer than that. */
+  function recurring(u, periods) {
+    const { ctx, bbox } = u;
+    const dot = devicePixelRatio;
+    const { min, max } = u.scales.x;
+    ctx.save();
+    ctx.strokeStyle = variable('--ink');
+    ctx.lineWidth = dot;
+    for (const period of periods) {
+      const [first, every] = [period.first_ns / SECOND, period.period_ns / SECOND];
+      const apart = (every / (max - min)) * (bbox.width / dot);
+      if (!(apart >= 3)) continue;
+      ctx.globalAlpha = apart >= 24 ? 0.45 : 0.3;
+      ctx.setLineDash(apart >= 24 ? [2 * dot, 4 * dot] : []);
+      const top = apart >= 24 ? bbox.top : bbox.top + bbox.height - 7 * dot;
+      ctx.beginPath();
+      for (let n = Math.max(0, Math.ceil((min - first) / every)); first + n * every <= max; n++) {
+        const x = Math.round(u.valToPos(first + n * every, 'x', true)) + 0.5;
+        ctx.moveTo(x, top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+      }
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  /** In words, what recurs; where several threads are drawn together, of which. */
+  function namePeriods(panel, periods, ofThreads) {
+    if (periods.length === 0) return;
+    const list = document.createElement('ul');
+    list.className = 'periods';
+    for (const one of periods) {
+      const item = document.createElement('li');
+      item.textContent = ofThreads ? `${tell('thread {thread}', { thread: one.thread })}: ${one.words}` : one.words;
+      list.append(item);
+    }
+    panel.append(list);
   }
 
   /** Rings around the worst wake-ups; triangles where activations were skipped or lost. */

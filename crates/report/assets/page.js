@@ -18,6 +18,7 @@ const Page = (() => {
       this.reset = section.querySelector('.reset');
       this.log = true;
       this.thread = '';
+      this.jitter = false;
       this.hidden = new Set();
       this.plots = [];
       for (const part of [this.element, this.readout, section.querySelector('.controls')]) part.hidden = false;
@@ -56,6 +57,10 @@ const Page = (() => {
       }
       this.section.querySelector('#thread')?.addEventListener('change', (event) => {
         this.thread = event.target.value;
+        this.draw();
+      });
+      this.section.querySelector('#drawn-figure')?.addEventListener('change', (event) => {
+        this.jitter = event.target.value === 'jitter';
         this.draw();
       });
       this.reset.addEventListener('click', () => this.whole());
@@ -99,7 +104,7 @@ const Page = (() => {
       const say = (text) => { this.readout.textContent = text || '\u00a0'; };
       const { data } = this;
       const many = (data.courses ?? data.recordings).length > 4;
-      const settings = { log: this.log, thread: this.thread, say, height: narrow() ? 270 : 360 };
+      const settings = { log: this.log, thread: this.thread, jitter: this.jitter, say, height: narrow() ? 270 : 360 };
       if (this.kind === 'histogram') this.plots = Charts.histogram(this.element, data, settings);
       if (this.kind === 'exceedance') this.plots = Charts.exceedance(this.element, data, settings);
       const courses = { ...data, recordings: data.courses ?? data.recordings };

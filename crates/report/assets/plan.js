@@ -277,12 +277,12 @@
     const on = times.length > 1 ? [tell('time: {time}', { time })] : [];
     const what = [tell('{figure}, {down} by {across}', { figure: tell(figure.name), down: factors[down].name, across: factors[across].name }), ...fixed, ...on].join('; ');
     const nothing = combinations.every((combination) => combination.recorded === 0);
-    if (!Number.isFinite(low)) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}.`;
+    if (!Number.isFinite(low)) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}${tell('.')}`;
     const range = low === high ? tell('all {value}', { value: shown(figure, low) }) : tell('from {low} to {high}, shaded logarithmically', { low: shown(figure, low), high: shown(figure, high) });
     const without = all - combinations.length;
     const absent = without > 0 ? tell(' {n} combinations have no room on this page and are not in it.', { n: without }) : '';
     const approximate = figure.approximate ? tell(' ~: from the histogram, up to 1 % above.') : '';
-    return `${what}: ${range}.${approximate}${absent}${tell(' Framed: drawn below; with dashes: another combination of the cell is.')}`;
+    return `${what}: ${range}${tell('.')}${approximate}${absent}${tell(' Framed: drawn below; with dashes: another combination of the cell is.')}`;
   }
 
   function cellOf(all, number, low, high) {

@@ -265,12 +265,29 @@ fn over_time(charts: &Charts, description: &str) -> String {
             plot.lines(&mut svg, 10, 5, tick_label);
             load_chart::draw(&mut svg, &plot, place, &series.loads);
         }
+        recurring(&mut svg, &plot, series);
         band(&mut svg, &plot, place, series);
         plot.name_y(&mut svg, word("latency, µs (logarithmic)"));
     }
     let below = svg.height() - 8.0;
     svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, word("time since the first activation, s"));
     svg.finish()
+}
+
+/// Where late wake-ups recur: dotted lines, or ticks at the foot where those would be too near; none nearer than that.
+fn recurring(svg: &mut Svg, plot: &Plot, series: &Series) {
+    let end = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
+    for period in &series.periods {
+        let (first, every) = (period.first_ns / 1e9, period.period_ns / 1e9);
+        let apart = plot.x.at(every) - plot.x.at(0.0);
+        if apart.is_nan() || apart < 3.0 {
+            continue;
+        }
+        let times = (0_u32..).map(|n| first + f64::from(n) * every).take_while(|at| *at <= end);
+        let (top, style) = if apart >= 24.0 { (plot.top, " stroke-dasharray=\"2 4\"") } else { (plot.bottom - 6.0, "") };
+        let lines: Vec<Vec<(f64, f64)>> = times.map(|at| vec![(plot.x.at(at), top), (plot.x.at(at), plot.bottom)]).collect();
+        svg.path(&lines, &format!("fill=\"none\" stroke=\"#16191d\" stroke-opacity=\"0.4\" stroke-width=\"0.8\"{style}"));
+    }
 }
 
 fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series) {

@@ -49,11 +49,13 @@ impl Claims {
 pub(crate) struct Said {
     /// `p99.9`, `tail`, `period`, `change`, `together`.
     pub(crate) about: String,
+    /// The word that says what that is.
+    pub(crate) term: &'static str,
     pub(crate) words: String,
 }
 
 fn said(about: &'static str, words: String) -> Said {
-    Said { about: word(about).to_owned(), words }
+    Said { about: word(about).to_owned(), term: about, words }
 }
 
 /// Everything that is claimed of one thread.
@@ -74,7 +76,7 @@ fn quantile(interval: &QuantileInterval) -> Said {
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
         (None, None) => say!("{seen}; too few activations to say between what", seen),
     };
-    Said { about: interval.level.to_string(), words }
+    Said { about: interval.level.to_string(), term: "p99.9", words }
 }
 
 /// `once an hour 120 µs (110 to 140 µs), once a day ...`, or why not.

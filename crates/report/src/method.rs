@@ -9,7 +9,7 @@ use plan::{Missed, Nanos};
 use recording::Proof;
 
 /// The words of the field, as the page uses them.
-pub(crate) const WORDS: [(&str, &str); 10] = [
+pub(crate) const WORDS: [(&str, &str); 15] = [
     ("activation", "One due wake-up of a periodic thread. Every one that was due is on time, late or skipped."),
     (
         "latency",
@@ -32,6 +32,23 @@ pub(crate) const WORDS: [(&str, &str); 10] = [
         "If wake-ups are independent and the machine does not change, 95 of 100 such statements are true. Latencies are not independent for certain: take it as the best case.",
     ),
     ("lost", "Measured, but the sample found no room on its way to the recording."),
+    (
+        "jitter",
+        "By how much the time between two successive wake-ups differs from the interval: the difference of their latencies.",
+    ),
+    (
+        "tail",
+        "How late wake-ups beyond a threshold are, as a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not continued where a check of that fails.",
+    ),
+    (
+        "period",
+        "Late wake-ups that recur at a regular distance, found by counting distances between them; by chance in fewer than 1 of 1,000 runs.",
+    ),
+    (
+        "change",
+        "The median or the 99th percentile is another in one part of the run than in the rest, by more than chance would do.",
+    ),
+    ("at once", "The latest wake-ups of two threads fall together more often than chance would have it."),
 ];
 
 /// One property of all recordings.

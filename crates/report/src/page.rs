@@ -68,11 +68,39 @@ pub(crate) struct Frame {
     pub(crate) page_js: &'static str,
 }
 
+/// As HTML: a text of ours, and where its meaning stands.
+fn link(text: &str, term: &str) -> String {
+    let meaning = method::WORDS.iter().find(|(word, _)| *word == term).map(|(_, meaning)| word(meaning));
+    debug_assert!(meaning.is_some(), "nobody says what {term:?} means");
+    let place = place_of(term);
+    format!("<a class=\"term\" href=\"#{place}\" title=\"{}\">{text}</a>", meaning.unwrap_or_default())
+}
+
+/// The place in the page where a term's meaning stands.
+fn place_of(term: &str) -> String {
+    format!("word-{}", term.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+}
+
 /// What every page can say; for templates.
 pub(crate) trait Speaks {
     /// In the language that is spoken.
     fn t(&self, english: &'static str) -> &'static str {
         word(english)
+    }
+
+    /// The same, and where its meaning stands: a term of [`method::WORDS`].
+    fn defined(&self, english: &'static str, term: &str) -> String {
+        link(word(english), term)
+    }
+
+    /// Where a term's meaning stands.
+    fn place(&self, term: &str) -> String {
+        place_of(term)
+    }
+
+    /// A claim's subject, and where its meaning stands.
+    fn subject(&self, said: &Said) -> String {
+        link(&said.about, said.term)
     }
 
     /// Text from outside in a line of Markdown: it stays text, and one line.
@@ -213,7 +241,7 @@ struct Room {
 
 /// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
 pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
-    let mut room = Room { steps: 36_000, rows: 600 };
+    let mut room = Room { steps: 24_000, rows: 600 };
     let verdict = verdict::verdict(&all);
     let recorded = all.len();
     let spoilers: Vec<Notice> = notices::spoilers(&all);

@@ -4,6 +4,7 @@
 //! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
 
 use crate::bins::{Bins, FLOOR_NS, bin_of};
+use crate::claims::{self, Claims};
 use crate::fitted::FittedTail;
 use crate::load_course::{self, LoadCourses};
 use crate::overview::Overview;
@@ -50,7 +51,40 @@ pub(crate) struct Series {
     pub(crate) loads: LoadCourses,
     /// How the distribution goes on, where that can be said.
     pub(crate) tail: Option<FittedTail>,
+    /// Late wake-ups that recur, thread by thread.
+    pub(crate) periods: Vec<Recurring>,
 }
+
+/// Late wake-ups of a thread that recur.
+#[derive(Debug, Serialize)]
+pub(crate) struct Recurring {
+    pub(crate) thread: usize,
+    /// The first of their times, and from each to the next; since activation 0.
+    pub(crate) first_ns: f64,
+    pub(crate) period_ns: f64,
+    /// `late every 5,000 activations (5.00 s), ...`.
+    pub(crate) words: String,
+}
+
+impl Recurring {
+    fn all(overview: &Overview<'_>) -> Vec<Recurring> {
+        let threads = overview.recorded.document.threads.iter().zip(overview.claims);
+        let of = |(thread, claims): (&recording::Thread, &Claims)| {
+            let (index, interval) = (thread.index, thread.interval_ns);
+            let recurring = move |period: &stats::Period| Recurring {
+                thread: index,
+                first_ns: period.first * interval.0 as f64,
+                period_ns: period.activations * interval.0 as f64,
+                words: claims::period(period, interval),
+            };
+            claims.periods.iter().map(recurring).collect::<Vec<_>>()
+        };
+        threads.flat_map(of).take(MOST_PERIODS).collect()
+    }
+}
+
+/// Periods of one recording that are drawn.
+const MOST_PERIODS: usize = 12;
 
 /// How many activations were at least so late.
 #[derive(Debug, Default, Serialize)]
@@ -70,6 +104,8 @@ pub(crate) struct Time {
     /// ns; null where nothing woke.
     pub(crate) min_ns: Vec<Option<i64>>,
     pub(crate) max_ns: Vec<Option<i64>>,
+    /// The largest jitter, ns; null where no two activations in succession woke.
+    pub(crate) jitter_ns: Vec<Option<i64>>,
     /// `[step, activations without a sample]`, where there are any.
     pub(crate) missing: Vec<(usize, u64)>,
 }
@@ -165,6 +201,7 @@ impl Series {
             worst,
             loads,
             tail: FittedTail::of(overview),
+            periods: Recurring::all(overview),
         }
     }
 }
@@ -204,6 +241,7 @@ impl Time {
             length_ns: lasting(statistics.activations.due + statistics.lost),
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
             max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
+            jitter_ns: steps.iter().map(stats::Extent::jitter).collect(),
             missing: steps
                 .iter()
                 .enumerate()
@@ -226,7 +264,8 @@ impl Time {
         // Whole multiples of the coarsest part's step, so that equal parts are joined without moving anything.
         let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(most).max(1));
         let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
-        let mut time = Time { step_ns, length_ns, min_ns: vec![None; steps], max_ns: vec![None; steps], missing: Vec::new() };
+        let none = || vec![None; steps];
+        let mut time = Time { step_ns, length_ns, min_ns: none(), max_ns: none(), jitter_ns: none(), missing: Vec::new() };
         let mut missing = vec![0_u64; steps];
         for part in parts {
             let place = |step: usize| {
@@ -236,6 +275,10 @@ impl Time {
                 let into = place(step);
                 time.min_ns[into] = [time.min_ns[into], *min].into_iter().flatten().min();
                 time.max_ns[into] = time.max_ns[into].max(*max);
+            }
+            for (step, jitter) in part.jitter_ns.iter().enumerate() {
+                let into = place(step);
+                time.jitter_ns[into] = time.jitter_ns[into].max(*jitter);
             }
             part.missing.iter().for_each(|(step, n)| missing[place(*step)] += n);
         }
@@ -322,6 +365,7 @@ mod tests {
             length_ns: 6_000,
             min_ns: vec![Some(1), Some(2)],
             max_ns: vec![Some(9), Some(8)],
+            jitter_ns: vec![None, Some(3)],
             missing: vec![],
         };
         let fast = Time {
@@ -329,6 +373,7 @@ mod tests {
             length_ns: 5_000,
             min_ns: vec![Some(5), None, Some(0)],
             max_ns: vec![Some(5), None, Some(30)],
+            jitter_ns: vec![Some(7), None, Some(1)],
             missing: vec![(1, 4)],
         };
         let both = Time::together(&[slow, fast], 100);
@@ -339,6 +384,7 @@ mod tests {
                 length_ns: 6_000,
                 min_ns: vec![Some(1), Some(0)],
                 max_ns: vec![Some(9), Some(30)],
+                jitter_ns: vec![Some(7), Some(3)],
                 missing: vec![(0, 4)]
             }
         );

@@ -214,13 +214,13 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
     for series in &charts.recordings {
         let time: Time = series.time.reduced(SLICES);
         let missing = |slice: usize| time.missing.iter().find(|(step, _)| *step == slice).map_or(0, |(_, n)| *n);
-        for (slice, (min, max)) in time.min_ns.iter().zip(&time.max_ns).enumerate() {
+        for (slice, ((min, max), jitter)) in time.min_ns.iter().zip(&time.max_ns).zip(&time.jitter_ns).enumerate() {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * slice as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
             let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
-            let mut row = vec![slice_of_time, figure(min), figure(max), count(missing(slice))];
+            let mut row = vec![slice_of_time, figure(min), figure(max), figure(jitter), count(missing(slice))];
             if any_load {
                 let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
                 let each: Vec<String> = series.loads.drawn.iter().map(reached).collect();
@@ -230,7 +230,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
         }
     }
     let mut head: Vec<String> =
-        ["recording and time", "min, µs", "max, µs", "skipped or lost"].map(|name| word(name).to_owned()).into();
+        ["recording and time", "min, µs", "max, µs", "jitter, µs", "skipped or lost"].map(|name| word(name).to_owned()).into();
     head.extend(any_load.then(|| say!("CPU use of each load")));
     DataTable { title: word("The course as a table"), head, rows }
 }

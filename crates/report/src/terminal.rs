@@ -71,7 +71,7 @@ const MOST_THREADS: usize = 2;
 
 /// One below the other, what each is about in front.
 fn list_claims(out: &mut String, all: &[Said]) {
-    for Said { about, words } in all {
+    for Said { about, words, .. } in all {
         let mut lines = String::new();
         wrapped(&mut lines, "          ", words);
         // What it is about stands where its first line is indented.

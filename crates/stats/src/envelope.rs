@@ -12,6 +12,20 @@ pub struct Extent {
     pub max: i64,
     /// Activations without a sample.
     pub missing: u64,
+    /// Largest jitter, ns: by how much the time between two successive wake-ups differed from the interval. Below zero where no
+    /// two activations in succession woke. It belongs to the step of the later one.
+    jitter: i64,
+}
+
+/// What tells quickly that no jitter of these values is above a limit, and otherwise nothing.
+fn no_jitter_above(values: &[i32], limit: i64) -> bool {
+    // A difference's magnitude less one, or itself, has its highest bit among these; so has a value below zero.
+    let each = values.iter().zip(values.get(1..).unwrap_or_default());
+    let bits = each.fold(0, |bits, (before, now)| {
+        let difference = now.wrapping_sub(*before);
+        bits | (difference ^ (difference >> 31)) | (before & i32::MIN) | (now & i32::MIN)
+    });
+    bits >= 0 && i64::from(bits) < limit
 }
 
 impl Extent {
@@ -19,10 +33,10 @@ impl Extent {
         // Two loops, because the compiler makes vector code of each alone and not of both together.
         let min = values.iter().fold(i32::MAX, |min, v| min.min(*v));
         let max = values.iter().fold(i32::MIN, |max, v| max.max(*v));
-        Extent { min: i64::from(min), max: i64::from(max), missing: 0 }
+        Extent { min: i64::from(min), max: i64::from(max), ..Extent::EMPTY }
     }
 
-    const EMPTY: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0 };
+    const EMPTY: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0, jitter: -1 };
 
     /// Smallest and largest latency, ns, if any activation woke.
     #[must_use]
@@ -30,8 +44,20 @@ impl Extent {
         (self.min <= self.max).then_some((self.min, self.max))
     }
 
+    /// The largest jitter, ns: how much the time between two successive wake-ups differed from the interval. None where there
+    /// were no two.
+    #[must_use]
+    pub fn jitter(&self) -> Option<i64> {
+        (self.jitter >= 0).then_some(self.jitter)
+    }
+
     fn join(self, other: Extent) -> Extent {
-        Extent { min: self.min.min(other.min), max: self.max.max(other.max), missing: self.missing + other.missing }
+        Extent {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            missing: self.missing + other.missing,
+            jitter: self.jitter.max(other.jitter),
+        }
     }
 }
 
@@ -41,6 +67,8 @@ pub struct Envelope {
     most_steps: usize,
     rows_per_step: u64,
     rows_in_last: u64,
+    /// The latency of the activation before, ns, if it woke.
+    before: Option<i64>,
     steps: Vec<Extent>,
 }
 
@@ -49,7 +77,7 @@ impl Envelope {
     #[must_use]
     pub fn new(most_steps: usize) -> Self {
         let most_steps = most_steps.max(2).next_multiple_of(2);
-        Envelope { most_steps, rows_per_step: 1, rows_in_last: 1, steps: Vec::with_capacity(most_steps) }
+        Envelope { most_steps, rows_per_step: 1, rows_in_last: 1, before: None, steps: Vec::with_capacity(most_steps) }
     }
 
     /// The same, for at least so many rows: what it would become by growing, without the growing.
@@ -79,7 +107,8 @@ impl Envelope {
         while !left.is_empty() {
             let room = usize::try_from(self.room()).unwrap_or(usize::MAX).min(left.len());
             let (now, later) = left.split_at(room);
-            let extent = Extent::of(now);
+            let mut extent = Extent::of(now);
+            extent.jitter = self.jitter(now);
             self.add(extent, now.len() as u64);
             all = all.join(extent);
             left = later;
@@ -90,11 +119,27 @@ impl Envelope {
     /// Adds one row that woke, latency in ns.
     pub fn woken_one(&mut self, value: i64) {
         self.room();
-        self.add(Extent { min: value, max: value, missing: 0 }, 1);
+        let jitter = self.before.replace(value).map_or(-1, |before| value.saturating_sub(before).saturating_abs());
+        self.add(Extent { min: value, max: value, missing: 0, jitter }, 1);
+    }
+
+    /// The largest jitter of rows that woke and belong to one step, if it is larger than what that step has; ns.
+    fn jitter(&mut self, values: &[i32]) -> i64 {
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { return -1 };
+        let known = self.steps.last().map_or(-1, |step| step.jitter);
+        let from_before = self.before.replace(i64::from(*last)).map_or(-1, |before| (i64::from(*first) - before).abs());
+        if no_jitter_above(values, known) {
+            return from_before;
+        }
+        let each = values.iter().zip(values.get(1..).unwrap_or_default());
+        each.fold(from_before, |most, (before, now)| most.max(i64::from(now.abs_diff(*before))))
     }
 
     /// Adds rows without a sample.
     pub fn missing(&mut self, mut rows: u64) {
+        if rows > 0 {
+            self.before = None;
+        }
         while rows > 0 {
             let now = self.room().min(rows);
             self.add(Extent { missing: now, ..Extent::EMPTY }, now);
@@ -131,7 +176,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, any::<i32>()), 1..500),
+        fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, prop_oneof![0..50_000_i32, any::<i32>()]), 1..500),
                                        most in 2_usize..40, piece in 1_usize..20, known in 0.0..1.0_f64) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let mut envelope = Envelope::for_rows(most, (values.len() as f64 * known) as u64);
@@ -146,10 +191,12 @@ mod tests {
             }
             prop_assert!(envelope.steps().len() <= most.next_multiple_of(2));
             let rows = usize::try_from(envelope.rows_per_step()).unwrap();
-            let expected: Vec<Extent> = values.chunks(rows).map(|rows| Extent {
+            let before: Vec<Option<i32>> = std::iter::once(None).chain(values.iter().copied()).collect();
+            let expected: Vec<Extent> = values.chunks(rows).zip(before.chunks(rows)).map(|(rows, before)| Extent {
                 min: rows.iter().flatten().min().map_or(i64::MAX, |v| i64::from(*v)),
                 max: rows.iter().flatten().max().map_or(i64::MIN, |v| i64::from(*v)),
                 missing: rows.iter().filter(|v| v.is_none()).count() as u64,
+                jitter: rows.iter().zip(before).filter_map(|(now, before)| Some(i64::from(now.as_ref()?.abs_diff((*before)?)))).max().unwrap_or(-1),
             }).collect();
             prop_assert_eq!(envelope.steps(), expected);
             let mut grown = Envelope::new(most);

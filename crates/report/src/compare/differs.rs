@@ -2,6 +2,7 @@
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
 use crate::conditions;
+use crate::language::{say, word};
 use crate::method;
 use crate::overview::Overview;
 use recording::{Document, Lab, Recorded};
@@ -23,7 +24,7 @@ const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start to first activation", "Pr
 pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing> {
     let both: Vec<Recorded> = base.iter().chain(other).cloned().collect();
     let all = Overview::of_all(&both);
-    let unknown = || "not known".to_owned();
+    let unknown = || say!("not known");
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
         let values: Vec<String> = fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
         (fact.name, values)
@@ -34,7 +35,7 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing>
     (facts.chain(rows.map(|row| (row.name, row.values))))
         .chain([("Load", loads)])
         .map(|(name, values)| Differing {
-            name: name.to_owned(),
+            name: word(name).to_owned(),
             base: distinct(&values[..base.len()]),
             other: distinct(&values[base.len()..]),
         })
@@ -45,9 +46,9 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing>
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
     match &document.lab {
-        None => "a machine of its own",
-        Some(lab) if is_virtual(lab) => "the lab's virtual time",
-        Some(_) => "the lab, emulated",
+        None => word("a machine of its own"),
+        Some(lab) if is_virtual(lab) => word("the lab's virtual time"),
+        Some(_) => word("the lab, emulated"),
     }
 }
 
@@ -64,13 +65,14 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         ("they were measured by different clocks", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
         ("they went on differently after an overrun", |document| match document.run.missed {
-            plan::Missed::Skip => "skipping".to_owned(),
-            plan::Missed::CatchUp => "catching up".to_owned(),
+            plan::Missed::Skip => say!("skipping"),
+            plan::Missed::CatchUp => say!("catching up"),
         }),
     ];
     let differing = questions.into_iter().filter_map(|(why, answer)| {
         let answers: BTreeSet<String> = documents.iter().map(|document| answer(document)).collect();
-        (answers.len() > 1).then(|| format!("{why} ({})", answers.into_iter().collect::<Vec<_>>().join("; ")))
+        let answers = (answers.len() > 1).then(|| answers.into_iter().collect::<Vec<_>>().join("; "))?;
+        Some(say!("{why} ({answers})", why = word(why), answers))
     });
     differing.collect()
 }

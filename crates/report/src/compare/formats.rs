@@ -4,6 +4,7 @@
 use super::{Compared, Comparisons};
 use crate::format;
 use crate::gate::change;
+use crate::language::{say, word};
 use crate::overview::list;
 use crate::text::{self, Table};
 use serde_json::{Value, json};
@@ -13,9 +14,9 @@ use std::fmt::Write as _;
 /// `p99.9 is 31 to 44 % lower`, or `p99.9 cannot be told apart`.
 fn quantile(difference: &QuantileDifference) -> String {
     if difference.is_told() {
-        format!("{} is {}", difference.level, change(difference.lower, difference.upper))
+        say!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
     } else {
-        format!("{} cannot be told apart", difference.level)
+        say!("{figures} cannot be told apart", figures = difference.level)
     }
 }
 
@@ -24,26 +25,26 @@ impl Compared {
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, .. } = &self.comparison;
         if quantiles.is_empty() {
-            return format!("{} against {}: too few activations to compare.", self.other, self.base);
+            return say!("{second} against {first}: too few activations to compare.", second = self.other, first = self.base);
         }
         let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) = quantiles.iter().partition(|one| one.is_told());
         let mut parts: Vec<String> = told.into_iter().map(quantile).collect();
         let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
         match maximum {
             Some(maximum) if maximum.told => parts.push(the_latest(maximum)),
-            Some(_) => same.push("the maximum".to_owned()),
+            Some(_) => same.push(say!("the maximum")),
             None => {}
         }
         if !same.is_empty() {
-            parts.push(format!("{} cannot be told apart", list(&same)));
+            parts.push(say!("{figures} cannot be told apart", figures = list(&same)));
         }
-        format!("{} against {}: {}.", self.other, self.base, parts.join("; "))
+        say!("{second} against {first}: {parts}.", second = self.other, first = self.base, parts = parts.join(word("; ")))
     }
 
-    fn rows(&self) -> Vec<[String; 4]> {
+    pub(super) fn rows(&self) -> Vec<[String; 4]> {
         let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
             .map(|one| {
-                let told = if one.is_told() { "" } else { "not told apart: " };
+                let told = if one.is_told() { "" } else { word("not told apart: ") };
                 [
                     one.level.to_string(),
                     format::micros(one.base_ns),
@@ -53,24 +54,27 @@ impl Compared {
             })
             .collect();
         if let Some(maximum) = &self.comparison.maximum {
-            let verdict = if maximum.told { the_latest(maximum) } else { format!("not told apart: {}", of_the_latest(maximum)) };
+            let verdict = if maximum.told {
+                the_latest(maximum)
+            } else {
+                format!("{}{}", word("not told apart: "), of_the_latest(maximum))
+            };
             rows.push(["max".to_owned(), format::micros(maximum.base_ns), format::micros(maximum.other_ns), verdict]);
         }
         if let Some(rate) = &self.comparison.rate {
-            let share = |(beyond, of): (u64, u64)| format!("{} of {}", format::count(beyond), format::count(of));
+            let share = |(beyond, of): (u64, u64)| say!("{n} of {all}", n = format::count(beyond), all = format::count(of));
             rows.push([format!(">{}", format::latency(rate.limit_ns)), share(rate.base), share(rate.other), times(rate)]);
         }
         rows
     }
 
     /// What to keep in mind.
-    fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.reservations.clone();
         if !self.comparison.between_runs {
-            notes.push(
+            notes.push(say!(
                 "few runs of each: what is said holds for these runs; another run on the same machine may differ by more"
-                    .to_owned(),
-            );
+            ));
         }
         notes
     }
@@ -80,22 +84,33 @@ use stats::Comparison;
 
 /// `19 of the 20 latest wake-ups`.
 fn of_the_latest(maximum: &MaximumDifference) -> String {
-    format!("{} of the {} latest are of the second, {:.1} expected", maximum.of_other, maximum.latest, maximum.expected)
+    say!(
+        "{n} of the {latest} latest are of the second, {expected} expected",
+        n = maximum.of_other,
+        latest = maximum.latest,
+        expected = format!("{:.1}", maximum.expected)
+    )
 }
 
 fn the_latest(maximum: &MaximumDifference) -> String {
     #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let more = maximum.of_other as f64 > maximum.expected;
-    format!("the latest wake-ups are {} ({})", if more { "later" } else { "less late" }, of_the_latest(maximum))
+    let how = word(if more { "later" } else { "less late" });
+    say!("the latest wake-ups are {how} ({latest})", how, latest = of_the_latest(maximum))
 }
 
 /// `2.1 to 3.4 times as often`.
-fn times(rate: &RateDifference) -> String {
-    let told = if rate.is_told() { "" } else { "not told apart: " };
+pub(super) fn how_often(rate: &RateDifference) -> String {
+    let two = |ratio: f64| format!("{ratio:.2}");
     match rate.upper {
-        Some(upper) => format!("{told}{:.2} to {upper:.2} times as often", rate.lower),
-        None => format!("{told}at least {:.2} times as often", rate.lower),
+        Some(upper) => say!("{low} to {high} times as often", low = two(rate.lower), high = two(upper)),
+        None => say!("at least {low} times as often", low = two(rate.lower)),
     }
+}
+
+/// The same with whether that is more than chance.
+fn times(rate: &RateDifference) -> String {
+    format!("{}{}", if rate.is_told() { "" } else { word("not told apart: ") }, how_often(rate))
 }
 
 impl Comparisons {
@@ -111,7 +126,7 @@ impl Comparisons {
             out.push('\n');
             let rows: Vec<Vec<String>> =
                 compared.rows().into_iter().map(|[name, base, other, _]| vec![name, base, other]).collect();
-            let table = Table { head: vec!["µs", "first", "second"], rows, expendable: &[] };
+            let table = Table { head: vec!["µs", word("first"), word("second")], rows, expendable: &[] };
             let rendered = table.render();
             let verdicts = std::iter::once(String::new()).chain(compared.rows().into_iter().map(|[.., verdict]| verdict));
             for (line, verdict) in rendered.lines().zip(verdicts) {
@@ -125,19 +140,17 @@ impl Comparisons {
             text::wrapped(
                 &mut out,
                 "",
-                &format!(
-                    "First: {}. Second: {}. Together these intervals hold at 95 % confidence.",
-                    compared.base, compared.other
+                &say!(
+                    "First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.",
+                    first = compared.base,
+                    second = compared.other
                 ),
             );
             for note in compared.notes() {
-                text::wrapped(&mut out, "", &format!("Note: {note}."));
+                text::wrapped(&mut out, "", &say!("Note: {note}.", note));
             }
-            out.push_str(if compared.differing.is_empty() {
-                "\nNothing else is known to differ.\n"
-            } else {
-                "\nWhat else differs:\n"
-            });
+            let differs = if compared.differing.is_empty() { "Nothing else is known to differ." } else { "What else differs:" };
+            let _ = writeln!(out, "\n{}", word(differs));
             for fact in &compared.differing {
                 let both = format!("{}: {} | {}", fact.name, fact.base.join(", "), fact.other.join(", "));
                 text::wrapped(&mut out, "  ", &format::clip(&both, 400));
@@ -155,20 +168,22 @@ impl Comparisons {
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
             let _ = writeln!(
                 out,
-                "| µs | {} | {} | second against first, 95 % together |\n|---|---:|---:|---|",
+                "| µs | {} | {} | {} |\n|---|---:|---:|---|",
                 cell(&compared.base),
-                cell(&compared.other)
+                cell(&compared.other),
+                word("second against first, 95 % together")
             );
             for row in compared.rows() {
                 let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
             }
             for note in compared.notes() {
-                let _ = writeln!(out, "\nNote: {}.", cell(&note));
+                let _ = writeln!(out, "\n{}", say!("Note: {note}.", note = cell(&note)));
             }
             if !compared.differing.is_empty() {
                 let _ = writeln!(
                     out,
-                    "\n| what else differs | {} | {} |\n|---|---|---|",
+                    "\n| {} | {} | {} |\n|---|---|---|",
+                    word("what else differs"),
                     cell(&compared.base),
                     cell(&compared.other)
                 );

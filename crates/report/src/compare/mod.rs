@@ -3,9 +3,12 @@
 //! them, which may be why.
 
 mod differs;
+mod forest;
 mod formats;
+mod page;
 
 use crate::gate::Examined;
+use crate::language::say;
 pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
 use recording::Recorded;
@@ -40,7 +43,7 @@ impl Repeats {
     /// `vanilla`, or `vanilla and 2 more`.
     fn name(&self) -> String {
         let first = self.recordings.first().map(Recorded::name).unwrap_or_default();
-        if self.recordings.len() > 1 { format!("{first} and {} more", self.recordings.len() - 1) } else { first }
+        if self.recordings.len() > 1 { say!("{first} and {n} more", first, n = self.recordings.len() - 1) } else { first }
     }
 }
 
@@ -76,18 +79,18 @@ impl Compared {
         let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
         let mut reservations = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         if !anyway && let Some(why) = reservations.first() {
-            return Err(format!("{} and {} cannot be compared: {why}", base.name(), other.name()));
+            return Err(say!("{first} and {second} cannot be compared: {why}", first = base.name(), second = other.name(), why));
         }
         for recorded in &both {
             let lacks = crate::gate::spoiled(recorded);
-            reservations.extend(lacks.map(|why| format!("in {} {why}", recorded.name())));
+            reservations.extend(lacks.map(|why| say!("{recording}: {why}", recording = recorded.name(), why)));
         }
         for repeats in [base, other] {
             if repeats.identical > 0 {
-                reservations.push(format!(
-                    "of {}, {} identical to an earlier one and left out",
-                    repeats.name(),
-                    if repeats.identical == 1 { "one is".to_owned() } else { format!("{} are", repeats.identical) }
+                reservations.push(say!(
+                    "of {recordings}, {n} identical to an earlier one and left out",
+                    recordings = repeats.name(),
+                    n = repeats.identical
                 ));
             }
         }

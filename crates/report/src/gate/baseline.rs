@@ -4,6 +4,7 @@
 use super::{Examined, Gate, Judged, Verdict, spoiled};
 use crate::compare::incomparable;
 use crate::format;
+use crate::language::say;
 use stats::{Group, Measured, QuantileDifference, compare};
 
 /// What a recording is compared by.
@@ -99,19 +100,19 @@ fn percent(share: f64) -> String {
 pub(crate) fn change(lower: f64, upper: f64) -> String {
     let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0).round();
     let side = |ratio: f64| match ratio {
-        ratio if percent(ratio) < 1.0 => "the same".to_owned(),
-        ratio if ratio < 1.0 => format!("{:.0} % lower", percent(ratio)),
-        ratio if ratio < TIMES => format!("{:.0} % higher", percent(ratio)),
-        ratio => format!("{} times as high", at_scale(ratio)),
+        ratio if percent(ratio) < 1.0 => say!("the same"),
+        ratio if ratio < 1.0 => say!("{n} % lower", n = percent(ratio)),
+        ratio if ratio < TIMES => say!("{n} % higher", n = percent(ratio)),
+        ratio => say!("{n} times as high", n = at_scale(ratio)),
     };
     let (low, high) = (percent(lower), percent(upper));
     match (lower < 1.0, upper < 1.0) {
-        _ if low < 1.0 && high < 1.0 => "the same to 1 %".to_owned(),
-        (true, true) if high >= 1.0 => format!("{high:.0} to {low:.0} % lower"),
-        (false, false) if low >= 1.0 && upper < TIMES => format!("{low:.0} to {high:.0} % higher"),
-        (false, false) if lower >= TIMES => format!("{} to {} times as high", at_scale(lower), at_scale(upper)),
-        (false, false) if low >= 1.0 => format!("{} to {} times as high", at_scale(lower), at_scale(upper)),
-        _ => format!("between {} and {}", side(lower), side(upper)),
+        _ if low < 1.0 && high < 1.0 => say!("the same to 1 %"),
+        (true, true) if high >= 1.0 => say!("{low} to {high} % lower", low = high, high = low),
+        (false, false) if low >= 1.0 && upper < TIMES => say!("{low} to {high} % higher", low, high),
+        (false, false) if lower >= TIMES => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
+        (false, false) if low >= 1.0 => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
+        _ => say!("between {low} and {high}", low = side(lower), high = side(upper)),
     }
 }
 

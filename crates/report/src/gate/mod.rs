@@ -11,6 +11,7 @@ mod gate_tests;
 mod limit;
 
 use crate::format;
+use crate::language::say;
 pub(crate) use baseline::change;
 use limit::{Count, Latency, Relation, Subject};
 pub use limit::{Limit, LimitError};
@@ -131,15 +132,12 @@ pub(crate) fn spoiled(recorded: &Recorded) -> Option<String> {
     let document = &recorded.document;
     let lost: u64 = document.threads.iter().map(|thread| thread.proof.samples_lost).sum();
     if document.state != State::Complete {
-        return Some("the run ended early: what the rest would have shown is not known".to_owned());
+        return Some(say!("the run ended early: what the rest would have shown is not known"));
     }
     if lost > 0 {
-        return Some(format!(
-            "{} lost: what they would have shown is not known",
-            if lost == 1 { "a sample was".to_owned() } else { format!("{} samples were", format::count(lost)) }
-        ));
+        return Some(say!("{samples} lost: what they would have shown is not known", samples = format::counted(lost, "sample")));
     }
-    document.load_missed.then(|| "a load was off the level asked for".to_owned())
+    document.load_missed.then(|| say!("a load was off the level asked for"))
 }
 
 /// How far below a limit, as a share of it.

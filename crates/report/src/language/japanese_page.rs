@@ -74,6 +74,27 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Measured, but the sample found no room on its way to the recording.",
         "測定されたものの、記録までの途中で置き場がなく失われたサンプル。",
     ),
+    ("jitter", "ジッター"),
+    (
+        "By how much the time between two successive wake-ups differs from the interval: the difference of their latencies.",
+        "連続する 2 回の起床の間隔と周期との差。両者のレイテンシの差に等しくなります。",
+    ),
+    (
+        "How late wake-ups beyond a threshold are, as a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not continued where a check of that fails.",
+        "しきい値を超える遅れを一般化パレート分布で表したもの。区間はプロファイル尤度によります。何も変わらない場合のもので、その検査を満たさなければ外挿しません。",
+    ),
+    (
+        "Late wake-ups that recur at a regular distance, found by counting distances between them; by chance in fewer than 1 of 1,000 runs.",
+        "遅い起床が一定の間隔で繰り返すこと。互いの間隔を数えて見つけます。偶然に見つかるのは 1,000 回の測定に 1 回未満です。",
+    ),
+    (
+        "The median or the 99th percentile is another in one part of the run than in the rest, by more than chance would do.",
+        "中央値か 99 パーセンタイルが、測定の一部で偶然の範囲を超えて異なること。",
+    ),
+    (
+        "The latest wake-ups of two threads fall together more often than chance would have it.",
+        "2 つのスレッドの最も遅い起床が、偶然より多く同時に起きること。",
+    ),
     // Summary.
     (
         "Latency is how long after its planned time a thread woke. Times in µs.",
@@ -140,6 +161,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "各時点のレイテンシの最小値から最大値まで。極値は平均で消えません。丸は最も遅れた 10 回、上端の三角はスキップまたは欠落です。実行ごとに 1 段。",
     ),
     ("Show", "表示"),
+    ("of", "対象"),
     ("all threads", "全スレッド"),
     ("Scale of the counts", "回数の目盛り"),
     ("Scale of the latencies", "レイテンシの目盛り"),
@@ -157,6 +179,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("recording and time", "記録と時刻"),
     ("min, µs", "最小(µs)"),
     ("max, µs", "最大(µs)"),
+    ("jitter, µs", "ジッター(µs)"),
     ("skipped or lost", "スキップまたは欠落"),
     ("CPU use of each load", "各負荷の CPU 使用率"),
     ("at least so late, µs", "この割合での遅れ(µs)"),
@@ -287,7 +310,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "ほかに {n} 通りはここに入りません。最大のレイテンシは表示したものに含まれます。",
     ),
     ("drawn", "描画"),
-    ("Draw", "描画:"),
+    ("Draw", "描画"),
     ("The stronger the colour, the later; each cell holds its figure.", "色が濃いほど遅れが大きく、数値は各マスにあります。"),
     ("A click draws its combination, or no longer.", "クリックで描画を切り替えます。"),
     ("down", "縦"),
@@ -413,6 +436,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
 
 /// What the scripts of the page say.
 pub(super) const SCRIPTS: &[(&str, &str)] = &[
+    (".", "。"),
     (", ", "、"),
     ("time since the first activation, s", "最初の起床からの時間(s)"),
     ("none", "なし"),
@@ -427,6 +451,8 @@ pub(super) const SCRIPTS: &[(&str, &str)] = &[
     ("activations at least so late", "その値以上遅れた起床"),
     ("has no such thread", "このスレッドはありません"),
     ("nothing woke", "起床なし"),
+    ("jitter at most {jitter} µs", "ジッターは最大 {jitter} µs"),
+    ("thread {thread}", "スレッド {thread}"),
     ("{n} skipped or lost", "スキップまたは欠落 {n} 回"),
     ("load, %", "負荷(%)"),
     ("asked for {level}, reached", "目標 {level}、到達"),

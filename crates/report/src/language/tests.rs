@@ -67,6 +67,7 @@ fn whatever_is_said_is_translated() {
     let mut said_here = said(&sources, "say!(", '"');
     said_here.extend(said(&sources, " word(", '"'));
     said_here.extend(said(&sources, "self.t(", '"'));
+    said_here.extend(said(&sources, "self.defined(", '"'));
     assert!(said_here.len() > 300, "{}", said_here.len());
     let scripts: BTreeSet<&str> = japanese_page::SCRIPTS.iter().map(|(english, _)| *english).collect();
     let by_scripts = said(&sources, "tell(", '\'');

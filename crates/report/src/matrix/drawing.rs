@@ -114,7 +114,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MOST_KEPT, steps: 36_000 };
+    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MOST_KEPT, steps: 24_000 };
 
     /// Half of what weighs most, or of everything; none if hardly anything is left.
     pub(super) fn less(self) -> Option<Room> {

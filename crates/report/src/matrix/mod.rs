@@ -214,7 +214,8 @@ impl Matrix {
                 }
             }
         }
-        let told = |(text, rows): &(&String, Vec<&Pooled>)| format!("{}: {text}.", self.names(rows.iter().copied()));
+        let told =
+            |(text, rows): &(&String, Vec<&Pooled>)| say!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
         let mut notes: Vec<String> = known.iter().map(told).collect();
         notes.extend((more > 0).then(|| say!("And {rows} like these.", rows = counted(more, "combination"))));
         notes.extend(

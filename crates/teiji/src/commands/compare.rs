@@ -3,7 +3,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use ::report::{Comparisons, Repeats, time_of_groups};
+use ::report::{Comparisons, Language, Repeats, speaking, time_of_groups};
 use anyhow::anyhow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,6 +25,12 @@ pub struct Args {
     /// Print Markdown
     #[arg(long, group = "form")]
     md: bool,
+    /// Write one offline page with the distributions laid over one another into this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Language of text, Markdown and page: en, or ja for Japanese
+    #[arg(long, value_name = "LANG", default_value = "en", value_parser = super::language)]
+    lang: Language,
 }
 
 /// Recordings of one group.
@@ -37,9 +43,17 @@ fn paths(text: &str) -> Result<Paths, String> {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    speaking(args.lang, || carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Outcome {
     let groups = groups(args)?;
     let compared = Comparisons::of(&groups, args.anyway)
         .map_err(|why| Failure::bad_input(anyhow!("{why}; --anyway compares them nevertheless")))?;
+    if let Some(path) = &args.html {
+        let page = compared.html(&groups, &output::command_line().join(" "));
+        output::write_whole(path, &page).map_err(Failure::bad_input)?;
+    }
     output::say(&match (args.json, args.md) {
         (true, _) => recording::document_text(&compared.json()).map_err(Failure::not_carried_out)?,
         (_, true) => compared.markdown(),

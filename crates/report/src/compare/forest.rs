@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The differences of a comparison as a picture: each figure's ratio with its interval, on one axis.
+
+use super::Compared;
+use crate::charts::SOFT;
+use crate::gate::change;
+use crate::language::{say, word};
+use crate::scale::Scale;
+use crate::svg::{Anchor, Svg, colour};
+
+const WIDTH: u32 = 960;
+const LEFT: f64 = 92.0;
+const RIGHT: f64 = 640.0;
+const TOP: f64 = 24.0;
+const LINE: f64 = 30.0;
+/// Ratios beyond these are drawn at the edge.
+const MOST: f64 = 20.0;
+
+/// A line of the picture.
+struct Line {
+    name: String,
+    ratio: f64,
+    lower: f64,
+    /// None: without an end.
+    upper: Option<f64>,
+    told: bool,
+    words: String,
+}
+
+fn lines(compared: &Compared) -> Vec<Line> {
+    let comparison = &compared.comparison;
+    let quantiles = comparison.quantiles.iter().map(|one| Line {
+        name: one.level.to_string(),
+        #[expect(clippy::cast_precision_loss, reason = "a ratio of a picture")]
+        ratio: one.other_ns as f64 / one.base_ns.max(1) as f64,
+        lower: one.lower,
+        upper: Some(one.upper),
+        told: one.is_told(),
+        words: change(one.lower, one.upper),
+    });
+    let rate = comparison.rate.as_ref().map(|rate| {
+        #[expect(clippy::cast_precision_loss, reason = "a ratio of a picture")]
+        let share = |(beyond, of): (u64, u64)| (beyond as f64 + 0.5) / of.max(1) as f64;
+        Line {
+            name: format!(">{}", crate::format::latency(rate.limit_ns)),
+            ratio: share(rate.other) / share(rate.base),
+            lower: rate.lower,
+            upper: rate.upper,
+            told: rate.is_told(),
+            words: super::formats::how_often(rate),
+        }
+    });
+    quantiles.chain(rate).collect()
+}
+
+/// None where nothing could be compared.
+pub(super) fn draw(compared: &Compared) -> Option<String> {
+    let lines = lines(compared);
+    let ends = || lines.iter().flat_map(|line| [Some(line.ratio), Some(line.lower), line.upper]).flatten();
+    let (low, high) = (ends().fold(0.9, f64::min).max(1.0 / MOST), ends().fold(1.1, f64::max).min(MOST));
+    let bottom = TOP + LINE * lines.len() as f64;
+    if lines.is_empty() {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
+    let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &say!("Differences"), &compared.verdict());
+    let x = Scale::log(low / 1.05, high * 1.05, LEFT, RIGHT);
+    for tick in x.ticks(6) {
+        svg.line((x.at(tick), TOP), (x.at(tick), bottom), "stroke=\"#e3e5e8\" fill=\"none\"");
+        svg.text(x.at(tick), bottom + 18.0, Anchor::Middle, SOFT, &crate::scale::tick_label(tick));
+    }
+    svg.line((x.at(1.0), TOP - 8.0), (x.at(1.0), bottom), "stroke=\"#16191d\" fill=\"none\"");
+    svg.text(x.at(1.0), TOP - 12.0, Anchor::Middle, &format!("{SOFT} font-size=\"11\""), word("equal"));
+    for (place, line) in lines.iter().enumerate() {
+        let y = TOP + LINE * (place as f64 + 0.5);
+        // Lower is blue, higher orange, and what is not told apart is grey and hollow.
+        let ink = if !line.told { "#8a9099" } else { colour(usize::from(line.lower >= 1.0)) };
+        let (from, to) = (x.at(line.lower), x.at(line.upper.unwrap_or(f64::MAX)));
+        svg.text(LEFT - 12.0, y + 4.0, Anchor::End, "fill=\"#16191d\"", &line.name);
+        svg.line((from, y), (to, y), &format!("stroke=\"{ink}\" stroke-width=\"3\" fill=\"none\""));
+        for end in [Some(from), line.upper.map(|_| to)].into_iter().flatten() {
+            svg.line((end, y - 5.0), (end, y + 5.0), &format!("stroke=\"{ink}\" stroke-width=\"1.5\" fill=\"none\""));
+        }
+        let fill = if line.told { ink } else { "#ffffff" };
+        svg.circle(x.at(line.ratio), y, 4.5, &format!("fill=\"{fill}\" stroke=\"{ink}\" stroke-width=\"1.5\""));
+        svg.text(RIGHT + 20.0, y + 4.0, Anchor::Start, if line.told { "fill=\"#16191d\"" } else { SOFT }, &line.words);
+    }
+    svg.text(f64::midpoint(LEFT, RIGHT), bottom + 38.0, Anchor::Middle, SOFT, word("second over first (logarithmic)"));
+    Some(svg.finish())
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The offline page of a comparison: the verdict, each difference with its interval, the distributions laid over one another, and
+//! what else differs.
+
+use super::{Comparisons, Repeats, forest};
+use crate::language::{say, word};
+use crate::method::Command;
+use crate::notices::Notice;
+use crate::overview::Overview;
+use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, Speaks, ThreadChoice, embedded, rendered, unbroken};
+use crate::series::Charts;
+use crate::words::Chart;
+use askama::Template;
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct Page {
+    frame: Frame,
+    headline: String,
+    hero: Option<Hero>,
+    about: String,
+    notices: Vec<Notice>,
+    compared: Vec<Section>,
+    charts: Vec<ChartView>,
+    thread_choices: Vec<ThreadChoice>,
+    commands: Vec<Command>,
+    data: String,
+}
+
+impl Speaks for Page {}
+
+/// One group held against the first.
+struct Section {
+    first: String,
+    second: String,
+    verdict: String,
+    svg: Option<String>,
+    rows: Vec<[String; 4]>,
+    notes: Vec<String>,
+    differing: Vec<Differs>,
+}
+
+struct Differs {
+    name: String,
+    first: String,
+    second: String,
+}
+
+impl Repeats {
+    /// All its recordings as if they were one; over time, and in everything else, the one with the latest wake-up.
+    fn pooled(&self, name: String) -> Option<Overview<'_>> {
+        let all: Vec<Overview<'_>> = self.recordings.iter().map(Overview::of).collect();
+        let mut pooled = all.iter().max_by_key(|one| one.moments.max()).map(|one| Overview::of(one.recorded))?;
+        pooled.name = name;
+        (pooled.histogram, pooled.moments, pooled.activations, pooled.lost) = Default::default();
+        for one in &all {
+            pooled.histogram.merge(&one.histogram);
+            pooled.moments.merge(&one.moments);
+            pooled.activations.merge(&one.activations);
+            pooled.lost += one.lost;
+        }
+        Some(pooled)
+    }
+}
+
+impl Comparisons {
+    /// One offline page, under 2 MB. `groups` are those that were compared; `command_line` is what the page says it was made by.
+    #[must_use]
+    pub fn html(&self, groups: &[Repeats], command_line: &str) -> String {
+        let mut steps = 24_000;
+        loop {
+            let page = self.page(groups, command_line, steps);
+            if page.len() < MOST_BYTES || steps < 64 {
+                return page;
+            }
+            steps /= 2;
+        }
+    }
+
+    fn page(&self, groups: &[Repeats], command_line: &str, steps: usize) -> String {
+        let names =
+            self.all.first().map(|first| first.base.clone()).into_iter().chain(self.all.iter().map(|one| one.other.clone()));
+        let pooled: Vec<Overview<'_>> = groups.iter().zip(names).filter_map(|(group, name)| group.pooled(name)).collect();
+        let several = groups.iter().any(|group| group.recordings.len() > 1);
+        let series = Charts::new(&pooled, steps);
+        let verdicts = self.verdicts();
+        let headline = unbroken(&verdicts.join(" "));
+        let title = say!("{first} and {n} more", first = pooled.first().map_or("", |one| one.name.as_str()), n = self.all.len());
+        let notice = |text| Notice { title: word("From the lab."), text, next_step: String::new(), is_command: false };
+        rendered(&Page {
+            frame: Frame::new(&title, &verdicts.join(" ")),
+            headline,
+            hero: None,
+            about: about(groups, several),
+            notices: super::time_of_groups(groups).map(|text| notice(text.replace('\n', " "))).into_iter().collect(),
+            compared: self.all.iter().map(Section::of).collect(),
+            charts: Chart::ALL.into_iter().map(|chart| page::view(chart, &series, &pooled)).collect(),
+            thread_choices: page::thread_choices(&series.recordings),
+            commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
+            data: embedded(&series),
+        })
+    }
+}
+
+/// How much was measured, in one line.
+fn about(groups: &[Repeats], several: bool) -> String {
+    let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
+    let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
+    parts.extend(several.then(|| say!("distributions are those of all repeats, courses over time those of the worst one")));
+    parts.join(" · ")
+}
+
+impl Section {
+    fn of(compared: &super::Compared) -> Section {
+        Section {
+            first: compared.base.clone(),
+            second: compared.other.clone(),
+            verdict: compared.verdict(),
+            svg: forest::draw(compared),
+            rows: compared.rows(),
+            notes: compared.notes(),
+            differing: (compared.differing.iter())
+                .map(|fact| Differs { name: fact.name.clone(), first: fact.base.join("; "), second: fact.other.join("; ") })
+                .collect(),
+        }
+    }
+}
