@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "analyse" => {
             let (recorded, tails) = recording.analyse(|analysis| (analysis.tail(), analysis.periods.clone()))?;
             for (thread, (tail, periods)) in recorded.threads.iter().zip(tails) {
-                let tail = tail.map_or_else(|why| why.to_string(), |fit| format!("shape {:.3}", fit.gpd.shape));
+                let tail = tail.map_or_else(|why| format!("{why:?}"), |fit| format!("shape {:.3}", fit.gpd.shape));
                 println!("{} samples, {} periods, tail: {tail}", thread.moments.count(), periods.len());
             }
         }

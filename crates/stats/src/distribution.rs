@@ -9,7 +9,7 @@
 use crate::histogram::{bounds_of, signed_bounds, signed_index};
 use crate::rows::Block;
 use crate::tail::Tail;
-use crate::{Bucket, Histogram};
+use crate::{Bucket, Histogram, Moments};
 
 /// Nanoseconds with a counter each: 1 MiB of counters. A power of two.
 const FINE: usize = 1 << 18;
@@ -23,8 +23,9 @@ pub(crate) struct Distribution {
     moved: Vec<u64>,
     /// Latencies counted since then: no counter is above this.
     since_moved: u32,
-    /// Everything else.
+    /// Everything else, and the sums of that; those of what has a counter are found in the end, at no cost per latency.
     coarse: Histogram,
+    beyond: Moments,
     /// The largest values above the counters.
     tail: Tail,
     count: u64,
@@ -46,6 +47,7 @@ impl Distribution {
             moved: Vec::new(),
             since_moved: 0,
             coarse: Histogram::default(),
+            beyond: Moments::default(),
             tail: Tail::new(keep),
             count: 0,
         }
@@ -89,6 +91,7 @@ impl Distribution {
 
     fn record_coarse(&mut self, value: i64) {
         self.coarse.record(value);
+        self.beyond.record(value);
         if value > 0 {
             self.tail.offer(value);
         }
@@ -112,6 +115,7 @@ impl Distribution {
         self.moved.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += u64::from(*theirs));
         self.moved.iter_mut().zip(&other.moved).for_each(|(mine, theirs)| *mine += theirs);
         self.coarse.merge(&other.coarse);
+        self.beyond.merge(&other.beyond);
         self.tail.merge(&other.tail);
         self.count += other.count;
     }
@@ -155,6 +159,14 @@ impl Distribution {
         let locate =
             |rank| in_the_tail(rank).or_else(|| all.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank)));
         ranks.iter().filter_map(|rank| locate(*rank)).collect()
+    }
+
+    /// Sums of all that was counted, exact.
+    pub(crate) fn moments(&self) -> Moments {
+        let mut all = self.beyond;
+        let wide = self.moved.iter().copied().chain(std::iter::repeat(0));
+        (0..).zip(self.fine.iter().zip(wide)).for_each(|(value, (narrow, wide))| all.record_n(value, u64::from(*narrow) + wide));
+        all
     }
 
     /// How many were counted.
@@ -223,6 +235,9 @@ mod tests {
             single.iter().for_each(|v| other.record(i64::from(*v)));
             distribution.merge(&other);
 
+            let mut sums = Moments::default();
+            values.iter().for_each(|v| sums.record(i64::from(*v)));
+            prop_assert_eq!(distribution.moments(), sums);
             let mut expected = Histogram::default();
             values.iter().for_each(|v| expected.record(i64::from(*v)));
             prop_assert_eq!(distribution.histogram().buckets().collect::<Vec<_>>(), expected.buckets().collect::<Vec<_>>());

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Count, extremes, mean and standard deviation from whole-number sums.
 
-use crate::Extent;
-use crate::rows::Block;
 
-/// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127.
+/// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127; from there on, squares stay at that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
@@ -20,9 +18,6 @@ impl Default for Moments {
     }
 }
 
-/// Below this (8 ms) the values of a whole block add up in 32 bits, and their squares in 64.
-const SMALL: i64 = 1 << 23;
-
 impl Moments {
     /// Adds one value.
     pub fn record(&mut self, value: i64) {
@@ -30,24 +25,20 @@ impl Moments {
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += i128::from(value);
-        self.squares += i128::from(value) * i128::from(value);
+        self.squares = self.squares.saturating_add(i128::from(value) * i128::from(value));
     }
 
-    /// Adds the values of a block, whose extremes are known.
-    pub(crate) fn record_block(&mut self, block: Block<'_>, extent: Extent) {
-        let values = block.values;
-        if !block.is_below(SMALL) {
-            values.iter().for_each(|v| self.record(i64::from(*v)));
+    /// Adds one value that occurred so many times.
+    pub(crate) fn record_n(&mut self, value: i64, n: u64) {
+        if n == 0 {
             return;
         }
-        self.count += values.len() as u64;
-        self.min = self.min.min(extent.min);
-        self.max = self.max.max(extent.max);
-        // Unsigned and as narrow as it can be, which is what vector instructions of any machine do well.
-        let sum: u32 = values.iter().map(|v| v.cast_unsigned()).sum();
-        let squares: u64 = values.iter().map(|v| u64::from(v.cast_unsigned()) * u64::from(v.cast_unsigned())).sum();
-        self.sum += i128::from(sum);
-        self.squares += i128::from(squares);
+        self.count += n;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += i128::from(value) * i128::from(n);
+        let square = i128::from(value) * i128::from(value);
+        self.squares = self.squares.saturating_add(square.saturating_mul(i128::from(n)));
     }
 
     /// Adds what another has seen.
@@ -56,7 +47,7 @@ impl Moments {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.sum += other.sum;
-        self.squares += other.squares;
+        self.squares = self.squares.saturating_add(other.squares);
     }
 
     /// How many values.
@@ -108,31 +99,26 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Envelope;
     use proptest::prelude::*;
-
-    fn record_all(moments: &mut Moments, values: &[i32]) {
-        Block::each(values).for_each(|block| moments.record_block(block, Envelope::new(2).woken(block.values)));
-    }
 
     #[test]
     fn known_values() {
         let mut moments = Moments::default();
         assert_eq!((moments.min(), moments.mean(), moments.sd()), (None, None, None));
-        record_all(&mut moments, &[2, 4, 4, 4, 5, 5, 7, 9]);
+        [(2, 1), (4, 3), (5, 2), (7, 1), (9, 1), (11, 0)].iter().for_each(|(value, n)| moments.record_n(*value, *n));
         assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
         assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 
     proptest! {
         #[test]
-        fn many_at_once_equals_one_by_one(values in proptest::collection::vec(any::<i32>(), 0..3000), cut in 0_usize..3000) {
+        fn many_at_once_equals_one_by_one(values in proptest::collection::vec((any::<i32>(), 0_u64..9), 0..3000), cut in 0_usize..3000) {
             let mut one = Moments::default();
-            values.iter().for_each(|v| one.record(i64::from(*v)));
+            values.iter().for_each(|(value, n)| (0..*n).for_each(|_| one.record(i64::from(*value))));
             let (a, b) = values.split_at(cut.min(values.len()));
             let (mut first, mut second) = (Moments::default(), Moments::default());
-            record_all(&mut first, a);
-            record_all(&mut second, b);
+            a.iter().for_each(|(value, n)| first.record_n(i64::from(*value), *n));
+            b.iter().for_each(|(value, n)| second.record_n(i64::from(*value), *n));
             first.merge(&second);
             prop_assert_eq!(first, one);
         }

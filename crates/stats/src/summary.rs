@@ -61,31 +61,14 @@ pub struct Statistics {
 
 /// First pass: all but the quantiles.
 pub(crate) struct Collect {
-    measured: Tally,
-    skipped: Tally,
+    measured: Distribution,
+    skipped: Distribution,
     worst: WorstActivations,
     envelope: Envelope,
 }
 
-#[derive(Clone, Debug)]
-struct Tally {
-    moments: Moments,
-    counted: Distribution,
-}
-
 /// Largest latencies kept as they are: enough for the 99.99th percentile of 40 million.
 const TAIL: usize = 4_096;
-
-impl Tally {
-    fn new() -> Self {
-        Tally { moments: Moments::default(), counted: Distribution::new(TAIL) }
-    }
-
-    fn merge(&mut self, other: &Tally) {
-        self.moments.merge(&other.moments);
-        self.counted.merge(&other.counted);
-    }
-}
 
 /// The ranks of the quantiles of so many latencies.
 fn ranks(count: u64) -> Vec<u64> {
@@ -101,8 +84,8 @@ fn in_brief(moments: &Moments, quantiles: &[i64]) -> Option<Summary> {
 impl Collect {
     pub(crate) fn new(most_steps: usize, rows: u64) -> Self {
         Collect {
-            measured: Tally::new(),
-            skipped: Tally::new(),
+            measured: Distribution::new(TAIL),
+            skipped: Distribution::new(TAIL),
             worst: WorstActivations::new(WORST),
             envelope: Envelope::for_rows(most_steps, rows),
         }
@@ -111,8 +94,7 @@ impl Collect {
     /// Activations that woke; returns their extremes.
     pub(crate) fn block(&mut self, first: u64, latencies: Block<'_>) -> Extent {
         let extent = self.envelope.woken(latencies.values);
-        self.measured.moments.record_block(latencies, extent);
-        self.measured.counted.record_block(latencies);
+        self.measured.record_block(latencies);
         if extent.max > self.worst.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
                 self.worst.offer(activation, i64::from(*value));
@@ -124,14 +106,14 @@ impl Collect {
     /// How many latencies there have been so far in each bucket of the histogram that may hold values from `least` to `most`,
     /// skipped activations counted in.
     pub(crate) fn counted_between(&self, least: i64, most: i64, mut visit: impl FnMut(i32, u64)) {
-        if self.skipped.moments.count() == 0 {
-            self.measured.counted.between(least, most, visit);
+        if self.skipped.count() == 0 {
+            self.measured.between(least, most, visit);
             return;
         }
         let mut skipped = Vec::new();
-        self.skipped.counted.between(least, most, |_, count| skipped.push(count));
+        self.skipped.between(least, most, |_, count| skipped.push(count));
         let mut skipped = skipped.into_iter();
-        self.measured.counted.between(least, most, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
+        self.measured.between(least, most, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
     }
 
     /// The figures, after as many further passes over the same rows as the quantiles take, and all that was counted, skipped
@@ -146,15 +128,15 @@ impl Collect {
         after: AfterOverrun,
         accounting: &Accounting,
     ) -> Result<(Statistics, Distribution), R::Error> {
-        let Collect { measured: mut tally, skipped, worst, envelope } = self;
-        let (measured, histogram) = (tally.moments, tally.counted.histogram());
+        let Collect { measured: mut counted, skipped, worst, envelope } = self;
+        let (measured, histogram) = (counted.moments(), counted.histogram());
         let mut refinement = Refinement::default();
-        refinement.want(Population::Measured, &tally.counted, &ranks(measured.count()));
-        if skipped.moments.count() > 0 {
-            tally.merge(&skipped);
-            refinement.want(Population::WithSkipped, &tally.counted, &ranks(tally.moments.count()));
+        refinement.want(Population::Measured, &counted, &ranks(measured.count()));
+        if skipped.count() > 0 {
+            counted.merge(&skipped);
+            refinement.want(Population::WithSkipped, &counted, &ranks(counted.count()));
         }
-        let with_skipped = (skipped.moments.count() > 0).then_some(tally.moments);
+        let with_skipped = (skipped.count() > 0).then(|| counted.moments());
         drop(skipped);
         for _ in 0..MOST_PASSES {
             if refinement.is_done() {
@@ -177,7 +159,7 @@ impl Collect {
             worst: worst.list(),
             envelope,
         };
-        Ok((statistics, tally.counted))
+        Ok((statistics, counted))
     }
 }
 
@@ -187,15 +169,13 @@ impl Sink for Collect {
     }
 
     fn woken_one(&mut self, activation: u64, latency_ns: i64) {
-        self.measured.moments.record(latency_ns);
-        self.measured.counted.record(latency_ns);
+        self.measured.record(latency_ns);
         self.envelope.woken_one(latency_ns);
         self.worst.offer(activation, latency_ns);
     }
 
     fn skipped(&mut self, waited_ns: i64) {
-        self.skipped.moments.record(waited_ns);
-        self.skipped.counted.record(waited_ns);
+        self.skipped.record(waited_ns);
         self.envelope.missing(1);
     }
 
