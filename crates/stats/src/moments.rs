@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Count, extremes, mean and standard deviation from whole-number sums.
 
-
 /// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127; from there on, squares stay at that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {

@@ -163,9 +163,18 @@ pub struct Period {
 /// What is counted while a run goes by.
 #[derive(Clone, Debug)]
 pub(crate) struct Recurrence {
-    widths: Vec<Width>,
+    /// Of bins narrower than a group, then of the others.
+    narrow: Vec<Width>,
+    wide: Vec<Width>,
+    /// The first row that a narrow window waits for.
+    narrow_from: u64,
+    /// The latest of the group that is going by: wide bins need no more of it.
+    group: Bin,
     rows: u64,
 }
+
+/// log2 of the rows of a group: a power of a bin's.
+const GROUP: u32 = 5 * WIDER;
 
 /// A distance whose count stands out.
 #[derive(Clone, Copy, Debug)]
@@ -179,122 +188,148 @@ struct Found {
 
 impl Recurrence {
     pub(crate) fn new() -> Self {
-        Recurrence { widths: (0..MOST_WIDTHS).map(|width| Width::new(width * WIDER)).collect(), rows: 0 }
+        let widths = |from: u32, to: u32| (from..to).map(|width| Width::new(width * WIDER)).collect();
+        Recurrence {
+            narrow: widths(0, GROUP / WIDER),
+            wide: widths(GROUP / WIDER, MOST_WIDTHS),
+            narrow_from: 0,
+            group: NOTHING,
+            rows: 0,
+        }
     }
 
     pub(crate) fn woken(&mut self, first: u64, block: Block<'_>, max: i64) {
         self.rows = first + block.values.len() as u64;
-        self.widths.iter_mut().for_each(|width| width.block(first, block, max));
+        if self.rows > self.narrow_from {
+            self.narrow.iter_mut().for_each(|width| width.block(first, block, max));
+            self.narrow_from = self.narrow.iter().map(|width| width.begins).min().unwrap_or(0);
+        }
+        self.enter(first);
+        if max > self.group.latency_ns {
+            let within = block.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
+            self.group = Bin { latency_ns: max, activation: first + within as u64 };
+        }
     }
 
     pub(crate) fn woken_one(&mut self, activation: u64, latency_ns: i64) {
         self.rows = activation + 1;
-        for width in &mut self.widths {
-            if activation >= width.begins {
-                width.one(activation, latency_ns);
-            }
+        self.narrow.iter_mut().filter(|width| activation >= width.begins).for_each(|width| width.one(activation, latency_ns));
+        self.enter(activation);
+        if latency_ns > self.group.latency_ns {
+            self.group = Bin { latency_ns, activation };
+        }
+    }
+
+    /// Hands the group over if this row is of another. A block lies within one.
+    fn enter(&mut self, row: u64) {
+        if self.group.latency_ns > i64::MIN && self.group.activation >> GROUP != row >> GROUP {
+            let Bin { activation, latency_ns } = std::mem::replace(&mut self.group, NOTHING);
+            self.wide.iter_mut().filter(|width| activation >= width.begins).for_each(|width| width.one(activation, latency_ns));
         }
     }
 
     /// The periods, shortest first, at most three.
     pub(crate) fn finish(mut self) -> Vec<Period> {
         let rows = self.rows;
+        self.enter(u64::MAX);
+        self.narrow.append(&mut self.wide);
+        let mut widths = self.narrow;
         // Wider bins than the run needs see nothing that narrower ones do not.
-        self.widths.retain(|width| width.log2 == 0 || rows >= (BINS as u64 / 16) << width.log2);
-        self.widths.iter_mut().for_each(Width::count);
-        let tried: f64 = self.widths.iter().flat_map(|width| width.by_rarity.iter().map(Distances::tried)).sum();
+        widths.retain(|width| width.log2 == 0 || rows >= (BINS as u64 / 16) << width.log2);
+        widths.iter_mut().for_each(Width::count);
+        let tried: f64 = widths.iter().flat_map(|width| width.by_rarity.iter().map(Distances::tried)).sum();
         let mut found = Vec::new();
-        for width in &self.widths {
+        for width in &widths {
             for (rarity, distances) in width.by_rarity.iter().enumerate() {
                 let at = |(apart, half, chance)| Found { log2: width.log2, rarity, apart, half, chance: chance * tried };
                 found.extend(distances.stand_out(RARITIES[rarity] / SHORTEST, CHANCE / tried).into_iter().map(at));
             }
         }
-        self.distinct(&found)
+        distinct(&widths, &found)
     }
+}
 
-    /// The fundamental ones: not a multiple of another, nor the same one seen in wider bins.
-    fn distinct(&self, found: &[Found]) -> Vec<Period> {
-        let mut refined: Vec<Period> = found.iter().filter_map(|one| self.refine(*one)).collect();
-        refined.sort_by(|a, b| a.activations.total_cmp(&b.activations));
-        let mut periods: Vec<Period> = Vec::new();
-        for period in refined {
-            let same = periods.iter_mut().find(|known| known.explains(&period));
-            match same {
-                // The same, found twice: the one that more of the places bear out.
-                Some(known) if (period.activations / known.activations).round() <= 1.0 => {
-                    if period.present > known.present {
-                        *known = Period { chance: period.chance.min(known.chance), ..period };
-                    }
+/// The fundamental ones: not a multiple of another, nor the same one seen in wider bins.
+fn distinct(widths: &[Width], found: &[Found]) -> Vec<Period> {
+    let mut refined: Vec<Period> = found.iter().filter_map(|one| refine(widths, *one)).collect();
+    refined.sort_by(|a, b| a.activations.total_cmp(&b.activations));
+    let mut periods: Vec<Period> = Vec::new();
+    for period in refined {
+        let same = periods.iter_mut().find(|known| known.explains(&period));
+        match same {
+            // The same, found twice: the one that more of the places bear out.
+            Some(known) if (period.activations / known.activations).round() <= 1.0 => {
+                if period.present > known.present {
+                    *known = Period { chance: period.chance.min(known.chance), ..period };
                 }
-                Some(_) => {}
-                None => periods.push(period),
             }
+            Some(_) => {}
+            None => periods.push(period),
         }
-        periods.sort_by(|a, b| b.present.total_cmp(&a.present));
-        periods.truncate(3);
-        periods.sort_by(|a, b| a.activations.total_cmp(&b.activations));
-        periods
     }
+    periods.sort_by(|a, b| b.present.total_cmp(&a.present));
+    periods.truncate(3);
+    periods.sort_by(|a, b| a.activations.total_cmp(&b.activations));
+    periods
+}
 
-    /// Period and phase as exactly as the late activations tell, first from those one period apart, then two, four and so on.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "activations of a window"
-    )]
-    fn refine(&self, found: Found) -> Option<Period> {
-        let width = self.widths.iter().find(|width| width.log2 == found.log2)?;
-        let late = &width.by_rarity[found.rarity].latest;
-        let bin = (1_u64 << found.log2) as f64;
-        let mut period = found.apart as f64 * bin;
-        let mut off = (found.half as f64 + 1.0) * bin;
-        let places: Vec<f64> = late.iter().map(|bin| bin.activation as f64).collect();
-        let span = places.last()? - places.first()?;
-        let mut times = 1.0;
-        while times * period <= span && times <= 4_096.0 {
-            let mut differences = Vec::new();
-            for (index, place) in places.iter().enumerate() {
-                let rest = &places[index + 1..];
-                let from = rest.partition_point(|other| other - place < times * period - off);
-                let near = rest[from..].iter().map(|other| other - place).take_while(|apart| *apart <= times * period + off);
-                differences.extend(near);
-            }
-            if differences.len() < 3 {
-                break;
-            }
-            // Others fall into the window too: the middle ones are those that recur, and how near they are to one another says how
-            // wide the next window has to be.
-            let middle = median(&mut differences);
-            let mut around: Vec<f64> = differences.iter().map(|apart| (apart - middle).abs()).collect();
-            period = middle / times;
-            off = (6.0 * median(&mut around)).clamp(1.0, off.max(1.0)).min(period / 3.0);
-            times *= 2.0;
+/// Period and phase as exactly as the late activations tell, first from those one period apart, then two, four and so on.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "activations of a window"
+)]
+fn refine(widths: &[Width], found: Found) -> Option<Period> {
+    let width = widths.iter().find(|width| width.log2 == found.log2)?;
+    let late = &width.by_rarity[found.rarity].latest;
+    let bin = (1_u64 << found.log2) as f64;
+    let mut period = found.apart as f64 * bin;
+    let mut off = (found.half as f64 + 1.0) * bin;
+    let places: Vec<f64> = late.iter().map(|bin| bin.activation as f64).collect();
+    let span = places.last()? - places.first()?;
+    let mut times = 1.0;
+    while times * period <= span && times <= 4_096.0 {
+        let mut differences = Vec::new();
+        for (index, place) in places.iter().enumerate() {
+            let rest = &places[index + 1..];
+            let from = rest.partition_point(|other| other - place < times * period - off);
+            let near = rest[from..].iter().map(|other| other - place).take_while(|apart| *apart <= times * period + off);
+            differences.extend(near);
         }
-        // Most of those that recur lie within a window of their phase; what else is late lies anywhere.
-        let near = off.max(1.0).min(period / 4.0);
-        let phase = densest(&places, period, 2.0 * near);
-        let mut on: Vec<&Bin> = late.iter().filter(|bin| off_place(bin.activation as f64, phase, period) <= near).collect();
-        on.dedup_by_key(|bin| ((bin.activation as f64 - phase) / period).round() as i64);
-        if on.len() < LEAST_EVENTS {
-            return None;
+        if differences.len() < 3 {
+            break;
         }
-        let jitter = median(&mut on.iter().map(|bin| off_place(bin.activation as f64, phase, period)).collect::<Vec<_>>());
-        let turns: Vec<u64> = on.iter().map(|bin| ((bin.activation as f64 - phase) / period).round().max(0.0) as u64).collect();
-        let mut latencies: Vec<i64> = on.iter().map(|bin| bin.latency_ns).collect();
-        latencies.sort_unstable();
-        let latency_ns = *latencies.get(latencies.len() / 2)?;
-        let present = (turns.len() as f64 / (turns.last()? - turns.first()? + 1) as f64).min(1.0);
-        (present >= LEAST_PRESENT).then_some(Period {
-            activations: period,
-            first: phase,
-            jitter,
-            present,
-            latency_ns,
-            chance: found.chance,
-        })
+        // Others fall into the window too: the middle ones are those that recur, and how near they are to one another says how
+        // wide the next window has to be.
+        let middle = median(&mut differences);
+        let mut around: Vec<f64> = differences.iter().map(|apart| (apart - middle).abs()).collect();
+        period = middle / times;
+        off = (6.0 * median(&mut around)).clamp(1.0, off.max(1.0)).min(period / 3.0);
+        times *= 2.0;
     }
+    // Most of those that recur lie within a window of their phase; what else is late lies anywhere.
+    let near = off.max(1.0).min(period / 4.0);
+    let phase = densest(&places, period, 2.0 * near);
+    let mut on: Vec<&Bin> = late.iter().filter(|bin| off_place(bin.activation as f64, phase, period) <= near).collect();
+    on.dedup_by_key(|bin| ((bin.activation as f64 - phase) / period).round() as i64);
+    if on.len() < LEAST_EVENTS {
+        return None;
+    }
+    let jitter = median(&mut on.iter().map(|bin| off_place(bin.activation as f64, phase, period)).collect::<Vec<_>>());
+    let turns: Vec<u64> = on.iter().map(|bin| ((bin.activation as f64 - phase) / period).round().max(0.0) as u64).collect();
+    let mut latencies: Vec<i64> = on.iter().map(|bin| bin.latency_ns).collect();
+    latencies.sort_unstable();
+    let latency_ns = *latencies.get(latencies.len() / 2)?;
+    let present = (turns.len() as f64 / (turns.last()? - turns.first()? + 1) as f64).min(1.0);
+    (present >= LEAST_PRESENT).then_some(Period {
+        activations: period,
+        first: phase,
+        jitter,
+        present,
+        latency_ns,
+        chance: found.chance,
+    })
 }
 
 /// The middle one, or the later of the two; of at least one.
