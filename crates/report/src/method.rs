@@ -9,7 +9,7 @@ use plan::{Missed, Nanos};
 use recording::Proof;
 
 /// The words of the field, as the page uses them.
-pub(crate) const WORDS: [(&str, &str); 15] = [
+pub(crate) const WORDS: [(&str, &str); 16] = [
     ("activation", "One due wake-up of a periodic thread. Every one that was due is on time, late or skipped."),
     (
         "latency",
@@ -40,6 +40,7 @@ pub(crate) const WORDS: [(&str, &str); 15] = [
         "tail",
         "How late wake-ups beyond a threshold are, as a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not continued where a check of that fails.",
     ),
+    ("modes", "Latencies gather around several values, with fewer between them than chance would leave there."),
     (
         "period",
         "Late wake-ups that recur at a regular distance, found by counting distances between them; by chance in fewer than 1 of 1,000 runs.",

@@ -10,7 +10,7 @@ use crate::rows::Block;
 use crate::summary::Collect;
 use crate::time::{Change, Recurrence};
 use crate::{
-    Accounting, AfterOverrun, Level, Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, TailFit, Worst,
+    Accounting, AfterOverrun, Level, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, TailFit, Worst,
     WorstActivations,
 };
 use std::collections::HashMap;
@@ -168,6 +168,12 @@ impl Analysis {
             woken: self.statistics.moments.count(),
             interval_ns: self.interval_ns,
         })
+    }
+
+    /// The values that latencies gather around, if they are several.
+    #[must_use]
+    pub fn modes(&self) -> Vec<Mode> {
+        crate::modes::modes(&self.counted, self.pieces.list())
     }
 
     /// Where and how the latencies changed during the run, if they did.

@@ -169,6 +169,22 @@ impl Distribution {
         all
     }
 
+    /// All latencies that have a counter are so many ns apart, or a multiple of that: the clock's steps, 1 for a fine one.
+    pub(crate) fn step(&self) -> i64 {
+        let moved = |value: usize| self.moved.get(value).copied().unwrap_or(0);
+        let mut known: Option<usize> = None;
+        let mut step = 0;
+        for value in self.fine.iter().enumerate().filter(|(value, count)| **count > 0 || moved(*value) > 0).map(|(value, _)| value) {
+            if let Some(before) = known.replace(value) {
+                step = divisor(value - before, step);
+            }
+            if step == 1 {
+                break;
+            }
+        }
+        i64::try_from(step.max(1)).unwrap_or(1)
+    }
+
     /// How many were counted.
     pub(crate) const fn count(&self) -> u64 {
         self.count
@@ -218,6 +234,11 @@ impl Distribution {
         }
         (bucket, rank)
     }
+}
+
+/// The greatest common one (Euclid).
+const fn divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 #[cfg(test)]

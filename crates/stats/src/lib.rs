@@ -19,6 +19,7 @@ mod histogram;
 mod interval;
 mod level;
 mod minimise;
+mod modes;
 mod moments;
 mod pieces;
 mod quantile;
@@ -43,6 +44,7 @@ pub use extreme::{
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
 pub use interval::{QuantileInterval, RateInterval};
 pub use level::Level;
+pub use modes::Mode;
 pub use moments::Moments;
 pub use pieces::{Piece, Pieces};
 pub use quantile::nearest_rank;

@@ -312,6 +312,57 @@ mod parts {
     }
 }
 
+/// Latencies of several modes: each `(share, centre, spread)` in ns.
+fn mixed(seed: u64, count: usize, modes: &[(f64, f64, f64)]) -> Vec<i32> {
+    let mut numbers = Numbers::new(seed);
+    let next = |_| {
+        let mut left = numbers.share();
+        let mode = modes.iter().find(|(share, ..)| {
+            left -= share;
+            left < 0.0
+        });
+        let (_, centre, spread) = mode.unwrap_or(&modes[0]);
+        ns(centre + spread * numbers.normal())
+    };
+    (0..count).map(next).collect()
+}
+
+#[test]
+fn one_mode_is_not_several() {
+    let several = |latencies: &[i32]| usize::from(!analysis(latencies).modes().is_empty());
+    for memory in [0.0, 0.9, 0.99] {
+        let found: usize = (0..200).map(|seed| several(&normal(seed, 20_000, memory))).sum();
+        assert!(found <= 1, "memory {memory}: {found} of 200");
+    }
+    for shape in [-0.2, 0.0, 0.3] {
+        let found: usize = (0..100).map(|seed| several(&pareto(seed, 20_000, shape, 1))).sum();
+        assert!(found <= 1, "shape {shape}: {found} of 100");
+    }
+    // A clock of 1 µs has steps and no modes.
+    let found: usize =
+        (0..100).map(|seed| several(&normal(seed, 20_000, 0.3).iter().map(|value| value / 1_000 * 1_000).collect::<Vec<_>>())).sum();
+    assert!(found <= 1, "steps of 1 µs: {found} of 100");
+}
+
+#[test]
+fn several_modes_are_found_and_where_they_are() {
+    for (modes, tolerance) in [
+        (&[(0.7, 20_000.0, 1_000.0), (0.3, 26_000.0, 1_000.0)][..], 0.08),
+        (&[(0.9, 12_000.0, 800.0), (0.07, 31_000.0, 2_000.0), (0.03, 83_000.0, 6_000.0)][..], 0.15),
+        (&[(0.5, 6_026.0, 30.0), (0.5, 6_568.0, 30.0)][..], 0.02),
+    ] {
+        for seed in 0..20 {
+            let found = analysis(&mixed(seed, 20_000, modes)).modes();
+            assert_eq!(found.len(), modes.len(), "{found:?}");
+            for (mode, (share, centre, _)) in found.iter().zip(modes) {
+                #[expect(clippy::cast_precision_loss)]
+                let off = (mode.peak_ns as f64 / centre - 1.0).abs();
+                assert!(off < tolerance && (mode.share - share).abs() < 0.02, "{mode:?} is not {share} around {centre}");
+            }
+        }
+    }
+}
+
 fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
     Group { runs: runs.into_iter().map(|latencies| vec![Measured::from(&analysis(&latencies))]).collect() }
 }

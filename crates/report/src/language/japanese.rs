@@ -114,6 +114,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Partly in the lab, partly on real machines: ", "一部はラボ、一部は実機: "),
     // Claims.
     ("tail", "裾"),
+    ("modes", "山"),
     ("period", "周期性"),
     ("change", "変化"),
     ("at once", "同時発生"),
@@ -138,6 +139,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{latencies} above {threshold} in {clusters}, shape {xi} ({lower} to {upper}): {shape}",
         "{threshold} を超える{latencies}、{clusters}、形状 {xi}({lower} から {upper}): {shape}",
     ),
+    ("{share} % around {peak}", "{peak} 付近に {share} %"),
     ("it ends", "上限があります"),
     ("it is heavy", "裾が重いです"),
     ("neither an end nor heaviness is certain", "上限の有無も裾の重さも確かではありません"),

@@ -95,6 +95,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "The latest wake-ups of two threads fall together more often than chance would have it.",
         "2 つのスレッドの最も遅い起床が、偶然より多く同時に起きること。",
     ),
+    (
+        "Latencies gather around several values, with fewer between them than chance would leave there.",
+        "レイテンシが複数の値のまわりに集まり、あいだが偶然の範囲を超えて少ないこと。",
+    ),
     // Summary.
     (
         "Latency is how long after its planned time a thread woke. Times in µs.",
