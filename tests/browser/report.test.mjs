@@ -51,9 +51,42 @@ describe('the report page', () => {
     const { recordings } = await embedded(page);
     const claims = await page.evaluate(() => [...document.querySelectorAll('#claims dl')].map((list) => [...list.querySelectorAll('dt')].map((about) => [about.textContent, about.nextElementSibling.textContent])));
     assert.ok(claims.length >= recordings.length);
-    for (const about of ['p50', 'p99', 'tail']) assert.ok(claims.flat().some(([name, words]) => name === about && words.length > 0), about);
+    assert.ok(claims.flat().some(([name, words]) => name === 'tail' && words.length > 0));
+    const levels = await page.evaluate(() => [...document.querySelectorAll('#claims table.intervals')].map((table) => [...table.querySelectorAll('thead th')].map((head) => head.textContent)));
+    assert.equal(levels.length, recordings.length, 'each recording has its quantiles');
+    for (const heads of levels) assert.deepEqual(heads.slice(1, 4), ['p50', 'p90', 'p99']);
     const refused = claims.flat().some(([name, words]) => name === 'tail' && words.startsWith('no extrapolation: '));
     assert.ok(refused || recordings.every((recording) => recording.tail), 'what is not continued says why');
+  });
+
+  test('says one click away what its words mean', async () => {
+    const page = await open();
+    const links = await page.locator('a.term').evaluateAll((all) => all.map((link) => [link.getAttribute('href'), link.title]));
+    assert.ok(links.length > 6, `${links.length} terms`);
+    for (const [href, title] of links) {
+      const meaning = await page.locator(`[id="${href.slice(1)}"] dd`).textContent();
+      assert.equal(meaning, title, href);
+    }
+    await page.close();
+  });
+
+  test('draws jitter in the stead of latencies, and comes back', async () => {
+    const page = await open();
+    const { recordings } = await embedded(page);
+    const before = await drawn(page, 'latency-over-time');
+    await page.locator('#drawn-figure').selectOption('jitter');
+    await settled(page);
+    const largest = recordings.map((recording) => most(recording.time.jitter_ns.filter((ns) => ns !== null)));
+    assert.deepEqual(await shownMaxima(page), largest, 'the largest jitter of each panel');
+    const jitter = await drawn(page, 'latency-over-time');
+    assert.notDeepEqual(jitter, before);
+    assert.ok(jitter.every((canvas) => canvas.inked > 2000), 'something is drawn');
+    assert.match(await page.locator('#latency-over-time .panel-head span').first().textContent(), /jitter at most [\d,.]+ µs/);
+    await page.locator('#drawn-figure').selectOption('latency');
+    await settled(page);
+    assert.deepEqual(await shownMaxima(page), recordings.map((recording) => recording.max_ns));
+    assert.deepEqual(it.complaints, []);
+    await page.close();
   });
 
   test('draws every chart and asks nothing of anyone', async () => {

@@ -8,7 +8,9 @@ use crate::overview::list;
 use crate::refusals;
 use plan::Nanos;
 use recording::{Document, Thread};
-use stats::{Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together};
+use stats::{
+    Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together,
+};
 
 /// What one thread's samples tell beyond its figures: light, so that many recordings can be held at once.
 #[derive(Clone, Debug)]
@@ -62,8 +64,23 @@ fn said(about: &'static str, words: String) -> Said {
 
 /// Everything that is claimed of one thread.
 pub(crate) fn of_thread(claims: &Claims, thread: &Thread) -> Vec<Said> {
-    let mut all: Vec<Said> = claims.quantiles.iter().map(quantile).collect();
-    all.push(tail(&claims.tail));
+    claims.quantiles.iter().map(quantile).chain(beside_quantiles(claims, thread)).collect()
+}
+
+/// A quantile and its interval in a table, µs: `16.6` and `16.1–17.3`, `≥ 16.1`, or nothing.
+pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
+    let ends = match (interval.lower.map(format::micros), interval.upper.map(format::micros)) {
+        (Some(lower), Some(upper)) => format!("{lower}–{upper}"),
+        (Some(lower), None) => format!("≥ {lower}"),
+        (None, Some(upper)) => format!("≤ {upper}"),
+        (None, None) => String::new(),
+    };
+    (format::micros(interval.observed), ends)
+}
+
+/// The same without the quantiles.
+pub(crate) fn beside_quantiles(claims: &Claims, thread: &Thread) -> Vec<Said> {
+    let mut all: Vec<Said> = vec![tail(&claims.tail)];
     all.extend((!claims.modes.is_empty()).then(|| modes(&claims.modes)));
     all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns))));
     all.extend(claims.changes.iter().map(|one| said("change", change(one, thread.interval_ns))));
@@ -124,7 +141,8 @@ fn tail(tail: &Result<TailFit, Refusal>) -> Said {
 
 /// `71 % around 12.3 µs, 24 % around 31.0 µs and 5 % around 83.4 µs`.
 fn modes(modes: &[Mode]) -> Said {
-    let one = |mode: &Mode| say!("{share} % around {peak}", share = format!("{:.0}", mode.share * 100.0), peak = latency(mode.peak_ns));
+    let one =
+        |mode: &Mode| say!("{share} % around {peak}", share = format!("{:.0}", mode.share * 100.0), peak = latency(mode.peak_ns));
     said("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
 }
 

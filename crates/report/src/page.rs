@@ -163,14 +163,17 @@ impl Speaks for Markdown {}
 struct ClaimsOf {
     recording: String,
     colour: usize,
+    /// Which quantiles its threads have latencies enough for.
+    levels: Vec<String>,
     threads: Vec<ClaimsOfThread>,
     at_once: Vec<Said>,
 }
 
 /// The same of one of its threads.
 struct ClaimsOfThread {
-    /// Empty where there is only one.
     name: String,
+    /// In the order of the levels: the figure, and its interval.
+    quantiles: Vec<(String, String)>,
     claims: Vec<Said>,
 }
 
@@ -181,15 +184,23 @@ fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
         let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.claims).collect();
         threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
         threads.truncate((most / 32).max(1));
-        let named = document.threads.len() > 1;
-        let threads = threads.into_iter().map(|((thread, _), claims)| ClaimsOfThread {
-            name: if named { say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu) } else { String::new() },
-            claims: claims::of_thread(claims, thread),
+        let levels =
+            threads.iter().map(|(_, claims)| claims.quantiles.as_slice()).max_by_key(|levels| levels.len()).unwrap_or_default();
+        let levels: Vec<String> = levels.iter().map(|interval| interval.level.to_string()).collect();
+        let threads = threads.into_iter().map(|((thread, _), claims)| {
+            let mut quantiles: Vec<(String, String)> = claims.quantiles.iter().map(claims::interval).collect();
+            quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
+            ClaimsOfThread {
+                name: say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
+                quantiles,
+                claims: claims::beside_quantiles(claims, thread),
+            }
         });
         ClaimsOf {
             recording: overview.name.clone(),
             colour: place,
             threads: threads.collect(),
+            levels,
             at_once: claims::at_once(document, overview.claims),
         }
     };

@@ -33,7 +33,11 @@ fn claims_are_said_and_a_tail_is_drawn() {
     assert!(claims[0].tail.is_ok(), "{:?}", claims[0].tail);
     let (recordings, claims) = ([recorded], [claims]);
     let page = crate::html(&recordings, &claims, "teiji report a.teiji");
-    assert!(page.contains(">p99.99</a></dt><dd>") && page.contains(">tail</a></dt><dd>once an hour later than "));
+    assert!(
+        page.contains("<table class=\"intervals\">")
+            && page.contains("<th scope=\"col\">p99.99</th>")
+            && page.contains(">tail</a></dt><dd>once an hour later than ")
+    );
     assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: how the tail goes on"));
     let svg = |claims| crate::svg_charts(&recordings, claims).into_iter().find(|(name, _)| name == "exceedance.svg").unwrap().1;
     assert!(svg(&claims).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));

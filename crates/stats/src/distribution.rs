@@ -174,7 +174,9 @@ impl Distribution {
         let moved = |value: usize| self.moved.get(value).copied().unwrap_or(0);
         let mut known: Option<usize> = None;
         let mut step = 0;
-        for value in self.fine.iter().enumerate().filter(|(value, count)| **count > 0 || moved(*value) > 0).map(|(value, _)| value) {
+        for value in
+            self.fine.iter().enumerate().filter(|(value, count)| **count > 0 || moved(*value) > 0).map(|(value, _)| value)
+        {
             if let Some(before) = known.replace(value) {
                 step = divisor(value - before, step);
             }

@@ -339,8 +339,9 @@ fn one_mode_is_not_several() {
         assert!(found <= 1, "shape {shape}: {found} of 100");
     }
     // A clock of 1 µs has steps and no modes.
-    let found: usize =
-        (0..100).map(|seed| several(&normal(seed, 20_000, 0.3).iter().map(|value| value / 1_000 * 1_000).collect::<Vec<_>>())).sum();
+    let found: usize = (0..100)
+        .map(|seed| several(&normal(seed, 20_000, 0.3).iter().map(|value| value / 1_000 * 1_000).collect::<Vec<_>>()))
+        .sum();
     assert!(found <= 1, "steps of 1 µs: {found} of 100");
 }
 

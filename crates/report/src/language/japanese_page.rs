@@ -139,6 +139,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "At 95 % confidence, of all activations that were due, skipped ones counted in, and with how much wake-ups depend on one another taken into account. A tail is continued only where every check of it holds.",
         "信頼度 95 %。予定されたすべての起床(スキップを含む)についてのもので、起床どうしの依存も考慮しています。裾は、すべての検査を満たした場合にだけ外挿します。",
     ),
+    (
+        "Times in µs, each quantile with its interval; ≥ where there are too few activations to say at most.",
+        "単位は µs。各分位点にその区間を添えます。≥ は、上限を言うには起床の回数が足りないものです。",
+    ),
     // Charts.
     ("Histogram of latencies", "レイテンシのヒストグラム"),
     ("Latency over time", "レイテンシの時間変化"),

@@ -80,3 +80,56 @@ fn show_and_report_say_what_may_be_claimed() {
     let page = place.read("page.html");
     assert!(page.contains("What the figures may claim") && page.contains("<dt>tail</dt>"));
 }
+
+/// Rows of a Markdown table have as many cells as its heading, or it is no table.
+fn tables_are_whole(text: &str) {
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut tables = 0;
+    for (place, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("|--") || line.starts_with("| --")) {
+        tables += 1;
+        let rows = lines[place + 1..].iter().take_while(|row| row.starts_with('|'));
+        assert_eq!(cells(lines[place - 1]), cells(line), "{line}");
+        rows.for_each(|row| assert_eq!(cells(row), cells(line), "{row}"));
+    }
+    assert!(tables > 0, "{text}");
+}
+
+#[test]
+fn the_same_report_as_markdown_and_in_japanese() {
+    let place = measured();
+    place.well("report one.teiji two.teiji -o page.html --md report.md --svg charts");
+    let text = place.read("report.md");
+    tables_are_whole(&text);
+    for part in [
+        "# one",
+        "## Summary",
+        "### two",
+        "- **tail**: ",
+        "| p50 | p90 | p99 | p99.9 |",
+        "![Exceedance](charts/exceedance.svg)",
+        "## Words",
+        "| p99.9 |",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    assert!(place.join("charts/exceedance.svg").is_file());
+    place.well("report one.teiji -o seite.html --md bericht.md --lang ja");
+    let (page, text) = (place.read("seite.html"), place.read("bericht.md"));
+    tables_are_whole(&text);
+    assert!(page.contains("<html lang=\"ja\">") && page.contains("レイテンシのヒストグラム") && text.contains("## まとめ"));
+    let said = place.teiji("report one.teiji --lang de");
+    assert_eq!((said.code, said.err.contains("it is en or ja")), (Some(2), true), "{said:?}");
+}
+
+#[test]
+fn a_comparison_is_a_page_too() {
+    let place = measured();
+    let said = place.well("compare one.teiji two.teiji --html page.html --lang ja");
+    assert!(said.out.starts_with("one に対する two: "), "{said:?}");
+    let page = place.read("page.html");
+    assert!(page.contains("id=\"differences\"") && page.contains("<html lang=\"ja\">") && page.len() < 2_000_000);
+    place.well("compare one.teiji two.teiji --html page.html");
+    let page = place.read("page.html");
+    assert!(page.contains("two against one: ") && page.matches(" viewBox=").count() == 4, "three charts and the differences");
+}
