@@ -10,11 +10,11 @@ use stats::{Apart, Change, ChangeKind, LEAST_CLUSTERS, LEAST_LATENCIES, Refusal}
 pub(crate) fn words(why: &Refusal) -> String {
     match why {
         Refusal::TooFew { latencies, clusters } => say!(
-            "{clusters} late wake-ups that are independent, of {latencies}, do not show how a tail goes on: it takes {least} of {all}",
+            "too few independent late wake-ups to show how a tail goes on: {clusters} of {latencies}; it takes {least} of {all}",
             clusters,
-            latencies,
+            latencies = format::count(*latencies),
             least = LEAST_CLUSTERS,
-            all = LEAST_LATENCIES
+            all = format::count(LEAST_LATENCIES)
         ),
         Refusal::AllEqual => {
             say!("all late wake-ups are equally late: that is a limit of the clock or the machine, and no tail")

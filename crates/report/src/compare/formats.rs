@@ -130,9 +130,9 @@ impl Comparisons {
             let rendered = table.render();
             let verdicts = std::iter::once(String::new()).chain(compared.rows().into_iter().map(|[.., verdict]| verdict));
             for (line, verdict) in rendered.lines().zip(verdicts) {
-                let lead = format!("{line:<36}  ");
+                let lead = format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
                 let mut wrapped = String::new();
-                text::wrapped(&mut wrapped, &" ".repeat(lead.chars().count()), &verdict);
+                text::wrapped(&mut wrapped, &" ".repeat(text::columns(&lead)), &verdict);
                 let rest = wrapped.trim_start();
                 let _ = writeln!(out, "{}", format!("{lead}{}", rest.trim_end()).trim_end());
             }

@@ -158,7 +158,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("and {more} of {pairs} more", "ほかに {pairs} 組中 {more}"),
     // Why a tail is not continued.
     (
-        "{clusters} late wake-ups that are independent, of {latencies}, do not show how a tail goes on: it takes {least} of {all}",
+        "too few independent late wake-ups to show how a tail goes on: {clusters} of {latencies}; it takes {least} of {all}",
         "独立した遅い起床が {latencies} 回中 {clusters} 回では、裾の続きは分かりません。{all} 回中 {least} 回が必要です",
     ),
     (

@@ -78,7 +78,7 @@ fn show_and_report_say_what_may_be_claimed() {
     assert!(said.lines().filter(|line| !line.contains("Next:")).all(|line| line.chars().count() <= 80), "{said}");
     place.well("report one.teiji two.teiji -o page.html");
     let page = place.read("page.html");
-    assert!(page.contains("What the figures may claim") && page.contains("<dt>tail</dt>"));
+    assert!(page.contains("What the figures may claim") && page.contains(">tail</a></dt><dd>"));
 }
 
 /// Rows of a Markdown table have as many cells as its heading, or it is no table.
