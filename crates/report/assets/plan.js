@@ -40,11 +40,13 @@
     const [recordings, courses] = [[], []];
     let leftOut = 0;
     for (const row of [...chosen.keys()].sort((a, b) => a - b)) {
-      const { curve, runs } = byRow.get(row);
+      const { curve, runs, recorded } = byRow.get(row);
       const place = chosen.get(row);
       const each = runs.map((run, n) => ({ ...data.recordings[run], place, dash: pooled ? undefined : place + n }));
       if (pooled && curve) {
-        recordings.push({ ...curve, ...NO_COURSE, place });
+        // A tail is fitted to one run, and goes on from no other curve than that run's.
+        const tail = recorded === 1 && runs.length === 1 ? data.recordings[runs[0]].tail : null;
+        recordings.push({ ...curve, ...NO_COURSE, place, tail });
         courses.push(...each);
         continue;
       }

@@ -18,7 +18,7 @@ pub(crate) struct FittedTail {
 }
 
 /// Points of a curve.
-const POINTS: u32 = 48;
+const POINTS: u32 = 40;
 /// The curve goes on to what one in ten such recordings would show.
 const BEYOND: f64 = 0.1;
 
@@ -51,10 +51,15 @@ impl FittedTail {
             let ns = from.max(1.0) * (to / from.max(1.0)).powf(f64::from(point) / f64::from(POINTS));
             let Some([share, lower, upper]) = at(ns).filter(|[share, ..]| *share > 0.0) else { continue };
             tail.latency_ns.push(crate::format::rounded(ns));
-            tail.share.push(share);
-            tail.lower.push(lower);
-            tail.upper.push(upper);
+            tail.share.push(four_digits(share));
+            tail.lower.push(four_digits(lower));
+            tail.upper.push(four_digits(upper));
         }
         (tail.share.len() > 1).then_some(tail)
     }
+}
+
+/// As many digits as a picture shows; more need room in a page.
+fn four_digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }

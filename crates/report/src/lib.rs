@@ -29,6 +29,7 @@ mod method;
 mod notices;
 mod overview;
 mod page;
+mod page_claims;
 #[cfg(test)]
 mod page_tests;
 mod plan_length;
@@ -36,6 +37,7 @@ mod refusals;
 mod scale;
 mod series;
 mod side_by_side;
+mod speaks;
 mod svg;
 mod tables;
 mod terminal;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The offline page: everything in one file, for a browser without a network.
 
-use crate::claims::{self, Said};
 use crate::conditions::{self, Value};
 use crate::format;
 use crate::happenings::{self, Happenings};
@@ -10,7 +9,9 @@ use crate::loads::{self, LoadRow};
 use crate::method::{self, Command, MethodRow};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview::{self, Overview};
+use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::{Charts, Series};
+use crate::speaks::Speaks;
 use crate::tables::{self, DataTable, SummaryRecording, WorstTable};
 use crate::words::Chart;
 use crate::{charts, verdict};
@@ -68,66 +69,6 @@ pub(crate) struct Frame {
     pub(crate) page_js: &'static str,
 }
 
-/// As HTML: a text of ours, and where its meaning stands.
-fn link(text: &str, term: &str) -> String {
-    let meaning = method::WORDS.iter().find(|(word, _)| *word == term).map(|(_, meaning)| word(meaning));
-    debug_assert!(meaning.is_some(), "nobody says what {term:?} means");
-    let place = place_of(term);
-    format!("<a class=\"term\" href=\"#{place}\" title=\"{}\">{text}</a>", meaning.unwrap_or_default())
-}
-
-/// The place in the page where a term's meaning stands.
-fn place_of(term: &str) -> String {
-    format!("word-{}", term.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
-}
-
-/// What every page can say; for templates.
-pub(crate) trait Speaks {
-    /// In the language that is spoken.
-    fn t(&self, english: &'static str) -> &'static str {
-        word(english)
-    }
-
-    /// The same, and where its meaning stands: a term of [`method::WORDS`].
-    fn defined(&self, english: &'static str, term: &str) -> String {
-        link(word(english), term)
-    }
-
-    /// Where a term's meaning stands.
-    fn place(&self, term: &str) -> String {
-        place_of(term)
-    }
-
-    /// A claim's subject, and where its meaning stands.
-    fn subject(&self, said: &Said) -> String {
-        link(&said.about, said.term)
-    }
-
-    /// Text from outside in a line of Markdown: it stays text, and one line.
-    fn cell(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        for c in text.chars() {
-            match c {
-                '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => out.extend(['\\', c]),
-                '<' => out.push_str("&lt;"),
-                '&' => out.push_str("&amp;"),
-                c if c.is_control() => out.push(' '),
-                c => out.push(c),
-            }
-        }
-        out
-    }
-
-    /// The same as code.
-    fn code(&self, text: &str) -> String {
-        let text = text.replace(char::is_control, " ");
-        // A fence longer than any in it.
-        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-        let (fence, space) = ("`".repeat(longest + 1), if longest > 0 { " " } else { "" });
-        format!("{fence}{space}{text}{space}{fence}")
-    }
-}
-
 impl Speaks for Page {}
 
 impl Frame {
@@ -158,54 +99,6 @@ struct Markdown {
 }
 
 impl Speaks for Markdown {}
-
-/// What the figures of a recording may claim.
-struct ClaimsOf {
-    recording: String,
-    colour: usize,
-    /// Which quantiles its threads have latencies enough for.
-    levels: Vec<String>,
-    threads: Vec<ClaimsOfThread>,
-    at_once: Vec<Said>,
-}
-
-/// The same of one of its threads.
-struct ClaimsOfThread {
-    name: String,
-    /// In the order of the levels: the figure, and its interval.
-    quantiles: Vec<(String, String)>,
-    claims: Vec<Said>,
-}
-
-/// All claims of all recordings; of many threads those with the latest wake-ups.
-fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
-    let of = |(place, overview): (usize, &Overview<'_>)| {
-        let document = &overview.recorded.document;
-        let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.claims).collect();
-        threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
-        threads.truncate((most / 32).max(1));
-        let levels =
-            threads.iter().map(|(_, claims)| claims.quantiles.as_slice()).max_by_key(|levels| levels.len()).unwrap_or_default();
-        let levels: Vec<String> = levels.iter().map(|interval| interval.level.to_string()).collect();
-        let threads = threads.into_iter().map(|((thread, _), claims)| {
-            let mut quantiles: Vec<(String, String)> = claims.quantiles.iter().map(claims::interval).collect();
-            quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
-            ClaimsOfThread {
-                name: say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
-                quantiles,
-                claims: claims::beside_quantiles(claims, thread),
-            }
-        });
-        ClaimsOf {
-            recording: overview.name.clone(),
-            colour: place,
-            threads: threads.collect(),
-            levels,
-            at_once: claims::at_once(document, overview.claims),
-        }
-    };
-    all.iter().enumerate().filter(|(_, overview)| !overview.claims.is_empty()).map(of).collect()
-}
 
 /// The one figure.
 pub(crate) struct Hero {

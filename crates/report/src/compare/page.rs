@@ -7,8 +7,9 @@ use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::Notice;
 use crate::overview::Overview;
-use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, Speaks, ThreadChoice, embedded, rendered, unbroken};
+use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
 use crate::series::Charts;
+use crate::speaks::Speaks;
 use crate::words::Chart;
 use askama::Template;
 

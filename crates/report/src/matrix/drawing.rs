@@ -202,7 +202,7 @@ impl Matrix {
         let row = &self.rows[kept.row];
         let name = self.name(row);
         let name = if row.runs - row.identical > 1 { say!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };
-        Overview { name, ..Overview::of(&kept.recorded) }
+        Overview { name, claims: &kept.claims, ..Overview::of(&kept.recorded) }
     }
 
     /// Of each combination that is drawn at first the run with the largest latency: for pictures over time.
@@ -222,7 +222,8 @@ impl Matrix {
                 lost: of.lost,
                 histogram: of.histogram.clone(),
                 moments: of.moments,
-                claims: &[],
+                // Of several runs together nothing is claimed.
+                claims: if of.runs - of.identical == 1 { &kept.claims } else { &[] },
                 ..Overview::of(&kept.recorded)
             })
         };

@@ -21,6 +21,7 @@ mod verdict;
 
 pub use published::{Published, PublishedError};
 
+use crate::claims::Claims;
 use crate::format::{count, counted};
 use crate::lab;
 use crate::language::{say, word};
@@ -75,6 +76,7 @@ struct Kept {
     /// From 1.
     repeat: u32,
     recorded: Recorded,
+    claims: Vec<Claims>,
 }
 
 impl Kept {
@@ -111,6 +113,11 @@ impl Matrix {
 
     /// Adds a repeat, numbered from 1, to a row.
     pub fn add(&mut self, row: usize, repeat: u32, recorded: Recorded) {
+        self.add_with_claims(row, repeat, recorded, Vec::new());
+    }
+
+    /// The same, with what its threads' figures may claim.
+    pub fn add_with_claims(&mut self, row: usize, repeat: u32, recorded: Recorded, claims: Vec<Claims>) {
         let one = [Overview::of(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
         self.conditions.add(&one[0]);
@@ -125,7 +132,7 @@ impl Matrix {
             self.grant = warning.map(|warning| warning.next_step.clone());
         }
         if is_new {
-            self.kept.push(Kept { row, repeat, recorded });
+            self.kept.push(Kept { row, repeat, recorded, claims });
         }
         if self.kept.len() > MOST_KEPT {
             let least = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.max()).map_or(0, |(place, _)| place);

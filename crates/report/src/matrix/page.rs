@@ -11,13 +11,17 @@ use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
-use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, Speaks, ThreadChoice, embedded, left_out, rendered, unbroken};
+use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, left_out, rendered, unbroken};
+use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::Charts;
+use crate::speaks::Speaks;
 use crate::words::Chart;
 use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
 const MOST_ROWS: usize = 2_000;
+/// Rows of claims: of each run that is drawn at first those of a few threads.
+const MOST_CLAIMS: usize = 64;
 /// Characters of a factor's value in one line.
 const LONGEST_LINE: usize = 32;
 /// Characters of the plan that the page shows.
@@ -36,6 +40,7 @@ struct Page {
     left_out: String,
     notes: Vec<String>,
     heat: Option<HeatView>,
+    claims: Vec<ClaimsOf>,
     charts: Vec<ChartView>,
     thread_choices: Vec<ThreadChoice>,
     warnings: Vec<GroupedWarning>,
@@ -148,6 +153,7 @@ impl Matrix {
             }),
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
+            claims: claims_of(&self.worst_runs(), MOST_CLAIMS),
             charts,
             thread_choices: page::thread_choices(&drawing.recordings),
             warnings: self.conditions.warnings(),

@@ -64,7 +64,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
     if let [folder] = args.recordings.as_slice()
         && plans::is_folder(folder)
     {
-        let mut matrix = plans::table(folder).map_err(Failure::bad_input)?;
+        let mut matrix = plans::table(folder, plans::Wanted::Claims).map_err(Failure::bad_input)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         let plan = plans::text(folder).map_err(Failure::bad_input)?;
         let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };

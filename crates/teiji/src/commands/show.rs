@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Outcome {
     if let [folder] = args.recordings.as_slice()
         && run::is_folder(folder)
     {
-        let mut matrix = run::table(folder).map_err(Failure::bad_input)?;
+        let mut matrix = run::table(folder, run::Wanted::Figures).map_err(Failure::bad_input)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),

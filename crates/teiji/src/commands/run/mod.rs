@@ -7,7 +7,7 @@ mod progress;
 mod settings;
 mod table;
 
-pub use table::{is_folder, table, text};
+pub use table::{Wanted, is_folder, table, text};
 
 use crate::commands::lab::{failure, kernels_of};
 use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};

@@ -7,7 +7,7 @@ use super::{read, runs};
 use anyhow::Context;
 use plan::Combination;
 use recording::Recording;
-use report::Matrix;
+use report::{Claims, Matrix};
 use std::path::Path;
 
 /// Whether a plan was carried out in this folder.
@@ -21,8 +21,20 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))
 }
 
+/// More runs than these are read for their figures alone: what those may claim takes some milliseconds a run.
+const MOST_CLAIMING: usize = 512;
+
+/// What is wanted of a plan's runs beside their figures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Nothing.
+    Figures,
+    /// What those may claim, unless there are very many.
+    Claims,
+}
+
 /// A row for each combination.
-pub fn table(path: &Path) -> anyhow::Result<Matrix> {
+pub fn table(path: &Path, wanted: Wanted) -> anyhow::Result<Matrix> {
     let plan = read(&folder::plan(path))?;
     let combinations = plan.combinations()?;
     let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
@@ -44,6 +56,10 @@ pub fn table(path: &Path) -> anyhow::Result<Matrix> {
     for (place, run) in runs.iter().enumerate() {
         let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);
         match found(&recording)? {
+            Found::Done if wanted == Wanted::Claims && runs.len() <= MOST_CLAIMING => {
+                let (recorded, claims) = Recording::open(&recording)?.analyse(Claims::of)?;
+                matrix.add_with_claims(run.combination, run.repeat, recorded, claims);
+            }
             Found::Done => matrix.add(run.combination, run.repeat, Recording::open(&recording)?.summarise()?),
             Found::Nothing | Found::Partial => matrix.add_missing(run.combination),
         }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the figures may claim, as a page shows it: quantiles with their intervals in a table, all else in sentences.
+
+use crate::claims::{self, Said};
+use crate::language::say;
+use crate::overview::Overview;
+
+/// What the figures of a recording may claim.
+pub(crate) struct ClaimsOf {
+    pub(crate) recording: String,
+    pub(crate) colour: usize,
+    /// Which quantiles its threads have latencies enough for.
+    pub(crate) levels: Vec<String>,
+    pub(crate) threads: Vec<ClaimsOfThread>,
+    pub(crate) at_once: Vec<Said>,
+}
+
+/// The same of one of its threads.
+pub(crate) struct ClaimsOfThread {
+    pub(crate) name: String,
+    /// In the order of the levels: the figure, and its interval.
+    pub(crate) quantiles: Vec<(String, String)>,
+    pub(crate) claims: Vec<Said>,
+}
+
+/// All claims of all recordings; of many threads those with the latest wake-ups.
+pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
+    let of = |(place, overview): (usize, &Overview<'_>)| {
+        let document = &overview.recorded.document;
+        let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.claims).collect();
+        threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
+        threads.truncate((most / 32).max(1));
+        let levels =
+            threads.iter().map(|(_, claims)| claims.quantiles.as_slice()).max_by_key(|levels| levels.len()).unwrap_or_default();
+        let levels: Vec<String> = levels.iter().map(|interval| interval.level.to_string()).collect();
+        let threads = threads.into_iter().map(|((thread, _), claims)| {
+            let mut quantiles: Vec<(String, String)> = claims.quantiles.iter().map(claims::interval).collect();
+            quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
+            ClaimsOfThread {
+                name: say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
+                quantiles,
+                claims: claims::beside_quantiles(claims, thread),
+            }
+        });
+        ClaimsOf {
+            recording: overview.name.clone(),
+            colour: place,
+            threads: threads.collect(),
+            levels,
+            at_once: claims::at_once(document, overview.claims),
+        }
+    };
+    all.iter().enumerate().filter(|(_, overview)| !overview.claims.is_empty()).map(of).collect()
+}

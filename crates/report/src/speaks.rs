@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every page says in the same way: its words, where they are explained, and text from outside as Markdown.
+
+use crate::claims::Said;
+use crate::language::word;
+use crate::method;
+
+/// As HTML: a text of ours, and where its meaning stands.
+fn link(text: &str, term: &str) -> String {
+    let meaning = method::WORDS.iter().find(|(word, _)| *word == term).map(|(_, meaning)| word(meaning));
+    debug_assert!(meaning.is_some(), "nobody says what {term:?} means");
+    let place = place_of(term);
+    format!("<a class=\"term\" href=\"#{place}\" title=\"{}\">{text}</a>", meaning.unwrap_or_default())
+}
+
+/// The place in the page where a term's meaning stands.
+fn place_of(term: &str) -> String {
+    format!("word-{}", term.replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
+}
+
+/// What every page can say; for templates.
+pub(crate) trait Speaks {
+    /// In the language that is spoken.
+    fn t(&self, english: &'static str) -> &'static str {
+        word(english)
+    }
+
+    /// The same, and where its meaning stands: a term of [`method::WORDS`].
+    fn defined(&self, english: &'static str, term: &str) -> String {
+        link(word(english), term)
+    }
+
+    /// Where a term's meaning stands.
+    fn place(&self, term: &str) -> String {
+        place_of(term)
+    }
+
+    /// A claim's subject, and where its meaning stands.
+    fn subject(&self, said: &Said) -> String {
+        link(&said.about, said.term)
+    }
+
+    /// Text from outside in a line of Markdown: it stays text, and one line.
+    fn cell(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => out.extend(['\\', c]),
+                '<' => out.push_str("&lt;"),
+                '&' => out.push_str("&amp;"),
+                c if c.is_control() => out.push(' '),
+                c => out.push(c),
+            }
+        }
+        out
+    }
+
+    /// The same as code.
+    fn code(&self, text: &str) -> String {
+        let text = text.replace(char::is_control, " ");
+        // A fence longer than any in it.
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let (fence, space) = ("`".repeat(longest + 1), if longest > 0 { " " } else { "" });
+        format!("{fence}{space}{text}{space}{fence}")
+    }
+}
