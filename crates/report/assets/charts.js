@@ -318,7 +318,7 @@ const Charts = (() => {
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
       const range = jitter ? tell('jitter at most {jitter} µs', { jitter: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
-      const span = maxima.length > 0 ? range : tell('nothing woke');
+      const span = maxima.length > 0 ? range : tell(minima.length > 0 ? 'no two in succession woke' : 'nothing woke');
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
       return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
     };

@@ -41,7 +41,7 @@ const Page = (() => {
       const { recordings, courses } = this.data;
       const drawn = this.kind === 'latency-over-time' ? courses : recordings;
       const at = (ns) => `${new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(ns / 1000)} µs`;
-      const one = ({ name, samples: n, max_ns: max }) => (max === null ? `${name}: ${n}` : tell('{name}: {n} latencies, at most {max}', { name, n, max: at(max) }));
+      const one = ({ name, samples: n, max_ns: max }) => (max === null ? tell('{name}: {n} latencies', { name, n }) : tell('{name}: {n} latencies, at most {max}', { name, n, max: at(max) }));
       const title = this.section.querySelector('h2').textContent;
       this.element.setAttribute('aria-label', drawn.length > 0 ? `${title}. ${drawn.map(one).join('; ')}.` : tell('{title}: nothing is drawn.', { title }));
     }
@@ -61,11 +61,21 @@ const Page = (() => {
       });
       this.section.querySelector('#drawn-figure')?.addEventListener('change', (event) => {
         this.jitter = event.target.value === 'jitter';
+        this.sayWhat();
         this.draw();
       });
       this.reset.addEventListener('click', () => this.whole());
       this.element.addEventListener('keydown', (event) => this.key(event));
       this.element.addEventListener('dblclick', () => this.whole());
+    }
+
+    /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */
+    sayWhat() {
+      const lead = this.section.querySelector('.lead');
+      this.ofLatencies ??= { lead: lead.textContent, label: this.element.getAttribute('aria-label') };
+      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, the largest of each moment. Triangles at the top are skipped or lost activations.');
+      lead.textContent = this.jitter ? jitter : this.ofLatencies.lead;
+      this.element.setAttribute('aria-label', this.jitter ? jitter : this.ofLatencies.label);
     }
 
     legend() {

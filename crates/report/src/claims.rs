@@ -69,13 +69,13 @@ pub(crate) fn of_thread(claims: &Claims, thread: &Thread) -> Vec<Said> {
 
 /// A quantile and its interval in a table, µs: `16.6` and `16.1–17.3`, `≥ 16.1`, or nothing.
 pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
-    let ends = match (interval.lower.map(format::micros), interval.upper.map(format::micros)) {
+    let ends = match (interval.lower.map(format::fine_micros), interval.upper.map(format::fine_micros)) {
         (Some(lower), Some(upper)) => format!("{lower}–{upper}"),
         (Some(lower), None) => format!("≥ {lower}"),
         (None, Some(upper)) => format!("≤ {upper}"),
         (None, None) => String::new(),
     };
-    (format::micros(interval.observed), ends)
+    (format::fine_micros(interval.observed), ends)
 }
 
 /// The same without the quantiles.
@@ -220,7 +220,7 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
     let mut all: Vec<Said> =
         found.iter().take(MOST_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
     if more > 0 {
-        all.push(said("at once", say!("and {more} of {pairs} more", more = format::counted(more as u64, "pair"), pairs)));
+        all.push(said("at once", say!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
     }
     all
 }

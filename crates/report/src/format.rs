@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
 
-use crate::language::{thing, word};
+use crate::language::thing;
 use plan::Nanos;
 
 /// A whole number with its thousands apart: `19,998`.
@@ -35,6 +35,18 @@ pub(crate) fn micros(ns: i64) -> String {
     let tenths = (ns.unsigned_abs() + 50) / 100;
     let sign = if ns < 0 && tenths > 0 { "-" } else { "" };
     format!("{sign}{}.{}", count(tenths / 10), tenths % 10)
+}
+
+/// ns as µs with as many decimals as three digits take, and at least one: `16.6`, `4.28`, `0.428`.
+pub(crate) fn fine_micros(ns: i64) -> String {
+    match ns.unsigned_abs() {
+        0..1_000 => exact_micros(ns),
+        1_000..9_995 => {
+            let hundredths = (ns.unsigned_abs() + 5) / 10;
+            format!("{}{}.{:02}", if ns < 0 { "-" } else { "" }, hundredths / 100, hundredths % 100)
+        }
+        _ => micros(ns),
+    }
 }
 
 /// ns as µs to the last ns, for figures that are exact: `1,240.317`.
@@ -99,7 +111,7 @@ pub fn span(length: Nanos) -> String {
         s => (s * 1e6, "µs"),
     };
     let text = format!("{value:.1}");
-    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), word(unit))
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), thing(&format!("{unit} of time")).unwrap_or(unit))
 }
 
 /// A rate as the number of activations among which there is one, rounded down: `6,676`.
@@ -136,6 +148,10 @@ mod tests {
             ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]
         );
         assert_eq!(micros_f64(61_249.4), "61.2");
+        assert_eq!(
+            [0, 428, 999, 1_000, 4_284, 9_994, 9_995, 83_449, -4_286].map(fine_micros),
+            ["0.000", "0.428", "0.999", "1.00", "4.28", "9.99", "10.0", "83.4", "-4.29"]
+        );
     }
 
     #[test]

@@ -161,7 +161,7 @@ pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
 
 /// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
 pub(crate) fn markdown(all: Vec<Overview<'_>>, command_line: &str, pictures: Option<&str>) -> String {
-    let room = Room { steps: 64, rows: 100 };
+    let room = Room { steps: 64, rows: 600 };
     let (verdict, recorded, spoilers) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
     let page = content(&overview::charted(all), recorded, &verdict, &spoilers, command_line, room);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })

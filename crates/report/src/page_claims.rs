@@ -4,6 +4,7 @@
 use crate::claims::{self, Said};
 use crate::language::say;
 use crate::overview::Overview;
+use crate::svg;
 
 /// What the figures of a recording may claim.
 pub(crate) struct ClaimsOf {
@@ -12,6 +13,7 @@ pub(crate) struct ClaimsOf {
     /// Which quantiles its threads have latencies enough for.
     pub(crate) levels: Vec<String>,
     pub(crate) threads: Vec<ClaimsOfThread>,
+    pub(crate) left_out: String,
     pub(crate) at_once: Vec<Said>,
 }
 
@@ -29,7 +31,9 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
         let document = &overview.recorded.document;
         let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.claims).collect();
         threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
-        threads.truncate((most / 32).max(1));
+        let listed = (most / 32).max(1);
+        let left_out = threads.len().saturating_sub(listed);
+        threads.truncate(listed);
         let levels =
             threads.iter().map(|(_, claims)| claims.quantiles.as_slice()).max_by_key(|levels| levels.len()).unwrap_or_default();
         let levels: Vec<String> = levels.iter().map(|interval| interval.level.to_string()).collect();
@@ -44,9 +48,14 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
         });
         ClaimsOf {
             recording: overview.name.clone(),
-            colour: place,
+            colour: place % svg::COLOURS.len(),
             threads: threads.collect(),
             levels,
+            left_out: if left_out > 0 {
+                say!("The {n} threads that are not listed were no later than those that are.", n = left_out)
+            } else {
+                String::new()
+            },
             at_once: claims::at_once(document, overview.claims),
         }
     };

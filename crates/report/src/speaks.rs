@@ -5,6 +5,24 @@ use crate::claims::Said;
 use crate::language::word;
 use crate::method;
 
+/// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
+pub(crate) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (place, c) in text.chars().enumerate() {
+        match c {
+            '|' | '*' | '`' | '~' | '\\' => out.extend(['\\', c]),
+            // A link's address; brackets alone are none.
+            '(' if out.ends_with(']') => out.push_str("\\("),
+            '#' | '-' | '+' | '=' | '>' | '_' if place == 0 => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// As HTML: a text of ours, and where its meaning stands.
 fn link(text: &str, term: &str) -> String {
     let meaning = method::WORDS.iter().find(|(word, _)| *word == term).map(|(_, meaning)| word(meaning));
@@ -42,17 +60,12 @@ pub(crate) trait Speaks {
 
     /// Text from outside in a line of Markdown: it stays text, and one line.
     fn cell(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        for c in text.chars() {
-            match c {
-                '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => out.extend(['\\', c]),
-                '<' => out.push_str("&lt;"),
-                '&' => out.push_str("&amp;"),
-                c if c.is_control() => out.push(' '),
-                c => out.push(c),
-            }
-        }
-        out
+        markdown(text)
+    }
+
+    /// The same as code in a table, whose cells end at a bar even there.
+    fn code_cell(&self, text: &str) -> String {
+        self.code(text).replace('|', "\\|")
     }
 
     /// The same as code.
@@ -62,5 +75,24 @@ pub(crate) trait Speaks {
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let (fence, space) = ("`".repeat(longest + 1), if longest > 0 { " " } else { "" });
         format!("{fence}{space}{text}{space}{fence}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Anything;
+    impl Speaks for Anything {}
+
+    #[test]
+    fn text_from_outside_is_neither_a_cell_nor_a_tag_nor_a_block() {
+        assert_eq!(markdown("a|b <img src=x> [c](d) *e*\n~~~"), r"a\|b &lt;img src=x> [c]\(d) \*e\* \~\~\~");
+        assert_eq!(
+            (markdown("# x").as_str(), markdown("- x").as_str(), markdown("6.1.0-56-rt").as_str()),
+            (r"\# x", r"\- x", "6.1.0-56-rt")
+        );
+        assert_eq!(Anything.code("a `b` c"), "`` a `b` c ``");
+        assert_eq!(Anything.code_cell("run:a | b"), r"`run:a \| b`");
     }
 }

@@ -4,6 +4,7 @@
 use crate::claims::{self, Claims, Said};
 use crate::format::{self, count, counted, micros, micros_f64};
 use crate::lab;
+use crate::language::say;
 use crate::loads;
 use crate::notices::{NO_REAL_TIME, is_command};
 use crate::overview::{Overview, Quantile};
@@ -128,7 +129,7 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
 pub(crate) fn length(overview: &Overview<'_>) -> String {
     let run = &overview.recorded.document.run;
     match run.length {
-        plan::Length::Samples(n) => format!("{} of each thread", counted(n, "activation")),
+        plan::Length::Samples(n) => say!("{activations} of each thread", activations = counted(n, "activation")),
         plan::Length::DurationNs(duration) => format::span(duration),
     }
 }

@@ -10,6 +10,7 @@ use crate::histogram::{bounds_of, signed_bounds, signed_index};
 use crate::rows::Block;
 use crate::tail::Tail;
 use crate::{Bucket, Histogram, Moments};
+use std::collections::BTreeMap;
 
 /// Nanoseconds with a counter each: 1 MiB of counters. A power of two.
 const FINE: usize = 1 << 18;
@@ -169,22 +170,24 @@ impl Distribution {
         all
     }
 
-    /// All latencies that have a counter are so many ns apart, or a multiple of that: the clock's steps, 1 for a fine one.
+    /// How far neighbouring latencies are apart that have a counter, ns: the median over all of them. Of a coarse clock its step,
+    /// also where that is no whole number of ns; 1 of a fine one.
     pub(crate) fn step(&self) -> i64 {
         let moved = |value: usize| self.moved.get(value).copied().unwrap_or(0);
-        let mut known: Option<usize> = None;
-        let mut step = 0;
-        for value in
-            self.fine.iter().enumerate().filter(|(value, count)| **count > 0 || moved(*value) > 0).map(|(value, _)| value)
-        {
-            if let Some(before) = known.replace(value) {
-                step = divisor(value - before, step);
-            }
-            if step == 1 {
-                break;
+        let occupied = self.fine.iter().enumerate().map(|(value, count)| (value, u64::from(*count) + moved(value)));
+        let mut gaps: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut before = None;
+        for (value, count) in occupied.filter(|(_, count)| *count > 0) {
+            if let Some(before) = before.replace(value) {
+                *gaps.entry(value - before).or_insert(0) += count;
             }
         }
-        i64::try_from(step.max(1)).unwrap_or(1)
+        let mut left = gaps.values().sum::<u64>().div_ceil(2);
+        let median = gaps.iter().find(|(_, count)| {
+            left = left.saturating_sub(**count);
+            left == 0
+        });
+        median.and_then(|(gap, _)| i64::try_from(*gap).ok()).unwrap_or(1)
     }
 
     /// How many were counted.
@@ -236,11 +239,6 @@ impl Distribution {
         }
         (bucket, rank)
     }
-}
-
-/// The greatest common one (Euclid).
-const fn divisor(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 #[cfg(test)]

@@ -117,7 +117,8 @@ impl Envelope {
     fn jitter(&mut self, values: &[i32], range: i64) -> i64 {
         let (Some(first), Some(last)) = (values.first(), values.last()) else { return -1 };
         let known = self.steps.last().map_or(-1, |step| step.jitter);
-        let from_before = self.before.replace(i64::from(*last)).map_or(-1, |before| (i64::from(*first) - before).abs());
+        let from_before =
+            self.before.replace(i64::from(*last)).map_or(-1, |before| i64::from(*first).saturating_sub(before).saturating_abs());
         if range <= known {
             return from_before;
         }

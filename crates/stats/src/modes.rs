@@ -2,12 +2,14 @@
 //! Whether latencies gather around several values: paths of different length through the kernel, a deep idle state beside a
 //! shallow one, a cache that is warm or cold.
 //!
-//! Latencies are counted in bins of equal ratio. Of a distribution with one mode, no bin is lower than the lower of any two on
-//! both its sides. So two peaks are two modes only if the lowest bin between them is lower than the lower peak by more than
-//! chance would have it: the difference of the two is taken in each piece of the run, pieces are joined until they are not
-//! correlated, and its mean is held against Student's distribution, at a probability that allows for every pair of bins that
-//! could have been chosen (Bonferroni). What is significant and too small to matter is not told.
+//! Latencies are counted in bins of equal ratio. Of a distribution with one mode, no bin is less dense than the less dense of any
+//! two on both its sides. So two peaks are two modes only if the lowest bin between them is less dense than the lower peak by
+//! more than chance would have it, by ns as well as by ratio, since either alone makes a hill of what only falls: the
+//! difference of the two is taken in each piece of the run, pieces are joined until they are not correlated, and its mean is
+//! held against Student's distribution, at a probability that allows for every pair of bins that could have been chosen
+//! (Bonferroni). What is significant and too small to matter is not told.
 
+use crate::Bucket;
 use crate::chance::student_quantile;
 use crate::distribution::Distribution;
 use crate::histogram::signed_index;
@@ -17,7 +19,7 @@ use crate::pieces::Piece;
 /// Latencies that gather around one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// The middle of the bin that has most of them, ns.
+    /// The latency around which they are densest, ns.
     pub peak_ns: i64,
     /// They lie from here, ns.
     pub from_ns: i64,
@@ -59,6 +61,11 @@ impl Bin {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a density")]
+    fn width_ns(&self) -> f64 {
+        (self.to - self.from) as f64
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a density")]
     fn width(&self) -> f64 {
         (self.to as f64 / self.from.max(1) as f64).ln()
     }
@@ -79,9 +86,10 @@ pub(crate) fn modes(counted: &Distribution, pieces: &[Piece]) -> Vec<Mode> {
         return Vec::new();
     }
     let step = counted.step();
+    let buckets: Vec<Bucket> = counted.histogram().buckets().filter(|bucket| bucket.lower >= 0).collect();
     let mut best = Vec::new();
     for per_octave in RESOLUTIONS {
-        let found = Search { bins: bins(counted, per_octave, step), pieces, all: counted.count() }.modes();
+        let found = Search { bins: bins(&buckets, per_octave, step), buckets: &buckets, pieces, all: counted.count() }.modes();
         if (2..=MOST_MODES).contains(&found.len()) && found.len() > best.len() {
             best = found;
         }
@@ -90,11 +98,15 @@ pub(crate) fn modes(counted: &Distribution, pieces: &[Piece]) -> Vec<Mode> {
 }
 
 /// Bins of equal ratio, each of whole buckets of the histogram, from the first latency to the last.
-fn bins(counted: &Distribution, per_octave: f64, step: i64) -> Vec<Bin> {
+fn bins(buckets: &[Bucket], per_octave: f64, step: i64) -> Vec<Bin> {
     let ratio = 2_f64.powf(1.0 / per_octave);
     let mut bins: Vec<Bin> = Vec::new();
-    for bucket in counted.histogram().buckets().filter(|bucket| bucket.lower >= 0) {
-        let to = bucket.upper + 1;
+    for bucket in buckets {
+        let to = bucket.upper.saturating_add(1);
+        // What follows a gap does not belong to a bin before it.
+        if let Some(last) = bins.last_mut().filter(|last| last.to < bucket.lower && !wide_enough(last, ratio, step)) {
+            last.to = wider(last.from, ratio, step).min(bucket.lower);
+        }
         // Nothing lies between this bucket and the last: bins of nothing.
         while let Some(last) = bins.last().copied().filter(|last| last.to < bucket.lower && wide_enough(last, ratio, step)) {
             let wide = wider(last.to, ratio, step).min(bucket.lower);
@@ -134,6 +146,7 @@ fn wide_enough(bin: &Bin, ratio: f64, step: i64) -> bool {
 
 struct Search<'p> {
     bins: Vec<Bin>,
+    buckets: &'p [Bucket],
     pieces: &'p [Piece],
     all: u64,
 }
@@ -189,8 +202,10 @@ impl Search<'_> {
     #[expect(clippy::cast_precision_loss, reason = "shares")]
     fn mode(&self, hill: &Hill) -> Mode {
         let peak = self.bins[hill.peak];
+        let within = self.buckets.iter().filter(|bucket| (peak.from..peak.to).contains(&bucket.lower));
+        let fullest = within.max_by_key(|bucket| bucket.count);
         Mode {
-            peak_ns: i64::midpoint(peak.from, peak.to - 1),
+            peak_ns: fullest.map_or(peak.from, |bucket| i64::midpoint(bucket.lower, bucket.upper)),
             from_ns: self.bins[hill.first].from,
             to_ns: self.bins[hill.behind - 1].to - 1,
             share: self.mass(hill) as f64 / self.all as f64,
@@ -207,7 +222,9 @@ impl Search<'_> {
         };
         let rare = |hill: &Hill| (self.mass(hill) as f64) < LEAST_SHARE * self.all as f64;
         let told = |pair: &[Hill], depth: f64| {
-            depth <= DEEPEST && !pair.iter().any(rare) && self.is_lower(self.valley(&pair[0], &pair[1]), &pair[0], &pair[1])
+            let valley = self.valley(&pair[0], &pair[1]);
+            let lower = |width| self.is_lower(valley, &pair[0], &pair[1], width);
+            depth <= DEEPEST && !pair.iter().any(rare) && lower(Bin::width) && lower(Bin::width_ns)
         };
         let pairs = hills.windows(2).enumerate().map(|(place, pair)| (place, pair, depth(pair)));
         let mut failing: Vec<(usize, f64)> =
@@ -216,16 +233,17 @@ impl Search<'_> {
         failing.first().map(|(place, _)| *place)
     }
 
-    /// Whether the valley is lower than the lower of the two peaks by more than chance would have it.
+    /// Whether the valley is less dense than the lower of the two peaks, by this width of a bin, by more than chance would have it.
     #[expect(clippy::cast_precision_loss, reason = "counts")]
-    fn is_lower(&self, valley: usize, left: &Hill, right: &Hill) -> bool {
-        let peak = if self.density(left.peak) < self.density(right.peak) { left.peak } else { right.peak };
-        let (peak, valley) = (self.bins[peak], self.bins[valley]);
-        let mut offsets: Vec<f64> = self
-            .pieces
-            .iter()
-            .map(|piece| within(piece, &peak) as f64 / peak.width() - within(piece, &valley) as f64 / valley.width())
-            .collect();
+    fn is_lower(&self, valley: usize, left: &Hill, right: &Hill, width: fn(&Bin) -> f64) -> bool {
+        let density = |bin: &Bin| bin.count as f64 / width(bin);
+        let [left, right, valley] = [left.peak, right.peak, valley].map(|bin| self.bins[bin]);
+        let peak = if density(&left) < density(&right) { left } else { right };
+        if density(&valley) > DEEPEST * density(&peak) {
+            return false;
+        }
+        let share = |piece: &Piece, bin: &Bin| within(piece, bin) as f64 / width(bin);
+        let mut offsets: Vec<f64> = self.pieces.iter().map(|piece| share(piece, &peak) - share(piece, &valley)).collect();
         let mean = |offsets: &[f64]| offsets.iter().sum::<f64>() / offsets.len() as f64;
         let about = |offsets: &[f64]| {
             let mean = mean(offsets);

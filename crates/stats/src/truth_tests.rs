@@ -338,11 +338,49 @@ fn one_mode_is_not_several() {
         let found: usize = (0..100).map(|seed| several(&pareto(seed, 20_000, shape, 1))).sum();
         assert!(found <= 1, "shape {shape}: {found} of 100");
     }
-    // A clock of 1 µs has steps and no modes.
-    let found: usize = (0..100)
-        .map(|seed| several(&normal(seed, 20_000, 0.3).iter().map(|value| value / 1_000 * 1_000).collect::<Vec<_>>()))
+    // A coarse clock has steps and no modes: 1 µs, and 24, 19.2, 14.3 and 3.58 MHz, which are no whole ns; also with a stray value.
+    for step in [1_000.0, 41.666_7, 52.083_3, 69.841_3, 279.365] {
+        let found: usize = (0..40)
+            .map(|seed| {
+                let mut latencies: Vec<i32> =
+                    normal(seed, 20_000, 0.3).iter().map(|value| ns((f64::from(*value) / 4.0 / step).round() * step)).collect();
+                latencies[77] = 23_457;
+                several(&latencies)
+            })
+            .sum();
+        assert!(found <= 1, "steps of {step} ns: {found} of 40");
+    }
+    // A section that is long now and then, evenly: nothing gathers at its end.
+    let found: usize = (0..40)
+        .map(|seed| {
+            let mut numbers = Numbers::new(seed);
+            let next = |_| ns(2_000.0 + if numbers.share() < 0.7 { 2_000.0 } else { 48_000.0 } * numbers.share());
+            several(&(0..20_000).map(next).collect::<Vec<i32>>())
+        })
         .sum();
-    assert!(found <= 1, "steps of 1 µs: {found} of 100");
+    assert!(found <= 1, "a plateau: {found} of 40");
+}
+
+/// As in the lab's virtual time: nothing but a few values, far apart.
+#[test]
+fn modes_of_a_few_values_are_those_values() {
+    let latencies: Vec<i32> = (0..20_000_i32)
+        .map(|k| {
+            let centre = match k * 7 % 10 {
+                0..6 => 4_261,
+                6..9 => 15_642,
+                _ => 30_000,
+            };
+            centre + k % 3
+        })
+        .collect();
+    let found = analysis(&latencies).modes();
+    let expected = [(4_261, 0.6), (15_642, 0.3), (30_000, 0.1)];
+    let near = found
+        .iter()
+        .zip(expected)
+        .all(|(mode, (peak, share))| (mode.peak_ns - peak).abs() < 200 && (mode.share - share).abs() < 0.01);
+    assert!(found.len() == 3 && near, "{found:?}");
 }
 
 #[test]

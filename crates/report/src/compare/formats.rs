@@ -163,7 +163,7 @@ impl Comparisons {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut out = String::new();
-        let cell = |text: &str| text.replace(char::is_control, " ").replace('|', "\\|");
+        let cell = crate::speaks::markdown;
         for compared in &self.all {
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
             let _ = writeln!(

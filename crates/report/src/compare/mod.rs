@@ -88,7 +88,7 @@ impl Compared {
         for repeats in [base, other] {
             if repeats.identical > 0 {
                 reservations.push(say!(
-                    "of {recordings}, {n} identical to an earlier one and left out",
+                    "{n} of {recordings} left out, identical to an earlier one",
                     recordings = repeats.name(),
                     n = repeats.identical
                 ));

@@ -6,9 +6,9 @@ use super::{Comparisons, Repeats, forest};
 use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::Notice;
-use crate::overview::Overview;
+use crate::overview::{self, Overview};
 use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
-use crate::series::Charts;
+use crate::series::{Charts, MOST_CHARTED};
 use crate::speaks::Speaks;
 use crate::words::Chart;
 use askama::Template;
@@ -83,18 +83,22 @@ impl Comparisons {
             self.all.first().map(|first| first.base.clone()).into_iter().chain(self.all.iter().map(|one| one.other.clone()));
         let pooled: Vec<Overview<'_>> = groups.iter().zip(names).filter_map(|(group, name)| group.pooled(name)).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
+        let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, steps);
         let verdicts = self.verdicts();
         let headline = unbroken(&verdicts.join(" "));
-        let title = say!("{first} and {n} more", first = pooled.first().map_or("", |one| one.name.as_str()), n = self.all.len());
+        let title = match self.all.as_slice() {
+            [only] => say!("{second} against {first}", second = only.other, first = only.base),
+            all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.base.as_str())),
+        };
         let notice = |text| Notice { title: word("From the lab."), text, next_step: String::new(), is_command: false };
         rendered(&Page {
             frame: Frame::new(&title, &verdicts.join(" ")),
             headline,
             hero: None,
-            about: about(groups, several),
+            about: about(groups, several, (all, pooled.len())),
             notices: super::time_of_groups(groups).map(|text| notice(text.replace('\n', " "))).into_iter().collect(),
-            compared: self.all.iter().map(Section::of).collect(),
+            compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MOST_CHARTED)).collect(),
             charts: Chart::ALL.into_iter().map(|chart| page::view(chart, &series, &pooled)).collect(),
             thread_choices: page::thread_choices(&series.recordings),
             commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
@@ -104,22 +108,24 @@ impl Comparisons {
 }
 
 /// How much was measured, in one line.
-fn about(groups: &[Repeats], several: bool) -> String {
+fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize)) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
     let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
     parts.extend(several.then(|| say!("distributions are those of all repeats, courses over time those of the worst one")));
+    parts.extend((drawn < all).then(|| say!("of {all} groups the {drawn} with the worst wake-ups are drawn", all, drawn)));
     parts.join(" · ")
 }
 
 impl Section {
-    fn of(compared: &super::Compared) -> Section {
+    /// With a picture, or without where there are too many.
+    fn of(compared: &super::Compared, drawn: bool) -> Section {
         Section {
             first: compared.base.clone(),
             second: compared.other.clone(),
             verdict: compared.verdict(),
-            svg: forest::draw(compared),
+            svg: if drawn { forest::draw(compared) } else { None },
             rows: compared.rows(),
-            notes: compared.notes(),
+            notes: compared.notes().iter().map(|note| say!("Note: {note}.", note)).collect(),
             differing: (compared.differing.iter())
                 .map(|fact| Differs { name: fact.name.clone(), first: fact.base.join("; "), second: fact.other.join("; ") })
                 .collect(),

@@ -6,6 +6,8 @@
 
 mod japanese;
 mod japanese_page;
+mod japanese_plan;
+mod japanese_scripts;
 
 use serde::Serialize;
 use std::cell::Cell;
@@ -61,8 +63,12 @@ pub(crate) fn spoken() -> Language {
 
 type Catalogue = HashMap<&'static str, &'static str>;
 
-static JAPANESE: LazyLock<Catalogue> =
-    LazyLock::new(|| japanese::TEXTS.iter().chain(japanese_page::TEXTS).chain(japanese_page::SCRIPTS).copied().collect());
+static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| in_japanese().collect());
+
+/// Every text with its Japanese.
+fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS].into_iter().flatten().copied()
+}
 
 /// A text without figures, in the language that is spoken.
 pub(crate) fn word(english: &'static str) -> &'static str {
@@ -129,7 +135,7 @@ pub(crate) use value;
 pub(crate) fn of_scripts() -> impl Serialize {
     let texts: BTreeMap<&str, &str> = match spoken() {
         Language::English => BTreeMap::new(),
-        Language::Japanese => japanese_page::SCRIPTS.iter().copied().collect(),
+        Language::Japanese => japanese_scripts::TEXTS.iter().copied().collect(),
     };
     texts
 }

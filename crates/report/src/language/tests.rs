@@ -5,8 +5,8 @@ use super::*;
 use crate::synthetic::Synthetic;
 use std::collections::BTreeSet;
 
-fn japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
-    japanese::TEXTS.iter().chain(japanese_page::TEXTS).chain(japanese_page::SCRIPTS).copied()
+fn japanese_of(english: &str) -> impl Iterator<Item = &'static str> {
+    in_japanese().filter(move |(known, _)| *known == english).map(|(_, japanese)| japanese)
 }
 
 /// The names in braces.
@@ -16,9 +16,10 @@ fn names(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn the_same_figures_stand_in_both_languages() {
-    for (english, japanese) in japanese() {
+    for (english, japanese) in in_japanese() {
         assert_eq!(names(english), names(japanese), "{english}");
         assert!(!japanese.is_empty(), "{english}");
+        assert!(japanese_of(english).all(|other| other == japanese), "{english} is said in two ways");
     }
 }
 
@@ -47,7 +48,7 @@ fn sources() -> String {
 #[test]
 fn nothing_is_translated_that_nobody_says() {
     let sources = sources();
-    let unsaid: Vec<&str> = japanese()
+    let unsaid: Vec<&str> = in_japanese()
         .map(|(english, _)| english)
         .filter(|english| !sources.contains(&format!("\"{english}\"")) && !sources.contains(&format!("'{english}'")))
         .collect();
@@ -63,13 +64,13 @@ fn said(sources: &str, open: &str, quote: char) -> Vec<String> {
 #[test]
 fn whatever_is_said_is_translated() {
     let sources = sources();
-    let known: BTreeSet<&str> = japanese().map(|(english, _)| english).collect();
+    let known: BTreeSet<&str> = in_japanese().map(|(english, _)| english).collect();
     let mut said_here = said(&sources, "say!(", '"');
     said_here.extend(said(&sources, " word(", '"'));
     said_here.extend(said(&sources, "self.t(", '"'));
     said_here.extend(said(&sources, "self.defined(", '"'));
     assert!(said_here.len() > 300, "{}", said_here.len());
-    let scripts: BTreeSet<&str> = japanese_page::SCRIPTS.iter().map(|(english, _)| *english).collect();
+    let scripts: BTreeSet<&str> = japanese_scripts::TEXTS.iter().map(|(english, _)| *english).collect();
     let by_scripts = said(&sources, "tell(", '\'');
     assert!(by_scripts.len() > 30);
     let lacking: Vec<&String> = (said_here.iter().filter(|text| !known.contains(text.as_str())))

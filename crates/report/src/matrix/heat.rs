@@ -149,10 +149,10 @@ fn draw(heat: &Heat, title: &str, matrix: &Matrix) -> String {
         }
     }
     let below = top + ROW * heat.cells.len() as f64 + 24.0;
-    let scale = format!(
-        "largest latency of all repeats; the darker, the later, logarithmically from {} to {}",
-        at_most(low),
-        at_most(high)
+    let scale = say!(
+        "largest latency of all repeats; the darker, the later, logarithmically from {low} to {high}",
+        low = at_most(low),
+        high = at_most(high)
     );
     svg.text(left, below, Anchor::Start, soft, &scale);
     svg.finish()

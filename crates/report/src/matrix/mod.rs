@@ -254,7 +254,7 @@ impl Matrix {
         Some(say!(
             "The plan wants {wanted}. Of the worst thread of the worst run, with skipped activations counted in: {judged}.",
             wanted = list(&wanted),
-            judged = judged.join("; ")
+            judged = judged.join(word("; "))
         ))
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures that others have published, to stand beside a plan's: which of them were measured under what a combination was.
 
+use crate::language::{say, word};
 use crate::overview::Overview;
 use plan::{LoadSpec, Policy};
 use serde::Deserialize;
@@ -173,10 +174,10 @@ impl Line {
             self.load.split('+').map(str::trim).filter(|name| *name != "none").map(|name| (name.to_owned(), level)).collect();
         loads.sort();
         let priority = self.priority.filter(|priority| *priority > 0).map_or_else(String::new, |priority| format!(" {priority}"));
-        let thread = self.thread.map_or_else(String::new, |thread| format!(", thread {thread}"));
+        let thread = self.thread.map_or_else(String::new, |thread| say!(", thread {thread}", thread));
         let thread = match &asked {
             Some(policy) => format!("{policy}{priority}{thread}"),
-            None => format!("policy not told{thread}"),
+            None => word("policy not told").to_owned() + &thread,
         };
         let interval_ns = nanoseconds("period_us", Some(self.period_us))?.unwrap_or(0);
         Ok(PublishedRun {

@@ -8,6 +8,7 @@ use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::lab::Kind;
 use crate::language::{say, word};
 use crate::overview::Quantile;
+use crate::speaks::markdown;
 use crate::text::wrapped;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -213,10 +214,10 @@ impl Matrix {
     #[must_use]
     pub fn markdown(&self) -> String {
         let sheet = Sheet::new(self);
-        let plain = |text: &str| text.replace(char::is_control, " ");
+        let plain = |text: &str| markdown(text);
         let shown = sheet.columns();
         let line = |cells: &[String]| {
-            let cells: Vec<String> = shown.iter().map(|column| cells[*column].replace('|', "\\|")).collect();
+            let cells: Vec<String> = shown.iter().map(|column| markdown(&cells[*column])).collect();
             format!("| {} |\n", cells.join(" | "))
         };
         let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));

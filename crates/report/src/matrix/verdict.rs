@@ -60,7 +60,7 @@ impl Matrix {
         let several = kinds.len() > 1;
         let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
         let woke = word(if before.is_empty() { "Woke" } else { "woke" });
-        let (extremes, on_time) = (extremes.join("; "), on_time(&self.rows));
+        let (extremes, on_time) = (extremes.join(word("; ")), on_time(&self.rows));
         let text = say!("{before}{woke} {extremes}; {on_time}.", before, woke, extremes, on_time);
         text.replace(char::is_control, " ")
     }
@@ -110,7 +110,7 @@ impl Matrix {
             }
         };
         let told: Vec<String> = known.iter().take(MOST_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
-        if told.is_empty() { String::new() } else { say!("{rights}: ", rights = told.join("; ")) }
+        if told.is_empty() { String::new() } else { say!("{rights}: ", rights = told.join(word("; "))) }
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,

@@ -28,7 +28,7 @@ pub struct Args {
     /// Write one offline page with the distributions laid over one another into this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Language of text, Markdown and page: en, or ja for Japanese
+    /// Language of text, Markdown and page: en, or ja for Japanese; JSON is in English
     #[arg(long, value_name = "LANG", default_value = "en", value_parser = super::language)]
     lang: Language,
 }
@@ -43,7 +43,9 @@ fn paths(text: &str) -> Result<Paths, String> {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    speaking(args.lang, || carry_out(args))
+    // What programs read is in one language, whatever people read.
+    let language = if args.json { Language::English } else { args.lang };
+    speaking(language, || carry_out(args))
 }
 
 fn carry_out(args: &Args) -> Outcome {

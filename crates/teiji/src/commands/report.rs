@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use ::report::{Language, speaking};
 use anyhow::{Context, anyhow};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -87,11 +87,20 @@ fn report(args: &Args) -> Result<Report, Failure> {
     Ok(Report { page, charts, markdown, verdict: ::report::verdict(&recordings) })
 }
 
+/// A part of a link: what could end it, or is not the same everywhere, by its bytes.
+fn encoded(part: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    part.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
 /// Where the charts lie, seen from the Markdown that links them.
 fn pictures(args: &Args) -> Option<String> {
-    let (charts, text) = (args.svg.as_deref()?, args.md.as_deref()?);
-    let beside = text.parent().and_then(|folder| charts.strip_prefix(folder).ok()).unwrap_or(charts);
-    let link = beside.display().to_string();
-    // A link ends at a space, and at a bracket.
-    Some(link.replace(' ', "%20").replace('(', "%28").replace(')', "%29"))
+    let absolute = |path: &Path| std::path::absolute(path).ok();
+    let (charts, text) = (absolute(args.svg.as_deref()?)?, absolute(args.md.as_deref()?)?);
+    let folder = text.parent()?;
+    let shared = charts.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(shared).map(|_| "..".to_owned());
+    let down = charts.components().skip(shared).map(|part| encoded(&part.as_os_str().to_string_lossy()));
+    let link = up.chain(down).collect::<Vec<_>>().join("/");
+    Some(if link.is_empty() { ".".to_owned() } else { link })
 }

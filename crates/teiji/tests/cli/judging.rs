@@ -114,6 +114,10 @@ fn the_same_report_as_markdown_and_in_japanese() {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     assert!(place.join("charts/exceedance.svg").is_file());
+    for (written, charts, link) in [("r.md", ".", "."), ("charts/r.md", "charts", "."), ("charts/r.md", "a(b", "../a%28b")] {
+        place.well(&format!("report one.teiji -o page.html --md {written} --svg {charts}"));
+        assert!(place.read(written).contains(&format!("]({link}/exceedance.svg)")), "{written}, {charts}");
+    }
     place.well("report one.teiji -o seite.html --md bericht.md --lang ja");
     let (page, text) = (place.read("seite.html"), place.read("bericht.md"));
     tables_are_whole(&text);
