@@ -133,13 +133,16 @@ impl Latencies<'_> {
         let share = level.share();
         // The real rank r of which P(Beta(r, n + 1 - r) <= share) is this.
         let rank = |probability: f64| bisect(0.0, effective + 1.0, |rank| at_most(rank - 1.0, effective, share) >= probability);
-        // As few independent ones do not reach further than their own smallest and largest.
+        // As few independent ones do not reach further than their own smallest and largest, and may not reach so far.
+        let smallest_reaches = at_most(0.0, effective, share) <= 1.0 - confidence;
         #[expect(clippy::cast_precision_loss, reason = "a rank between ranks")]
         let of_all = |rank: f64| (1.0..=effective).contains(&rank).then(|| rank / (effective + 1.0) * (count as f64 + 1.0));
         Some(QuantileInterval {
             level,
             observed,
-            lower: of_all(rank(1.0 - confidence)).and_then(|rank| self.between_ranks(rank, |(low, _)| low)),
+            lower: of_all(rank(1.0 - confidence))
+                .filter(|_| smallest_reaches)
+                .and_then(|rank| self.between_ranks(rank, |(low, _)| low)),
             upper: of_all(rank(confidence)).and_then(|rank| self.between_ranks(rank, |(_, high)| high)),
             effective,
         })

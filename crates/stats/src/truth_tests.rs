@@ -89,6 +89,18 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
     }
 }
 
+/// A run of two halves tells of its median as much as one or two latencies would: nothing.
+#[test]
+fn latencies_that_all_depend_on_one_another_do_not_bound_a_median() {
+    for seed in 0..50 {
+        let mut latencies = normal(seed, 400, 0.0);
+        latencies[128..].iter_mut().for_each(|latency| *latency += 40_000);
+        let found = analysis(&latencies).quantile(Level::P50, 0.975).unwrap();
+        assert!(found.effective < 4.0, "{found:?}");
+        assert_eq!((found.lower, found.upper), (None, None), "{found:?}");
+    }
+}
+
 /// What is exceeded once in ten runs, by tails that end, are exponential and are heavy, alone and in clusters.
 #[test]
 fn levels_are_where_they_are_said_to_be() {
