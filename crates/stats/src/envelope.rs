@@ -50,6 +50,9 @@ impl Extent {
     }
 }
 
+/// Rows of a step from which on they are looked at together.
+const SHORT: u64 = 16;
+
 /// Extremes per step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
@@ -92,6 +95,9 @@ impl Envelope {
 
     /// Adds rows that woke, at least one, latencies in ns; returns the extremes of them all.
     pub fn woken(&mut self, values: &[i32]) -> Extent {
+        if self.rows_per_step < SHORT {
+            return self.woken_one_by_one(values);
+        }
         let (mut left, mut all) = (values, Extent::EMPTY);
         while !left.is_empty() {
             let room = usize::try_from(self.room()).unwrap_or(usize::MAX).min(left.len());
@@ -105,6 +111,24 @@ impl Envelope {
         all
     }
 
+    /// The same where steps are so short that looking at several rows together costs more than it spares.
+    fn woken_one_by_one(&mut self, values: &[i32]) -> Extent {
+        let (mut min, mut max) = (i32::MAX, i32::MIN);
+        for value in values {
+            (min, max) = (min.min(*value), max.max(*value));
+            self.room();
+            let now = i64::from(*value);
+            let jitter = self.before.replace(now).map_or(-1, |before| now.saturating_sub(before).saturating_abs());
+            if let Some(last) = self.steps.last_mut() {
+                last.min = last.min.min(now);
+                last.max = last.max.max(now);
+                last.jitter = last.jitter.max(jitter);
+                self.rows_in_last += 1;
+            }
+        }
+        Extent { min: i64::from(min), max: i64::from(max), ..Extent::EMPTY }
+    }
+
     /// Adds one row that woke, latency in ns.
     pub fn woken_one(&mut self, value: i64) {
         self.room();
@@ -112,18 +136,19 @@ impl Envelope {
         self.add(Extent { min: value, max: value, missing: 0, jitter }, 1);
     }
 
-    /// The largest jitter of rows that woke and belong to one step, if it is larger than what that step has; ns. It is not
-    /// larger than the distance of their extremes, `range`, which spares most rows the search.
+    /// The largest jitter of rows that woke and belong to one step, if it is larger than what that step has; ns. Within them it is
+    /// not larger than the distance of their extremes, `range`, which spares most rows the search.
+    #[inline]
     fn jitter(&mut self, values: &[i32], range: i64) -> i64 {
         let (Some(first), Some(last)) = (values.first(), values.last()) else { return -1 };
-        let known = self.steps.last().map_or(-1, |step| step.jitter);
-        let from_before =
-            self.before.replace(i64::from(*last)).map_or(-1, |before| i64::from(*first).saturating_sub(before).saturating_abs());
-        if range <= known {
+        let from_before = self.before.map_or(-1, |before| i64::from(*first).saturating_sub(before).saturating_abs());
+        self.before = Some(i64::from(*last));
+        if values.len() == 1 || range <= from_before || self.steps.last().is_some_and(|step| range <= step.jitter) {
             return from_before;
         }
         let each = values.iter().zip(values.get(1..).unwrap_or_default());
-        each.fold(from_before, |most, (before, now)| most.max(i64::from(now.abs_diff(*before))))
+        let within = each.fold(0, |most, (before, now)| now.abs_diff(*before).max(most));
+        from_before.max(i64::from(within))
     }
 
     /// Adds rows without a sample.

@@ -129,14 +129,15 @@ impl Collect {
         accounting: &Accounting,
     ) -> Result<(Statistics, Distribution), R::Error> {
         let Collect { measured: mut counted, skipped, worst, envelope } = self;
-        let (measured, histogram) = (counted.moments(), counted.histogram());
+        let histogram = counted.histogram();
+        let measured = counted.moments(&histogram);
         let mut refinement = Refinement::default();
         refinement.want(Population::Measured, &counted, &ranks(measured.count()));
         if skipped.count() > 0 {
             counted.merge(&skipped);
             refinement.want(Population::WithSkipped, &counted, &ranks(counted.count()));
         }
-        let with_skipped = (skipped.count() > 0).then(|| counted.moments());
+        let with_skipped = (skipped.count() > 0).then(|| counted.moments(&counted.histogram()));
         drop(skipped);
         for _ in 0..MOST_PASSES {
             if refinement.is_done() {
