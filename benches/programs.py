@@ -104,10 +104,6 @@ class Programs:
             raise Failed("no real-time rights, and without them nothing to compare: run as root")
         return Measured(ended, document, recording)
 
-    def show(self, recording, under=()):
-        """teiji show, itself run by the program `under`."""
-        return run([*under, self.teiji, "show", recording])
-
     def cyclictest(self, *options, under=()):
         """cyclictest with these options, itself run by the program `under`."""
         return run([*under, "cyclictest", "--quiet", *options])

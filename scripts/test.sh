@@ -113,6 +113,7 @@ stage_tests() {
 
 stage_release() {
     ./scripts/build.sh
+    benches/run binary
 }
 
 native_program() {

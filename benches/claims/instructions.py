@@ -63,11 +63,6 @@ class Counts:
 
         return self._under_valgrind(start, lambda: self.measured[due].woken())
 
-    def summary(self, due):
-        """The summary alone, of what was just measured: teiji show computes the same from the disk."""
-        measured = self.measured[due]
-        return self._under_valgrind(lambda under: self.programs.show(measured.recording, under=under), measured.woken)
-
     def plain(self, due):
         """cyclictest without a histogram."""
         return self._cyclictest(due)
@@ -84,7 +79,7 @@ class Counts:
 def figures(programs):
     """Counts in rounds, everything in each."""
     counts = Counts(programs)
-    rounds = {count: [] for count in (counts.measure, counts.summary, counts.plain, counts.histogram)}
+    rounds = {count: [] for count in (counts.measure, counts.plain, counts.histogram)}
     for number in range(ROUNDS):
         for count, found in rounds.items():
             shorter = count(SHORT)
@@ -92,9 +87,9 @@ def figures(programs):
         print(f"  round {number + 1}: " + ", ".join(f"{c.__name__} {f[-1][0]:.1f}" for c, f in rounds.items()), flush=True)
 
     totals = {count: [total for total, _ in found] for count, found in rounds.items()}
-    summary, plain, histogram = (median(totals[count]) for count in (counts.summary, counts.plain, counts.histogram))
+    plain, histogram = (median(totals[count]) for count in (counts.plain, counts.histogram))
     ours, main_thread = (median(column) for column in zip(*rounds[counts.measure]))
-    parts = f"measuring {ours - main_thread:.0f}, recorder {main_thread - summary:.0f}, summary {summary:.0f}"
+    parts = f"measuring {ours - main_thread:.0f}, recorder and summary {main_thread:.0f}"
     print(f"  ours: {parts}; skipped under valgrind: at most {counts.most_skipped:.1%}")
     spread = f"{min(totals[counts.measure]):.1f} to {max(totals[counts.measure]):.1f}; cyclictest plain {plain:.1f}"
     yield Figure.at_most("instructions per activation", ours, MOST, "{:.1f}", histogram, f"{spread}; ours: {parts}")

@@ -49,9 +49,11 @@ pub struct Producer {
 pub struct Consumer {
     shared: Arc<Shared>,
     tail: u64,
+    /// Room for what is handed over, in order.
+    latencies: Box<[i64; AT_A_TIME]>,
 }
 
-/// Samples handed over in one call: few enough for the stack, many enough that what is done once per call does not count.
+/// Samples handed over in one call: few enough for the cache, many enough that what is done once per call does not count.
 const AT_A_TIME: usize = 256;
 
 /// So many slots hold what a thread produces while the recorder is kept from running for eight seconds.
@@ -70,7 +72,8 @@ pub fn ring(slots: u64) -> (Producer, Consumer) {
     fresh.iter().for_each(|slot| slot.activation.store(u64::MAX, Ordering::Relaxed));
     let shared =
         Arc::new(Shared { slots: fresh, mask: slots - 1, head: Position(AtomicU64::new(0)), tail: Position(AtomicU64::new(0)) });
-    (Producer { shared: Arc::clone(&shared), full: slots, lost: 0 }, Consumer { shared, tail: 0 })
+    let producer = Producer { shared: Arc::clone(&shared), full: slots, lost: 0 };
+    (producer, Consumer { shared, tail: 0, latencies: Box::new([0; AT_A_TIME]) })
 }
 
 impl Shared {
@@ -140,14 +143,13 @@ impl Consumer {
     /// Whatever `take` returns.
     pub fn drain<E>(&mut self, mut take: impl FnMut(u64, &[i64]) -> Result<(), E>) -> Result<(), E> {
         let head = self.shared.head.0.load(Ordering::Acquire);
-        let mut latencies = [0; AT_A_TIME];
         let mut result = Ok(());
         while self.tail < head && result.is_ok() {
             let slots = without_gap(self.shared.ahead(self.tail, head));
-            for (latency, slot) in latencies.iter_mut().zip(slots) {
+            for (latency, slot) in self.latencies.iter_mut().zip(slots) {
                 *latency = slot.latency_ns.load(Ordering::Relaxed);
             }
-            result = take(slots[0].activation.load(Ordering::Relaxed), &latencies[..slots.len()]);
+            result = take(slots[0].activation.load(Ordering::Relaxed), &self.latencies[..slots.len()]);
             self.tail += slots.len() as u64;
             self.shared.tail.0.store(self.tail, Ordering::Release);
         }

@@ -80,7 +80,7 @@ impl SampleWriter {
         if first_activation > self.next_row {
             self.missing_until(first_activation)?;
         }
-        if latencies.iter().fold(0, |beyond, latency| beyond | (latency.wrapping_add(NEAR).cast_unsigned() >> 31)) == 0 {
+        if latencies.iter().fold(0, |all, latency| all | latency.wrapping_add(NEAR).cast_unsigned()) >> 31 == 0 {
             #[expect(clippy::cast_possible_truncation, reason = "each was found to lie within 2^30 of zero")]
             self.rows.extend(latencies.iter().map(|latency| *latency as i32));
         } else {
