@@ -104,7 +104,7 @@ pub(crate) struct Time {
     /// ns; null where nothing woke.
     pub(crate) min_ns: Vec<Option<i64>>,
     pub(crate) max_ns: Vec<Option<i64>>,
-    /// The largest jitter, ns; null where no two activations in succession woke.
+    /// The largest jitter, ns; null where no two activations in succession woke, or none was computed.
     pub(crate) jitter_ns: Vec<Option<i64>>,
     /// `[step, activations without a sample]`, where there are any.
     pub(crate) missing: Vec<(usize, u64)>,
@@ -241,7 +241,7 @@ impl Time {
             length_ns: lasting(statistics.activations.due + statistics.lost),
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
             max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
-            jitter_ns: steps.iter().map(stats::Extent::jitter).collect(),
+            jitter_ns: statistics.jitter.clone(),
             missing: steps
                 .iter()
                 .enumerate()
@@ -249,6 +249,10 @@ impl Time {
                 .map(|(place, step)| (place, step.missing))
                 .collect(),
         }
+    }
+
+    pub(crate) fn has_jitter(&self) -> bool {
+        self.jitter_ns.iter().any(Option::is_some)
     }
 
     /// The same in at most `most` steps.

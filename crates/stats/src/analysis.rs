@@ -8,7 +8,7 @@ use crate::interval::{Latencies, rate_of_all};
 use crate::pieces::Pieces;
 use crate::rows::Block;
 use crate::summary::Collect;
-use crate::time::{Change, Recurrence};
+use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
     Accounting, AfterOverrun, Level, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, TailFit, Worst,
     WorstActivations,
@@ -26,6 +26,7 @@ struct Watch {
     seen: HashMap<i32, u64>,
     largest: WorstActivations,
     recurrence: Recurrence,
+    jitter: JitterOverTime,
 }
 
 impl Watch {
@@ -52,6 +53,7 @@ impl Sink for Watch {
             }
         }
         self.recurrence.woken(first, latencies, extent.max);
+        self.jitter.woken(latencies.values, extent);
         if self.pieces.woken(latencies.values.len() as u64, (extent.min, extent.max)) {
             self.end_piece();
         }
@@ -61,6 +63,7 @@ impl Sink for Watch {
         self.collect.woken_one(activation, latency_ns);
         self.largest.offer(activation, latency_ns);
         self.recurrence.woken_one(activation, latency_ns);
+        self.jitter.woken_one(latency_ns);
         if self.pieces.woken(1, (latency_ns, latency_ns)) {
             self.end_piece();
         }
@@ -68,6 +71,7 @@ impl Sink for Watch {
 
     fn skipped(&mut self, waited_ns: i64) {
         self.collect.skipped(waited_ns);
+        self.jitter.missing(1);
         if self.pieces.skipped(waited_ns) {
             self.end_piece();
         }
@@ -75,6 +79,7 @@ impl Sink for Watch {
 
     fn lost(&mut self, mut rows: u64) {
         self.collect.lost(rows);
+        self.jitter.missing(rows);
         while rows > 0 {
             let now = self.pieces.room().min(rows);
             if self.pieces.missing(now) {
@@ -88,7 +93,7 @@ impl Sink for Watch {
 /// Figures of one thread, and what they rest on.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// As [`crate::summarise`] gives them.
+    /// As [`crate::summarise`] gives them, and jitter.
     pub statistics: Statistics,
     /// The run in pieces, skipped activations counted in.
     pub pieces: Pieces,
@@ -119,14 +124,16 @@ pub fn analyse<R: Rows + ?Sized>(
         seen: HashMap::new(),
         largest: WorstActivations::new(LARGEST),
         recurrence: Recurrence::new(),
+        jitter: JitterOverTime::for_rows(most_steps, rows.size_hint()),
     };
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
     if watch.pieces.is_open() {
         watch.end_piece();
     }
-    let Watch { collect, pieces, largest, recurrence, .. } = watch;
-    let (statistics, counted) = collect.finish(rows, interval_ns, after, &accounting)?;
+    let Watch { collect, pieces, largest, recurrence, jitter, .. } = watch;
+    let (mut statistics, counted) = collect.finish(rows, interval_ns, after, &accounting)?;
+    statistics.jitter = jitter.finish();
     let rows = statistics.activations.due + statistics.lost;
     Ok(Analysis { statistics, pieces, largest: largest.list(), periods: recurrence.finish(), counted, interval_ns, rows })
 }

@@ -25,6 +25,7 @@ mod pieces;
 mod quantile;
 mod random;
 mod rows;
+mod steps;
 mod summary;
 mod tail;
 mod time;

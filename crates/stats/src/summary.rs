@@ -57,6 +57,9 @@ pub struct Statistics {
     pub worst: Vec<Worst>,
     /// Latency over time.
     pub envelope: Envelope,
+    /// The largest jitter of each step of the envelope, ns: by how much the time between two successive wake-ups differed from the
+    /// interval. None where no two activations in succession woke. Empty unless [`crate::analyse`] was asked.
+    pub jitter: Vec<Option<i64>>,
 }
 
 /// First pass: all but the quantiles.
@@ -130,14 +133,14 @@ impl Collect {
     ) -> Result<(Statistics, Distribution), R::Error> {
         let Collect { measured: mut counted, skipped, worst, envelope } = self;
         let histogram = counted.histogram();
-        let measured = counted.moments(&histogram);
+        let measured = counted.moments();
         let mut refinement = Refinement::default();
         refinement.want(Population::Measured, &counted, &ranks(measured.count()));
         if skipped.count() > 0 {
             counted.merge(&skipped);
             refinement.want(Population::WithSkipped, &counted, &ranks(counted.count()));
         }
-        let with_skipped = (skipped.count() > 0).then(|| counted.moments(&counted.histogram()));
+        let with_skipped = (skipped.count() > 0).then(|| counted.moments());
         drop(skipped);
         for _ in 0..MOST_PASSES {
             if refinement.is_done() {
@@ -159,6 +162,7 @@ impl Collect {
             moments: measured,
             worst: worst.list(),
             envelope,
+            jitter: Vec::new(),
         };
         Ok((statistics, counted))
     }

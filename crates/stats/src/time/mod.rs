@@ -3,11 +3,13 @@
 
 mod change;
 mod distances;
+mod jitter;
 mod recurrence;
 mod together;
 
 pub(crate) use change::changes;
 pub use change::{Change, ChangeKind, Part};
+pub(crate) use jitter::JitterOverTime;
 pub use recurrence::Period;
 pub(crate) use recurrence::Recurrence;
 pub use together::{Together, together};
