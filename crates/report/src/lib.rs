@@ -29,6 +29,7 @@ mod method;
 mod notices;
 mod overview;
 mod page;
+mod page_charts;
 mod page_claims;
 #[cfg(test)]
 mod page_tests;

@@ -9,12 +9,12 @@ use crate::loads::{self, LoadRow};
 use crate::method::{self, Command, MethodRow};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview::{self, Overview};
+use crate::page_charts::Drawn;
 use crate::page_claims::{ClaimsOf, claims_of};
-use crate::series::{Charts, Series};
+use crate::series::Charts;
 use crate::speaks::Speaks;
-use crate::tables::{self, DataTable, SummaryRecording, WorstTable};
-use crate::words::Chart;
-use crate::{charts, verdict};
+use crate::tables::{self, SummaryRecording, WorstTable};
+use crate::verdict;
 use askama::Template;
 
 /// A page stays below this, whatever was recorded.
@@ -38,8 +38,7 @@ struct Page {
     approximate: bool,
     warmup: String,
     claims: Vec<ClaimsOf>,
-    charts: Vec<ChartView>,
-    thread_choices: Vec<ThreadChoice>,
+    drawn: Drawn,
     worst: Vec<WorstTable>,
     warnings: Vec<GroupedWarning>,
     loads: Vec<LoadRow>,
@@ -49,7 +48,6 @@ struct Page {
     happenings: Vec<Happenings>,
     method: Vec<MethodRow>,
     commands: Vec<Command>,
-    data: String,
 }
 
 /// What every page has around its sections.
@@ -108,24 +106,6 @@ pub(crate) struct Hero {
     /// Which recording the claim is about, where there are several.
     pub(crate) claim_of: String,
     pub(crate) claim: Option<String>,
-}
-
-/// One of the charts.
-#[derive(Clone)]
-pub(crate) struct ChartView {
-    pub(crate) id: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) lead: &'static str,
-    pub(crate) alternative: String,
-    pub(crate) svg: String,
-    /// The figures behind it, where what is drawn is always the same.
-    pub(crate) table: Option<DataTable>,
-}
-
-/// A thread that latency over time can be shown of.
-pub(crate) struct ThreadChoice {
-    pub(crate) index: usize,
-    pub(crate) name: String,
 }
 
 struct FactRow {
@@ -190,8 +170,7 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         warmup: method::warmup(all),
         claims: claims_of(all, room.rows),
-        charts: Chart::ALL.into_iter().map(|chart| view(chart, &series, all)).collect(),
-        thread_choices: thread_choices(&series.recordings),
+        drawn: Drawn::of(&series, all),
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
         loads,
@@ -201,7 +180,6 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
         happenings: happenings::all(all),
         method: method::rows(all),
         commands: method::commands(all, command_line),
-        data: embedded(&series),
     }
 }
 
@@ -257,45 +235,6 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.push(say!("of {recorded} recordings the {n} with the worst wake-ups are shown", recorded, n = all.len()));
     }
     parts.join(" · ")
-}
-
-const EXCEEDANCE: &str = "Read across: one in so many activations woke at least so late.";
-const EXCEEDANCE_AND_TAIL: &str = "Read across: one in so many activations woke at least so late. Dotted: how the tail goes on if \
-                                   nothing changes, with its 95 % band; it is not drawn where a check forbids it.";
-const OVER_TIME: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten \
-                         worst, triangles at the top skipped or lost activations.";
-const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are \
-                                   the ten worst, triangles at the top skipped or lost activations. Below, at the same times: the \
-                                   CPU use that each load reached, in percent of one CPU; thin dashes are the level asked for.";
-
-pub(crate) fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
-    let (lead, table) = match chart {
-        Chart::Histogram => (
-            "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
-            tables::histogram(series),
-        ),
-        Chart::Time if series.recordings.iter().all(|one| one.loads.drawn.is_empty()) => (OVER_TIME, tables::time(series)),
-        Chart::Time => (OVER_TIME_AND_LOADS, tables::time(series)),
-        Chart::Exceedance => {
-            let continued = series.recordings.iter().any(|one| one.tail.is_some());
-            (if continued { EXCEEDANCE_AND_TAIL } else { EXCEEDANCE }, tables::exceedance(all))
-        }
-    };
-    let alternative = chart.described(series, all);
-    let svg = charts::draw(chart, series, all);
-    ChartView { id: chart.file(), title: chart.title(), lead: word(lead), alternative, svg, table: Some(table) }
-}
-
-pub(crate) fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
-    let Some(most) = recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
-        return Vec::new();
-    };
-    most.iter()
-        .map(|thread| ThreadChoice {
-            index: thread.thread,
-            name: say!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu = thread.cpu),
-        })
-        .collect()
 }
 
 fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {

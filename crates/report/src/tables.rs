@@ -211,6 +211,7 @@ const SLICES: usize = 12;
 pub(crate) fn time(charts: &Charts) -> DataTable {
     let mut rows = Vec::new();
     let any_load = charts.recordings.iter().any(|series| !series.loads.drawn.is_empty());
+    let any_jitter = charts.recordings.iter().any(|series| series.time.has_jitter());
     for series in &charts.recordings {
         let time: Time = series.time.reduced(SLICES);
         let missing = |slice: usize| time.missing.iter().find(|(step, _)| *step == slice).map_or(0, |(_, n)| *n);
@@ -220,7 +221,9 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
             let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
-            let mut row = vec![slice_of_time, figure(min), figure(max), figure(jitter), count(missing(slice))];
+            let mut row = vec![slice_of_time, figure(min), figure(max)];
+            row.extend(any_jitter.then(|| figure(jitter)));
+            row.push(count(missing(slice)));
             if any_load {
                 let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
                 let each: Vec<String> = series.loads.drawn.iter().map(reached).collect();
@@ -229,8 +232,9 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             rows.push(row);
         }
     }
-    let mut head: Vec<String> =
-        ["recording and time", "min, µs", "max, µs", "jitter, µs", "skipped or lost"].map(|name| word(name).to_owned()).into();
+    let mut head = vec![say!("recording and time"), say!("min, µs"), say!("max, µs")];
+    head.extend(any_jitter.then(|| say!("jitter, µs")));
+    head.push(say!("skipped or lost"));
     head.extend(any_load.then(|| say!("CPU use of each load")));
     DataTable { title: word("The course as a table"), head, rows }
 }

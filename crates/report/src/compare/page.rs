@@ -7,10 +7,10 @@ use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::Notice;
 use crate::overview::{self, Overview};
-use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, rendered, unbroken};
+use crate::page::{Frame, Hero, MOST_BYTES, rendered, unbroken};
+use crate::page_charts::Drawn;
 use crate::series::{Charts, MOST_CHARTED};
 use crate::speaks::Speaks;
-use crate::words::Chart;
 use askama::Template;
 
 #[derive(Template)]
@@ -22,10 +22,8 @@ struct Page {
     about: String,
     notices: Vec<Notice>,
     compared: Vec<Section>,
-    charts: Vec<ChartView>,
-    thread_choices: Vec<ThreadChoice>,
+    drawn: Drawn,
     commands: Vec<Command>,
-    data: String,
 }
 
 impl Speaks for Page {}
@@ -99,10 +97,8 @@ impl Comparisons {
             about: about(groups, several, (all, pooled.len())),
             notices: super::time_of_groups(groups).map(|text| notice(text.replace('\n', " "))).into_iter().collect(),
             compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MOST_CHARTED)).collect(),
-            charts: Chart::ALL.into_iter().map(|chart| page::view(chart, &series, &pooled)).collect(),
-            thread_choices: page::thread_choices(&series.recordings),
+            drawn: Drawn::of(&series, &pooled),
             commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
-            data: embedded(&series),
         })
     }
 }

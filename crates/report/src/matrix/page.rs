@@ -11,7 +11,8 @@ use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
-use crate::page::{self, ChartView, Frame, Hero, MOST_BYTES, ThreadChoice, embedded, left_out, rendered, unbroken};
+use crate::page::{Frame, Hero, MOST_BYTES, left_out, rendered, unbroken};
+use crate::page_charts::{ChartView, Drawn};
 use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::Charts;
 use crate::speaks::Speaks;
@@ -41,14 +42,12 @@ struct Page {
     notes: Vec<String>,
     heat: Option<HeatView>,
     claims: Vec<ClaimsOf>,
-    charts: Vec<ChartView>,
-    thread_choices: Vec<ThreadChoice>,
+    drawn: Drawn,
     warnings: Vec<GroupedWarning>,
     more_warnings: String,
     facts: Vec<FactRow>,
     plan: String,
     commands: Vec<Command>,
-    data: String,
     plan_js: &'static str,
 }
 
@@ -154,14 +153,12 @@ impl Matrix {
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
             claims: claims_of(&self.worst_runs(), MOST_CLAIMS),
-            charts,
-            thread_choices: page::thread_choices(&drawing.recordings),
+            drawn: Drawn::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.warnings(),
             more_warnings: left_out(self.conditions.more_warnings(), |n| say!("And {n} more warnings, each of some runs.", n)),
             facts: self.conditions.rows(),
             plan: format::clip(plan, LONGEST_PLAN),
             commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
-            data: embedded(&drawing),
             plan_js: include_str!("../../assets/plan.js"),
         }
     }
