@@ -26,11 +26,7 @@ pub(crate) const MOST_BYTES: usize = 2_000_000;
 #[template(path = "page.html")]
 struct Page {
     frame: Frame,
-    /// The verdict with figures that stay on one line with their units.
-    headline: String,
-    hero: Option<Hero>,
-    about: String,
-    notices: Vec<Notice>,
+    opening: Opening,
     columns: [&'static str; tables::COLUMNS.len()],
     summary: Vec<SummaryRecording>,
     rows_left_out: String,
@@ -98,6 +94,16 @@ struct Markdown {
 
 impl Speaks for Markdown {}
 
+/// What every page begins with.
+pub(crate) struct Opening {
+    /// The verdict with figures that stay on one line with their units.
+    pub(crate) headline: String,
+    pub(crate) hero: Option<Hero>,
+    /// What was measured, in one line.
+    pub(crate) about: String,
+    pub(crate) notices: Vec<Notice>,
+}
+
 /// The one figure.
 pub(crate) struct Hero {
     pub(crate) number: String,
@@ -157,10 +163,12 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
     let (loads, loads_left_out) = loads::loads(all, room.rows);
     Page {
         frame: Frame::new(all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str()), verdict),
-        headline: unbroken(verdict),
-        hero: hero(all),
-        about: about(all, recorded),
-        notices: notices.iter().take(room.rows).cloned().collect(),
+        opening: Opening {
+            headline: unbroken(verdict),
+            hero: hero(all),
+            about: about(all, recorded),
+            notices: notices.iter().take(room.rows).cloned().collect(),
+        },
         columns: tables::COLUMNS,
         tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
         summary,

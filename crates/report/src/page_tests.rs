@@ -47,6 +47,18 @@ fn claims_are_said_and_a_tail_is_drawn() {
 }
 
 #[test]
+fn jitter_is_offered_where_there_is_any() {
+    let offered = |recording: &Recorded| {
+        let page = crate::html(std::slice::from_ref(recording), &[], "teiji report a.teiji");
+        (page.contains("id=\"drawn-figure\""), page.contains(">jitter, µs</th>"))
+    };
+    let mut recorded = with_a_tail().0;
+    assert_eq!(offered(&recorded), (false, false));
+    recorded.threads[0].jitter = vec![Some(3), None];
+    assert_eq!(offered(&recorded), (true, true));
+}
+
+#[test]
 fn text_from_outside_stays_text() {
     let evil = "</script><img src=x onerror=alert(1)><!--";
     let mut recorded = Synthetic::hackbench().title(evil).build();

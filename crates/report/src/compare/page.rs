@@ -7,7 +7,7 @@ use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::Notice;
 use crate::overview::{self, Overview};
-use crate::page::{Frame, Hero, MOST_BYTES, rendered, unbroken};
+use crate::page::{Frame, MOST_BYTES, Opening, rendered, unbroken};
 use crate::page_charts::Drawn;
 use crate::series::{Charts, MOST_CHARTED};
 use crate::speaks::Speaks;
@@ -17,10 +17,7 @@ use askama::Template;
 #[template(path = "compare.html")]
 struct Page {
     frame: Frame,
-    headline: String,
-    hero: Option<Hero>,
-    about: String,
-    notices: Vec<Notice>,
+    opening: Opening,
     compared: Vec<Section>,
     drawn: Drawn,
     commands: Vec<Command>,
@@ -84,7 +81,6 @@ impl Comparisons {
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, steps);
         let verdicts = self.verdicts();
-        let headline = unbroken(&verdicts.join(" "));
         let title = match self.all.as_slice() {
             [only] => say!("{second} against {first}", second = only.other, first = only.base),
             all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.base.as_str())),
@@ -92,10 +88,12 @@ impl Comparisons {
         let notice = |text| Notice { title: word("From the lab."), text, next_step: String::new(), is_command: false };
         rendered(&Page {
             frame: Frame::new(&title, &verdicts.join(" ")),
-            headline,
-            hero: None,
-            about: about(groups, several, (all, pooled.len())),
-            notices: super::time_of_groups(groups).map(|text| notice(text.replace('\n', " "))).into_iter().collect(),
+            opening: Opening {
+                headline: unbroken(&verdicts.join(" ")),
+                hero: None,
+                about: about(groups, several, (all, pooled.len())),
+                notices: super::time_of_groups(groups).map(|text| notice(text.replace('\n', " "))).into_iter().collect(),
+            },
             compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MOST_CHARTED)).collect(),
             drawn: Drawn::of(&series, &pooled),
             commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],

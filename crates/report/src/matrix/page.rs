@@ -11,7 +11,7 @@ use crate::language::{say, word};
 use crate::method::Command;
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
-use crate::page::{Frame, Hero, MOST_BYTES, left_out, rendered, unbroken};
+use crate::page::{Frame, Hero, MOST_BYTES, Opening, left_out, rendered, unbroken};
 use crate::page_charts::{ChartView, Drawn};
 use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::Charts;
@@ -32,10 +32,7 @@ const LONGEST_PLAN: usize = 20_000;
 #[template(path = "plan.html")]
 struct Page {
     frame: Frame,
-    headline: String,
-    hero: Option<Hero>,
-    about: String,
-    notices: Vec<Notice>,
+    opening: Opening,
     head: Vec<Head>,
     rows: Vec<Row>,
     left_out: String,
@@ -141,10 +138,12 @@ impl Matrix {
         let drawing = self.drawing(room);
         Page {
             frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict),
-            headline: unbroken(&self.headline()),
-            hero: self.hero(),
-            about: self.about(),
-            notices: self.notices(),
+            opening: Opening {
+                headline: unbroken(&self.headline()),
+                hero: self.hero(),
+                about: self.about(),
+                notices: self.notices(),
+            },
             head,
             rows,
             left_out: left_out(without, |n| {
