@@ -2,7 +2,7 @@
 //! What one thread's rows tell beyond their figures: what those may claim, how the tail goes on, what recurs.
 
 use crate::accounting::Sink;
-use crate::distribution::Distribution;
+use crate::distribution::Counted;
 use crate::extreme::{Observed, Tail};
 use crate::interval::{Latencies, rate_of_all};
 use crate::pieces::Pieces;
@@ -102,7 +102,7 @@ pub struct Analysis {
     /// Late wake-ups that recur, the shortest period first.
     pub periods: Vec<Period>,
     /// Skipped activations counted in.
-    counted: Distribution,
+    counted: Counted,
     interval_ns: i64,
     rows: u64,
 }

@@ -250,30 +250,27 @@ impl Blocks {
     fn draw(&self, levels: &[Level], limit_ns: i64, between_runs: bool, seed: u64) -> Vec<Vec<f64>> {
         let first = self.uppers.partition_point(|upper| *upper <= limit_ns);
         let mut numbers = Numbers::new(seed);
-        let mut sums = vec![0_u64; self.values.len()];
-        let blocks: Vec<&[(usize, u64)]> = self.runs.iter().flatten().map(Vec::as_slice).collect();
+        let mut drawn = Drawn::of(self);
         let begins: Vec<usize> = self.runs.iter().scan(0, |next, run| Some(std::mem::replace(next, *next + run.len()))).collect();
-        let mut times = vec![0_u64; blocks.len()];
+        let observed: Vec<usize> = levels.iter().map(|level| place_of(&self.all, level.rank(self.total()))).collect();
         let mut once = || {
-            times.fill(0);
+            drawn.times.fill(0);
             if between_runs {
                 for _ in 0..self.runs.len() {
                     let run = numbers.below(self.runs.len());
                     let length = self.runs[run].len();
-                    (0..length).for_each(|_| times[begins[run] + numbers.below(length)] += 1);
+                    (0..length).for_each(|_| drawn.times[begins[run] + numbers.below(length)] += 1);
                 }
             } else {
-                (0..blocks.len()).for_each(|_| times[numbers.below(blocks.len())] += 1);
+                (0..drawn.times.len()).for_each(|_| drawn.times[numbers.below(self.count())] += 1);
             }
-            sums.fill(0);
-            for (block, times) in blocks.iter().zip(&times).filter(|(_, times)| **times > 0) {
-                block.iter().for_each(|(place, count)| sums[*place] += count * times);
-            }
-            let total: u64 = sums.iter().sum();
-            let beyond: u64 = sums[first..].iter().sum();
-            let quantiles = levels.iter().map(|level| self.values[place_of(&sums, level.rank(total))]);
+            let total = drawn.below(self.values.len());
+            let beyond = total - drawn.below(first);
+            let places = levels.iter().zip(&observed).map(|(level, near)| drawn.place_of(level.rank(total), *near));
+            let mut figures: Vec<f64> = places.map(|place| self.values[place]).collect();
             // Half of one more, so that a rate of none is not the same as one that cannot be.
-            quantiles.chain([(beyond as f64 + 0.5) / total as f64]).collect()
+            figures.push((beyond as f64 + 0.5) / total as f64);
+            figures
         };
         if levels.is_empty() { Vec::new() } else { (0..DRAWS).map(|_| once()).collect() }
     }
@@ -288,6 +285,62 @@ impl Blocks {
             .collect();
         let (all, beyond) = blocks.iter().fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
         (beyond, all, Dependence::between(&blocks))
+    }
+}
+
+/// Stretches that are drawn, and what is asked of them all together. Of all places only those near a quantile are ever asked for.
+struct Drawn<'a> {
+    blocks: Vec<&'a [(usize, u64)]>,
+    /// How often each was drawn.
+    times: Vec<u64>,
+    /// By place, of each stretch how many latencies it has below that; empty until somebody asks.
+    below: Vec<Vec<u64>>,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(blocks: &'a Blocks) -> Self {
+        let stretches: Vec<&[(usize, u64)]> = blocks.runs.iter().flatten().map(Vec::as_slice).collect();
+        Drawn { times: vec![0; stretches.len()], blocks: stretches, below: vec![Vec::new(); blocks.values.len() + 1] }
+    }
+
+    /// Latencies below this place in what was drawn.
+    fn below(&mut self, place: usize) -> u64 {
+        let below = &mut self.below[place];
+        if below.is_empty() {
+            let of =
+                |block: &&[(usize, u64)]| block.iter().take_while(|(at, _)| *at < place).map(|(_, count)| count).sum::<u64>();
+            below.extend(self.blocks.iter().map(of));
+        }
+        below.iter().zip(&self.times).map(|(count, times)| count * times).sum()
+    }
+
+    /// Where the value of a rank lies; `near` is where it is expected.
+    fn place_of(&mut self, rank: u64, near: usize) -> usize {
+        let last = self.below.len().saturating_sub(2);
+        // The first place up to which there are so many lies from `low` to `high`: steps that double, then halves.
+        let (mut low, mut high, mut step) = (0, last, 1);
+        let mut at = near.min(last);
+        let is_beyond = self.below(at + 1) < rank;
+        while low < high {
+            if self.below(at + 1) >= rank {
+                high = at;
+                if is_beyond {
+                    break;
+                }
+            } else {
+                low = at + 1;
+                if !is_beyond {
+                    break;
+                }
+            }
+            at = if is_beyond { (at + step).min(last) } else { at.saturating_sub(step) };
+            step *= 2;
+        }
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.below(middle + 1) >= rank { high = middle } else { low = middle + 1 }
+        }
+        low
     }
 }
 

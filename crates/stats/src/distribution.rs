@@ -123,18 +123,6 @@ impl Distribution {
         self.count += other.count;
     }
 
-    /// Everything in the histogram's buckets.
-    pub(crate) fn histogram(&self) -> Histogram {
-        let mut all = self.coarse.clone();
-        for (lower, upper) in (0..).map(bounds_of) {
-            let Some(count) = self.fine_between(lower, upper) else { break };
-            if count > 0 {
-                all.record_n(lower.cast_signed(), count);
-            }
-        }
-        all
-    }
-
     /// How many there are in each bucket of the histogram that may hold values from `least` to `most`: its place and its count,
     /// ascending. Far cheaper than all of them where those are near one another.
     pub(crate) fn between(&self, least: i64, most: i64, mut visit: impl FnMut(i32, u64)) {
@@ -152,24 +140,70 @@ impl Distribution {
         Some(narrow + self.moved.get(lower..=upper).unwrap_or_default().iter().sum::<u64>())
     }
 
-    /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's rank within.
-    pub(crate) fn locate(&self, ranks: &[u64]) -> Vec<(Bucket, u64)> {
-        let (all, largest) = (self.histogram(), self.tail.largest());
-        let in_the_tail = |rank: u64| {
-            let larger = usize::try_from(self.count.checked_sub(rank)?).ok()?;
-            largest.get(larger).map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1))
-        };
-        let locate =
-            |rank| in_the_tail(rank).or_else(|| all.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank)));
-        ranks.iter().filter_map(|rank| locate(*rank)).collect()
+    /// How many were counted.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Values above this one that have a counter each, if it has one itself or is just below the first.
+    fn fine_above(&self, value: i64) -> Option<u64> {
+        let first = usize::try_from(value.checked_add(1)?).ok().filter(|first| *first <= FINE)?;
+        let narrow: u64 = self.fine.get(first..).unwrap_or_default().iter().map(|count| u64::from(*count)).sum();
+        Some(narrow + self.moved.get(first..).unwrap_or_default().iter().sum::<u64>())
+    }
+
+    /// Everything in the histogram's buckets.
+    fn in_buckets(&self) -> Histogram {
+        let mut all = self.coarse.clone();
+        for (lower, upper) in (0..).map(bounds_of) {
+            let Some(count) = self.fine_between(lower, upper) else { break };
+            if count > 0 {
+                all.record_n(lower.cast_signed(), count);
+            }
+        }
+        all
+    }
+}
+
+/// Everything that there is to count, and what is read from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    values: Distribution,
+    /// The same in the histogram's buckets.
+    buckets: Histogram,
+    /// The largest values above the counters, largest first.
+    largest: Vec<i64>,
+}
+
+impl From<Distribution> for Counted {
+    fn from(values: Distribution) -> Self {
+        Counted { buckets: values.in_buckets(), largest: values.tail.largest(), values }
+    }
+}
+
+impl Counted {
+    /// The same with another's counts.
+    pub(crate) fn with(mut self, other: &Distribution) -> Counted {
+        self.values.merge(other);
+        Counted::from(self.values)
+    }
+
+    /// In the histogram's buckets.
+    pub(crate) const fn histogram(&self) -> &Histogram {
+        &self.buckets
+    }
+
+    /// How many were counted.
+    pub(crate) const fn count(&self) -> u64 {
+        self.values.count
     }
 
     /// Sums of all that was counted, exact.
     pub(crate) fn moments(&self) -> Moments {
-        let mut all = self.beyond;
-        for (part, narrow) in self.fine.chunks(CHUNK).enumerate() {
+        let mut all = self.values.beyond;
+        for (part, narrow) in self.values.fine.chunks(CHUNK).enumerate() {
             let first = part * CHUNK;
-            let moved = self.moved.get(first..first + narrow.len()).unwrap_or_default();
+            let moved = self.values.moved.get(first..first + narrow.len()).unwrap_or_default();
             // Of few latencies most counters are at zero, which is seen of many at once.
             if moved.is_empty() && narrow.iter().fold(0, |any, count| any | count) == 0 {
                 continue;
@@ -185,8 +219,8 @@ impl Distribution {
     /// How far neighbouring latencies are apart that have a counter, ns: the median over all of them. Of a coarse clock its step,
     /// also where that is no whole number of ns; 1 of a fine one.
     pub(crate) fn step(&self) -> i64 {
-        let moved = |value: usize| self.moved.get(value).copied().unwrap_or(0);
-        let occupied = self.fine.iter().enumerate().map(|(value, count)| (value, u64::from(*count) + moved(value)));
+        let moved = |value: usize| self.values.moved.get(value).copied().unwrap_or(0);
+        let occupied = self.values.fine.iter().enumerate().map(|(value, count)| (value, u64::from(*count) + moved(value)));
         let mut gaps: BTreeMap<usize, u64> = BTreeMap::new();
         let mut before = None;
         for (value, count) in occupied.filter(|(_, count)| *count > 0) {
@@ -202,9 +236,16 @@ impl Distribution {
         median.and_then(|(gap, _)| i64::try_from(*gap).ok()).unwrap_or(1)
     }
 
-    /// How many were counted.
-    pub(crate) const fn count(&self) -> u64 {
-        self.count
+    /// Where the values of these ranks (1 = smallest) lie, as closely as is known, and each one's rank within.
+    pub(crate) fn locate(&self, ranks: &[u64]) -> Vec<(Bucket, u64)> {
+        let in_the_tail = |rank: u64| {
+            let larger = usize::try_from(self.count().checked_sub(rank)?).ok()?;
+            self.largest.get(larger).map(|value| (Bucket { lower: *value, upper: *value, count: 1 }, 1))
+        };
+        let locate = |rank| {
+            in_the_tail(rank).or_else(|| self.buckets.bucket_of_rank(rank).map(|(bucket, rank)| self.narrow(bucket, rank)))
+        };
+        ranks.iter().filter_map(|rank| locate(*rank)).collect()
     }
 
     /// The value of a rank (1 = smallest), ns: between these two, which are equal where it is known exactly.
@@ -214,35 +255,28 @@ impl Distribution {
 
     /// How many values lie above this, ns: at least and at most so many, which are equal where it is known exactly.
     pub(crate) fn above(&self, value: i64) -> (u64, u64) {
-        if let Some(larger) = self.fine_above(value) {
-            let coarse: u64 = self.coarse.buckets().filter(|bucket| bucket.lower > value).map(|bucket| bucket.count).sum();
+        if let Some(larger) = self.values.fine_above(value) {
+            let coarse: u64 = self.values.coarse.buckets().filter(|bucket| bucket.lower > value).map(|bucket| bucket.count).sum();
             return (larger + coarse, larger + coarse);
         }
-        let largest = self.tail.largest();
-        if largest.last().is_some_and(|least| *least <= value) || self.coarse.total() == largest.len() as u64 {
+        let largest = &self.largest;
+        if largest.last().is_some_and(|least| *least <= value) || self.values.coarse.total() == largest.len() as u64 {
             let above = largest.iter().take_while(|known| **known > value).count() as u64;
             return (above, above);
         }
-        let fine = if value < 0 { self.fine_above(-1).unwrap_or(0) } else { 0 };
+        let fine = if value < 0 { self.values.fine_above(-1).unwrap_or(0) } else { 0 };
         let count = |surely: bool| {
             let above = |bucket: &Bucket| if surely { bucket.lower > value } else { bucket.upper > value };
-            self.coarse.buckets().filter(above).map(|bucket| bucket.count).sum::<u64>()
+            self.values.coarse.buckets().filter(above).map(|bucket| bucket.count).sum::<u64>()
         };
         (fine + count(true), fine + count(false))
-    }
-
-    /// Values above this one that have a counter each, if it has one itself or is just below the first.
-    fn fine_above(&self, value: i64) -> Option<u64> {
-        let first = usize::try_from(value.checked_add(1)?).ok().filter(|first| *first <= FINE)?;
-        let narrow: u64 = self.fine.get(first..).unwrap_or_default().iter().map(|count| u64::from(*count)).sum();
-        Some(narrow + self.moved.get(first..).unwrap_or_default().iter().sum::<u64>())
     }
 
     /// The one value of a bucket that has this rank within it, where every value has a counter.
     fn narrow(&self, bucket: Bucket, rank: u64) -> (Bucket, u64) {
         let mut left = rank;
         for value in bucket.lower..=bucket.upper {
-            let own = u64::try_from(value).ok().and_then(|value| self.fine_between(value, value));
+            let own = u64::try_from(value).ok().and_then(|value| self.values.fine_between(value, value));
             let Some(count) = own else { return (bucket, rank) };
             if left <= count {
                 return (Bucket { lower: value, upper: value, count }, left);
@@ -270,14 +304,15 @@ mod tests {
 
             let mut sums = Moments::default();
             values.iter().for_each(|v| sums.record(i64::from(*v)));
-            prop_assert_eq!(distribution.moments(), sums);
+            let counted = Counted::from(distribution);
+            prop_assert_eq!(counted.moments(), sums);
             let mut expected = Histogram::default();
             values.iter().for_each(|v| expected.record(i64::from(*v)));
-            prop_assert_eq!(distribution.histogram().buckets().collect::<Vec<_>>(), expected.buckets().collect::<Vec<_>>());
+            prop_assert_eq!(counted.histogram().buckets().collect::<Vec<_>>(), expected.buckets().collect::<Vec<_>>());
 
             values.sort_unstable();
             let ranks: Vec<u64> = (1..=values.len() as u64).collect();
-            let located = distribution.locate(&ranks);
+            let located = counted.locate(&ranks);
             prop_assert_eq!(located.len(), values.len());
             for (((bucket, rank), value), rank_of_it) in located.into_iter().zip(&values).zip(ranks) {
                 prop_assert!((bucket.lower..=bucket.upper).contains(&i64::from(*value)));

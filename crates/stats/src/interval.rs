@@ -13,7 +13,7 @@
 
 use crate::Level;
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
-use crate::distribution::Distribution;
+use crate::distribution::Counted;
 use crate::pieces::Piece;
 
 /// How much less latencies tell than independent ones.
@@ -108,7 +108,7 @@ pub struct RateInterval {
 
 /// What is known of latencies: how often each occurred, and in which pieces of the run.
 pub(crate) struct Latencies<'a> {
-    pub(crate) counted: &'a Distribution,
+    pub(crate) counted: &'a Counted,
     pub(crate) pieces: &'a [Piece],
 }
 

@@ -11,7 +11,7 @@
 
 use crate::Bucket;
 use crate::chance::student_quantile;
-use crate::distribution::Distribution;
+use crate::distribution::Counted;
 use crate::histogram::signed_index;
 use crate::interval::is_correlated;
 use crate::pieces::Piece;
@@ -81,7 +81,7 @@ struct Hill {
 }
 
 /// Several modes, ascending; nothing where there is one, or nobody can tell.
-pub(crate) fn modes(counted: &Distribution, pieces: &[Piece]) -> Vec<Mode> {
+pub(crate) fn modes(counted: &Counted, pieces: &[Piece]) -> Vec<Mode> {
     if counted.count() < LEAST_LATENCIES || pieces.len() < LEAST_PIECES {
         return Vec::new();
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact quantiles of any number of values in bounded memory.
 //!
-//! The first pass has counted the values in a [`Distribution`], which tells where each quantile lies: exactly up to 131 µs
-//! and far out in the tail, the bucket elsewhere. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one
-//! nanosecond wide. One further pass suffices up to 8 ms, two up to nine minutes.
+//! The first pass has counted the values, which tells where each quantile lies: exactly up to 262 µs and far out in the tail, the
+//! bucket elsewhere. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one nanosecond
+//! wide. One further pass suffices up to 8 ms, two up to nine minutes.
 
 use crate::Bucket;
-use crate::distribution::Distribution;
+use crate::distribution::Counted;
 use crate::histogram::{BUCKETS_32, index_of_32};
 use crate::rows::Block;
 
@@ -100,7 +100,7 @@ pub(crate) struct Refinement {
 
 impl Refinement {
     /// Wants the values of these ranks (ascending) among what was counted.
-    pub(crate) fn want(&mut self, population: Population, counted: &Distribution, ranks: &[u64]) {
+    pub(crate) fn want(&mut self, population: Population, counted: &Counted, ranks: &[u64]) {
         let located = counted.locate(ranks).into_iter();
         self.wants.extend(located.map(|(bucket, rank)| Want { population, bucket, rank }));
         self.open_windows();
@@ -175,6 +175,7 @@ impl Refinement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::Distribution;
     use proptest::prelude::*;
 
     #[test]
@@ -193,7 +194,7 @@ mod tests {
             values.iter().for_each(|v| counted.record(*v));
             let ranks: Vec<u64> = [1, 50, 99, 100].into_iter().map(|q| nearest_rank(values.len() as u64, q, 100)).collect();
             let mut refinement = Refinement::default();
-            refinement.want(Population::WithSkipped, &counted, &ranks);
+            refinement.want(Population::WithSkipped, &Counted::from(counted), &ranks);
             let mut passes = 0;
             while !refinement.is_done() {
                 for (index, value) in values.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! Everything that is said of one thread's latencies, from its rows.
 
 use crate::accounting::Sink;
-use crate::distribution::Distribution;
+use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
 use crate::rows::Block;
 use crate::{
@@ -130,17 +130,18 @@ impl Collect {
         interval_ns: i64,
         after: AfterOverrun,
         accounting: &Accounting,
-    ) -> Result<(Statistics, Distribution), R::Error> {
-        let Collect { measured: mut counted, skipped, worst, envelope } = self;
-        let histogram = counted.histogram();
-        let measured = counted.moments();
+    ) -> Result<(Statistics, Counted), R::Error> {
+        let Collect { measured, skipped, worst, envelope } = self;
+        let mut counted = Counted::from(measured);
+        let (histogram, measured) = (counted.histogram().clone(), counted.moments());
         let mut refinement = Refinement::default();
-        refinement.want(Population::Measured, &counted, &ranks(measured.count()));
+        refinement.want(Population::Measured, &counted, &ranks(counted.count()));
+        let mut with_skipped = None;
         if skipped.count() > 0 {
-            counted.merge(&skipped);
+            counted = counted.with(&skipped);
+            with_skipped = Some(counted.moments());
             refinement.want(Population::WithSkipped, &counted, &ranks(counted.count()));
         }
-        let with_skipped = (skipped.count() > 0).then(|| counted.moments());
         drop(skipped);
         for _ in 0..MOST_PASSES {
             if refinement.is_done() {
