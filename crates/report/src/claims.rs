@@ -43,7 +43,7 @@ impl Claims {
             periods: analysis.periods.clone(),
             changes: analysis.changes(),
             modes: analysis.modes(),
-            latest: analysis.largest.iter().take(LATEST).copied().collect(),
+            latest: analysis.latest(LATEST),
         }
     }
 }

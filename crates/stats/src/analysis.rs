@@ -3,7 +3,7 @@
 
 use crate::accounting::Sink;
 use crate::distribution::Counted;
-use crate::extreme::{Observed, Tail};
+use crate::extreme::{Observed, Tail, cluster_maxima};
 use crate::interval::{Latencies, rate_of_all};
 use crate::pieces::Pieces;
 use crate::rows::Block;
@@ -175,6 +175,17 @@ impl Analysis {
             woken: self.statistics.moments.count(),
             interval_ns: self.interval_ns,
         })
+    }
+
+    /// The latest wake-ups that are independent of one another, at most so many, worst first: of each cluster the largest.
+    #[must_use]
+    pub fn latest(&self, most: usize) -> Vec<Worst> {
+        cluster_maxima(&self.largest, most)
+    }
+
+    /// From one activation to the next, ns.
+    pub(crate) const fn interval_ns(&self) -> i64 {
+        self.interval_ns
     }
 
     /// The values that latencies gather around, if they are several.

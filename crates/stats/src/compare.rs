@@ -9,11 +9,11 @@
 //! together: each for itself is that much wider (Bonferroni).
 
 use crate::chance::at_most;
-use crate::extreme::cluster_maxima;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
+use crate::pieces::aligned;
 use crate::random::Numbers;
-use crate::{Analysis, Level, Piece};
+use crate::{Analysis, Level, Piece, Worst};
 use std::collections::BTreeMap;
 
 /// One thread of a run, as far as a comparison needs it.
@@ -21,13 +21,15 @@ use std::collections::BTreeMap;
 pub struct Measured {
     /// The run in pieces, skipped activations counted in.
     pub pieces: Vec<Piece>,
-    /// The largest latency of each cluster among the largest, ns, largest first.
-    pub maxima: Vec<i64>,
+    /// The largest latency of each cluster among the largest, largest first.
+    pub maxima: Vec<Worst>,
+    /// From one activation to the next, ns.
+    pub interval_ns: i64,
 }
 
 impl From<&Analysis> for Measured {
     fn from(analysis: &Analysis) -> Self {
-        Measured { pieces: analysis.pieces.list().to_vec(), maxima: cluster_maxima(&analysis.largest, MAXIMA) }
+        Measured { pieces: analysis.pieces.list().to_vec(), maxima: analysis.latest(MAXIMA), interval_ns: analysis.interval_ns() }
     }
 }
 
@@ -183,12 +185,7 @@ struct Blocks {
 
 /// The stretches of a run, all threads together.
 fn slices(run: &[Measured]) -> Vec<Counts> {
-    let count = run.iter().map(|thread| thread.pieces.len()).min().unwrap_or(0);
-    let at = |thread: &Measured, slice: usize| {
-        let place = |slice: usize| slice * thread.pieces.len() / count;
-        thread.pieces[place(slice)..place(slice + 1)].iter().fold(Counts::default(), |all, piece| all.merged(&piece.counts))
-    };
-    (0..count).map(|slice| run.iter().fold(Counts::default(), |all, thread| all.merged(&at(thread, slice)))).collect()
+    aligned(&run.iter().map(|thread| thread.pieces.as_slice()).collect::<Vec<_>>())
 }
 
 /// Joins neighbours as long as they are correlated in how many latencies are beyond the run's median, or its 99th percentile.
@@ -377,16 +374,33 @@ fn rate(base: &Blocks, other: &Blocks, limit_ns: i64, error: f64, drawn: impl Fn
     Some(RateDifference { limit_ns, base: (k, n), other: (l, m), lower, upper })
 }
 
+/// The latest wake-ups of a run that are independent of one another, ns: what makes several threads late at once counts once.
+fn latest(run: &[Measured]) -> Vec<i64> {
+    let woke = |thread: &Measured, worst: &Worst| {
+        i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns).saturating_add(worst.latency_ns)
+    };
+    let all = run.iter().flat_map(|thread| thread.maxima.iter().map(move |worst| (woke(thread, worst), worst.latency_ns)));
+    let mut all: Vec<(i64, i64)> = all.collect();
+    all.sort_unstable();
+    let apart = run.iter().map(|thread| thread.interval_ns).max().unwrap_or(0);
+    let at_once = all.chunk_by(|before, after| after.0.saturating_sub(before.0) <= apart);
+    at_once.filter_map(|some| some.iter().map(|(_, latency)| *latency).max()).collect()
+}
+
 /// Of the latest wake-ups of both groups, how many are of the second, and whether that is more or less than chance would have it.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
 fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64) -> Option<MaximumDifference> {
-    let maxima = |group: &Group| group.runs.iter().flatten().flat_map(|thread| thread.maxima.clone()).collect::<Vec<i64>>();
+    let maxima = |group: &Group| group.runs.iter().flat_map(|run| latest(run)).collect::<Vec<i64>>();
     let (first, second) = (maxima(base), maxima(other));
     let (base_ns, other_ns) = (*first.iter().max()?, *second.iter().max()?);
     let mut both: Vec<(i64, bool)> =
         first.into_iter().map(|value| (value, false)).chain(second.into_iter().map(|value| (value, true))).collect();
     both.sort_unstable_by(|a, b| b.cmp(a));
-    both.truncate(LATEST);
+    // Of equal ones there is no order: either all of them are among the latest, or none.
+    if let Some((left_out, _)) = both.get(LATEST).copied() {
+        both.truncate(LATEST);
+        both.retain(|(latency, _)| *latency > left_out);
+    }
     let share = of_other as f64 / (of_base + of_other).max(1) as f64;
     let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
     let (k, n) = (seconds as f64, both.len() as f64);

@@ -260,7 +260,8 @@ impl Counted {
             return (larger + coarse, larger + coarse);
         }
         let largest = &self.largest;
-        if largest.last().is_some_and(|least| *least <= value) || self.values.coarse.total() == largest.len() as u64 {
+        let all_kept = || self.values.coarse.total() == largest.len() as u64;
+        if value >= 0 && (largest.last().is_some_and(|least| *least <= value) || all_kept()) {
             let above = largest.iter().take_while(|known| **known > value).count() as u64;
             return (above, above);
         }

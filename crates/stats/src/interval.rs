@@ -14,7 +14,7 @@
 use crate::Level;
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
 use crate::distribution::Counted;
-use crate::pieces::Piece;
+use crate::pieces::{Piece, aligned};
 
 /// How much less latencies tell than independent ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,23 +30,36 @@ const LEAST_PIECES: usize = 16;
 
 /// Whether neighbouring pieces are more alike than chance alone makes them, by how far each lies off what is expected of it.
 pub(crate) fn is_correlated(offsets: &[f64]) -> bool {
+    correlation(offsets) > uncertainty(offsets)
+}
+
+/// Of neighbours; 0 where nothing varies.
+fn correlation(offsets: &[f64]) -> f64 {
     let squares: f64 = offsets.iter().map(|offset| offset * offset).sum();
     let products: f64 = offsets.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    #[expect(clippy::cast_precision_loss, reason = "hundreds")]
-    let count = offsets.len() as f64;
-    squares > 0.0 && products / squares > 1.645 / count.sqrt()
+    if squares > 0.0 { products / squares } else { 0.0 }
+}
+
+/// As far, at 95 %, is a correlation of so many pieces from the true one.
+#[expect(clippy::cast_precision_loss, reason = "hundreds")]
+fn uncertainty(offsets: &[f64]) -> f64 {
+    1.645 / (offsets.len() as f64).sqrt()
 }
 
 impl Dependence {
     /// From pieces of equal length: of each how many latencies it has, and how many of them are beyond the value in question.
-    /// Pieces are joined until neighbours are not seen to be correlated.
+    /// Pieces are joined until neighbours are not seen to be correlated. Where they still are, or are too few to show it, what
+    /// is said of them counts in that neighbours may be as correlated as the pieces let it be.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn between(pieces: &[(u64, u64)]) -> Dependence {
         let mut pieces: Vec<(f64, f64)> = pieces.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
         let (all, beyond) = pieces.iter().fold((0.0, 0.0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
         let share = beyond / all;
-        if !(share > 0.0 && share < 1.0) || pieces.len() < 2 {
+        if !(share > 0.0 && share < 1.0) {
             return Dependence { factor: 1.0, freedom: f64::INFINITY };
+        }
+        if pieces.len() < 2 {
+            return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
         }
         let offsets = |pieces: &[(f64, f64)]| pieces.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
         let mut off = offsets(&pieces);
@@ -57,10 +70,13 @@ impl Dependence {
         }
         let count = pieces.len() as f64;
         let variance = off.iter().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
-        let factor = (variance / (all * share * (1.0 - share))).max(0.25);
+        // What is left of correlation, too little to be seen surely.
+        let doubtful = pieces.len() < 2 * LEAST_PIECES || is_correlated(&off);
+        let left = if doubtful { correlation(&off) + uncertainty(&off) } else { correlation(&off) }.clamp(0.0, 0.99);
+        let factor = (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
         // Where few latencies are beyond, their number in a piece is far from normal and its variance less certain.
         let rarity = count / (beyond.min(all - beyond));
-        Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(2.0) }
+        Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0) }
     }
 
     /// So many latencies tell as much as this many independent ones, the uncertainty of that counted in at a confidence (of
@@ -140,7 +156,8 @@ impl Latencies<'_> {
         Some(QuantileInterval {
             level,
             observed,
-            lower: of_all(rank(1.0 - confidence))
+            // Where their largest is surely below the true one, more is not to be had.
+            lower: of_all(rank(1.0 - confidence).min(effective))
                 .filter(|_| smallest_reaches)
                 .and_then(|rank| self.between_ranks(rank, |(low, _)| low)),
             upper: of_all(rank(confidence)).and_then(|rank| self.between_ranks(rank, |(_, high)| high)),
@@ -176,13 +193,8 @@ pub(crate) fn rate_of_all(threads: &[Latencies<'_>], limit: i64, confidence: f64
     // A handful does not show whether it comes together; somewhat lower ones, of which there are more, do.
     let common = if beyond < ENOUGH_BEYOND { threads.iter().filter_map(Latencies::still_common).min() } else { None };
     let limit = common.map_or(limit, |common| common.min(limit));
-    let pieces = threads.iter().map(|thread| thread.pieces.len()).max().unwrap_or(0);
-    let mut together = vec![(0, 0); pieces];
-    for thread in threads {
-        for (sum, piece) in together.iter_mut().zip(thread.pieces) {
-            *sum = (sum.0 + piece.counts.total(), sum.1 + piece.counts.above(limit));
-        }
-    }
+    let stretches = aligned(&threads.iter().map(|thread| thread.pieces).collect::<Vec<_>>());
+    let together: Vec<(u64, u64)> = stretches.iter().map(|counts| (counts.total(), counts.above(limit))).collect();
     let effective = if beyond == 0 { of as f64 } else { Dependence::between(&together).effective(of, confidence) };
     let scale = effective / of as f64;
     let (least, most) = (surely as f64 * scale, beyond as f64 * scale);
@@ -200,7 +212,8 @@ pub(crate) fn upper_rate(k: f64, n: f64, confidence: f64) -> f64 {
 
 /// Their lower limit.
 pub(crate) fn lower_rate(k: f64, n: f64, confidence: f64) -> f64 {
-    if k <= 0.0 { 0.0 } else { along_rates(|rate| at_most(k - 1.0, n, rate) <= confidence) }
+    // Less than one, of latencies that depend on one another, may as well be none.
+    if k < 1.0 { 0.0 } else { along_rates(|rate| at_most(k - 1.0, n, rate) <= confidence) }
 }
 
 /// Where it begins to hold, on a logarithmic scale: rates may be very small.
@@ -222,5 +235,6 @@ mod tests {
         near(lower_rate(7.0, 1e9, 0.95), 3.285_315_7e-9);
         near(upper_rate(120.0, 1e5, 0.975), 1.434_737e-3);
         assert_eq!((lower_rate(0.0, 10.0, 0.95), upper_rate(10.0, 10.0, 0.95)), (0.0, 1.0));
+        assert_eq!((lower_rate(0.8, 10.0, 0.95), lower_rate(0.8, 1e6, 0.95)), (0.0, 0.0));
     }
 }

@@ -115,6 +115,17 @@ impl Pieces {
     }
 }
 
+/// What several threads counted in the same stretches of a run, as many as the thread with the fewest pieces has.
+pub(crate) fn aligned(threads: &[&[Piece]]) -> Vec<Counts> {
+    let stretches = threads.iter().map(|pieces| pieces.len()).min().unwrap_or(0);
+    let at = |pieces: &[Piece], stretch: usize| {
+        let place = |stretch: usize| stretch * pieces.len() / stretches;
+        pieces[place(stretch)..place(stretch + 1)].iter().fold(Counts::default(), |all, piece| all.merged(&piece.counts))
+    };
+    let all_at = |stretch| threads.iter().fold(Counts::default(), |all, pieces| all.merged(&at(pieces, stretch)));
+    (0..stretches).map(all_at).collect()
+}
+
 fn joined(pieces: &[Piece], times: usize) -> Vec<Piece> {
     pieces.chunks(times).map(|some| some.iter().fold(Piece::default(), |all, piece| all.join(piece))).collect()
 }

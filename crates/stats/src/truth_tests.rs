@@ -89,6 +89,32 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
     }
 }
 
+/// Short series: too few pieces to see whether they depend on one another, or pieces that all do. What is claimed holds nearly as
+/// often as it says, or nothing is.
+#[test]
+fn short_series_claim_no_more_than_they_tell() {
+    for (count, memory, least) in [(250, 0.9, 93), (2_000, 0.9, 93), (2_000, 0.99, 90), (20_000, 0.99, 90)] {
+        for level in [Level::P50, Level::P90] {
+            let truth = i64::from(ns(20_000.0 + 3_000.0 * normal_quantile(level.share())));
+            let inside = |seed: &u64| {
+                let found = analysis(&normal(*seed, count, memory)).quantile(level, 0.975).unwrap();
+                found.lower.is_none_or(|lower| lower <= truth) && found.upper.is_none_or(|upper| upper >= truth)
+            };
+            let inside = (0..400).filter(inside).count();
+            println!("{level} of {count}, memory {memory}: {inside} of 400");
+            assert!(inside * 100 >= 400 * least, "{level} of {count}, memory {memory}: {inside} of 400");
+        }
+    }
+    // 256 that do not depend on one another cannot show it; of 20,000 the largest is surely below a quantile that few are beyond.
+    let few = analysis(&normal(1, 256, 0.0)).quantile(Level::P90, 0.975).unwrap();
+    assert_eq!((few.lower, few.upper), (None, None));
+    let all: Vec<Option<i64>> = {
+        let many = analysis(&normal(1, 20_000, 0.0));
+        Level::ALL.into_iter().map(|level| many.quantile(level, 0.975).unwrap().lower).collect()
+    };
+    assert!(all.iter().all(Option::is_some) && all.is_sorted(), "{all:?}");
+}
+
 /// A run of two halves tells of its median as much as one or two latencies would: nothing.
 #[test]
 fn latencies_that_all_depend_on_one_another_do_not_bound_a_median() {
@@ -210,7 +236,7 @@ fn a_run_that_changes_is_not_continued() {
 
 #[test]
 fn what_stays_the_same_does_not_change() {
-    for memory in [0.0, 0.9] {
+    for memory in [0.0, 0.9, 0.99, 0.995] {
         holds(&format!("changes, memory {memory}"), 0, 5, |seed| !analysis(&normal(seed, 20_000, memory)).changes().is_empty());
     }
     // Rising a quarter from the first activation to the last.
@@ -431,6 +457,37 @@ fn equal_groups_are_not_told_apart() {
                 || compared.maximum.is_some_and(|maximum| maximum.told)
         });
     }
+}
+
+/// Four threads with latencies of their own, and stalls that make all of them late at once.
+fn stalled(seed: u64) -> Group {
+    let mut numbers = Numbers::new(seed + 4_000);
+    let stalls: Vec<(usize, i32)> =
+        (0..40).map(|_| (numbers.below(8_192), ns(40_000.0 + 9_000.0 * numbers.pareto(0.0)))).collect();
+    let thread = |thread: u64| {
+        let mut latencies = normal(4 * seed + thread, 8_192, 0.0);
+        stalls.iter().for_each(|(at, height)| latencies[*at] = height + i32::try_from(thread).unwrap());
+        Measured::from(&analysis(&latencies))
+    };
+    Group { runs: vec![(0..4).map(thread).collect()] }
+}
+
+#[test]
+fn what_makes_all_threads_late_counts_once() {
+    let groups: Vec<Group> = (0..=150).map(stalled).collect();
+    let told = groups.windows(2).filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.told)).count();
+    println!("the latest of threads that are late together: {told} of 150");
+    assert!(told <= 4, "{told} of 150");
+}
+
+/// Of latencies in coarse steps, equal ones are of no order: which group they are of does not make it the later one.
+#[test]
+fn equal_maxima_tell_nothing() {
+    let coarse = |latencies: &[i32]| latencies.iter().map(|latency| latency / 10_000 * 10_000).collect::<Vec<i32>>();
+    let groups: Vec<Group> = (0..=150).map(|seed| group([coarse(&pareto(seed, 8_192, 0.0, 1))])).collect();
+    let told = groups.windows(2).filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.told)).count();
+    println!("maxima in steps of 10 µs: {told} of 150");
+    assert!(told <= 4, "{told} of 150");
 }
 
 #[test]

@@ -183,10 +183,10 @@ fn clusters_among(largest: &[Worst], most: usize) -> Clusters {
     Clusters::of(&some)
 }
 
-/// The largest latency of each cluster, ns, largest first; as many as asked for, or fewer.
-pub(crate) fn cluster_maxima(largest: &[Worst], most: usize) -> Vec<i64> {
-    let mut maxima: Vec<i64> = clusters_among(largest, 8 * most).largest.iter().map(|worst| worst.latency_ns).collect();
-    maxima.sort_unstable_by(|a, b| b.cmp(a));
+/// The largest latency of each cluster, largest first; as many as asked for, or fewer.
+pub(crate) fn cluster_maxima(largest: &[Worst], most: usize) -> Vec<Worst> {
+    let mut maxima = clusters_among(largest, 8 * most).largest;
+    maxima.sort_unstable_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.activation));
     maxima.truncate(most);
     maxima
 }

@@ -13,6 +13,8 @@ use crate::pieces::{Piece, Pieces};
 
 /// Fewer pieces than these are not judged.
 const LEAST_PIECES: usize = 16;
+/// Sums of fewer pieces than there are so many of are not compared.
+const LEAST_SUMS: usize = 8;
 /// A change is called one where chance alone makes it in one of so many runs.
 const CHANCE: f64 = 1e-3;
 /// And where the figure before and after differ by this share of the smaller, however certain it is.
@@ -110,18 +112,23 @@ fn change(pieces: &Pieces, part: Part, level: Level) -> Option<Change> {
     Some(Change { part, kind, activation: at as u64 * pieces.rows_per_piece(), before_ns, after_ns, chance })
 }
 
-/// The variance of a mean of pieces times their number: from differences between pieces one, two and four apart, whichever gives
-/// most, because pieces near one another may be alike; a step in the middle counts in few differences.
+/// The variance of a mean of pieces times their number: from differences between pieces one, two and four apart, and between
+/// sums of neighbours, whichever gives most, because pieces near one another may be alike; a step in the middle counts in few
+/// differences.
 #[expect(clippy::cast_precision_loss, reason = "hundreds")]
 fn long_run_variance(shares: &[f64]) -> f64 {
     let apart = |distance: usize| {
         let differences = shares.windows(distance + 1).map(|some| (some[distance] - some[0]).powi(2));
         differences.sum::<f64>() / (2 * (shares.len() - distance)) as f64
     };
-    // Sums of neighbours vary more than neighbours do where these are alike.
-    let sums: Vec<f64> = shares.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
-    let of_sums = sums.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (2 * (sums.len() - 1)) as f64 / 2.0;
-    [apart(1), apart(2), apart(4), of_sums].into_iter().fold(0.0, f64::max)
+    // Sums of neighbours vary more than neighbours do where these are alike; the more neighbours, the longer that may last.
+    let of_sums = |neighbours: usize| {
+        let sums: Vec<f64> = shares.chunks_exact(neighbours).map(|some| some.iter().sum()).collect();
+        let differences = sums.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
+        differences.sum::<f64>() / (2 * (sums.len() - 1) * neighbours) as f64
+    };
+    let neighbours = (1..).map(|power| 1 << power).take_while(|neighbours| shares.len() / neighbours >= LEAST_SUMS);
+    neighbours.map(of_sums).chain([apart(1), apart(2), apart(4)]).fold(0.0, f64::max)
 }
 
 /// Whether a straight line explains the shares better than a step does.
