@@ -24,11 +24,11 @@ pub struct Claims {
     latest: Vec<Worst>,
 }
 
-/// The latest wake-ups of a thread whose times are compared with others'.
+/// The latest wake-ups of a thread, independent of one another, whose times are compared with others'.
 const LATEST: usize = 200;
 /// Each of a quantile's two ends.
 const CONFIDENCE: f64 = 0.975;
-/// Two threads are late together where chance has it so in less of all runs than this.
+/// Two threads are called late together where chance alone makes any two so in less of all runs than this.
 const CHANCE: f64 = 1e-3;
 
 impl Claims {
@@ -69,7 +69,7 @@ pub(crate) fn of_thread(claims: &Claims, thread: &Thread) -> Vec<Said> {
 
 /// A quantile and its interval in a table, µs: `16.6` and `16.1–17.3`, `≥ 16.1`, or nothing.
 pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
-    let ends = match (interval.lower.map(format::fine_micros), interval.upper.map(format::fine_micros)) {
+    let ends = match format::fine_micros_outward(interval.lower, interval.upper) {
         (Some(lower), Some(upper)) => format!("{lower}–{upper}"),
         (Some(lower), None) => format!("≥ {lower}"),
         (None, Some(upper)) => format!("≤ {upper}"),
@@ -191,30 +191,29 @@ fn change(change: &Change, interval: Nanos) -> String {
 
 /// Threads that are late at the same moments, beyond chance.
 pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
-    let times = |index: usize| -> Option<Vec<i64>> {
-        let thread = document.threads.get(index)?;
+    let times = |(thread, claims): (&Thread, &Claims)| -> Vec<i64> {
         // Late is when the thread woke, not when it was due: what kept two of them waiting ended for both at once.
         let woke = |worst: &Worst| {
             let behind = i64::try_from(worst.activation).ok()?.checked_mul(thread.interval_ns.0)?;
             thread.start_ns.0.checked_add(behind)?.checked_add(worst.latency_ns)
         };
-        let mut times: Vec<i64> = claims.get(index)?.latest.iter().filter_map(woke).collect();
+        let mut times: Vec<i64> = claims.latest.iter().filter_map(woke).collect();
         times.sort_unstable();
-        Some(times)
+        times
     };
+    let threads = &document.threads[..document.threads.len().min(claims.len()).min(MOST_COMPARED)];
+    let times: Vec<Vec<i64>> = threads.iter().zip(claims).map(times).collect();
+    let pairs = threads.len() * threads.len().saturating_sub(1) / 2;
+    let span = |thread: &Thread| i64::try_from(thread.activations.due).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
     let mut found = Vec::new();
-    for one in 0..document.threads.len() {
-        for other in one + 1..document.threads.len() {
-            let (Some(first), Some(second)) = (times(one), times(other)) else { continue };
-            let apart = document.threads[one].interval_ns.0.max(document.threads[other].interval_ns.0) / 2;
-            let span =
-                |thread: &Thread| i64::try_from(thread.activations.due).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
-            let span = span(&document.threads[one]).min(span(&document.threads[other]));
-            let Some(both) = together(&first, &second, apart, span).filter(|both| both.chance < CHANCE) else { continue };
-            found.push((one, other, both));
+    for (one, first) in threads.iter().enumerate() {
+        for (other, second) in threads.iter().enumerate().skip(one + 1) {
+            let apart = first.interval_ns.0.max(second.interval_ns.0) / 2;
+            let both = together(&times[one], &times[other], apart, span(first).min(span(second)));
+            // Of many pairs some fall together by chance.
+            found.extend(both.filter(|both| both.chance < CHANCE / pairs as f64).map(|both| (one, other, both)));
         }
     }
-    let pairs = document.threads.len() * document.threads.len().saturating_sub(1) / 2;
     found.sort_by_key(|(_, _, both)| std::cmp::Reverse(both.together));
     let more = found.len().saturating_sub(MOST_PAIRS);
     let mut all: Vec<Said> =
@@ -225,6 +224,8 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
     all
 }
 
+/// Threads that are compared with one another: more pairs would take longer than all else of a page.
+const MOST_COMPARED: usize = 256;
 /// Pairs of threads that are listed.
 const MOST_PAIRS: usize = 3;
 

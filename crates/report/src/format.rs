@@ -49,6 +49,18 @@ pub(crate) fn fine_micros(ns: i64) -> String {
     }
 }
 
+/// The ends of an interval as [`fine_micros`] writes them, rounded so that it does not become narrower.
+pub(crate) fn fine_micros_outward(lower: Option<i64>, upper: Option<i64>) -> (Option<String>, Option<String>) {
+    let unit = |ns: i64| match ns.unsigned_abs() {
+        0..1_000 => 1,
+        1_000..9_995 => 10,
+        _ => 100,
+    };
+    let down = |ns: i64| ns.saturating_sub(ns.rem_euclid(unit(ns)));
+    let up = |ns: i64| ns.saturating_add((-(ns % unit(ns))).rem_euclid(unit(ns)));
+    (lower.map(|ns| fine_micros(down(ns))), upper.map(|ns| fine_micros(up(ns))))
+}
+
 /// ns as µs to the last ns, for figures that are exact: `1,240.317`.
 #[must_use]
 pub fn exact_micros(ns: i64) -> String {
@@ -152,6 +164,15 @@ mod tests {
             [0, 428, 999, 1_000, 4_284, 9_994, 9_995, 83_449, -4_286].map(fine_micros),
             ["0.000", "0.428", "0.999", "1.00", "4.28", "9.99", "10.0", "83.4", "-4.29"]
         );
+        for (ns, down, up) in [
+            (83_449, "83.4", "83.5"),
+            (83_400, "83.4", "83.4"),
+            (4_281, "4.28", "4.29"),
+            (9_994, "9.99", "10.0"),
+            (-4_286, "-4.29", "-4.28"),
+        ] {
+            assert_eq!(fine_micros_outward(Some(ns), Some(ns)), (Some(down.to_owned()), Some(up.to_owned())));
+        }
     }
 
     #[test]

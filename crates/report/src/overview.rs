@@ -144,6 +144,11 @@ impl<'a> Overview<'a> {
         (!asked.is_real_time()).then(|| asked.kernel_name())
     }
 
+    /// What scheduling it was measured with, where that was not real-time, granted or asked for.
+    pub(crate) fn not_real_time(&self) -> Option<String> {
+        self.no_real_time().or_else(|| self.ordinary().map(str::to_owned))
+    }
+
     /// Why the recording holds less than was asked for, as the end of a sentence that began with its name.
     pub(crate) fn cut_short(&self) -> Option<String> {
         cut_short(&self.recorded.document)

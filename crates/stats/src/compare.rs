@@ -101,6 +101,8 @@ pub struct MaximumDifference {
     pub expected: f64,
     /// Whether that tells the groups apart.
     pub told: bool,
+    /// Whether it would, if the very latest were not of the group that has fewer of the latest.
+    pub disagrees: bool,
 }
 
 /// Two groups, figure by figure.
@@ -408,5 +410,6 @@ fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64)
     // Where the group with more of the latest does not have the very latest, neither is said to be later.
     let agree = (other_ns > base_ns) == (k > share * n);
     let told = agree && chance < error;
-    Some(MaximumDifference { base_ns, other_ns, latest: both.len(), of_other: seconds, expected: share * n, told })
+    let disagrees = !agree && chance < error;
+    Some(MaximumDifference { base_ns, other_ns, latest: both.len(), of_other: seconds, expected: share * n, told, disagrees })
 }

@@ -2,10 +2,11 @@
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
 use crate::conditions;
+use crate::lab::Kind;
 use crate::language::{say, word};
 use crate::method;
 use crate::overview::Overview;
-use recording::{Document, Lab, Recorded};
+use recording::{Document, Recorded};
 use std::collections::BTreeSet;
 
 /// A fact that is not the same in both groups.
@@ -22,8 +23,7 @@ const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start to first activation", "Pr
 
 /// Every fact of machine and method in which the groups differ.
 pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing> {
-    let both: Vec<Recorded> = base.iter().chain(other).cloned().collect();
-    let all = Overview::of_all(&both);
+    let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::of).collect();
     let unknown = || say!("not known");
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
         let values: Vec<String> = fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
@@ -45,15 +45,11 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing>
 
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
-    match &document.lab {
-        None => word("a machine of its own"),
-        Some(lab) if is_virtual(lab) => word("the lab's virtual time"),
-        Some(_) => word("the lab, emulated"),
-    }
-}
-
-fn is_virtual(lab: &Lab) -> bool {
-    matches!(lab.guest.time, plan::GuestTime::Virtual { .. })
+    word(match Kind::of(document.lab.as_ref()) {
+        Kind::Machine => "a machine of its own",
+        Kind::Virtual => "the lab's virtual time",
+        Kind::Emulated => "the lab, emulated",
+    })
 }
 
 /// Why figures of these must not be held against one another, the gravest first.

@@ -24,7 +24,7 @@ impl Compared {
     /// One sentence: what differs, and what cannot be told apart.
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, .. } = &self.comparison;
-        if quantiles.is_empty() {
+        if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.told) {
             return say!("{second} against {first}: too few activations to compare.", second = self.other, first = self.base);
         }
         let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) = quantiles.iter().partition(|one| one.is_told());
@@ -57,7 +57,8 @@ impl Compared {
             let verdict = if maximum.told {
                 the_latest(maximum)
             } else {
-                format!("{}{}", word("not told apart: "), of_the_latest(maximum))
+                let but = if maximum.disagrees { word(", but the very latest is of the other") } else { "" };
+                format!("{}{}{but}", word("not told apart: "), of_the_latest(maximum))
             };
             rows.push(["max".to_owned(), format::micros(maximum.base_ns), format::micros(maximum.other_ns), verdict]);
         }

@@ -9,6 +9,7 @@ mod page;
 
 use crate::gate::Examined;
 use crate::language::say;
+use crate::overview::Overview;
 pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
 use recording::Recorded;
@@ -79,11 +80,18 @@ impl Compared {
         let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
         let mut reservations = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         if !anyway && let Some(why) = reservations.first() {
-            return Err(say!("{first} and {second} cannot be compared: {why}", first = base.name(), second = other.name(), why));
+            return Err(say!(
+                "{first} and {second} cannot be compared: {why}; --anyway compares them nevertheless",
+                first = base.name(),
+                second = other.name(),
+                why
+            ));
         }
         for recorded in &both {
             let lacks = crate::gate::spoiled(recorded);
             reservations.extend(lacks.map(|why| say!("{recording}: {why}", recording = recorded.name(), why)));
+            let measured = Overview::of(recorded).not_real_time();
+            reservations.extend(measured.map(|how| say!("{name}: measured with {how}", name = recorded.name(), how)));
         }
         for repeats in [base, other] {
             if repeats.identical > 0 {

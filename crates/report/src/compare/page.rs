@@ -3,15 +3,18 @@
 //! what else differs.
 
 use super::{Comparisons, Repeats, forest};
-use crate::language::{say, word};
-use crate::method::Command;
-use crate::notices::Notice;
+use crate::language::say;
+use crate::method::{self, Command};
+use crate::notices;
 use crate::overview::{self, Overview};
 use crate::page::{Frame, MOST_BYTES, Opening, rendered, unbroken};
 use crate::page_charts::Drawn;
 use crate::series::{Charts, MOST_CHARTED};
 use crate::speaks::Speaks;
 use askama::Template;
+
+/// Notices of recordings that are compared.
+const MOST_NOTICES: usize = 40;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -77,6 +80,7 @@ impl Comparisons {
         let names =
             self.all.first().map(|first| first.base.clone()).into_iter().chain(self.all.iter().map(|one| one.other.clone()));
         let pooled: Vec<Overview<'_>> = groups.iter().zip(names).filter_map(|(group, name)| group.pooled(name)).collect();
+        let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::of).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, steps);
@@ -85,18 +89,17 @@ impl Comparisons {
             [only] => say!("{second} against {first}", second = only.other, first = only.base),
             all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.base.as_str())),
         };
-        let notice = |text| Notice { title: word("From the lab."), text, next_step: String::new(), is_command: false };
         rendered(&Page {
             frame: Frame::new(&title, &verdicts.join(" ")),
             opening: Opening {
                 headline: unbroken(&verdicts.join(" ")),
                 hero: None,
                 about: about(groups, several, (all, pooled.len())),
-                notices: super::time_of_groups(groups).map(|text| notice(text.replace('\n', " "))).into_iter().collect(),
+                notices: notices::spoilers(&each).into_iter().take(MOST_NOTICES).collect(),
             },
             compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MOST_CHARTED)).collect(),
             drawn: Drawn::of(&series, &pooled),
-            commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
+            commands: method::commands(&[], command_line),
         })
     }
 }

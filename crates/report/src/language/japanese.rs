@@ -227,6 +227,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{first} に対する {second}: 比較するには起床の回数が足りません。",
     ),
     ("not told apart: ", "区別できません: "),
+    (", but the very latest is of the other", "。ただし最大の遅れはもう一方のものです"),
     (
         "few runs of each: what is said holds for these runs; another run on the same machine may differ by more",
         "それぞれの実行の回数が少ないため、この結果はこれらの実行にしか当てはまりません。同じ機器でも、別の実行ではこれ以上に異なる可能性があります",
@@ -270,7 +271,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "分布は全繰り返しのもの、時間変化は最悪の 1 回のもの",
     ),
     ("{first} and {n} more", "{first} ほか {n} 件"),
-    ("{first} and {second} cannot be compared: {why}", "{first} と {second} は比較できません: {why}"),
+    (
+        "{first} and {second} cannot be compared: {why}; --anyway compares them nevertheless",
+        "{first} と {second} は比較できません: {why}。それでも比較するには --anyway を付けます",
+    ),
     ("{recording}: {why}", "{recording}: {why}"),
     ("{n} of {recordings} left out, identical to an earlier one", "{recordings}: 前のものと同一の {n} 件は除外"),
     ("the run ended early: what the rest would have shown is not known", "測定が途中で終わり、残りの結果は分かりません"),

@@ -8,7 +8,7 @@ use super::sheet::Sheet;
 use crate::charts;
 use crate::format::{self, count, counted};
 use crate::language::{say, word};
-use crate::method::Command;
+use crate::method::{self, Command};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
 use crate::page::{Frame, Hero, MOST_BYTES, Opening, left_out, rendered, unbroken};
@@ -157,7 +157,7 @@ impl Matrix {
             more_warnings: left_out(self.conditions.more_warnings(), |n| say!("And {n} more warnings, each of some runs.", n)),
             facts: self.conditions.rows(),
             plan: format::clip(plan, LONGEST_PLAN),
-            commands: vec![Command { what: say!("this page"), line: command_line.to_owned() }],
+            commands: method::commands(&[], command_line),
             plan_js: include_str!("../../assets/plan.js"),
         }
     }

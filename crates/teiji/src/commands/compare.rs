@@ -37,39 +37,38 @@ pub struct Args {
 #[derive(Clone)]
 struct Paths(Vec<PathBuf>);
 
-#[expect(clippy::unnecessary_wraps, reason = "what a parser of flags is")]
 fn paths(text: &str) -> Result<Paths, String> {
-    Ok(Paths(text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect()))
+    let paths: Vec<PathBuf> = text.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+    if paths.is_empty() { Err("no recording is named".to_owned()) } else { Ok(Paths(paths)) }
 }
 
 pub fn run(args: &Args) -> Outcome {
-    // What programs read is in one language, whatever people read.
-    let language = if args.json { Language::English } else { args.lang };
-    speaking(language, || carry_out(args))
-}
-
-fn carry_out(args: &Args) -> Outcome {
     let groups = groups(args)?;
-    let compared = Comparisons::of(&groups, args.anyway)
-        .map_err(|why| Failure::bad_input(anyhow!("{why}; --anyway compares them nevertheless")))?;
     if let Some(path) = &args.html {
-        let page = compared.html(&groups, &output::command_line().join(" "));
+        let page = speaking(args.lang, || Ok(compared(args, &groups)?.html(&groups, &output::command_line().join(" "))))?;
         output::write_whole(path, &page).map_err(Failure::bad_input)?;
     }
-    output::say(&match (args.json, args.md) {
-        (true, _) => recording::document_text(&compared.json()).map_err(Failure::not_carried_out)?,
-        (_, true) => compared.markdown(),
-        _ => {
-            if let Some(what) = time_of_groups(&groups) {
-                output::say(&what);
-            }
-            compared.text()
+    // What programs read is in one language, whatever people read.
+    let language = if args.json { Language::English } else { args.lang };
+    let said = speaking(language, || {
+        let compared = compared(args, &groups)?;
+        match (args.json, args.md) {
+            (true, _) => recording::document_text(&compared.json()).map_err(Failure::not_carried_out),
+            (_, true) => Ok(compared.markdown()),
+            _ => Ok(time_of_groups(&groups).into_iter().chain([compared.text()]).collect::<Vec<_>>().join("\n")),
         }
-    });
+    })?;
+    output::say(&said);
     Ok(ExitCode::SUCCESS)
 }
 
+fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
+    Comparisons::of(groups, args.anyway).map_err(|why| Failure::bad_input(anyhow!(why)))
+}
+
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
+    let named = args.recordings.iter().chain(args.with.iter().flat_map(|Paths(paths)| paths));
+    super::each_once(named).map_err(Failure::bad_input)?;
     if !args.with.is_empty() {
         let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
         return named.map(|paths| super::examine(paths).map(Repeats::of)).collect();

@@ -41,18 +41,16 @@ struct Report {
 
 pub fn run(args: &Args) -> Outcome {
     let report = speaking(args.lang, || report(args))?;
-    output::write_whole(&args.output, &report.page).map_err(Failure::bad_input)?;
+    let mut files = vec![(args.output.clone(), report.page)];
     if let Some(folder) = &args.svg {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::bad_input)?;
-        for (name, content) in report.charts {
-            output::write_whole(&folder.join(name), &content).map_err(Failure::bad_input)?;
-        }
+        files.extend(report.charts.into_iter().map(|(name, content)| (folder.join(name), content)));
     }
-    if let (Some(path), Some(text)) = (&args.md, &report.markdown) {
-        output::write_whole(path, text).map_err(Failure::bad_input)?;
-    }
+    files.extend(args.md.clone().zip(report.markdown));
+    let files: Vec<(&Path, &str)> = files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
+    output::write_together(&files).map_err(Failure::bad_input)?;
     output::say(&report.verdict);
     output::say(&format!("Report: {}", args.output.display()));
     Ok(ExitCode::SUCCESS)
