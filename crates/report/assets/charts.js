@@ -296,7 +296,7 @@ const Charts = (() => {
       }
       const settings = { log, height, jitter, periods, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
       const above = timePanel(panel, time, worst, place, range, settings);
-      namePeriods(panel, periods, thread === '' && recording.threads.length > 1);
+      namePeriods(panel, periods);
       return settings.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, settings)] : [above];
     }).flat();
   }
@@ -467,13 +467,13 @@ const Charts = (() => {
   }
 
   /** In words, what recurs; where several threads are drawn together, of which. */
-  function namePeriods(panel, periods, ofThreads) {
+  function namePeriods(panel, periods) {
     if (periods.length === 0) return;
     const list = document.createElement('ul');
     list.className = 'periods';
     for (const one of periods) {
       const item = document.createElement('li');
-      item.textContent = ofThreads ? `${tell('thread {thread}', { thread: one.thread })}: ${one.words}` : one.words;
+      item.textContent = one.words;
       list.append(item);
     }
     panel.append(list);

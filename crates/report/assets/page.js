@@ -21,6 +21,7 @@ const Page = (() => {
       this.jitter = false;
       this.hidden = new Set();
       this.plots = [];
+      this.ofLatencies = { lead: section.querySelector('.lead').textContent, label: this.element.getAttribute('aria-label') };
       for (const part of [this.element, this.readout, section.querySelector('.controls')]) part.hidden = false;
       section.querySelector('.paper').classList.add('only-print');
       this.controls();
@@ -30,20 +31,23 @@ const Page = (() => {
     /** Exchanges the recordings. What is drawn again keeps what the reader made of it. */
     show(data) {
       this.data = data;
-      if (data.courses) this.describe();
+      if (data.courses) {
+        this.ofLatencies.label = this.described();
+        this.sayWhat();
+      }
       this.section.classList.toggle('nothing', data.recordings.length === 0);
       if (this.kind !== 'latency-over-time') this.legend();
       this.draw();
     }
 
     /** For those who cannot see it: what is drawn now. */
-    describe() {
+    described() {
       const { recordings, courses } = this.data;
       const drawn = this.kind === 'latency-over-time' ? courses : recordings;
       const at = (ns) => `${new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(ns / 1000)} µs`;
       const one = ({ name, samples: n, max_ns: max }) => (max === null ? tell('{name}: {n} latencies', { name, n }) : tell('{name}: {n} latencies, at most {max}', { name, n, max: at(max) }));
       const title = this.section.querySelector('h2').textContent;
-      this.element.setAttribute('aria-label', drawn.length > 0 ? `${title}. ${drawn.map(one).join('; ')}.` : tell('{title}: nothing is drawn.', { title }));
+      return drawn.length > 0 ? `${title}. ${drawn.map(one).join('; ')}.` : tell('{title}: nothing is drawn.', { title });
     }
 
     controls() {
@@ -72,7 +76,6 @@ const Page = (() => {
     /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */
     sayWhat() {
       const lead = this.section.querySelector('.lead');
-      this.ofLatencies ??= { lead: lead.textContent, label: this.element.getAttribute('aria-label') };
       const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, the largest of each moment. Triangles at the top are skipped or lost activations.');
       lead.textContent = this.jitter ? jitter : this.ofLatencies.lead;
       this.element.setAttribute('aria-label', this.jitter ? jitter : this.ofLatencies.label);

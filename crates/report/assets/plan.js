@@ -66,7 +66,7 @@
     if (combinations.every((combination) => combination.recorded === 0)) parts.push(tell('Nothing is recorded yet.'));
     else if (rows.length === 0) parts.push(tell(at('heat') ? 'Nothing: tick combinations in the table, or click into the heat map.' : 'Nothing: tick combinations in the table.'));
     else if (rows.some((combination) => combination.recorded > 1)) parts.push(tell(pooled ? 'Of each combination all repeats as if they were one; over time each by itself.' : 'Each repeat by itself.'));
-    if (leftOut > 0) parts.push(tell('{n} more repeats are not drawn: no more than {most} curves can be told apart.', { n: leftOut, most: MOST }));
+    if (leftOut > 0) parts.push(tell('Repeats that are not drawn: {n}; no more than {most} curves can be told apart.', { n: leftOut, most: MOST }));
     if (absent > 0) parts.push(tell('{n} of the runs are not on this page over time: those with the largest latencies are.', { n: absent }));
     return parts.join(' ');
   }
@@ -195,7 +195,7 @@
     if (times.length > 1) {
       const select = document.createElement('select');
       select.id = 'time';
-      select.append(...times.map((kind) => new Option(kind, kind)));
+      select.append(...times.map((kind) => new Option(tell(kind), kind)));
       select.addEventListener('change', () => { time = select.value; heat(); });
       const label = document.createElement('label');
       label.append(`${tell('time')} `, select);
@@ -276,7 +276,7 @@
   /** What the map shows, in words: on paper there is nothing else that says so. */
   function caption(figure, down, across, low, high) {
     const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? tell('any, the worst of them') : named(factors[factor].values[Number(value)])}`);
-    const on = times.length > 1 ? [tell('time: {time}', { time })] : [];
+    const on = times.length > 1 ? [tell('time: {time}', { time: tell(time) })] : [];
     const what = [tell('{figure}, {down} by {across}', { figure: tell(figure.name), down: factors[down].name, across: factors[across].name }), ...fixed, ...on].join('; ');
     const nothing = combinations.every((combination) => combination.recorded === 0);
     if (!Number.isFinite(low)) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}${tell('.')}`;

@@ -8,6 +8,7 @@ use crate::overview::Overview;
 use crate::scale::{Scale, tick_label};
 use crate::series::{Charts, Series};
 use crate::svg::{Anchor, Svg, colour, dash};
+use crate::text;
 use crate::words::Chart;
 
 const WIDTH: u32 = 960;
@@ -68,12 +69,13 @@ fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg
     (svg, top)
 }
 
-/// Rows of a legend `width` wide: where each name begins, which it is, and itself. A letter is taken to be 7 pixels wide.
+/// Rows of a legend `width` wide: where each name begins, which it is, and itself. A letter is taken to be 7 pixels wide, one of
+/// double width 14.
 pub(crate) fn legend_rows(names: &[String], width: f64) -> Vec<Vec<(f64, usize, &str)>> {
     let mut rows: Vec<Vec<(f64, usize, &str)>> = vec![Vec::new()];
     let mut x = 0.0;
     for (place, name) in names.iter().enumerate() {
-        let wide = 60.0 + 7.0 * name.chars().count() as f64;
+        let wide = 60.0 + 7.0 * text::columns(name) as f64;
         if x + wide > width + 16.0 && x > 0.0 {
             rows.push(Vec::new());
             x = 0.0;

@@ -42,7 +42,7 @@ pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
 fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Happenings {
     let mut lead = say!("Counts on all CPUs, and how often a second.");
     if more > 0 {
-        lead += &say!(" {sources} that rose less often are left out.", sources = format::counted(more as u64, "source"));
+        lead += &say!(" Left out: {sources} that rose less often.", sources = format::counted(more as u64, "source"));
     }
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),

@@ -65,6 +65,11 @@ impl Kind {
         }
     }
 
+    /// For people.
+    pub(crate) fn name(self) -> &'static str {
+        word(self.key())
+    }
+
     /// For a program.
     pub(crate) const fn key(self) -> &'static str {
         match self {

@@ -23,13 +23,13 @@ pub(crate) const WORDS: [(&str, &str); 16] = [
     ),
     (
         "p99.9",
-        "99.9 % of the latencies were at most this (nearest rank: a latency that was observed). Shown from 1,000 samples on.",
+        "99.9 % of the latencies were at most this, and so for the other numbers (nearest rank: a latency that was observed). Shown where one sample may lie beyond it: p99.9 from 1,000 samples on.",
     ),
     ("sd", "Standard deviation, with divisor n − 1."),
     ("exceedance", "The share of woken activations that were at least so late."),
     (
         "95 % confidence",
-        "If wake-ups are independent and the machine does not change, 95 of 100 such statements are true. Latencies are not independent for certain: take it as the best case.",
+        "If the machine does not change, 95 of 100 such statements are true. How much latencies depend on one another is counted in, except in what is said of latencies beyond the maximum: that holds if they are independent, which is the best case.",
     ),
     ("lost", "Measured, but the sample found no room on its way to the recording."),
     (

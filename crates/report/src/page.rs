@@ -129,9 +129,13 @@ struct Room {
     rows: usize,
 }
 
+impl Room {
+    const WHOLE: Room = Room { steps: 24_000, rows: 600 };
+}
+
 /// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
 pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
-    let mut room = Room { steps: 24_000, rows: 600 };
+    let mut room = Room::WHOLE;
     let verdict = verdict::verdict(&all);
     let recorded = all.len();
     let spoilers: Vec<Notice> = notices::spoilers(&all);
@@ -147,7 +151,7 @@ pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
 
 /// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
 pub(crate) fn markdown(all: Vec<Overview<'_>>, command_line: &str, pictures: Option<&str>) -> String {
-    let room = Room { steps: 64, rows: 600 };
+    let room = Room::WHOLE;
     let (verdict, recorded, spoilers) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
     let page = content(&overview::charted(all), recorded, &verdict, &spoilers, command_line, room);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
@@ -173,7 +177,7 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
         tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
         summary,
         rows_left_out: left_out(rows_left_out, |n| {
-            say!("The {n} threads that are not shown were no later than those that are.", n)
+            say!("Not shown: {threads}, no later than those that are.", threads = format::counted(n as u64, "thread"))
         }),
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         warmup: method::warmup(all),
@@ -182,7 +186,7 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
         loads,
-        loads_left_out: left_out(loads_left_out, |n| say!("{n} more loads are not listed.", n)),
+        loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
         names: all.iter().map(|overview| overview.name.clone()).collect(),
         facts: facts(all),
         happenings: happenings::all(all),

@@ -42,7 +42,7 @@ impl Drawn {
 pub(crate) struct ChartView {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
-    pub(crate) lead: &'static str,
+    pub(crate) lead: String,
     pub(crate) alternative: String,
     pub(crate) svg: String,
     /// The figures behind it, where what is drawn is always the same.
@@ -64,22 +64,38 @@ const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of e
                                    the ten worst, triangles at the top skipped or lost activations. Below, at the same times: the \
                                    CPU use that each load reached, in percent of one CPU; thin dashes are the level asked for.";
 
+/// What a reader must know to read the chart.
+pub(crate) fn lead(chart: Chart, series: &Charts) -> String {
+    let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
+    let lead = word(match chart {
+        Chart::Histogram => "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
+        Chart::Time if any(|one| !one.loads.drawn.is_empty()) => OVER_TIME_AND_LOADS,
+        Chart::Time => OVER_TIME,
+        Chart::Exceedance if any(|one| one.tail.is_some()) => EXCEEDANCE_AND_TAIL,
+        Chart::Exceedance => EXCEEDANCE,
+    });
+    let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
+    format!("{lead}{}", if recurring { word(" Dotted lines, and ticks at the foot: where late wake-ups recur.") } else { "" })
+}
+
+/// The figures behind the chart.
+pub(crate) fn table(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> DataTable {
+    match chart {
+        Chart::Histogram => tables::histogram(series),
+        Chart::Time => tables::time(series),
+        Chart::Exceedance => tables::exceedance(all),
+    }
+}
+
 fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
-    let (lead, table) = match chart {
-        Chart::Histogram => (
-            "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
-            tables::histogram(series),
-        ),
-        Chart::Time if series.recordings.iter().all(|one| one.loads.drawn.is_empty()) => (OVER_TIME, tables::time(series)),
-        Chart::Time => (OVER_TIME_AND_LOADS, tables::time(series)),
-        Chart::Exceedance => {
-            let continued = series.recordings.iter().any(|one| one.tail.is_some());
-            (if continued { EXCEEDANCE_AND_TAIL } else { EXCEEDANCE }, tables::exceedance(all))
-        }
-    };
-    let alternative = chart.described(series, all);
-    let svg = charts::draw(chart, series, all);
-    ChartView { id: chart.file(), title: chart.title(), lead: word(lead), alternative, svg, table: Some(table) }
+    ChartView {
+        id: chart.file(),
+        title: chart.title(),
+        lead: lead(chart, series),
+        alternative: chart.described(series, all),
+        svg: charts::draw(chart, series, all),
+        table: Some(table(chart, series, all)),
+    }
 }
 
 fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {

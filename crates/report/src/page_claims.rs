@@ -2,6 +2,7 @@
 //! What the figures may claim, as a page shows it: quantiles with their intervals in a table, all else in sentences.
 
 use crate::claims::{self, Said};
+use crate::format;
 use crate::language::say;
 use crate::overview::Overview;
 use crate::svg;
@@ -52,7 +53,7 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
             threads: threads.collect(),
             levels,
             left_out: if left_out > 0 {
-                say!("The {n} threads that are not listed were no later than those that are.", n = left_out)
+                say!("Not listed: {threads}, no later than those that are.", threads = format::counted(left_out as u64, "thread"))
             } else {
                 String::new()
             },

@@ -13,7 +13,7 @@ fn page(recordings: &[Recorded]) -> String {
 }
 
 /// 20,000 latencies of 10 µs and an exponential tail, and what they may claim.
-fn with_a_tail() -> (Recorded, Vec<Claims>) {
+pub(crate) fn with_a_tail() -> (Recorded, Vec<Claims>) {
     let latencies: Vec<i32> = (0..20_000_u32)
         .map(|n| {
             // Multiplied by the golden ratio, whole numbers are spread evenly and in no order.

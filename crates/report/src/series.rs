@@ -6,6 +6,7 @@
 use crate::bins::{Bins, FLOOR_NS, bin_of};
 use crate::claims::{self, Claims};
 use crate::fitted::FittedTail;
+use crate::language::say;
 use crate::load_course::{self, LoadCourses};
 use crate::overview::Overview;
 use serde::Serialize;
@@ -69,13 +70,18 @@ pub(crate) struct Recurring {
 impl Recurring {
     fn all(overview: &Overview<'_>) -> Vec<Recurring> {
         let threads = overview.recorded.document.threads.iter().zip(overview.claims);
+        let several = overview.recorded.document.threads.len() > 1;
         let of = |(thread, claims): (&recording::Thread, &Claims)| {
             let (index, interval) = (thread.index, thread.interval_ns);
             let recurring = move |period: &stats::Period| Recurring {
                 thread: index,
                 first_ns: period.first * interval.0 as f64,
                 period_ns: period.activations * interval.0 as f64,
-                words: claims::period(period, interval),
+                words: if several {
+                    say!("thread {thread}: {words}", thread = index, words = claims::period(period, interval))
+                } else {
+                    claims::period(period, interval)
+                },
             };
             claims.periods.iter().map(recurring).collect::<Vec<_>>()
         };

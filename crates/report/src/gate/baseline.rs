@@ -110,7 +110,6 @@ pub(crate) fn change(lower: f64, upper: f64) -> String {
         _ if low < 1.0 && high < 1.0 => say!("the same to 1 %"),
         (true, true) if high >= 1.0 => say!("{low} to {high} % lower", low = high, high = low),
         (false, false) if low >= 1.0 && upper < TIMES => say!("{low} to {high} % higher", low, high),
-        (false, false) if lower >= TIMES => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
         (false, false) if low >= 1.0 => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
         _ => say!("between {low} and {high}", low = side(lower), high = side(upper)),
     }

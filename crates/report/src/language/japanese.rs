@@ -23,6 +23,7 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("run", "{n} 回の実行"),
     ("sample", "サンプル {n} 個"),
     ("source", "{n} 種類"),
+    ("thread", "スレッド {n} 個"),
 ];
 
 /// English and Japanese.

@@ -97,7 +97,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "The plan wants {wanted}. Of the worst thread of the worst run, with skipped activations counted in: {judged}.",
         "計画の要求は {wanted}。最悪の実行の最悪のスレッドについて、スキップを含めて: {judged}。",
     ),
-    ("And {n} more warnings, each of some runs.", "ほかに一部の実行の警告が {n} 件。"),
+    ("More warnings, each of some runs: {n}.", "ほかに一部の実行の警告が {n} 件。"),
     (", {n} of them identical to another", "(うち {n} 回はほかと同一)"),
     ("{n} missing", "{n} 回分の記録なし"),
     ("From the lab.", "ラボでの測定。"),
@@ -112,7 +112,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Not the whole plan.", "計画の一部。"),
     ("No real-time rights ({how})", "リアルタイム権限なし({how})"),
     ("Ordinary scheduling ({policy})", "通常のスケジューリング({policy})"),
-    ("lost {n} samples", "サンプル {n} 個が欠落"),
+    ("lost {samples}", "{samples}が欠落"),
     (
         "its repeats were not made by one machine, kernel and program",
         "繰り返しが同じ機器、カーネル、プログラムで測定されていません",

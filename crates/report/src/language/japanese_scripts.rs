@@ -9,7 +9,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("none", "なし"),
     ("and {n} more", "ほか {n} 件"),
     ("all", "すべて"),
-    ("1 in {n}", "{n} 回に 1 回"),
+    ("1 in {n}", "1/{n}"),
     ("one interval, {time}", "1 周期、{time}"),
     ("wake-up latency, µs", "起床レイテンシ(µs)"),
     ("activations (logarithmic)", "起床の回数(対数)"),
@@ -25,7 +25,9 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Jitter: by how much the time between two successive wake-ups differs from the interval, the largest of each moment. Triangles at the top are skipped or lost activations.",
         "ジッター: 連続する 2 回の起床の間隔と周期との差の、各時点での最大値。上端の三角はスキップまたは欠落です。",
     ),
-    ("thread {thread}", "スレッド {thread}"),
+    ("machine", "実機"),
+    ("virtual", "仮想時間"),
+    ("emulated", "エミュレーション"),
     ("{n} skipped or lost", "スキップまたは欠落 {n} 回"),
     ("load, %", "負荷(%)"),
     ("asked for {level}, reached", "目標 {level}、到達"),
@@ -55,7 +57,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("Each repeat by itself.", "繰り返しを個別に表示。"),
     (
-        "{n} more repeats are not drawn: no more than {most} curves can be told apart.",
+        "Repeats that are not drawn: {n}; no more than {most} curves can be told apart.",
         "ほかに {n} 回分は描いていません。見分けられる曲線は {most} 本までです。",
     ),
     (

@@ -2,6 +2,7 @@
 //! That nothing is left in English, and nothing is said differently than in English.
 
 use super::*;
+use crate::Matrix;
 use crate::synthetic::Synthetic;
 use std::collections::BTreeSet;
 
@@ -66,7 +67,7 @@ fn whatever_is_said_is_translated() {
     let sources = sources();
     let known: BTreeSet<&str> = in_japanese().map(|(english, _)| english).collect();
     let mut said_here = said(&sources, "say!(", '"');
-    said_here.extend(said(&sources, " word(", '"'));
+    said_here.extend(said(&sources, "word(", '"'));
     said_here.extend(said(&sources, "self.t(", '"'));
     said_here.extend(said(&sources, "self.defined(", '"'));
     assert!(said_here.len() > 300, "{}", said_here.len());
@@ -100,6 +101,32 @@ fn a_page_of_everything_is_japanese() {
     assert!(page.contains("<html lang=\"ja\">") && page.contains("ヒストグラム") && english.contains("<html lang=\"en\">"));
     assert!(page.contains("定刻") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
     assert_eq!(spoken(), Language::English, "given back");
-    let figures = |page: &str| page.matches("data-ns=").count();
     assert_eq!(figures(&page), figures(&english));
+}
+
+/// The figures of a page, in ns.
+fn figures(page: &str) -> Vec<&str> {
+    page.split("data-ns=\"").skip(1).filter_map(|rest| rest.split_once('"')).map(|(ns, _)| ns).collect()
+}
+
+/// Runs of every kind of time, of several repeats, with claims that say something and claims that refuse to.
+#[test]
+fn a_plan_with_its_claims_is_japanese() {
+    let in_japanese = || {
+        let rows = (0..4).map(|row| vec![Some(format!("kernel {}", row / 2)), Some(format!("load {}", row % 2))]);
+        let mut matrix = Matrix::new(Some("題".into()), vec!["kernel".into(), "load".into()], rows);
+        for (row, lab) in [(1, Some(1)), (2, None)] {
+            for repeat in 1..=2 {
+                let few = Synthetic::idle().threads(2).due(2_000).seed(u64::from(repeat)).in_lab(lab);
+                matrix.add(row, repeat, few.build());
+            }
+        }
+        let (recorded, claims) = crate::page_tests::with_a_tail();
+        matrix.add_with_claims(0, 1, recorded, claims);
+        matrix.add_missing(3);
+        (matrix.html("[vary]", "teiji report"), matrix.page_as_markdown("[vary]", "teiji report", Some("charts")))
+    };
+    let (page, text) = speaking(Language::Japanese, in_japanese);
+    assert!(page.contains("(時間: 実機)") && page.contains("1 時間に 1 回は"), "{}", page.split("<main").nth(1).unwrap());
+    assert!(text.contains("](charts/histogram.svg)") && text.contains("1 時間に 1 回は"), "{text}");
 }

@@ -87,7 +87,7 @@ impl Matrix {
         let heat = Heat::of(self)?;
         let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
         let folded = if heat.folded { word(", the worst of all other factors") } else { "" };
-        let on = heat.kind.map_or_else(String::new, |kind| say!(" (time: {kind})", kind = kind.key()));
+        let on = heat.kind.map_or_else(String::new, |kind| say!(" (time: {kind})", kind = kind.name()));
         let title = say!(
             "Largest latency by {down} and {across}{folded}{on}",
             down = self.factors[heat.down].name,

@@ -12,7 +12,7 @@ use crate::method::{self, Command};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
 use crate::page::{Frame, Hero, MOST_BYTES, Opening, left_out, rendered, unbroken};
-use crate::page_charts::{ChartView, Drawn};
+use crate::page_charts::{self, ChartView, Drawn};
 use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::Charts;
 use crate::speaks::Speaks;
@@ -108,7 +108,7 @@ impl Matrix {
         let mut room = Room::WHOLE;
         let mut rows = MOST_ROWS;
         // Pictures are of what is drawn at first, whatever the room.
-        let charts = self.views();
+        let charts = self.views(10_000, false);
         loop {
             let page = self.page(plan, command_line, charts.clone(), room, rows);
             match room.less() {
@@ -123,7 +123,7 @@ impl Matrix {
     #[must_use]
     pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>) -> String {
         let room = Room { rows: 0, curves: 0, runs: 0, steps: 2 };
-        let page = self.content(plan, command_line, self.views(), room, MOST_ROWS);
+        let page = self.content(plan, command_line, self.views(10_000, true), room, MOST_ROWS);
         rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
     }
 
@@ -154,7 +154,7 @@ impl Matrix {
             claims: claims_of(&self.worst_runs(), MOST_CLAIMS),
             drawn: Drawn::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.warnings(),
-            more_warnings: left_out(self.conditions.more_warnings(), |n| say!("And {n} more warnings, each of some runs.", n)),
+            more_warnings: left_out(self.conditions.more_warnings(), |n| say!("More warnings, each of some runs: {n}.", n)),
             facts: self.conditions.rows(),
             plan: format::clip(plan, LONGEST_PLAN),
             commands: method::commands(&[], command_line),
@@ -273,42 +273,31 @@ impl Matrix {
         (factors.len() > 1).then(|| HeatView { svg: self.heat_map(), figures, factors })
     }
 
-    /// The three charts, with the pictures of what is drawn at first: distributions of all repeats, over time the worst run.
-    fn pictures(&self, steps: usize) -> Vec<(Chart, String, String)> {
-        let picture = |chart: Chart| {
-            let all = if chart == Chart::Time { self.worst_runs() } else { self.selected_pooled() };
+    /// The three charts of what is drawn at first: distributions of all repeats, over time the worst run. With the figures behind
+    /// them where nothing else can be chosen.
+    fn views(&self, steps: usize, fixed: bool) -> Vec<ChartView> {
+        let view = |chart: Chart| {
+            let over_time = chart == Chart::Time;
+            let all = if over_time { self.worst_runs() } else { self.selected_pooled() };
             let series = Charts::new(&all, steps);
-            (chart, chart.described(&series, &all), charts::draw(chart, &series, &all))
-        };
-        Chart::ALL.into_iter().map(picture).collect()
-    }
-
-    fn views(&self) -> Vec<ChartView> {
-        let lead = |chart| match chart {
-            Chart::Histogram => "Activations by their latency, in steps of 4.4 %.",
-            Chart::Time => {
-                "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten worst, \
-                 triangles at the top skipped or lost activations. A panel for each run."
+            let panels = if over_time { word(" A panel for each run.") } else { "" };
+            ChartView {
+                id: chart.file(),
+                title: chart.title(),
+                lead: format!("{}{panels}", page_charts::lead(chart, &series)),
+                alternative: chart.described(&series, &all),
+                svg: charts::draw(chart, &series, &all),
+                table: fixed.then(|| page_charts::table(chart, &series, &all)),
             }
-            Chart::Exceedance => "Read across: one in so many activations woke at least so late.",
-        };
-        let view = |(chart, alternative, svg): (Chart, String, String)| ChartView {
-            id: chart.file(),
-            title: chart.title(),
-            lead: word(lead(chart)),
-            alternative,
-            svg,
-            table: None,
         };
         // Nothing has no axes.
-        if self.selected().is_empty() { Vec::new() } else { self.pictures(10_000).into_iter().map(view).collect() }
+        if self.selected().is_empty() { Vec::new() } else { Chart::ALL.into_iter().map(view).collect() }
     }
 
     /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
     #[must_use]
     pub fn svg_charts(&self) -> Vec<(String, String)> {
-        let pictures = if self.selected().is_empty() { Vec::new() } else { self.pictures(crate::STEPS_OF_A_FILE) };
-        let drawn = pictures.into_iter().map(|(chart, _, svg)| (chart.file(), svg));
+        let drawn = self.views(crate::STEPS_OF_A_FILE, false).into_iter().map(|view| (view.id, view.svg));
         drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
     }
 }

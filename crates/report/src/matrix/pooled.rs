@@ -5,7 +5,7 @@
 //! about latencies, so it is counted as a run and not as samples.
 
 use super::published::{MatchKey, Published, PublishedRun};
-use crate::format::count;
+use crate::format::counted;
 use crate::lab::Kind;
 use crate::language::say;
 use crate::overview::{Overview, Quantile};
@@ -137,7 +137,7 @@ impl Pooled {
         self.made_by.get_or_insert(made_by);
         let spoilers = [
             overview.cut_short(),
-            (overview.lost > 0).then(|| say!("lost {n} samples", n = count(overview.lost))),
+            (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample"))),
             other.then(|| say!("its repeats were not made by one machine, kernel and program")),
             (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, which equal runs do not")),
         ];
