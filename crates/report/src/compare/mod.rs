@@ -14,6 +14,7 @@ pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
 use recording::Recorded;
 use stats::{Comparison, Group, Measured, compare};
+use std::collections::HashSet;
 
 /// Recordings that are taken to be repeats of one another.
 pub struct Repeats {
@@ -93,6 +94,10 @@ impl Compared {
             let measured = Overview::of(recorded).not_real_time();
             reservations.extend(measured.map(|how| say!("{name}: measured with {how}", name = recorded.name(), how)));
         }
+        let mut seen = HashSet::new();
+        let again =
+            both.iter().filter(|recorded| !seen.insert(recorded.path.canonicalize().unwrap_or_else(|_| recorded.path.clone())));
+        reservations.extend(again.map(|one| say!("{recording} is there twice, as if it were two runs", recording = one.name())));
         for repeats in [base, other] {
             if repeats.identical > 0 {
                 reservations.push(say!(

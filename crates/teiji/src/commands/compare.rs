@@ -67,8 +67,6 @@ fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
 }
 
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
-    let named = args.recordings.iter().chain(args.with.iter().flat_map(|Paths(paths)| paths));
-    super::each_once(named).map_err(Failure::bad_input)?;
     if !args.with.is_empty() {
         let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
         return named.map(|paths| super::examine(paths).map(Repeats::of)).collect();

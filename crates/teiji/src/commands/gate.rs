@@ -43,7 +43,6 @@ pub fn run(args: &Args) -> Outcome {
     let recordings = super::examine(&args.recordings)?;
     let mut gate = Gate::of(&args.limits, &recordings);
     if let Some(path) = &args.baseline {
-        super::each_once(args.recordings.iter().chain([path])).map_err(Failure::bad_input)?;
         let baseline = super::examine(std::slice::from_ref(path))?;
         let baseline = baseline.first().context("no baseline").map_err(Failure::bad_input)?;
         gate.against(baseline, args.worse_than, &recordings).map_err(|why| Failure::bad_input(anyhow!(why)))?;

@@ -50,15 +50,6 @@ fn examine(paths: &[PathBuf]) -> Result<Vec<Examined>, Failure> {
 }
 
 /// Reads recordings with all their samples, and keeps of each thread what its figures may claim.
-/// A recording beside itself tells nothing, and as two it would tell too much.
-fn each_once<'a>(mut paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
-    let mut seen = std::collections::HashSet::new();
-    match paths.find(|path| !seen.insert(path.canonicalize().unwrap_or_else(|_| (*path).clone()))) {
-        Some(again) => anyhow::bail!("{} is named twice: a recording cannot be compared with itself", again.display()),
-        None => Ok(()),
-    }
-}
-
 fn read_with_claims(paths: &[PathBuf]) -> Result<Vec<(Recorded, Vec<Claims>)>, Failure> {
     let read = |path: &PathBuf| Recording::open(path).and_then(|one| one.analyse(Claims::of)).map_err(Failure::bad_input);
     paths.iter().map(read).collect()

@@ -47,6 +47,26 @@ fn a_recording_is_not_worse_than_itself() {
         assert!(figure["ratio_lower"].as_f64().unwrap() <= 1.0 && figure["ratio_upper"].as_f64().unwrap() >= 1.0, "{figure}");
     }
     assert!(one["quantiles"].as_array().unwrap().len() >= 3 && one["differs"].as_array().unwrap().is_empty(), "{one}");
+    assert!(one["notes"].to_string().contains("is there twice"), "{one}");
+}
+
+#[test]
+fn pages_are_written_together_or_not_at_all() {
+    let place = measured();
+    for words in [
+        "report one.teiji --md no/where.md",
+        "report one.teiji --md report.html",
+        "compare one.teiji two.teiji --html no/where.html",
+    ] {
+        let said = place.teiji(words);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words}: {said:?}");
+        assert!(!place.join("report.html").exists() && !place.join("report.html.new").exists(), "{words}");
+    }
+    assert_eq!(place.teiji("compare one.teiji --with ,").code, Some(2));
+    // Programs read English, people whatever they asked for.
+    let said = place.well("compare one.teiji two.teiji --json --html page.html --lang ja");
+    assert!(json(&said.out)["comparisons"][0]["verdict"].as_str().unwrap().is_ascii(), "{said:?}");
+    assert!(std::fs::read_to_string(place.join("page.html")).unwrap().contains("<html lang=\"ja\">"));
 }
 
 #[test]
