@@ -80,6 +80,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Figures in virtual ns, emulated ones and a machine's are not to be compared with one another.",
         "仮想 ns、エミュレーション、実機の数値は互いに比較できません。",
     ),
+    (
+        "Of more than {n} runs it is not said what their figures may claim; teiji show says it of each.",
+        "実行が {n} 回を超えるため、数値の信頼区間などは計算していません。teiji show で記録ごとに表示できます。",
+    ),
     ("{runs} of the plan have no recording: {rows}.", "計画のうち {runs}に記録がありません: {rows}。"),
     (" {runs} of the plan have no recording.", " 計画のうち {runs}に記録がありません。"),
     (

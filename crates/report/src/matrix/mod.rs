@@ -53,6 +53,8 @@ pub struct Matrix {
     pub limits: Vec<Limit>,
     /// Figures of others to stand beside ours.
     pub published: Option<Published>,
+    /// What runs may claim was not computed, because there are more than so many.
+    pub claims_left_out_above: Option<usize>,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: Vec<(String, BTreeSet<usize>)>,
     /// What would grant real-time rights, where they were lacking.
@@ -202,6 +204,12 @@ impl Matrix {
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
             notes.push(say!("{runs} of the plan have no recording: {rows}.", runs = counted(self.missing(), "run"), rows));
+        }
+        if let Some(most) = self.claims_left_out_above {
+            notes.push(say!(
+                "Of more than {n} runs it is not said what their figures may claim; teiji show says it of each.",
+                n = most
+            ));
         }
         notes
     }

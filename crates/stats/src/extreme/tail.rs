@@ -204,7 +204,7 @@ fn clock_step(largest: &[Worst]) -> f64 {
 }
 
 impl Above {
-    /// The lowest threshold above which the tail fits: from one in ten latencies, or as many as are kept, in steps of the root of
+    /// The lowest threshold above which the tail fits: from one in twenty latencies, or as many as are kept, in steps of the root of
     /// two down to the fewest clusters that can be fitted; where none fits well, the best of them.
     fn choose(observed: &Observed<'_>, place: &impl Fn(&Worst) -> f64) -> Result<Above, Refusal> {
         let most = observed.largest.len().min(usize::try_from(observed.woken / LEAST_RARITY).unwrap_or(usize::MAX));

@@ -64,5 +64,8 @@ pub fn table(path: &Path, wanted: Wanted) -> anyhow::Result<Matrix> {
             Found::Nothing | Found::Partial => matrix.add_missing(run.combination),
         }
     }
+    if wanted == Wanted::Claims && runs.len() > MOST_CLAIMING {
+        matrix.claims_left_out_above = Some(MOST_CLAIMING);
+    }
     Ok(matrix)
 }
