@@ -177,9 +177,10 @@ impl Analysis {
         })
     }
 
-    /// The latest wake-ups that are independent of one another, at most so many, worst first: of each cluster the largest.
+    /// The latest wake-ups that are independent of one another, at most so many, worst first: of each cluster the largest. And the
+    /// latency, ns, that none beyond it was left out of.
     #[must_use]
-    pub fn latest(&self, most: usize) -> Vec<Worst> {
+    pub fn latest(&self, most: usize) -> (Vec<Worst>, i64) {
         cluster_maxima(&self.largest, most)
     }
 

@@ -23,13 +23,16 @@ pub struct Measured {
     pub pieces: Vec<Piece>,
     /// The largest latency of each cluster among the largest, largest first.
     pub maxima: Vec<Worst>,
+    /// None beyond this was left out of them, ns.
+    pub complete_beyond: i64,
     /// From one activation to the next, ns.
     pub interval_ns: i64,
 }
 
 impl From<&Analysis> for Measured {
     fn from(analysis: &Analysis) -> Self {
-        Measured { pieces: analysis.pieces.list().to_vec(), maxima: analysis.latest(MAXIMA), interval_ns: analysis.interval_ns() }
+        let (maxima, complete_beyond) = analysis.latest(MAXIMA);
+        Measured { pieces: analysis.pieces.list().to_vec(), maxima, complete_beyond, interval_ns: analysis.interval_ns() }
     }
 }
 
@@ -395,8 +398,12 @@ fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64)
     let maxima = |group: &Group| group.runs.iter().flat_map(|run| latest(run)).collect::<Vec<i64>>();
     let (first, second) = (maxima(base), maxima(other));
     let (base_ns, other_ns) = (*first.iter().max()?, *second.iter().max()?);
+    let threads = base.runs.iter().chain(&other.runs).flatten();
+    let complete_beyond = threads.map(|thread| thread.complete_beyond).max().unwrap_or(i64::MIN);
     let mut both: Vec<(i64, bool)> =
         first.into_iter().map(|value| (value, false)).chain(second.into_iter().map(|value| (value, true))).collect();
+    // One group's latest are not to be held against what of the other is not known.
+    both.retain(|(latency, _)| *latency > complete_beyond);
     both.sort_unstable_by(|a, b| b.cmp(a));
     // Of equal ones there is no order: either all of them are among the latest, or none.
     if let Some((left_out, _)) = both.get(LATEST).copied() {
@@ -406,6 +413,10 @@ fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64)
     let share = of_other as f64 / (of_base + of_other).max(1) as f64;
     let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
     let (k, n) = (seconds as f64, both.len() as f64);
+    if both.is_empty() {
+        let none = MaximumDifference { base_ns, other_ns, latest: 0, of_other: 0, expected: 0.0, told: false, disagrees: false };
+        return Some(none);
+    }
     let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
     // Where the group with more of the latest does not have the very latest, neither is said to be later.
     let agree = (other_ns > base_ns) == (k > share * n);

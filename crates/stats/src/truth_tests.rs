@@ -490,6 +490,16 @@ fn equal_maxima_tell_nothing() {
     assert!(told <= 4, "{told} of 150");
 }
 
+/// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is said about what was not looked at.
+#[test]
+fn many_late_at_once_hide_no_others() {
+    let mut long = normal(3, 20_000, 0.0);
+    long[9_000..11_000].iter_mut().zip(0..).for_each(|(latency, k)| *latency = 500_000 - 100 * k);
+    long.iter_mut().step_by(40).for_each(|latency| *latency += 60_000);
+    let compared = compare(&group([long]), &group([normal(4, 300, 0.0)])).maximum.unwrap();
+    assert!(!compared.told && !compared.disagrees && compared.of_other == 0, "{compared:?}");
+}
+
 #[test]
 fn what_differs_is_told_and_by_how_much() {
     let slower = |latencies: Vec<i32>| latencies.into_iter().map(|latency| latency * 3 / 2).collect();

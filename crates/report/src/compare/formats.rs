@@ -56,6 +56,8 @@ impl Compared {
         if let Some(maximum) = &self.comparison.maximum {
             let verdict = if maximum.told {
                 the_latest(maximum)
+            } else if maximum.latest == 0 {
+                say!("not told apart: the latest are equal, or of one cause")
             } else {
                 let but = if maximum.disagrees { word(", but the very latest is of the other") } else { "" };
                 format!("{}{}{but}", word("not told apart: "), of_the_latest(maximum))

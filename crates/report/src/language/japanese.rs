@@ -228,6 +228,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{first} に対する {second}: 比較するには起床の回数が足りません。",
     ),
     ("{recording} is there twice, as if it were two runs", "{recording} が 2 回指定され、別々の実行として扱われています"),
+    ("not told apart: the latest are equal, or of one cause", "区別できません: 最も遅い起床が等しいか、一つの原因によるものです"),
     ("not told apart: ", "区別できません: "),
     (", but the very latest is of the other", "。ただし最大の遅れはもう一方のものです"),
     (

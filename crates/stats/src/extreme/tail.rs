@@ -183,12 +183,15 @@ fn clusters_among(largest: &[Worst], most: usize) -> Clusters {
     Clusters::of(&some)
 }
 
-/// The largest latency of each cluster, largest first; as many as asked for, or fewer.
-pub(crate) fn cluster_maxima(largest: &[Worst], most: usize) -> Vec<Worst> {
-    let mut maxima = clusters_among(largest, 8 * most).largest;
+/// The largest latency of each cluster, largest first; as many as asked for, or fewer. And the latency, ns, that all those beyond it
+/// are among them.
+pub(crate) fn cluster_maxima(largest: &[Worst], most: usize) -> (Vec<Worst>, i64) {
+    let looked_at = 8 * most;
+    let mut maxima = clusters_among(largest, looked_at).largest;
     maxima.sort_unstable_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.activation));
+    let left_out = [largest.get(looked_at), maxima.get(most)].into_iter().flatten().map(|worst| worst.latency_ns).max();
     maxima.truncate(most);
-    maxima
+    (maxima, left_out.unwrap_or(i64::MIN))
 }
 
 /// The step of the clock that all these values are multiples of, ns.
