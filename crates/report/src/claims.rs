@@ -43,7 +43,7 @@ impl Claims {
             periods: analysis.periods.clone(),
             changes: analysis.changes(),
             modes: analysis.modes(),
-            latest: analysis.latest(LATEST).0,
+            latest: analysis.latest(LATEST).maxima,
         }
     }
 }

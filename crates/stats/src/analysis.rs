@@ -3,7 +3,7 @@
 
 use crate::accounting::Sink;
 use crate::distribution::Counted;
-use crate::extreme::{Observed, Tail, cluster_maxima};
+use crate::extreme::{Latest, Observed, Tail, latest};
 use crate::interval::{Latencies, rate_of_all};
 use crate::pieces::Pieces;
 use crate::rows::Block;
@@ -177,11 +177,10 @@ impl Analysis {
         })
     }
 
-    /// The latest wake-ups that are independent of one another, at most so many, worst first: of each cluster the largest. And the
-    /// latency, ns, that none beyond it was left out of.
+    /// The latest wake-ups that are independent of one another, at most so many.
     #[must_use]
-    pub fn latest(&self, most: usize) -> (Vec<Worst>, i64) {
-        cluster_maxima(&self.largest, most)
+    pub fn latest(&self, most: usize) -> Latest {
+        latest(&self.largest, most)
     }
 
     /// From one activation to the next, ns.

@@ -9,6 +9,7 @@
 //! together: each for itself is that much wider (Bonferroni).
 
 use crate::chance::at_most;
+use crate::extreme::Latest;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
 use crate::pieces::aligned;
@@ -21,18 +22,15 @@ use std::collections::BTreeMap;
 pub struct Measured {
     /// The run in pieces, skipped activations counted in.
     pub pieces: Vec<Piece>,
-    /// The largest latency of each cluster among the largest, largest first.
-    pub maxima: Vec<Worst>,
-    /// None beyond this was left out of them, ns.
-    pub complete_beyond: i64,
+    /// The latest wake-ups.
+    pub latest: Latest,
     /// From one activation to the next, ns.
     pub interval_ns: i64,
 }
 
 impl From<&Analysis> for Measured {
     fn from(analysis: &Analysis) -> Self {
-        let (maxima, complete_beyond) = analysis.latest(MAXIMA);
-        Measured { pieces: analysis.pieces.list().to_vec(), maxima, complete_beyond, interval_ns: analysis.interval_ns() }
+        Measured { pieces: analysis.pieces.list().to_vec(), latest: analysis.latest(MAXIMA), interval_ns: analysis.interval_ns() }
     }
 }
 
@@ -170,7 +168,7 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     Comparison {
         quantiles: quantiles.collect(),
         rate: limit_ns.and_then(|limit_ns| rate(&base_blocks, &other_blocks, limit_ns, error, || ratios(levels.len()))),
-        maximum: maximum(base, other, base_blocks.total(), other_blocks.total(), error),
+        maximum: maximum(base, other, error),
         blocks: (base_blocks.count(), other_blocks.count()),
         between_runs,
     }
@@ -384,7 +382,7 @@ fn latest(run: &[Measured]) -> Vec<i64> {
     let woke = |thread: &Measured, worst: &Worst| {
         i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns).saturating_add(worst.latency_ns)
     };
-    let all = run.iter().flat_map(|thread| thread.maxima.iter().map(move |worst| (woke(thread, worst), worst.latency_ns)));
+    let all = run.iter().flat_map(|thread| thread.latest.maxima.iter().map(move |worst| (woke(thread, worst), worst.latency_ns)));
     let mut all: Vec<(i64, i64)> = all.collect();
     all.sort_unstable();
     let apart = run.iter().map(|thread| thread.interval_ns).max().unwrap_or(0);
@@ -394,12 +392,12 @@ fn latest(run: &[Measured]) -> Vec<i64> {
 
 /// Of the latest wake-ups of both groups, how many are of the second, and whether that is more or less than chance would have it.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64) -> Option<MaximumDifference> {
+fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference> {
     let maxima = |group: &Group| group.runs.iter().flat_map(|run| latest(run)).collect::<Vec<i64>>();
     let (first, second) = (maxima(base), maxima(other));
     let (base_ns, other_ns) = (*first.iter().max()?, *second.iter().max()?);
     let threads = base.runs.iter().chain(&other.runs).flatten();
-    let complete_beyond = threads.map(|thread| thread.complete_beyond).max().unwrap_or(i64::MIN);
+    let complete_beyond = threads.map(|thread| thread.latest.complete_beyond).max().unwrap_or(i64::MIN);
     let mut both: Vec<(i64, bool)> =
         first.into_iter().map(|value| (value, false)).chain(second.into_iter().map(|value| (value, true))).collect();
     // One group's latest are not to be held against what of the other is not known.
@@ -410,7 +408,16 @@ fn maximum(base: &Group, other: &Group, of_base: u64, of_other: u64, error: f64)
         both.truncate(LATEST);
         both.retain(|(latency, _)| *latency > left_out);
     }
-    let share = of_other as f64 / (of_base + of_other).max(1) as f64;
+    // Of as many latencies, those that come in clusters have fewer independent ones.
+    let independent = |group: &Group| -> f64 {
+        let of = |thread: &Measured| {
+            let all: u64 = thread.pieces.iter().map(|piece| piece.counts.total()).sum();
+            all as f64 * thread.latest.clusters as f64 / thread.latest.among.max(1) as f64
+        };
+        group.runs.iter().flatten().map(of).sum()
+    };
+    let (of_base, of_other) = (independent(base), independent(other));
+    let share = of_other / (of_base + of_other);
     let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
     let (k, n) = (seconds as f64, both.len() as f64);
     if both.is_empty() {

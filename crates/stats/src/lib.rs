@@ -39,7 +39,7 @@ pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDiffer
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use extreme::{
-    Apart, Excesses, Gev, Gpd, HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, Refusal, Region, ReturnLevel, TailFit,
+    Apart, Excesses, Gev, Gpd, HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, Latest, Refusal, Region, ReturnLevel, TailFit,
     anderson_darling, apart, chance_of,
 };
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};

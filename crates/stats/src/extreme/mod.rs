@@ -12,5 +12,6 @@ pub use gev::Gev;
 pub use goodness::{Apart, anderson_darling, apart, chance_of};
 pub use gpd::{Excesses, Gpd, Region};
 pub use refusal::Refusal;
+pub use tail::Latest;
 pub use tail::{HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, ReturnLevel, TailFit};
-pub(crate) use tail::{Observed, Tail, cluster_maxima};
+pub(crate) use tail::{Observed, Tail, latest};

@@ -183,15 +183,28 @@ fn clusters_among(largest: &[Worst], most: usize) -> Clusters {
     Clusters::of(&some)
 }
 
-/// The largest latency of each cluster, largest first; as many as asked for, or fewer. And the latency, ns, that all those beyond it
-/// are among them.
-pub(crate) fn cluster_maxima(largest: &[Worst], most: usize) -> (Vec<Worst>, i64) {
-    let looked_at = 8 * most;
+/// The latest wake-ups that are independent of one another: of each cluster the largest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latest {
+    /// Worst first.
+    pub maxima: Vec<Worst>,
+    /// None beyond this was left out, ns.
+    pub complete_beyond: i64,
+    /// So many clusters ...
+    pub clusters: u64,
+    /// ... were seen among so many latencies.
+    pub among: u64,
+}
+
+/// Of the largest latencies the clusters, as many as asked for, or fewer.
+pub(crate) fn latest(largest: &[Worst], most: usize) -> Latest {
+    let looked_at = largest.len().min(8 * most);
     let mut maxima = clusters_among(largest, looked_at).largest;
+    let clusters = maxima.len() as u64;
     maxima.sort_unstable_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.activation));
     let left_out = [largest.get(looked_at), maxima.get(most)].into_iter().flatten().map(|worst| worst.latency_ns).max();
     maxima.truncate(most);
-    (maxima, left_out.unwrap_or(i64::MIN))
+    Latest { maxima, complete_beyond: left_out.unwrap_or(i64::MIN), clusters, among: looked_at as u64 }
 }
 
 /// The step of the clock that all these values are multiples of, ns.
