@@ -92,9 +92,9 @@ fn quantile(interval: &QuantileInterval) -> Said {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(latency), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
-        (Some(lower), None) => say!("{seen}, at least {lower}; too few activations to say at most", seen, lower),
+        (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups to say at most", seen, lower),
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
-        (None, None) => say!("{seen}; too few activations to say between what", seen),
+        (None, None) => say!("{seen}; too few independent wake-ups to say between what", seen),
     };
     Said { about: interval.level.to_string(), term: "p99.9", words }
 }

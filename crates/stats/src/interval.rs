@@ -48,8 +48,8 @@ fn uncertainty(offsets: &[f64]) -> f64 {
 
 impl Dependence {
     /// From pieces of equal length: of each how many latencies it has, and how many of them are beyond the value in question.
-    /// Pieces are joined until neighbours are not seen to be correlated. Where they still are, or are too few to show it, what
-    /// is said of them counts in that neighbours may be as correlated as the pieces let it be.
+    /// Pieces are joined until neighbours are not seen to be correlated. What correlation is left is counted in; where pieces are
+    /// too few to show it, as much as they let it be.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn between(pieces: &[(u64, u64)]) -> Dependence {
         let mut pieces: Vec<(f64, f64)> = pieces.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
@@ -61,6 +61,7 @@ impl Dependence {
         if pieces.len() < 2 {
             return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
         }
+        let few = pieces.len() < 2 * LEAST_PIECES;
         let offsets = |pieces: &[(f64, f64)]| pieces.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
         let mut off = offsets(&pieces);
         while pieces.len() / 2 >= LEAST_PIECES && is_correlated(&off) {
@@ -70,9 +71,8 @@ impl Dependence {
         }
         let count = pieces.len() as f64;
         let variance = off.iter().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
-        // What is left of correlation, too little to be seen surely.
-        let doubtful = pieces.len() < 2 * LEAST_PIECES || is_correlated(&off);
-        let left = if doubtful { correlation(&off) + uncertainty(&off) } else { correlation(&off) }.clamp(0.0, 0.99);
+        // A series of first order with that correlation tells so much less.
+        let left = (correlation(&off) + if few { uncertainty(&off) } else { 0.0 }).clamp(0.0, 0.95);
         let factor = (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
         // Where few latencies are beyond, their number in a piece is far from normal and its variance less certain.
         let rarity = count / (beyond.min(all - beyond));

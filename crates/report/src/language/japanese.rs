@@ -130,11 +130,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("at once", "同時発生"),
     ("{seen}, between {lower} and {upper}", "{seen}、{lower} から {upper} のあいだ"),
     (
-        "{seen}, at least {lower}; too few activations to say at most",
+        "{seen}, at least {lower}; too few independent wake-ups to say at most",
         "{seen}、{lower} 以上(上限を言うには起床の回数が足りません)",
     ),
     ("{seen}, at most {upper}", "{seen}、{upper} 以下"),
-    ("{seen}; too few activations to say between what", "{seen}(範囲を言うには起床の回数が足りません)"),
+    ("{seen}; too few independent wake-ups to say between what", "{seen}(範囲を言うには独立な起床の回数が足りません)"),
     ("no extrapolation: {why}", "外挿しません: {why}"),
     (
         "no extrapolation: the run is too short to say what comes once an hour ({basis})",

@@ -133,7 +133,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "信頼度 95 %。予定されたすべての起床(スキップを含む)についてのもので、起床どうしの依存も考慮しています。裾は、すべての検査を満たした場合にだけ外挿します。",
     ),
     (
-        "Times in µs, each quantile with its interval; ≥ where there are too few activations to say at most.",
+        "Times in µs, each quantile with its interval; ≥ where there are too few independent wake-ups to say at most.",
         "単位は µs。各分位点にその区間を添えます。≥ は、上限を言うには起床の回数が足りないものです。",
     ),
     // Charts.

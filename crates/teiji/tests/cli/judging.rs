@@ -21,7 +21,7 @@ fn json(text: &str) -> Value {
 fn a_gate_passes_fails_or_does_not_know() {
     let place = measured();
     let code = |words: &str| place.teiji(&format!("gate one.teiji two.teiji {words}")).code;
-    assert_eq!(code("--limit max<1h --limit lost==0 --limit p50<1h@95%"), Some(0));
+    assert_eq!(code("--limit max<1h --limit lost==0 --limit rate(>1h)<1e-2@95%"), Some(0));
     assert_eq!(code("--limit max<1h --limit max<1ns"), Some(1));
     assert_eq!(code("--limit max<1h --limit rate(>1h)<1e-9@95%"), Some(3));
     assert_eq!(code("--limit max<1ns --limit rate(>1h)<1e-9@95%"), Some(1));
