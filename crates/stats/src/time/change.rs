@@ -13,7 +13,7 @@ use crate::pieces::{Piece, Pieces};
 
 /// Fewer pieces than these are not judged.
 const LEAST_PIECES: usize = 16;
-/// Sums of fewer pieces than there are so many of are not compared.
+/// Of neighbours summed up: fewer sums than these are not compared with one another.
 const LEAST_SUMS: usize = 8;
 /// A change is called one where chance alone makes it in one of so many runs.
 const CHANCE: f64 = 1e-3;
