@@ -2,16 +2,17 @@
 //! What one thread's rows tell beyond their figures: what those may claim, how the tail goes on, what recurs.
 
 use crate::accounting::Sink;
+use crate::bound::AllThreads;
 use crate::distribution::Counted;
 use crate::extreme::{Latest, Observed, Tail, latest};
-use crate::interval::{Latencies, rate_of_all};
+use crate::interval::Latencies;
 use crate::pieces::Pieces;
 use crate::rows::Block;
 use crate::summary::Collect;
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, AfterOverrun, Level, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, TailFit, Worst,
-    WorstActivations,
+    Accounting, AfterOverrun, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows,
+    Statistics, TailFit, Worst, WorstActivations,
 };
 use std::collections::HashMap;
 
@@ -27,6 +28,7 @@ struct Watch {
     largest: WorstActivations,
     recurrence: Recurrence,
     jitter: JitterOverTime,
+    linear: LinearHistogram,
 }
 
 impl Watch {
@@ -54,6 +56,7 @@ impl Sink for Watch {
         }
         self.recurrence.woken(first, latencies, extent.max);
         self.jitter.woken(latencies.values, extent);
+        self.linear.record_all(latencies.values);
         if self.pieces.woken(latencies.values.len() as u64, (extent.min, extent.max)) {
             self.end_piece();
         }
@@ -64,6 +67,7 @@ impl Sink for Watch {
         self.largest.offer(activation, latency_ns);
         self.recurrence.woken_one(activation, latency_ns);
         self.jitter.woken_one(latency_ns);
+        self.linear.record(latency_ns);
         if self.pieces.woken(1, (latency_ns, latency_ns)) {
             self.end_piece();
         }
@@ -93,7 +97,7 @@ impl Sink for Watch {
 /// Figures of one thread, and what they rest on.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// As [`crate::summarise`] gives them, and jitter.
+    /// As [`crate::summarise`] gives them, and jitter and bins of equal width.
     pub statistics: Statistics,
     /// The run in pieces, skipped activations counted in.
     pub pieces: Pieces,
@@ -108,7 +112,7 @@ pub struct Analysis {
 }
 
 /// Computes everything from the rows of one thread, as [`crate::summarise`] does and in the same passes, and what its figures
-/// may claim. Memory does not grow with the run: a few MB.
+/// may claim. Memory does not grow with the run: a few MB. What `exact` asks for may take a further pass.
 ///
 /// # Errors
 /// What the rows' source reports.
@@ -117,6 +121,7 @@ pub fn analyse<R: Rows + ?Sized>(
     interval_ns: i64,
     after: AfterOverrun,
     most_steps: usize,
+    exact: &ExactRequest,
 ) -> Result<Analysis, R::Error> {
     let mut watch = Watch {
         collect: Collect::new(most_steps, rows.size_hint()),
@@ -125,17 +130,21 @@ pub fn analyse<R: Rows + ?Sized>(
         largest: WorstActivations::new(LARGEST),
         recurrence: Recurrence::new(),
         jitter: JitterOverTime::for_rows(most_steps, rows.size_hint()),
+        linear: LinearHistogram::default(),
     };
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
     if watch.pieces.is_open() {
         watch.end_piece();
     }
-    let Watch { collect, pieces, largest, recurrence, jitter, .. } = watch;
-    let (mut statistics, counted) = collect.finish(rows, interval_ns, after, &accounting)?;
+    let Watch { collect, pieces, largest, recurrence, jitter, linear, .. } = watch;
+    let mut periods = recurrence.finish();
+    let (mut statistics, counted) = collect.finish(rows, interval_ns, after, &accounting, exact)?;
     statistics.jitter = jitter.finish();
+    statistics.linear = linear;
+    periods.retain(|period| period.stands_out_of(&counted));
     let rows = statistics.activations.due + statistics.lost;
-    Ok(Analysis { statistics, pieces, largest: largest.list(), periods: recurrence.finish(), counted, interval_ns, rows })
+    Ok(Analysis { statistics, pieces, largest: largest.list(), periods, counted, interval_ns, rows })
 }
 
 impl Analysis {
@@ -154,13 +163,34 @@ impl Analysis {
     /// confidence (above one half). None where nothing woke.
     #[must_use]
     pub fn rate_above(&self, limit: i64, confidence: f64) -> Option<RateInterval> {
-        rate_of_all(&[self.latencies()], limit, confidence)
+        AllThreads::new(&[self.latencies()]).map(|all| all.rate(limit, confidence))
     }
 
     /// The same of several threads together.
     #[must_use]
     pub fn rate_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<RateInterval> {
-        rate_of_all(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>(), limit, confidence)
+        AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>()).map(|all| all.rate(limit, confidence))
+    }
+
+    /// The upper end of that interval; it never rises with the limit, and is above the interval's own end where that of a higher
+    /// limit is. What a gate judges a rate by.
+    #[must_use]
+    pub fn rate_bound_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<f64> {
+        AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>()).map(|all| all.bound(limit, confidence))
+    }
+
+    /// A quantile is at most this, ns, at a confidence; it never falls with the level. What a gate judges a quantile by. None where
+    /// the data do not bound it.
+    #[must_use]
+    pub fn quantile_bound(&self, level: Level, confidence: f64) -> Option<i64> {
+        AllThreads::new(&[self.latencies()])?.smallest_bounded(1.0 - level.share(), confidence)
+    }
+
+    /// How many activations were later than `limit` ns, skipped ones counted in; where the limit lies within a bucket of the
+    /// histogram and was not asked for beforehand, at most so many.
+    #[must_use]
+    pub fn above(&self, limit: i64) -> u64 {
+        self.counted.above(limit).1
     }
 
     /// How the tail goes on, if that can be said.

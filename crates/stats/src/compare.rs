@@ -22,6 +22,8 @@ use std::collections::BTreeMap;
 pub struct Measured {
     /// The run in pieces, skipped activations counted in.
     pub pieces: Vec<Piece>,
+    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing woke.
+    pub quantiles: Option<[i64; Level::ALL.len()]>,
     /// The latest wake-ups.
     pub latest: Latest,
     /// From one activation to the next, ns.
@@ -30,7 +32,13 @@ pub struct Measured {
 
 impl From<&Analysis> for Measured {
     fn from(analysis: &Analysis) -> Self {
-        Measured { pieces: analysis.pieces.list().to_vec(), latest: analysis.latest(MAXIMA), interval_ns: analysis.interval_ns() }
+        let summary = analysis.statistics.latency_with_skipped;
+        Measured {
+            pieces: analysis.pieces.list().to_vec(),
+            quantiles: summary.map(|summary| [summary.p50, summary.p90, summary.p99, summary.p999, summary.p9999]),
+            latest: analysis.latest(MAXIMA),
+            interval_ns: analysis.interval_ns(),
+        }
     }
 }
 
@@ -46,9 +54,9 @@ pub struct Group {
 pub struct QuantileDifference {
     /// Which.
     pub level: Level,
-    /// Of the first group, ns, to 1 %.
+    /// Of the first group, ns: observed where that is one thread of one run, otherwise up to 1 % above that.
     pub base_ns: i64,
-    /// Of the second, ns, to 1 %.
+    /// Of the second, likewise.
     pub other_ns: i64,
     /// Second over first is at least this.
     pub lower: f64,
@@ -159,8 +167,8 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
         let (lower, upper) = ratios(place);
         QuantileDifference {
             level: *level,
-            base_ns: base_blocks.quantile(*level),
-            other_ns: other_blocks.quantile(*level),
+            base_ns: observed(base, &base_blocks, *level),
+            other_ns: observed(other, &other_blocks, *level),
             lower,
             upper,
         }
@@ -171,6 +179,19 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
         maximum: maximum(base, other, error),
         blocks: (base_blocks.count(), other_blocks.count()),
         between_runs,
+    }
+}
+
+/// A quantile of a group, ns: the latency that was observed where one thread is the whole group, otherwise up to 1 % above it.
+fn observed(group: &Group, blocks: &Blocks, level: Level) -> i64 {
+    let place = Level::ALL.iter().position(|one| *one == level);
+    let mut threads = group.runs.iter().flatten();
+    match (threads.next().and_then(|thread| thread.quantiles), threads.next(), place) {
+        (Some(quantiles), None, Some(place)) => quantiles[place],
+        _ => {
+            let max = group.runs.iter().flatten().flat_map(|thread| &thread.pieces).filter_map(|piece| piece.max).max();
+            max.map_or_else(|| blocks.quantile(level), |max| blocks.quantile(level).min(max))
+        }
     }
 }
 

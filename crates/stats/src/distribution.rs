@@ -114,8 +114,18 @@ impl Distribution {
     /// Adds another's counts.
     pub(crate) fn merge(&mut self, other: &Distribution) {
         self.fine.resize(self.fine.len().max(other.fine.len()), 0);
-        self.move_out();
-        self.moved.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += u64::from(*theirs));
+        match self.since_moved.checked_add(other.since_moved) {
+            // Wider counters are two more MiB, which most recordings never need.
+            Some(since_moved) => {
+                self.fine.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += theirs);
+                self.since_moved = since_moved;
+            }
+            None => {
+                self.move_out();
+                self.moved.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += u64::from(*theirs));
+            }
+        }
+        self.moved.resize(self.moved.len().max(other.moved.len()), 0);
         self.moved.iter_mut().zip(&other.moved).for_each(|(mine, theirs)| *mine += theirs);
         self.coarse.merge(&other.coarse);
         self.beyond.merge(&other.beyond);
@@ -173,11 +183,15 @@ pub(crate) struct Counted {
     buckets: Histogram,
     /// The largest values above the counters, largest first.
     largest: Vec<i64>,
+    /// What a further pass has found: values by their ranks, and how many are above a value.
+    by_rank: BTreeMap<u64, i64>,
+    above: BTreeMap<i64, u64>,
 }
 
 impl From<Distribution> for Counted {
     fn from(values: Distribution) -> Self {
-        Counted { buckets: values.in_buckets(), largest: values.tail.largest(), values }
+        let (by_rank, above) = Default::default();
+        Counted { buckets: values.in_buckets(), largest: values.tail.largest(), values, by_rank, above }
     }
 }
 
@@ -186,6 +200,12 @@ impl Counted {
     pub(crate) fn with(mut self, other: &Distribution) -> Counted {
         self.values.merge(other);
         Counted::from(self.values)
+    }
+
+    /// The same, knowing exactly the values of these ranks, and how many values are above these.
+    pub(crate) fn knowing(mut self, by_rank: BTreeMap<u64, i64>, above: BTreeMap<i64, u64>) -> Counted {
+        (self.by_rank, self.above) = (by_rank, above);
+        self
     }
 
     /// In the histogram's buckets.
@@ -250,11 +270,22 @@ impl Counted {
 
     /// The value of a rank (1 = smallest), ns: between these two, which are equal where it is known exactly.
     pub(crate) fn at_rank(&self, rank: u64) -> Option<(i64, i64)> {
-        self.locate(&[rank]).first().map(|(bucket, _)| (bucket.lower, bucket.upper))
+        let (bucket, _) = self.locate(&[rank]).into_iter().next()?;
+        // No further out than the values of the nearest ranks that are known exactly.
+        let lower = self.by_rank.range(..=rank).next_back().map_or(bucket.lower, |(_, known)| bucket.lower.max(*known));
+        let upper = self.by_rank.range(rank..).next().map_or(bucket.upper, |(_, known)| bucket.upper.min(*known));
+        Some((lower, upper))
     }
 
     /// How many values lie above this, ns: at least and at most so many, which are equal where it is known exactly.
     pub(crate) fn above(&self, value: i64) -> (u64, u64) {
+        let (surely, most) = self.above_by_counters(value);
+        // No fewer and no more than lie above the nearest values of which that is known exactly.
+        let least = self.above.range(value..).next().map_or(surely, |(_, known)| surely.max(*known));
+        (least, self.above.range(..=value).next_back().map_or(most, |(_, known)| most.min(*known)))
+    }
+
+    fn above_by_counters(&self, value: i64) -> (u64, u64) {
         if let Some(larger) = self.values.fine_above(value) {
             let coarse: u64 = self.values.coarse.buckets().filter(|bucket| bucket.lower > value).map(|bucket| bucket.count).sum();
             return (larger + coarse, larger + coarse);
@@ -273,8 +304,16 @@ impl Counted {
         (fine + count(true), fine + count(false))
     }
 
-    /// The one value of a bucket that has this rank within it, where every value has a counter.
+    /// The one value of a bucket that has this rank within it, where every value has a counter; otherwise the part of the bucket
+    /// that holds values.
     fn narrow(&self, bucket: Bucket, rank: u64) -> (Bucket, u64) {
+        let bounds = (self.values.beyond.min(), self.values.beyond.max());
+        let bucket = match bounds {
+            (Some(min), Some(max)) if !(0..FINE.cast_signed() as i64).contains(&bucket.lower) => {
+                Bucket { lower: bucket.lower.max(min), upper: bucket.upper.min(max), ..bucket }
+            }
+            _ => bucket,
+        };
         let mut left = rank;
         for value in bucket.lower..=bucket.upper {
             let own = u64::try_from(value).ok().and_then(|value| self.values.fine_between(value, value));
@@ -292,6 +331,26 @@ impl Counted {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Of counts that fit the narrow counters together no wide ones are made, and of those that do not none is lost.
+    #[test]
+    fn merging_takes_wide_counters_only_where_it_must() {
+        let one = |since_moved| {
+            let mut distribution = Distribution::new(1);
+            distribution.record(7);
+            distribution.since_moved = since_moved;
+            distribution
+        };
+        let mut small = one(1);
+        small.merge(&one(1));
+        assert_eq!((small.moved.len(), small.fine_between(7, 7), small.count()), (0, Some(2), 2));
+        let mut large = one(u32::MAX);
+        large.merge(&one(1));
+        large.merge(&small);
+        assert_eq!((large.moved.len(), large.fine_between(7, 7), large.count()), (FINE, Some(4), 4));
+        small.merge(&large);
+        assert_eq!((small.fine_between(7, 7), small.count()), (Some(6), 6));
+    }
 
     proptest! {
         #[test]

@@ -14,7 +14,7 @@
 use crate::Level;
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
 use crate::distribution::Counted;
-use crate::pieces::{Piece, aligned};
+use crate::pieces::Piece;
 
 /// How much less latencies tell than independent ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,7 +82,7 @@ impl Dependence {
     /// So many latencies tell as much as this many independent ones, the uncertainty of that counted in at a confidence (of
     /// one side).
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-    fn effective(&self, count: u64, confidence: f64) -> f64 {
+    pub(crate) fn effective(&self, count: u64, confidence: f64) -> f64 {
         let wider =
             if self.freedom.is_finite() { student_quantile(confidence, self.freedom) / normal_quantile(confidence) } else { 1.0 };
         (count as f64 / (self.factor * wider * wider)).max(1.0)
@@ -90,7 +90,7 @@ impl Dependence {
 }
 
 /// So many latencies beyond a value show how dependent they are.
-const ENOUGH_BEYOND: u64 = 20;
+pub(crate) const ENOUGH_BEYOND: u64 = 20;
 
 /// A quantile with what it may claim, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,7 +136,7 @@ impl Latencies<'_> {
     }
 
     /// A value that so many are beyond that it shows whether they come together: one of the largest, or the median of few.
-    fn still_common(&self) -> Option<i64> {
+    pub(crate) fn still_common(&self) -> Option<i64> {
         let count = self.counted.count();
         self.counted.at_rank(count.saturating_sub(ENOUGH_BEYOND).max(count / 2).max(1)).map(|(_, value)| value)
     }
@@ -177,29 +177,6 @@ impl Latencies<'_> {
         let high = if whole < count { end(self.counted.at_rank(whole + 1)?) } else { low };
         Some(low + ((high - low) as f64 * (rank - rank.floor())).round() as i64)
     }
-}
-
-/// The interval of the rate of latencies above `limit`, ns, of several threads together; `confidence` (above one half) is that of
-/// each of its two ends. What happens in the same stretch of time on several threads is taken together. Where none is above,
-/// nothing shows how dependent they are, and they are taken to be independent.
-#[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-pub(crate) fn rate_of_all(threads: &[Latencies<'_>], limit: i64, confidence: f64) -> Option<RateInterval> {
-    let of: u64 = threads.iter().map(|thread| thread.counted.count()).sum();
-    if of == 0 {
-        return None;
-    }
-    let counted = threads.iter().map(|thread| thread.counted.above(limit));
-    let (surely, beyond) = counted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    // A handful does not show whether it comes together; somewhat lower ones, of which there are more, do.
-    let common = if beyond < ENOUGH_BEYOND { threads.iter().filter_map(Latencies::still_common).min() } else { None };
-    let limit = common.map_or(limit, |common| common.min(limit));
-    let stretches = aligned(&threads.iter().map(|thread| thread.pieces).collect::<Vec<_>>());
-    let together: Vec<(u64, u64)> = stretches.iter().map(|counts| (counts.total(), counts.above(limit))).collect();
-    let effective = if beyond == 0 { of as f64 } else { Dependence::between(&together).effective(of, confidence) };
-    let scale = effective / of as f64;
-    let (least, most) = (surely as f64 * scale, beyond as f64 * scale);
-    let (lower, upper) = (lower_rate(least, effective, confidence), upper_rate(most, effective, confidence));
-    Some(RateInterval { beyond, of, lower, upper, effective })
 }
 
 /// The largest probability with which `k` successes or fewer of `n` are not too rare: Clopper and Pearson's upper limit.

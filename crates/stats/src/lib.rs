@@ -9,6 +9,7 @@
 
 mod accounting;
 mod analysis;
+mod bound;
 mod chance;
 mod compare;
 mod confidence;
@@ -18,6 +19,7 @@ mod extreme;
 mod histogram;
 mod interval;
 mod level;
+mod linear;
 mod minimise;
 mod modes;
 mod moments;
@@ -39,17 +41,18 @@ pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDiffer
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use extreme::{
-    Apart, Excesses, Gev, Gpd, HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, Latest, Refusal, Region, ReturnLevel, TailFit,
-    anderson_darling, apart, chance_of,
+    Apart, Excesses, Gev, Gpd, HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, Latest, MOST_CROWDED, Refusal, Region,
+    ReturnLevel, TailFit, anderson_darling, apart, chance_of,
 };
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
 pub use interval::{QuantileInterval, RateInterval};
 pub use level::Level;
+pub use linear::LinearHistogram;
 pub use modes::Mode;
 pub use moments::Moments;
 pub use pieces::{Piece, Pieces};
 pub use quantile::nearest_rank;
 pub use rows::{Rows, Span};
-pub use summary::{Statistics, Summary, summarise};
+pub use summary::{ExactRequest, Statistics, Summary, summarise};
 pub use time::{Change, ChangeKind, Part, Period, Together, together};
 pub use worst::{Worst, WorstActivations};

@@ -9,6 +9,7 @@ use crate::Bucket;
 use crate::distribution::Counted;
 use crate::histogram::{BUCKETS_32, index_of_32};
 use crate::rows::Block;
+use std::collections::BTreeMap;
 
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
 /// most the remaining share above it. Its value is one that was observed.
@@ -32,9 +33,25 @@ pub(crate) enum Population {
 #[derive(Clone, Debug)]
 struct Want {
     population: Population,
+    /// Its rank among all (1 = smallest).
+    of_all: u64,
     /// What is known of where it lies, and its rank within (1 = smallest).
     bucket: Bucket,
     rank: u64,
+}
+
+/// How many values are above a limit, counted during the first further pass.
+#[derive(Clone, Copy, Debug)]
+struct Above {
+    population: Population,
+    limit: i64,
+    count: u64,
+}
+
+impl Above {
+    fn record(&mut self, value: i64) {
+        self.count += u64::from(value > self.limit);
+    }
 }
 
 impl Want {
@@ -73,15 +90,15 @@ impl Window {
         self.population == want.population && self.lower == want.bucket.lower && self.upper == want.bucket.upper
     }
 
-    /// The cell that holds this rank, and the rank within it.
-    fn narrow(&self, rank: u64) -> Option<Want> {
-        let mut left = rank;
+    /// The cell that holds what is wanted, and its rank within it.
+    fn narrow(&self, want: &Want) -> Option<Want> {
+        let mut left = want.rank;
         for (cell, count) in (0_u64..).zip(&self.counts) {
             if left <= *count {
                 let lower = self.lower.saturating_add_unsigned(cell * self.cell);
                 let upper = lower.saturating_add_unsigned(self.cell - 1).min(self.upper);
                 let bucket = Bucket { lower, upper, count: *count };
-                return Some(Want { population: self.population, bucket, rank: left });
+                return Some(Want { bucket, rank: left, ..want.clone() });
             }
             left -= count;
         }
@@ -94,26 +111,48 @@ impl Window {
 pub(crate) struct Refinement {
     wants: Vec<Want>,
     windows: Vec<Window>,
+    limits: Vec<Above>,
+    limits_counted: bool,
     /// By histogram bucket of a value that fits 31 bits: whether a window lies there.
     interesting: Vec<bool>,
 }
 
 impl Refinement {
-    /// Wants the values of these ranks (ascending) among what was counted.
+    /// Wants the values of these ranks among what was counted.
     pub(crate) fn want(&mut self, population: Population, counted: &Counted, ranks: &[u64]) {
-        let located = counted.locate(ranks).into_iter();
-        self.wants.extend(located.map(|(bucket, rank)| Want { population, bucket, rank }));
+        let located = ranks.iter().zip(counted.locate(ranks));
+        self.wants.extend(located.map(|(of_all, (bucket, rank))| Want { population, of_all: *of_all, bucket, rank }));
         self.open_windows();
+    }
+
+    /// Wants to know how many values are above this limit, where what was counted does not tell.
+    pub(crate) fn want_above(&mut self, population: Population, counted: &Counted, limit: i64) {
+        let (surely, most) = counted.above(limit);
+        if surely != most {
+            self.limits.push(Above { population, limit, count: 0 });
+        }
     }
 
     /// Whether all values are known.
     pub(crate) fn is_done(&self) -> bool {
-        self.windows.is_empty()
+        self.windows.is_empty() && (self.limits_counted || self.limits.is_empty())
     }
 
-    /// The values of a population, in the order of its ranks, as far as they are known.
-    pub(crate) fn found(&self, population: Population) -> Vec<i64> {
-        self.wants.iter().filter(|want| want.population == population).filter_map(Want::found).collect()
+    /// The values of a population by their ranks, as far as they are known.
+    pub(crate) fn found(&self, population: Population) -> BTreeMap<u64, i64> {
+        let of = self.wants.iter().filter(|want| want.population == population);
+        of.filter_map(|want| Some((want.of_all, want.found()?))).collect()
+    }
+
+    /// How many values of a population are above the limits that were wanted, as far as a pass has counted them.
+    pub(crate) fn found_above(&self, population: Population) -> BTreeMap<i64, u64> {
+        let of = self.limits.iter().filter(|above| self.limits_counted && above.population == population);
+        of.map(|above| (above.limit, above.count)).collect()
+    }
+
+    /// Limits whose values are yet to be counted.
+    fn open_limits(&mut self) -> &mut [Above] {
+        if self.limits_counted { &mut [] } else { &mut self.limits }
     }
 
     fn open_windows(&mut self) {
@@ -135,6 +174,9 @@ impl Refinement {
 
     /// Counts activations that woke.
     pub(crate) fn woken(&mut self, block: Block<'_>) {
+        for above in self.open_limits().iter_mut().filter(|above| !block.is_below(above.limit)) {
+            block.values.iter().for_each(|value| above.record(i64::from(*value)));
+        }
         // Most quantiles are known after the first pass; those that are not lie in the tail, and few blocks reach it.
         if self.windows.iter().all(|window| block.is_below(window.lower)) {
             return;
@@ -144,27 +186,30 @@ impl Refinement {
             if u32::try_from(*value).is_ok_and(|value| !self.interesting[index_of_32(value)]) {
                 continue;
             }
-            self.woken_one(i64::from(*value));
+            self.windows.iter_mut().for_each(|window| window.record(i64::from(*value)));
         }
     }
 
     /// Counts one activation that woke.
-    #[inline]
     pub(crate) fn woken_one(&mut self, value: i64) {
+        self.open_limits().iter_mut().for_each(|above| above.record(value));
         self.windows.iter_mut().for_each(|window| window.record(value));
     }
 
     /// Counts how long a skipped activation had waited.
     pub(crate) fn skipped(&mut self, value: i64) {
+        let limits = self.open_limits().iter_mut().filter(|above| above.population == Population::WithSkipped);
+        limits.for_each(|above| above.record(value));
         let windows = self.windows.iter_mut().filter(|window| window.population == Population::WithSkipped);
         windows.for_each(|window| window.record(value));
     }
 
     /// Ends a pass: what was counted tells more closely where each value lies.
     pub(crate) fn end_pass(&mut self) {
+        self.limits_counted = true;
         for want in self.wants.iter_mut().filter(|want| want.found().is_none()) {
             let window = self.windows.iter().find(|window| window.covers(want));
-            if let Some(narrower) = window.and_then(|window| window.narrow(want.rank)) {
+            if let Some(narrower) = window.and_then(|window| window.narrow(want)) {
                 *want = narrower;
             }
         }
@@ -209,7 +254,8 @@ mod tests {
                 prop_assert!(passes <= 5);
             }
             values.sort_unstable();
-            let expected: Vec<i64> = ranks.iter().map(|rank| values[usize::try_from(*rank).unwrap() - 1]).collect();
+            let expected: BTreeMap<u64, i64> =
+                ranks.iter().map(|rank| (*rank, values[usize::try_from(*rank).unwrap() - 1])).collect();
             prop_assert_eq!(refinement.found(Population::WithSkipped), expected);
         }
     }

@@ -6,9 +6,11 @@ use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
 use crate::rows::Block;
 use crate::{
-    Accounting, Activations, AfterOverrun, Envelope, Extent, Histogram, Moments, Rows, Worst, WorstActivations, nearest_rank,
+    Accounting, Activations, AfterOverrun, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
+    WorstActivations,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Latencies in brief, ns. Quantiles are nearest-rank: values that were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +37,6 @@ pub struct Summary {
     pub p9999: i64,
 }
 
-const QUANTILES: [(u64, u64); 5] = [(50, 100), (90, 100), (99, 100), (999, 1_000), (9_999, 10_000)];
 const WORST: usize = 10;
 
 /// What one thread's rows tell.
@@ -53,13 +54,26 @@ pub struct Statistics {
     pub histogram: Histogram,
     /// Of the latencies as measured, for combining threads.
     pub moments: Moments,
+    /// Both with each skipped activation counted in; none where nothing was skipped.
+    pub with_skipped: Option<(Histogram, Moments)>,
     /// The ten worst activations.
     pub worst: Vec<Worst>,
     /// Latency over time.
     pub envelope: Envelope,
-    /// The largest jitter of each step of the envelope, ns: by how much the time between two successive wake-ups differed from the
-    /// interval. None where no two activations in succession woke. Empty unless [`crate::analyse`] was asked.
-    pub jitter: Vec<Option<i64>>,
+    /// The smallest and the largest jitter of each step of the envelope, ns: by how much the time between two successive wake-ups
+    /// differed from the interval, below zero where it was shorter. None where no two activations in succession woke. Empty unless
+    /// [`crate::analyse`] was asked.
+    pub jitter: Vec<Option<(i64, i64)>>,
+    /// Latencies as measured, in bins of equal width. Empty unless [`crate::analyse`] was asked.
+    pub linear: LinearHistogram,
+}
+
+impl Statistics {
+    /// Latencies of every activation that was due, skipped ones counted in: in the histogram's buckets, and their sums.
+    #[must_use]
+    pub fn of_all_due(&self) -> (&Histogram, &Moments) {
+        self.with_skipped.as_ref().map_or((&self.histogram, &self.moments), |(histogram, moments)| (histogram, moments))
+    }
 }
 
 /// First pass: all but the quantiles.
@@ -73,13 +87,24 @@ pub(crate) struct Collect {
 /// Largest latencies kept as they are: enough for the 99.99th percentile of 40 million.
 const TAIL: usize = 4_096;
 
-/// The ranks of the quantiles of so many latencies.
-fn ranks(count: u64) -> Vec<u64> {
-    QUANTILES.iter().map(|(numerator, denominator)| nearest_rank(count, *numerator, *denominator)).collect()
+/// What is to be known exactly of one thread's latencies, skipped activations counted in, beyond what every summary has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExactRequest {
+    /// Quantiles.
+    pub levels: Vec<Level>,
+    /// Limits, ns: how many latencies are above each.
+    pub limits_ns: Vec<i64>,
 }
 
-fn in_brief(moments: &Moments, quantiles: &[i64]) -> Option<Summary> {
-    let &[p50, p90, p99, p999, p9999] = quantiles else { return None };
+/// The ranks of quantiles of so many latencies.
+fn ranks<'a>(count: u64, levels: impl IntoIterator<Item = &'a Level>) -> Vec<u64> {
+    levels.into_iter().map(|level| level.rank(count)).collect()
+}
+
+fn in_brief(moments: &Moments, by_rank: &BTreeMap<u64, i64>) -> Option<Summary> {
+    let value = |level: Level| by_rank.get(&level.rank(moments.count())).copied();
+    let [p50, p90, p99, p999, p9999] = Level::ALL.map(value);
+    let (p50, p90, p99, p999, p9999) = (p50?, p90?, p99?, p999?, p9999?);
     let (min, max, mean) = (moments.min()?, moments.max()?, moments.mean()?);
     Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
 }
@@ -130,19 +155,22 @@ impl Collect {
         interval_ns: i64,
         after: AfterOverrun,
         accounting: &Accounting,
+        exact: &ExactRequest,
     ) -> Result<(Statistics, Counted), R::Error> {
         let Collect { measured, skipped, worst, envelope } = self;
         let mut counted = Counted::from(measured);
         let (histogram, measured) = (counted.histogram().clone(), counted.moments());
         let mut refinement = Refinement::default();
-        refinement.want(Population::Measured, &counted, &ranks(counted.count()));
-        let mut with_skipped = None;
+        refinement.want(Population::Measured, &counted, &ranks(counted.count(), &Level::ALL));
+        let (mut with_skipped, mut all) = (None, Population::Measured);
         if skipped.count() > 0 {
             counted = counted.with(&skipped);
-            with_skipped = Some(counted.moments());
-            refinement.want(Population::WithSkipped, &counted, &ranks(counted.count()));
+            (with_skipped, all) = (Some((counted.histogram().clone(), counted.moments())), Population::WithSkipped);
+            refinement.want(all, &counted, &ranks(counted.count(), &Level::ALL));
         }
         drop(skipped);
+        refinement.want(all, &counted, &ranks(counted.count(), &exact.levels));
+        exact.limits_ns.iter().for_each(|limit| refinement.want_above(all, &counted, *limit));
         for _ in 0..MOST_PASSES {
             if refinement.is_done() {
                 break;
@@ -153,7 +181,7 @@ impl Collect {
         }
         let latency = in_brief(&measured, &refinement.found(Population::Measured));
         let latency_with_skipped =
-            with_skipped.map_or(latency, |moments| in_brief(&moments, &refinement.found(Population::WithSkipped)));
+            with_skipped.as_ref().map_or(latency, |(_, moments)| in_brief(moments, &refinement.found(Population::WithSkipped)));
         let statistics = Statistics {
             activations: accounting.activations(),
             lost: accounting.lost(),
@@ -161,11 +189,13 @@ impl Collect {
             latency_with_skipped,
             histogram,
             moments: measured,
+            with_skipped,
             worst: worst.list(),
             envelope,
             jitter: Vec::new(),
+            linear: LinearHistogram::default(),
         };
-        Ok((statistics, counted))
+        Ok((statistics, counted.knowing(refinement.found(all), refinement.found_above(all))))
     }
 }
 
@@ -225,7 +255,7 @@ pub fn summarise<R: Rows + ?Sized>(
     let mut collect = Collect::new(most_steps, rows.size_hint());
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
-    Ok(collect.finish(rows, interval_ns, after, &accounting)?.0)
+    Ok(collect.finish(rows, interval_ns, after, &accounting, &ExactRequest::default())?.0)
 }
 
 #[cfg(test)]

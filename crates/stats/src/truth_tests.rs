@@ -5,8 +5,8 @@
 use crate::chance::normal_quantile;
 use crate::random::Numbers;
 use crate::{
-    AfterOverrun, Analysis, ChangeKind, Excesses, Gev, Gpd, Group, Level, Measured, Part, QuantileDifference, Refusal, Span,
-    analyse, anderson_darling, compare,
+    AfterOverrun, Analysis, ChangeKind, ExactRequest, Excesses, Gev, Gpd, Group, Level, Measured, Part, QuantileDifference,
+    Refusal, Span, analyse, anderson_darling, compare,
 };
 use serde_json::Value;
 
@@ -15,7 +15,11 @@ const SERIES: u64 = 1_000;
 const INTERVAL_NS: i64 = 1_000_000;
 
 fn analysis(latencies: &[i32]) -> Analysis {
-    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], INTERVAL_NS, AfterOverrun::Skip, 64);
+    analysis_with(latencies, &ExactRequest::default())
+}
+
+fn analysis_with(latencies: &[i32], exact: &ExactRequest) -> Analysis {
+    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], INTERVAL_NS, AfterOverrun::Skip, 64, exact);
     analysis
 }
 
@@ -301,6 +305,21 @@ fn spikes_are_found_at_any_period() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
+/// Every fifth latency is regular, and no later than the others: a clock's step, or a cache line.
+#[test]
+fn what_is_regular_and_not_later_is_no_period() {
+    let mut numbers = Numbers::new(3);
+    let regular: Vec<i32> =
+        (0..20_000).map(|k| if k % 5 == 0 { 3_540 } else { 3_520 + i32::from(numbers.below(2) == 1) * 10 }).collect();
+    let found = analysis(&regular).periods;
+    assert!(found.is_empty(), "{found:?}");
+    // The same half as late again is one.
+    let later: Vec<i32> =
+        regular.iter().zip(0..).map(|(latency, k): (&i32, i32)| if k % 5 == 0 { 5_300 } else { *latency }).collect();
+    let found = analysis(&later).periods;
+    assert!(matches!(found.as_slice(), [one] if (one.activations - 5.0).abs() < 0.01), "{found:?}");
+}
+
 /// Two parts of a run, put together, are the run.
 mod parts {
     use super::*;
@@ -521,4 +540,24 @@ fn what_differs_is_told_and_by_how_much() {
     let told: Vec<Level> =
         compared.quantiles.iter().filter(|difference| difference.is_told()).map(|difference| difference.level).collect();
     assert_eq!(told, [Level::P99, Level::P999], "{compared:?}");
+}
+
+/// Latencies beyond the counters of one ns each, more of them than are kept: what is said to be observed was observed.
+#[test]
+fn a_quantile_is_a_latency_that_was_observed_also_of_long_ones() {
+    let mut numbers = Numbers::new(5);
+    let latencies: Vec<i32> = (0..20_000).map(|_| 300_000 + i32::try_from(numbers.below(199_901)).unwrap()).collect();
+    let mut sorted = latencies.clone();
+    sorted.sort_unstable();
+    let (own, limit) = (Level::percent("77.7").unwrap(), 441_237);
+    let analysis = analysis_with(&latencies, &ExactRequest { levels: vec![own], limits_ns: vec![limit] });
+    for level in Level::ALL.into_iter().chain([own]) {
+        let found = analysis.quantile(level, 0.95).unwrap();
+        let rank = usize::try_from(level.rank(20_000)).unwrap();
+        assert_eq!(found.observed, i64::from(sorted[rank - 1]), "{level}");
+        assert!(found.lower.is_none_or(|lower| lower <= found.observed), "{found:?}");
+        assert!(found.upper.is_none_or(|upper| found.observed <= upper && upper <= i64::from(sorted[19_999])), "{found:?}");
+    }
+    let above = sorted.iter().filter(|value| i64::from(**value) > limit).count() as u64;
+    assert_eq!(analysis.rate_above(limit, 0.95).unwrap().beyond, above);
 }

@@ -13,5 +13,5 @@ pub use goodness::{Apart, anderson_darling, apart, chance_of};
 pub use gpd::{Excesses, Gpd, Region};
 pub use refusal::Refusal;
 pub use tail::Latest;
-pub use tail::{HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, ReturnLevel, TailFit};
+pub use tail::{HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, MOST_CROWDED, ReturnLevel, TailFit};
 pub(crate) use tail::{Observed, Tail, latest};

@@ -7,12 +7,20 @@ use crate::Change;
 /// Why a tail is not continued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refusal {
-    /// Too few latencies, or too few of them in the tail.
+    /// Too few latencies, whatever the tail.
     TooFew {
         /// Latencies there are.
         latencies: u64,
-        /// Clusters in the tail.
+    },
+    /// Too few late wake-ups that are independent of one another.
+    TooFewClusters {
+        /// Clusters of late wake-ups above the lowest threshold.
         clusters: usize,
+    },
+    /// Where there are enough of them, late wake-ups come one after the other: clusters fill too much of the run to be told apart.
+    Crowded {
+        /// Share of the run that clusters fill, above the highest threshold with enough of them.
+        share: f64,
     },
     /// All of the tail has the same latency.
     AllEqual,

@@ -91,7 +91,7 @@ pub const LEAST_CLUSTERS: usize = 50;
 /// Of all latencies, at most one in so many is the tail.
 const LEAST_RARITY: u64 = 20;
 /// And clusters fill at most this share of the run: where they fill more, one runs into the next.
-const MOST_CROWDED: f64 = 0.10;
+pub const MOST_CROWDED: f64 = 0.10;
 /// A threshold is taken where chance makes the fit as bad as it is at least this often.
 const GOOD: f64 = 0.10;
 /// Where no threshold is that good, the best one is taken from here on.
@@ -125,9 +125,8 @@ pub(crate) struct Tail;
 impl Tail {
     /// Fits the tail, holds it against every check, and gives the levels.
     pub(crate) fn fit(observed: &Observed<'_>) -> Result<TailFit, Refusal> {
-        let too_few = |clusters| Refusal::TooFew { latencies: observed.woken, clusters };
         if observed.woken < LEAST_LATENCIES {
-            return Err(too_few(0));
+            return Err(Refusal::TooFew { latencies: observed.woken });
         }
         let step = clock_step(observed.largest);
         // Each value somewhere within the step of the clock that it was rounded to, so that a rounded tail is no staircase.
@@ -225,7 +224,7 @@ impl Above {
     fn choose(observed: &Observed<'_>, place: &impl Fn(&Worst) -> f64) -> Result<Above, Refusal> {
         let most = observed.largest.len().min(usize::try_from(observed.woken / LEAST_RARITY).unwrap_or(usize::MAX));
         let mut best: Option<Above> = None;
-        let mut seen = 0;
+        let (mut seen, mut crowded) = (0, None);
         let mut take = most;
         while take > LEAST_CLUSTERS {
             if let Some(above) = Above::of(observed, take, place) {
@@ -233,7 +232,9 @@ impl Above {
                 if above.clusters.largest.len() < LEAST_CLUSTERS {
                     break;
                 }
-                if above.crowdedness(observed.rows) > MOST_CROWDED {
+                let share = above.crowdedness(observed.rows);
+                if share > MOST_CROWDED {
+                    crowded = Some(share);
                     take = take * 100 / 141;
                     continue;
                 }
@@ -254,7 +255,7 @@ impl Above {
             {
                 Err(Refusal::AllEqual)
             }
-            None => Err(Refusal::TooFew { latencies: observed.woken, clusters: seen }),
+            None => Err(crowded.map_or(Refusal::TooFewClusters { clusters: seen }, |share| Refusal::Crowded { share })),
         }
     }
 

@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jitter over time: by how much the time between two successive wake-ups differed from the interval. It is the difference of
-//! their latencies, and belongs to the later of the two.
+//! their latencies, below zero where they were closer than the interval, and belongs to the later of the two.
 
 use crate::Extent;
 use crate::steps::{Step, Steps};
 
-/// The largest jitter of a step, ns; below zero where no two activations in succession woke.
+/// The smallest and the largest jitter of a step, ns; the wrong way round where no two activations in succession woke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Largest(i64);
+struct Range {
+    min: i64,
+    max: i64,
+}
 
-impl Step for Largest {
-    const EMPTY: Largest = Largest(-1);
+impl Range {
+    const fn one(jitter: i64) -> Range {
+        Range { min: jitter, max: jitter }
+    }
 
-    fn join(self, other: Largest) -> Largest {
-        Largest(self.0.max(other.0))
+    /// Whether nothing within `most` of zero, on either side, would widen it.
+    const fn spans(self, most: i64) -> bool {
+        self.max >= most && self.min <= -most
     }
 }
 
-/// The largest jitter of each step; the steps are those of an envelope over the same rows.
+impl Step for Range {
+    const EMPTY: Range = Range { min: i64::MAX, max: i64::MIN };
+
+    fn join(self, other: Range) -> Range {
+        Range { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// The smallest and the largest jitter of each step; the steps are those of an envelope over the same rows.
 #[derive(Clone, Debug)]
 pub(crate) struct JitterOverTime {
-    steps: Steps<Largest>,
+    steps: Steps<Range>,
     /// The latency of the activation before, ns, if it woke.
     before: Option<i64>,
 }
@@ -36,8 +50,8 @@ impl JitterOverTime {
         let mut left = values;
         while !left.is_empty() {
             let (now, later) = self.steps.split(left);
-            let largest = self.largest(now, range);
-            self.steps.add(largest, now.len() as u64);
+            let of_rows = self.of_rows(now, range);
+            self.steps.add(of_rows, now.len() as u64);
             left = later;
         }
     }
@@ -54,31 +68,31 @@ impl JitterOverTime {
         if rows > 0 {
             self.before = None;
         }
-        self.steps.add_all(rows, |_| Largest::EMPTY);
+        self.steps.add_all(rows, |_| Range::EMPTY);
     }
 
-    /// The largest jitter of each step, ns, in order of time.
-    pub(crate) fn finish(self) -> Vec<Option<i64>> {
-        self.steps.list().iter().map(|largest| (largest.0 >= 0).then_some(largest.0)).collect()
+    /// The smallest and the largest jitter of each step, ns, in order of time.
+    pub(crate) fn finish(self) -> Vec<Option<(i64, i64)>> {
+        self.steps.list().iter().map(|range| (range.min <= range.max).then_some((range.min, range.max))).collect()
     }
 
-    /// The jitter of rows of one step, at least as far as it exceeds what the step already has. Among them it cannot exceed the
+    /// The jitter of rows of one step, at least as far as it widens what the step already has. Among them it cannot exceed the
     /// distance of their extremes, `range`, which spares most rows the search.
-    fn largest(&mut self, values: &[i32], range: i64) -> Largest {
-        let (Some(first), Some(last)) = (values.first(), values.last()) else { return Largest::EMPTY };
+    fn of_rows(&mut self, values: &[i32], range: i64) -> Range {
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { return Range::EMPTY };
         let since_before = self.since_before(i64::from(*first), i64::from(*last));
-        if values.len() == 1 || self.steps.last().is_some_and(|step| range <= step.0.max(since_before.0)) {
+        if values.len() == 1 || self.steps.last().is_some_and(|step| step.join(since_before).spans(range)) {
             return since_before;
         }
         let successive = values.iter().zip(values.get(1..).unwrap_or_default());
-        let among = successive.fold(0, |most, (before, now)| now.abs_diff(*before).max(most));
-        since_before.join(Largest(i64::from(among)))
+        let jitter = |(before, now): (&i32, &i32)| Range::one(i64::from(*now) - i64::from(*before));
+        successive.map(jitter).fold(since_before, Range::join)
     }
 
     /// The jitter of the first of some rows; the last of them comes before the next.
-    fn since_before(&mut self, first: i64, last: i64) -> Largest {
+    fn since_before(&mut self, first: i64, last: i64) -> Range {
         let before = self.before.replace(last);
-        before.map_or(Largest::EMPTY, |before| Largest(first.saturating_sub(before).saturating_abs()))
+        before.map_or(Range::EMPTY, |before| Range::one(first.saturating_sub(before)))
     }
 }
 
@@ -90,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_step_has_its_largest(values in proptest::collection::vec(proptest::option::weighted(0.9, prop_oneof![0..50_000_i32, any::<i32>()]), 1..500),
+        fn every_step_has_its_smallest_and_its_largest(values in proptest::collection::vec(proptest::option::weighted(0.9, prop_oneof![0..50_000_i32, any::<i32>()]), 1..500),
                                       most in 2_usize..40, piece in 1_usize..20, known in 0.0..1.0_f64) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let rows = (values.len() as f64 * known) as u64;
@@ -117,10 +131,10 @@ mod tests {
             let before: Vec<Option<i32>> = std::iter::once(None).chain(values.iter().copied()).collect();
             let rows = usize::try_from(envelope.rows_per_step()).unwrap();
             let of_step = |(rows, before): (&[Option<i32>], &[Option<i32>])| {
-                let each = rows.iter().zip(before).filter_map(|(now, before)| Some(i64::from(now.as_ref()?.abs_diff((*before)?))));
-                each.max()
+                let each = || rows.iter().zip(before).filter_map(|(now, before)| Some(i64::from((*now)?) - i64::from((*before)?)));
+                each().min().zip(each().max())
             };
-            let expected: Vec<Option<i64>> = values.chunks(rows).zip(before.chunks(rows)).map(of_step).collect();
+            let expected: Vec<Option<(i64, i64)>> = values.chunks(rows).zip(before.chunks(rows)).map(of_step).collect();
             prop_assert_eq!(jitter.finish(), expected);
         }
     }

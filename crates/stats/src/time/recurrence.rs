@@ -13,6 +13,7 @@
 //! (1946) 27-41).
 
 use super::distances::{BINS, Bin, Distances, NOTHING, RARITIES};
+use crate::distribution::Counted;
 use crate::rows::Block;
 
 /// From this rarity on, late bins next to one another are one.
@@ -361,7 +362,20 @@ fn off_place(place: f64, phase: f64, period: f64) -> f64 {
 const LATER: f64 = 1.3;
 const MOSTLY: f64 = 0.6;
 
+/// So many times the median of all the others is clearly above them.
+const CLEARLY: f64 = 1.1;
+
 impl Period {
+    /// Whether what recurs is clearly above the rest: later than three quarters of it, and than its median by a tenth. What is
+    /// regular without being later is nobody's concern.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ranks")]
+    pub(crate) fn stands_out_of(&self, all: &Counted) -> bool {
+        // If it is above the rest, the rest are those below it.
+        let rest = all.count() as f64 * (1.0 - self.present / self.activations);
+        let of_rest = |share: f64| all.at_rank(((rest * share).ceil() as u64).max(1)).map_or(0, |(_, upper)| upper);
+        self.latency_ns as f64 >= CLEARLY * of_rest(0.5) as f64 && self.latency_ns > of_rest(0.75)
+    }
+
     /// Whether another is the same one, or every so many-th of its places and no later.
     #[expect(clippy::cast_precision_loss, reason = "ns")]
     fn explains(&self, other: &Period) -> bool {
