@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("{} samples", counts.iter().sum::<u64>());
         }
         "analyse" => {
-            let (recorded, tails) = recording.analyse(|analysis| (analysis.tail(), analysis.periods.clone()))?;
+            let (recorded, tails) =
+                recording.analyse(&stats::ExactRequest::default(), |analysis| (analysis.tail(), analysis.periods.clone()))?;
             for (thread, (tail, periods)) in recorded.threads.iter().zip(tails) {
                 let tail = tail.map_or_else(|why| format!("{why:?}"), |fit| format!("shape {:.3}", fit.gpd.shape));
                 println!("{} samples, {} periods, tail: {tail}", thread.moments.count(), periods.len());

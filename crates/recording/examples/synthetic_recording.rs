@@ -147,7 +147,7 @@ fn opening(threads: u32, activations: u64) -> Document {
         load: Vec::new(),
         load_missed: false,
         lab: None,
-        host: Host { before: HostFacts::default(), after: None },
+        host: Host { before: HostFacts::default(), after: None, processes: None },
         run: Run {
             title: Some("synthetic: nobody measured this".to_owned()),
             probe: Probe::Cyclic,
@@ -161,6 +161,8 @@ fn opening(threads: u32, activations: u64) -> Document {
             break_above_ns: None,
             missed: Missed::Skip,
             hold_dma_latency: true,
+            sync: true,
+            settle: plan::Settle::Auto,
             loads: Vec::new(),
         },
     }

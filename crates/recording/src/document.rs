@@ -100,6 +100,19 @@ pub enum End {
     Guard {
         /// How long nothing else had run, ns.
         starved_ns: i64,
+        /// On this CPU; null: on none of them.
+        #[serde(default)]
+        cpu: Option<CpuId>,
+    },
+    /// The clock could not be slept on.
+    ClockFailed {
+        /// What the system said.
+        error: String,
+    },
+    /// Threads had not ended long after they should have, and were stopped.
+    Overtime {
+        /// How long after, ns.
+        by_ns: i64,
     },
     /// The recording could not be written any further.
     RecordingFailed {
@@ -119,6 +132,9 @@ pub struct Instrument {
     pub clock_read_ns: i64,
     /// What the threads asked for could be granted.
     pub real_time: bool,
+    /// How long the first activation waited for the loads to settle, ns.
+    #[serde(default)]
+    pub settled_in_ns: Nanos,
     /// Whether all memory of the process was locked.
     pub memory_locked: bool,
     /// Whether /dev/cpu_dma_latency was held at 0.
@@ -244,6 +260,9 @@ pub struct LoadEvidence {
     pub rate: BTreeMap<String, f64>,
     /// Processes and threads it consisted of.
     pub tasks: u64,
+    /// How long after the release of its tasks it was in its steady state, ns; null if it was not when measuring began.
+    #[serde(default)]
+    pub settled_after_ns: Option<u64>,
     /// Whether it ran from before the first activation until after the last.
     pub alive: bool,
     /// Whether it was more than 5 points off the level asked for.
@@ -305,6 +324,32 @@ pub struct Host {
     pub before: HostFacts,
     /// After they were gone; null while the run goes on.
     pub after: Option<HostFacts>,
+    /// CPU time of processes between the two looks; absent where it was not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub processes: Option<Processes>,
+}
+
+/// Where processes spent CPU time between the two looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processes {
+    /// CPU time of the measuring process itself, ms.
+    pub own_ms: u64,
+    /// The processes that used most CPU time, neither this one nor a load, the busiest first. Those of another container or
+    /// of another user may be hidden.
+    pub busiest: Vec<BusyProcess>,
+}
+
+/// A process that used CPU time while it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusyProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its name as the kernel has it: at most 15 characters, without arguments.
+    pub name: String,
+    /// CPU time between the two looks, ms.
+    pub cpu_ms: u64,
+    /// Whether it is a thread of the kernel.
+    pub kernel_thread: bool,
 }
 
 /// One look at the machine. What could not be read is null, with the reason in [`HostFacts::unreadable`].

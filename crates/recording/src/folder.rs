@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The document.
 pub(crate) const DOCUMENT: &str = "run.json";
+/// The document before it has its name.
+const STAGED: &str = "run.json.new";
 /// Room kept for the final document, so that a full disk cannot leave a recording without one.
 const RESERVE: &str = ".reserve";
 /// More than the final document and the facts after need beyond what the first one took.
@@ -80,17 +82,34 @@ impl Folder {
         Ok(())
     }
 
+    /// Forces what the folder holds to the disk, and the folder itself into the one it lies in: after a power cut there is a
+    /// recording of that name.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn sync(&self) -> Result<(), RecordingError> {
+        let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(RecordingError::io("write", path));
+        for entry in fs::read_dir(&self.path).map_err(RecordingError::io("read", &self.path))? {
+            sync(&entry.map_err(RecordingError::io("read", &self.path))?.path())?;
+        }
+        sync(&self.path)?;
+        let above = self.path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sync(above)
+    }
+
     /// Removes all of it: the run that was begun never was.
     pub fn discard(mut self) {
         self.begun = false;
     }
 
-    /// The file for one thread's samples, and its name.
+    /// The file for one thread's samples, in the place of one that was begun before.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn samples(&self, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<SampleWriter, RecordingError> {
-        SampleWriter::create(&self.path.join(samples_file(thread)), thread, cpu, start, interval)
+        let path = self.path.join(samples_file(thread));
+        let _ = fs::remove_file(&path);
+        SampleWriter::create(&path, thread, cpu, start, interval)
     }
 
     /// Writes the facts after the run and the final document.
@@ -103,7 +122,8 @@ impl Folder {
         if let Some(after) = &document.host.after {
             self.write::<HostFacts>("host-after.json", after)?;
         }
-        self.replace(document)
+        self.replace(document)?;
+        if document.run.sync { self.sync() } else { Ok(()) }
     }
 
     /// Puts the document in place in one step: whoever reads sees the old one or the new one.
@@ -111,9 +131,31 @@ impl Folder {
     /// # Errors
     /// When it cannot be written.
     pub fn replace(&self, document: &Document) -> Result<(), RecordingError> {
-        self.write("run.json.new", document)?;
-        let (new, path) = (self.path.join("run.json.new"), self.path.join(DOCUMENT));
-        fs::rename(&new, &path).map_err(RecordingError::io("put in place", &path))
+        self.stage(document)?;
+        self.put_in_place()
+    }
+
+    /// Writes the document, all but its name: [`Folder::put_in_place`] then takes next to no time.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn stage(&self, document: &Document) -> Result<(), RecordingError> {
+        self.write(STAGED, document)?;
+        if document.run.sync {
+            // Or the new name may reach the disk before what it names.
+            let staged = self.path.join(STAGED);
+            File::open(&staged).and_then(|file| file.sync_all()).map_err(RecordingError::io("write", &staged))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the document that was staged its name.
+    ///
+    /// # Errors
+    /// When there is none, or the disk does not take it.
+    pub fn put_in_place(&self) -> Result<(), RecordingError> {
+        let path = self.path.join(DOCUMENT);
+        fs::rename(self.path.join(STAGED), &path).map_err(RecordingError::io("put in place", &path))
     }
 
     fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RecordingError> {

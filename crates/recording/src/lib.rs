@@ -8,6 +8,7 @@
 //! clocks, threads being measured, the machine beyond the folder it was given.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod column;
 mod document;
 mod error;
@@ -17,6 +18,7 @@ mod json;
 mod judged;
 mod lab;
 mod message;
+mod other_work;
 mod reader;
 mod recorded;
 mod sample_file;
@@ -24,14 +26,16 @@ mod samples;
 mod stream;
 mod verify;
 
+pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::*;
 pub use error::RecordingError;
 pub use folder::{Folder, adopt, samples_file};
 pub use json::to_text as document_text;
 pub use judged::NotTold;
 pub use lab::{Lab, LabFile, LabKernel, LabQemu};
+pub use other_work::OtherWork;
 pub use reader::Recording;
 pub use recorded::{ENVELOPE_STEPS, Recorded, fill_in};
 pub use sample_file::SampleFile;
 pub use samples::SampleWriter;
-pub use verify::{Difference, verify};
+pub use verify::{Difference, contradictions, verify};

@@ -5,7 +5,7 @@ use crate::folder::DOCUMENT;
 use crate::recorded::fill_in;
 use crate::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
 use plan::Missed;
-use stats::{AfterOverrun, Analysis, Statistics, analyse, summarise};
+use stats::{AfterOverrun, Analysis, ExactRequest, Statistics, analyse, summarise};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -60,13 +60,18 @@ impl Recording {
         Ok(self.recorded(threads))
     }
 
-    /// The same, in the same passes, and of each thread what `keep` takes from its analysis, which itself is a few MB.
+    /// The same, in the same passes, and of each thread what `keep` takes from its analysis, which itself is a few MB. What `exact`
+    /// asks for may take a further pass.
     ///
     /// # Errors
     /// As [`Recording::summarise`].
-    pub fn analyse<T: Send>(self, keep: impl Fn(&Analysis) -> T + Sync) -> Result<(Recorded, Vec<T>), RecordingError> {
+    pub fn analyse<T: Send>(
+        self,
+        exact: &ExactRequest,
+        keep: impl Fn(&Analysis) -> T + Sync,
+    ) -> Result<(Recorded, Vec<T>), RecordingError> {
         let threads = self.of_each_thread(|file, interval_ns, after| {
-            let analysis = analyse(file, interval_ns, after, ENVELOPE_STEPS)?;
+            let analysis = analyse(file, interval_ns, after, ENVELOPE_STEPS, exact)?;
             let kept = keep(&analysis);
             Ok((analysis.statistics, kept))
         })?;

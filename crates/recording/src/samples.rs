@@ -14,6 +14,7 @@ use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use plan::{CpuId, Nanos};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -177,6 +178,12 @@ impl SampleWriter {
             let _ = coalesce(&self.stream, &self.schema);
         }
         Ok(())
+    }
+
+    /// The files there are so far, for whoever forces them to the disk. Another may come with the first latency beyond 32
+    /// bits.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.long.iter().chain([&self.stream]).map(Stream::file)
     }
 
     /// Samples that have reached the file.

@@ -3,7 +3,7 @@
 
 use crate::recorded::fill_in;
 use crate::samples::labels;
-use crate::{Recorded, SampleFile, State, Thread};
+use crate::{Document, End, LoadEvidence, Recorded, SampleFile, State, Thread, samples_file};
 use serde_json::Value;
 use stats::Statistics;
 use std::path::Path;
@@ -19,10 +19,10 @@ pub struct Difference {
     pub recomputed: String,
 }
 
-/// Compares each recorded figure with what was computed from the samples. Nothing is rounded, nothing is tolerated.
+/// Compares each recorded figure with what was computed from the samples, and whatever else of the document follows from another
+/// part of it. Nothing is rounded, nothing is tolerated.
 #[must_use]
 pub fn verify(recorded: &Recorded) -> Vec<Difference> {
-    let mut differences = Vec::new();
     if recorded.document.state == State::Running {
         return vec![Difference {
             place: "state".to_owned(),
@@ -30,9 +30,33 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
             recomputed: "the run was cut off, or is still going on: there are no recorded statistics to check".to_owned(),
         }];
     }
+    let mut differences = contradictions(recorded);
+    for (index, thread) in recorded.document.threads.iter().enumerate() {
+        let place = format!("threads[{index}]");
+        let own = samples_file(index);
+        if thread.samples_file != own {
+            differences.push(difference(&format!("{place}.samples_file"), &thread.samples_file, &own));
+        }
+        // What was read: a samples file lies beside its document, whatever that says.
+        let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
+        self_description(&place, &recorded.path.join(name), thread, &mut differences);
+    }
+    differences
+}
+
+/// The same without a further look at the disk: what `run.json` says that its samples, as they were read, do not bear out. Nothing
+/// for a recording that was cut off, which says nothing of its own.
+#[must_use]
+pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    if recorded.document.state == State::Running {
+        return differences;
+    }
     if recorded.document.threads.len() != recorded.threads.len() {
         differences.push(difference("threads", &recorded.document.threads.len(), &recorded.threads.len()));
     }
+    ending(recorded, &mut differences);
+    loads(&recorded.document, &mut differences);
     for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
         let place = format!("threads[{index}]");
         let mut recomputed = thread.clone();
@@ -42,9 +66,53 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
             (Err(error), _) | (_, Err(error)) => differences.push(difference(&place, &error, &"")),
         }
         accounting(&place, thread, statistics, &mut differences);
-        self_description(&place, &recorded.path.join(&thread.samples_file), thread, &mut differences);
     }
     differences
+}
+
+/// Whether the run ended as it says: a whole one has all that was planned, and one that was stopped at a latency has that latency.
+fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
+    let document = &recorded.document;
+    let is_done = document.end == Some(End::Done);
+    if is_done != (document.state == State::Complete) {
+        let reason = document.end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
+        let state = if is_done { "complete" } else { "stopped" };
+        differences.push(difference(
+            "state",
+            &format!("{:?}", document.state).to_lowercase(),
+            &format!("{state}, by end: {reason}"),
+        ));
+    }
+    for (index, thread) in document.threads.iter().enumerate() {
+        let planned = document.run.activations_of(index);
+        // A thread that did not come back has no proof, and what was due is known by the clock alone.
+        let whole = document.state != State::Complete || thread.proof.voluntary_switches.is_none();
+        if !whole && thread.activations.due != planned {
+            let due = format!("complete, with {} activations due of thread {index}", thread.activations.due);
+            differences.push(difference("state", &due, &format!("{planned} were planned")));
+        }
+    }
+    if let Some(End::BreakAbove { thread, latency_ns, .. }) = document.end {
+        let max = recorded.threads.get(thread).and_then(|statistics| statistics.moments.max());
+        let lost = document.threads.get(thread).map_or(0, |thread| thread.proof.samples_lost);
+        if lost == 0 && max.is_none_or(|max| max < latency_ns) {
+            let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
+            differences.push(difference("end.latency_ns", &latency_ns, &format!("{max} of thread {thread}")));
+        }
+    }
+}
+
+/// Whether loads missed their level where it says so.
+fn loads(document: &Document, differences: &mut Vec<Difference>) {
+    for (index, load) in document.load.iter().enumerate() {
+        if load.missed != load.misses_its_level() {
+            differences.push(difference(&format!("load[{index}].missed"), &load.missed, &load.misses_its_level()));
+        }
+    }
+    let any = document.load.iter().any(LoadEvidence::misses_its_level);
+    if document.load_missed != any {
+        differences.push(difference("load_missed", &document.load_missed, &any));
+    }
 }
 
 /// What the samples file says of itself against what `run.json` says of it.
@@ -59,8 +127,15 @@ fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut
     }
 }
 
+/// Characters of a value that are shown.
+const MAX_SHOWN: usize = 200;
+
 fn difference(place: &str, recorded: &impl ToString, recomputed: &impl ToString) -> Difference {
-    Difference { place: place.to_owned(), recorded: recorded.to_string(), recomputed: recomputed.to_string() }
+    let clipped = |text: String| match text.char_indices().nth(MAX_SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    };
+    Difference { place: place.to_owned(), recorded: clipped(recorded.to_string()), recomputed: clipped(recomputed.to_string()) }
 }
 
 /// Goes down both trees side by side; through JSON, so that a field added later is compared without anyone thinking of it.
@@ -74,9 +149,15 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
                 compare(&format!("{place}.{key}"), value, &new[key], differences);
             }
         }
-        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
-            for (index, (a, b)) in old.iter().zip(new).enumerate() {
+        (Value::Array(old), Value::Array(new)) => {
+            // The first that differs; of the others how many, since one value in another bucket moves all behind it.
+            let differ = old.iter().zip(new).filter(|(a, b)| a != b).count() + old.len().abs_diff(new.len());
+            if let Some((index, (a, b))) = old.iter().zip(new).enumerate().find(|(_, (a, b))| a != b) {
                 compare(&format!("{place}[{index}]"), a, b, differences);
+            }
+            if differ > 1 || old.len() != new.len() {
+                let (have, should) = (format!("{} entries", old.len()), format!("{} entries, {differ} differ", new.len()));
+                differences.push(difference(place, &have, &should));
             }
         }
         _ => differences.push(difference(place, recorded, recomputed)),
