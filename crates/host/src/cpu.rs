@@ -65,15 +65,15 @@ fn khz(mhz: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(thousandths)
 }
 
-/// A list such as `0-3,5`, as in /sys/devices/system/cpu/online.
-pub(crate) fn online(text: &str) -> Result<Vec<CpuId>, Fault> {
+/// A list such as `0-3,5`, as in /sys/devices/system/cpu/online; `item` is what the file lists.
+pub(crate) fn listed(text: &str, item: &str) -> Result<Vec<CpuId>, Fault> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let range = cpu_number(first).zip(cpu_number(last)).filter(|(first, last)| first <= last);
         let Some((first, last)) = range else {
             let shown: String = part.chars().take(40).collect();
-            return Err(Fault::at(1, "CPUs online", format!("'{shown}' is not a CPU or a range of them")));
+            return Err(Fault::at(1, item, format!("'{shown}' is not a CPU or a range of them")));
         };
         cpus.extend((first.0..=last.0).map(CpuId));
     }
@@ -140,20 +140,22 @@ mod tests {
         assert_eq!(read("processor : 0\ncpu MHz : 0.000\n").0.frequency_khz.len(), 0, "not asked is not 0");
     }
 
+    const ITEM: &str = "CPUs online";
+
     #[test]
     fn lists() {
-        assert_eq!(online("0-1,3\n"), Ok(vec![CpuId(0), CpuId(1), CpuId(3)]));
-        assert_eq!(online("2,0,2"), Ok(vec![CpuId(0), CpuId(2)]));
-        assert_eq!(online("0-x"), Err(Fault::at(1, "CPUs online", "'0-x' is not a CPU or a range of them")));
+        assert_eq!(listed("0-1,3\n", ITEM), Ok(vec![CpuId(0), CpuId(1), CpuId(3)]));
+        assert_eq!(listed("2,0,2", ITEM), Ok(vec![CpuId(0), CpuId(2)]));
+        assert_eq!(listed("0-x", ITEM), Err(Fault::at(1, ITEM, "'0-x' is not a CPU or a range of them")));
         for text in ["", "3-1", "0-4294967295", ","] {
-            assert!(online(text).is_err(), "{text}");
+            assert!(listed(text, ITEM).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "((processor|cpu MHz|flags|Model)\t: [0-9.]{0,24}\n|\\PC*\n){0,8}", list in "[0-9,-]{0,24}|\\PC*") {
-            let _ = (read(&text), online(&list));
+            let _ = (read(&text), listed(&list, ITEM));
         }
     }
 }

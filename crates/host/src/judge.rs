@@ -6,7 +6,7 @@
 //! that leave the CPU no rest.)
 
 use plan::{CpuId, CpuList};
-use recording::{CpuFacts, HostFacts, Warning};
+use recording::{CpuFacts, HostFacts, Warning, changes};
 use std::collections::BTreeMap;
 
 /// The stable names of the warnings.
@@ -23,6 +23,10 @@ pub mod code {
     pub const HYPERVISOR: &str = "hypervisor";
     /// CPUs did change their frequency.
     pub const FREQUENCY_CHANGED: &str = "frequency-changed";
+    /// Isolated CPUs that nobody asked for.
+    pub const ISOLATED_NOT_MEASURED: &str = "isolated-not-measured";
+    /// Something else kept CPUs busy.
+    pub const OTHER_WORK: &str = "other-work";
     /// CPUs came or went.
     pub const CPU_OFFLINE_CHANGED: &str = "cpu-offline-changed";
 }
@@ -51,7 +55,27 @@ pub fn warnings(before: &HostFacts, after: &HostFacts) -> Vec<Warning> {
     all.into_iter().flatten().collect()
 }
 
-fn warning(code: &str, message: String, evidence: String, next_step: String) -> Warning {
+/// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs whose CPUs nobody named: those
+/// take the affinity they inherited, and isolated CPUs, which people isolate to measure them, are never in it.
+#[must_use]
+pub fn isolated_not_measured(isolated: &[CpuId], measured: &[CpuId], usable: &[CpuId]) -> Option<Warning> {
+    let left_out: Vec<CpuId> = isolated.iter().filter(|cpu| usable.contains(cpu) && !measured.contains(cpu)).copied().collect();
+    let (list, plural) = (CpuList::format(&left_out), if left_out.len() == 1 { "" } else { "s" });
+    (!left_out.is_empty()).then(|| {
+        warning(
+            code::ISOLATED_NOT_MEASURED,
+            format!("Isolated CPU{plural} {list} not measured: add -a {list}."),
+            format!(
+                "isolated: CPU {}; measured, by the affinity that was inherited: CPU {}",
+                CpuList::format(isolated),
+                CpuList::format(measured)
+            ),
+            format!("Name the CPUs to be measured: -a {list}, or in a plan cpus = \"{list}\"."),
+        )
+    })
+}
+
+pub(crate) fn warning(code: &str, message: String, evidence: String, next_step: String) -> Warning {
     Warning { code: code.to_owned(), message, evidence, next_step }
 }
 
@@ -136,11 +160,9 @@ fn hypervisor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
 }
 
 fn steal(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    let mut stolen: Vec<(CpuId, u64, u64)> = both(before, after)
-        .filter_map(|(was, is)| {
-            let stolen = is.time_ms.get("steal")?.checked_sub(*was.time_ms.get("steal")?)?;
-            Some((was.cpu, stolen, crate::changes::elapsed_ms(was, is)))
-        })
+    let times = changes(before, after).cpu_times.into_iter();
+    let mut stolen: Vec<(CpuId, u64, u64)> = times
+        .filter_map(|time| Some((time.cpu, *time.time_ms.get("steal")?, time.elapsed_ms)))
         .filter(|(_, stolen, _)| *stolen > 0)
         .collect();
     if stolen.is_empty() {
@@ -189,7 +211,7 @@ fn percent(part: u64, whole: u64) -> String {
     if part > 0 && per_mille == 0 { "below 0.1 %".to_owned() } else { format!("{}.{} %", per_mille / 10, per_mille % 10) }
 }
 
-fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let more = items.len().saturating_sub(MOST_NAMED);
     let named = items.take(MOST_NAMED).collect::<Vec<_>>().join("; ");
     if more == 0 { named } else { format!("{named}; and {more} more") }

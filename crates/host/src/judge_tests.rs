@@ -106,6 +106,23 @@ fn frequencies_beyond_a_tenth() {
 }
 
 #[test]
+fn isolated_cpus_that_were_left_out() {
+    let cpus = |ids: &[u32]| ids.iter().copied().map(CpuId).collect::<Vec<_>>();
+    let left_out = |isolated: &[u32], measured: &[u32], usable: &[u32]| {
+        isolated_not_measured(&cpus(isolated), &cpus(measured), &cpus(usable))
+    };
+    let found = left_out(&[1, 2, 3], &[0], &[0, 1, 2, 3]).unwrap();
+    assert_eq!(found.code, code::ISOLATED_NOT_MEASURED);
+    assert_eq!(found.message, "Isolated CPUs 1-3 not measured: add -a 1-3.");
+    assert_eq!(found.evidence, "isolated: CPU 1-3; measured, by the affinity that was inherited: CPU 0");
+    assert_eq!(left_out(&[1], &[0], &[0, 1]).unwrap().message, "Isolated CPU 1 not measured: add -a 1.");
+    assert_eq!(left_out(&[1, 2], &[0, 1], &[0, 1, 2]).unwrap().message, "Isolated CPU 2 not measured: add -a 2.");
+    assert_eq!(left_out(&[1], &[1], &[0, 1]), None);
+    assert_eq!(left_out(&[1], &[0], &[0]), None, "a cpuset keeps it away: no advice that the kernel refuses");
+    assert_eq!(left_out(&[], &[0], &[0, 1]), None);
+}
+
+#[test]
 fn a_cpu_that_went() {
     let (before, mut after) = (quiet(), quiet());
     after.cpus.remove(2);

@@ -6,27 +6,31 @@
 //! another governor, another clocksource or another guest on the same hypervisor, and nobody remembers afterwards.
 //!
 //! In: a [`HostRoot`], below which every path is read; tests lay files into a directory of their own. Out: a
-//! [`recording::HostFacts`] per look, the [`warnings`] and [`changes`] of two looks, and a [`DmaLatency`] that is given
+//! [`recording::HostFacts`] per look, the [`warnings`] of two looks, and a [`DmaLatency`] that is given
 //! back when dropped. A look never fails: what cannot be had is `None`, with the file, line, item and reason beside it.
 //!
 //! Must not touch: the measuring threads, and any setting of the machine that is not given back. CPUs this process may run
 //! on are a question to the scheduler, not to files: see the engine's room.
 #![forbid(unsafe_code)]
 
-mod changes;
+#[cfg(test)]
+mod changes_tests;
 mod cpu;
 mod dma_latency;
 mod interrupts;
 mod judge;
 mod kernel;
+mod other_work;
 mod proc_stat;
+mod processes;
 mod root;
 mod snapshot;
 #[cfg(test)]
 mod test_machines;
 mod usage;
 
-pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use dma_latency::{DmaLatency, HostError};
-pub use judge::{code, warnings};
+pub use judge::{code, isolated_not_measured, warnings};
+pub use other_work::other_work;
+pub use processes::ProcessTimes;
 pub use root::HostRoot;

@@ -13,7 +13,7 @@ const STATES: [&str; 10] = ["user", "nice", "system", "idle", "iowait", "irq", "
 /// Fewer columns than any kernel ever wrote.
 const FEWEST: usize = 4;
 /// USER_HZ is 100 in the user space of every architecture Linux still runs on, whatever the kernel's own tick.
-const MS_PER_TICK: u64 = 10;
+pub(crate) const MS_PER_TICK: u64 = 10;
 
 /// The online CPUs in ascending order, each with the time it spent per state, ms. A line that cannot be understood costs
 /// that CPU its times, not its existence.

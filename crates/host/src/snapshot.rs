@@ -13,7 +13,18 @@ use std::collections::BTreeMap;
 /// What QEMU's `virt` board calls itself: no board that one could hold.
 const QEMU_BOARD: &str = "linux,dummy-virt";
 
+/// CPUs outside of the scheduler's balancing, on which nothing runs that does not ask for them.
+const ISOLATED: &str = "sys/devices/system/cpu/isolated";
+const ISOLATED_ITEM: &str = "isolated CPUs";
+
 impl HostRoot {
+    /// The isolated CPUs; none where the kernel does not say.
+    #[must_use]
+    pub fn isolated_cpus(&self) -> Vec<CpuId> {
+        let text = Look::new(self).optional(ISOLATED, ISOLATED_ITEM).unwrap_or_default();
+        cpu::listed(&kernel::cpu_list(&text), ISOLATED_ITEM).unwrap_or_default()
+    }
+
     /// Looks at the machine. Never fails: what cannot be read is none, and stands in [`HostFacts::unreadable`] unless the
     /// machine simply does not have it.
     #[must_use]
@@ -57,7 +68,7 @@ fn kernel_facts(look: &mut Look<'_>, facts: &mut HostFacts) {
     facts.preemption = kernel::preemption(version, realtime.as_deref(), mode.as_deref(), command_line);
 
     let mut list = |file, item| look.optional(file, item).as_deref().map(kernel::cpu_list);
-    facts.isolated_cpus = list("sys/devices/system/cpu/isolated", "isolated CPUs");
+    facts.isolated_cpus = list(ISOLATED, ISOLATED_ITEM);
     facts.nohz_full_cpus = list("sys/devices/system/cpu/nohz_full", "CPUs without a tick");
     facts.rt_runtime_us = number(look, "proc/sys/kernel/sched_rt_runtime_us", "time for real-time tasks");
     facts.rt_period_us = number(look, "proc/sys/kernel/sched_rt_period_us", "period for real-time tasks");
@@ -132,7 +143,7 @@ fn times(look: &mut Look<'_>) -> BTreeMap<CpuId, BTreeMap<String, u64>> {
         }
     }
     const ONLINE: &str = "sys/devices/system/cpu/online";
-    let online = look.expected(ONLINE, "CPUs online").and_then(|text| look.keep(ONLINE, cpu::online(&text)));
+    let online = look.expected(ONLINE, "CPUs online").and_then(|text| look.keep(ONLINE, cpu::listed(&text, "CPUs online")));
     online.unwrap_or_default().into_iter().map(|cpu| (cpu, BTreeMap::new())).collect()
 }
 

@@ -60,6 +60,17 @@ fn a_board_with_a_cpu_offline() {
 }
 
 #[test]
+fn isolated_cpus_are_read_as_a_list() {
+    let (dir, root) = pc();
+    assert_eq!(root.isolated_cpus(), [CpuId(2), CpuId(3)]);
+    for none in ["\n", "(null)\n", "two\n"] {
+        put(&dir, "sys/devices/system/cpu/isolated", none);
+        assert_eq!(root.isolated_cpus(), [], "{none}");
+    }
+    assert_eq!(pi().1.isolated_cpus(), []);
+}
+
+#[test]
 fn a_board_that_names_itself_in_its_device_tree_only() {
     let (dir, root) = pi();
     put(&dir, "proc/cpuinfo", "processor\t: 0\nCPU part\t: 0xd08\n");

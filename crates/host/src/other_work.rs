@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The warning of work that was neither the run's nor its loads'.
+
+use crate::judge::{code, list, warning};
+use recording::{Document, Processes, Warning};
+
+/// What to warn of, once both looks are in the document.
+#[must_use]
+pub fn other_work(document: &Document) -> Option<Warning> {
+    let other = document.other_work()?;
+    let processes = document.host.processes.as_ref().map_or_else(String::new, named);
+    let (message, evidence) = if other.cpus.is_empty() {
+        (
+            format!(
+                "Other processes used {:.1} % of one CPU beside the load: the figures are not of that load alone.",
+                other.percent
+            ),
+            processes,
+        )
+    } else {
+        let cpus = list(other.cpus.iter().map(|(cpu, percent)| format!("CPU {cpu}: {percent:.1} %")));
+        (
+            format!(
+                "Other work kept CPUs up to {:.1} % busy, although no load was added: the figures are not those of an idle machine.",
+                other.percent
+            ),
+            format!("{cpus}; {processes}"),
+        )
+    };
+    let next_step = "Stop what does not belong to the test, and measure again. To measure under load, add one with --load.";
+    Some(warning(code::OTHER_WORK, message, evidence, next_step.to_owned()))
+}
+
+fn named(processes: &Processes) -> String {
+    if processes.busiest.is_empty() {
+        return "no process that can be seen from here used CPU time".to_owned();
+    }
+    let named = processes
+        .busiest
+        .iter()
+        .map(|process| format!("{} (pid {}) {:.2} s", process.name, process.pid, process.cpu_ms as f64 / 1_000.0));
+    format!("CPU time of processes: {}", list(named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{CpuId, Nanos, Scheduling};
+    use recording::{BusyProcess, CpuFacts, HostFacts, Thread};
+
+    /// 10 s in which CPU 0 was busy for so long, ms, with `yes` for all of it but 100 ms of our own.
+    fn document(busy_ms: u64, loads: &[&str]) -> Document {
+        let json = include_str!("../../../fuzz/corpus/run_json/complete.json");
+        let mut document: Document = serde_json::from_str(json).unwrap();
+        document.run.loads = loads.iter().map(|load| load.parse().unwrap()).collect();
+        document.threads = vec![Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000_000), Nanos(0))];
+        let look = |user: u64, idle: u64| HostFacts {
+            cpus: vec![CpuFacts {
+                cpu: CpuId(0),
+                governor: None,
+                frequency_khz: None,
+                frequency_min_khz: None,
+                frequency_max_khz: None,
+                time_ms: [("user".to_owned(), user), ("idle".to_owned(), idle)].into(),
+            }],
+            ..HostFacts::default()
+        };
+        (document.host.before, document.host.after) = (look(0, 0), Some(look(busy_ms, 10_000 - busy_ms)));
+        let busy = |name: &str, kernel_thread, cpu_ms| BusyProcess { pid: 7, name: name.to_owned(), cpu_ms, kernel_thread };
+        let busiest = vec![busy("yes", false, busy_ms.saturating_sub(100)), busy("kworker/0:1", true, 90)];
+        document.host.processes = Some(Processes { own_ms: 100, busiest });
+        document
+    }
+
+    #[test]
+    fn two_busy_loops_are_not_an_idle_machine() {
+        let warning = other_work(&document(9_860, &[])).unwrap();
+        assert_eq!(warning.code, "other-work");
+        assert!(warning.message.starts_with("Other work kept CPUs up to 97.6 % busy, although no load was added"), "{warning:?}");
+        assert_eq!(warning.evidence, "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s");
+        assert_eq!(other_work(&document(300, &[])), None, "what any machine does by itself");
+    }
+
+    #[test]
+    fn beside_a_load_only_processes_tell() {
+        let warning = other_work(&document(9_860, &["cpu@50%"])).unwrap();
+        assert!(warning.message.starts_with("Other processes used 97.6 % of one CPU beside the load"), "{warning:?}");
+        let mut kernel_only = document(9_860, &["cpu@50%"]);
+        kernel_only.host.processes.as_mut().unwrap().busiest.iter_mut().for_each(|process| process.kernel_thread = true);
+        assert_eq!(other_work(&kernel_only), None, "kernel threads work for the load");
+    }
+}

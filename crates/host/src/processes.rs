@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which processes used CPU time between two looks.
+//!
+//! CPU time of a machine says how busy it was, and this says with what. One small file is read for each process: some 20 µs
+//! each, before and after a run. Those that began and ended between the looks are not seen.
+//!
+//! Format: proc_pid_stat(5).
+
+use crate::HostRoot;
+use crate::proc_stat::MS_PER_TICK;
+use recording::{BusyProcess, Processes};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Processes that a recording names.
+const MAX_NAMED: usize = 8;
+/// The flag of a kernel thread in `flags` (include/linux/sched.h has had it at this place since 2.6.28).
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The CPU time of every process that can be seen, at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessTimes(BTreeMap<u32, Process>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Process {
+    name: String,
+    kernel_thread: bool,
+    cpu_ms: u64,
+    /// Since boot, ticks: a number that is used again belongs to another process.
+    started: u64,
+}
+
+impl HostRoot {
+    /// Looks at all processes. One that ends meanwhile, or that may not be read, is left out.
+    #[must_use]
+    pub fn process_times(&self) -> ProcessTimes {
+        let Ok(entries) = std::fs::read_dir(self.path("proc")) else { return ProcessTimes::default() };
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let read = |pid: u32| Some((pid, process(&std::fs::read(self.path(&format!("proc/{pid}/stat"))).ok()?)?));
+        ProcessTimes(pids.filter_map(read).collect())
+    }
+}
+
+impl ProcessTimes {
+    /// What was used since an earlier look, by process `own` and by the others.
+    #[must_use]
+    pub fn since(&self, before: &ProcessTimes, own: u32) -> Processes {
+        let used = |pid: &u32, is: &Process| {
+            let was = before.0.get(pid).filter(|was| was.started == is.started).map_or(0, |was| was.cpu_ms);
+            is.cpu_ms.saturating_sub(was)
+        };
+        let own_ms = self.0.get(&own).map_or(0, |is| used(&own, is));
+        let others = self.0.iter().filter(|(pid, _)| **pid != own);
+        let mut busiest: Vec<BusyProcess> = others
+            .map(|(pid, is)| BusyProcess {
+                pid: *pid,
+                name: is.name.clone(),
+                cpu_ms: used(pid, is),
+                kernel_thread: is.kernel_thread,
+            })
+            .filter(|process| process.cpu_ms > 0)
+            .collect();
+        busiest.sort_by_key(|process| (Reverse(process.cpu_ms), process.pid));
+        busiest.truncate(MAX_NAMED);
+        Processes { own_ms, busiest }
+    }
+}
+
+/// One line of /proc/PID/stat. A name may hold spaces and brackets, so what follows it is counted from the last bracket.
+fn process(line: &[u8]) -> Option<Process> {
+    let line = String::from_utf8_lossy(line);
+    let (head, rest) = line.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // The manual counts from 1; number and name are gone.
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Process {
+        name: name.replace(char::is_control, " "),
+        kernel_thread: field(9)? & KERNEL_THREAD != 0,
+        cpu_ms: field(14)?.saturating_add(field(15)?).saturating_mul(MS_PER_TICK),
+        started: field(22)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs;
+
+    fn line(pid: u32, name: &str, flags: u64, user: u64, system: u64, started: u64) -> String {
+        format!("{pid} ({name}) S 1 1 1 0 -1 {flags} 0 0 0 0 {user} {system} 7 7 20 0 1 0 {started} 1000 10 0 0\n")
+    }
+
+    fn machine(processes: &[String]) -> (tempfile::TempDir, HostRoot) {
+        let dir = tempfile::tempdir().unwrap();
+        for process in processes {
+            let folder = dir.path().join("proc").join(process.split(' ').next().unwrap());
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("stat"), process).unwrap();
+        }
+        let root = HostRoot::at(dir.path());
+        (dir, root)
+    }
+
+    #[test]
+    fn the_busiest_first_and_this_one_apart() {
+        let (_before, before) = machine(&[
+            line(2, "kworker/0:1", KERNEL_THREAD, 0, 100, 5),
+            line(40, "sh", 0, 500, 0, 9),
+            line(41, "idle", 0, 3, 3, 9),
+            line(50, "teiji", 0, 10, 0, 9),
+        ]);
+        let (_after, after) = machine(&[
+            line(2, "kworker/0:1", KERNEL_THREAD, 0, 130, 5),
+            // The number of the shell, used again.
+            line(40, "odd) (name", 0, 60, 20, 900),
+            line(41, "idle", 0, 3, 3, 9),
+            line(50, "teiji", 0, 12, 3, 9),
+        ]);
+        let found = after.process_times().since(&before.process_times(), 50);
+        assert_eq!(found.own_ms, 50);
+        let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess { pid, name: name.to_owned(), cpu_ms, kernel_thread };
+        assert_eq!(found.busiest, [busy(40, "odd) (name", 800, false), busy(2, "kworker/0:1", 300, true)]);
+    }
+
+    #[test]
+    fn this_process_is_there() {
+        let times = HostRoot::system().process_times();
+        assert!(times.0.contains_key(&std::process::id()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9]{0,5} ?\\(?\\PC{0,10}\\)?( [-0-9]{0,22}){0,25}") {
+            let _ = process(text.as_bytes());
+        }
+    }
+}
