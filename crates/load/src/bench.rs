@@ -5,7 +5,7 @@
 //! first, each waits at a gate, and the time runs from the opening of the gate until the last of them has ended.
 
 use crate::leader::raise_file_limit;
-use crate::sys::{self, Alone};
+use crate::sys::{self, SingleThreaded};
 use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -19,7 +19,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -54,21 +54,35 @@ pub struct Benchmark {
 }
 
 const STACK_BYTES: usize = 64 * 1024;
+/// Between two looks at whether to stop; what ends a wait by itself does so at once.
+const TENTH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+fn go_on(is_to_stop: &dyn Fn() -> bool) -> io::Result<()> {
+    if is_to_stop() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+}
 
 impl Benchmark {
-    /// Runs it. To be called in a process that has one thread.
+    /// Runs it, to its end or until it is to stop; then the time is what has passed until then. To be called in a process that has
+    /// one thread.
     ///
     /// # Errors
     /// When tasks or channels cannot be had; then none is left.
-    pub fn run(&self) -> io::Result<Duration> {
-        let alone = Alone::check()?;
+    pub fn run(&self, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
+        let alone = SingleThreaded::check()?;
         raise_file_limit();
-        if self.threads { self.run_threads() } else { self.run_processes(&alone) }
+        let begun = Instant::now();
+        match if self.threads { self.run_threads(is_to_stop) } else { self.run_processes(&alone, is_to_stop) } {
+            // Stopped before the gate opened.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && is_to_stop() => Ok(begun.elapsed()),
+            result => result,
+        }
     }
 
-    fn run_processes(&self, alone: &Alone) -> io::Result<Duration> {
+    fn run_processes(&self, alone: &SingleThreaded, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
         let gate = Gate::new()?;
         let mut children = Children(Vec::new());
+        // Every task holds the end to write until it ends, so that the other end tells when the last of them has.
+        let (all_ended, held) = io::pipe()?;
         for _ in 0..self.groups {
             let (sources, sinks) = self.channels()?;
             let parent = getpid();
@@ -83,14 +97,29 @@ impl Benchmark {
                 children.0.push(alone.fork(|| ended(bound().and_then(|()| self.send(&sinks))))?);
             }
         }
+        drop(held);
         self.begin()?;
-        let start = gate.open(children.0.len(), || children.none_has_ended())?;
-        children.wait()?;
+        let start = gate.open(children.0.len(), || {
+            children.none_has_ended()?;
+            go_on(is_to_stop)
+        })?;
+        // A signal that comes just before the poll is heard after it: the tenth of a second is for that.
+        while !is_to_stop() {
+            match poll(&mut [PollFd::new(&all_ended, PollFlags::IN)], Some(&TENTH)) {
+                Ok(0) => children.reap(WaitOptions::NOHANG)?,
+                Err(Errno::INTR) => {}
+                other => {
+                    other?;
+                    children.reap(WaitOptions::empty())?;
+                    break;
+                }
+            }
+        }
         Ok(start.elapsed())
     }
 
     /// The first thread that cannot do its work ends the benchmark; the others end with the program.
-    fn run_threads(&self) -> io::Result<Duration> {
+    fn run_threads(&self, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
         let gate = Arc::new(Gate::new()?);
         let (result, results) = channel();
         let (this, mut threads) = (*self, 0);
@@ -112,9 +141,17 @@ impl Benchmark {
             }
         }
         self.begin()?;
-        let start = gate.open(threads, || Ok(()))?;
-        for _ in 0..threads {
-            results.recv().map_err(io::Error::other)??;
+        let start = gate.open(threads, || go_on(is_to_stop))?;
+        let mut missing = threads;
+        while missing > 0 && !is_to_stop() {
+            match results.recv_timeout(Duration::from_millis(100)) {
+                Ok(result) => {
+                    result?;
+                    missing -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(error) => return Err(io::Error::other(error)),
+            }
         }
         Ok(start.elapsed())
     }
@@ -188,12 +225,11 @@ impl Gate {
 
     /// Waits until so many have come, and lets them pass. Asks `all_is_well` while it waits: one that has ended never comes.
     fn open(&self, expected: usize, all_is_well: impl Fn() -> io::Result<()>) -> io::Result<Instant> {
-        let tenth = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         let mut missing = expected;
         while missing > 0 {
-            match poll(&mut [PollFd::new(&self.come.0, PollFlags::IN)], Some(&tenth)) {
+            match poll(&mut [PollFd::new(&self.come.0, PollFlags::IN)], Some(&TENTH)) {
                 Ok(0) => all_is_well()?,
-                Err(Errno::INTR) => {}
+                Err(Errno::INTR) => all_is_well()?,
                 other => {
                     other?;
                     missing -= (&self.come.0).read(&mut [0; 4096])?.min(missing);
@@ -219,16 +255,18 @@ impl Children {
         }
     }
 
-    fn wait(&mut self) -> io::Result<()> {
+    /// Waits for all of them, or with NOHANG takes note of those that have ended. The first that failed is an error.
+    fn reap(&mut self, options: WaitOptions) -> io::Result<()> {
         while !self.0.is_empty() {
-            match waitpid(None, WaitOptions::empty()) {
+            match waitpid(None, options) {
                 Ok(Some((pid, status))) => {
                     self.0.retain(|child| *child != pid);
                     if status.exit_status() != Some(0) {
                         return Err(io::Error::other("a task ended before its work was done"));
                     }
                 }
-                Ok(None) | Err(Errno::INTR) => {}
+                Ok(None) => return Ok(()),
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -118,7 +118,8 @@ impl Account {
             LoadOnCpu {
                 cpu: *cpu,
                 reached: mean.map(|mean| Reached { mean, worst_second: worst.map_or(mean, |worst| worst.min(mean)) }),
-                machine_busy: use_of(&span.first, &span.last, |reading| reading.busy_ns.get(index)),
+                // The kernel counts that in ticks, and may count one more than there was time for.
+                machine_busy: use_of(&span.first, &span.last, |reading| reading.busy_ns.get(index)).map(|busy| busy.min(100.0)),
             }
         };
         cpus.iter().enumerate().map(on).collect()
@@ -193,7 +194,8 @@ mod tests {
         account.begin(at(0, [0, 0], [0, 0]));
         account.second(at(SECOND, [SECOND / 2, SECOND / 4], [SECOND, SECOND / 2]));
         account.second(at(2 * SECOND, [SECOND, SECOND], [2 * SECOND, SECOND]));
-        account.end(at(2 * SECOND, [SECOND, SECOND], [2 * SECOND, SECOND]));
+        // A tick more than there was time for.
+        account.end(at(2 * SECOND, [SECOND, SECOND], [2 * SECOND + SECOND / 100, SECOND]));
         let reached = |mean, worst_second| Some(Reached { mean, worst_second });
         let expected = [
             LoadOnCpu { cpu: CpuId(4), reached: reached(50.0, 50.0), machine_busy: Some(100.0) },

@@ -2,7 +2,8 @@
 //! One load, as its owner holds it: its leader's process, what that has said, and the end of it.
 
 use crate::evidence::Account;
-use crate::report::{Order, Reading, Report};
+use crate::report::{BEGIN, Order, Reading, Report};
+use crate::settling::LEVEL_MS;
 use crate::spec::Checked;
 use crate::tap::Tap;
 use recording::{LoadEvidence, LoadOnCpu, Reached, Warning};
@@ -65,6 +66,10 @@ pub(crate) struct Held {
     reports: Tap,
     complaints: Tap,
     account: Account,
+    /// Whether the reading with which the measured span begins has come.
+    begun: bool,
+    /// When it was in its steady state, since its tasks were released, ns.
+    settled_after_ns: Option<u64>,
     /// Why it did not hold.
     death: Option<String>,
     notes: Vec<String>,
@@ -102,7 +107,7 @@ impl Held {
         };
         let account = Account::new(load.cpus.len());
         let (phase, death, notes) = (Phase::Assembling, None, Vec::new());
-        Ok(Held { load, phase, leader, orders, reports, complaints, account, death, notes })
+        Ok(Held { load, phase, leader, orders, reports, complaints, account, begun: false, settled_after_ns: None, death, notes })
     }
 
     /// Gives an order. A leader that cannot take it is about to be found dead.
@@ -110,6 +115,17 @@ impl Held {
         if let Some(orders) = &mut self.orders {
             let _ = orders.write_all(&[order]);
         }
+    }
+
+    /// Has the measured span begin.
+    pub(crate) fn begin(&mut self) {
+        self.begun = false;
+        self.order(BEGIN);
+    }
+
+    /// Whether it has.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Says that no more orders will come: the load is to stop.
@@ -143,7 +159,11 @@ impl Held {
                 self.phase = Phase::Running;
                 self.account.begin(reading);
             }
-            Report::Begun(reading) => self.account.begin(reading),
+            Report::Settled { after_ns } => self.settled_after_ns = Some(after_ns),
+            Report::Begun(reading) => {
+                self.begun = true;
+                self.account.begin(reading);
+            }
             Report::Second(reading) => self.account.second(reading),
             Report::Final(reading) => self.hear_last(reading),
             Report::Note { text } => self.notes.push(text),
@@ -210,6 +230,11 @@ impl Held {
         }
     }
 
+    /// Whether it is in its steady state.
+    pub(crate) fn settled(&self) -> bool {
+        self.settled_after_ns.is_some()
+    }
+
     /// Whether nothing has been heard against it.
     pub(crate) fn alive(&self) -> bool {
         self.death.is_none()
@@ -235,6 +260,7 @@ impl Held {
             cpus: self.load.cpus.clone(),
             rate: self.account.rate(self.load.kind.units),
             tasks: self.load.tasks as u64,
+            settled_after_ns: self.settled_after_ns,
             alive: self.death.is_none(),
             missed: false,
             per_cpu: self.account.per_cpu(&self.load.cpus),
@@ -256,6 +282,19 @@ impl Held {
         }
     }
 
+    /// What a reader of the figures should know of a load that had not settled when measuring began.
+    pub(crate) fn not_settled(&self) -> Option<Warning> {
+        (!self.settled()).then(|| Warning {
+            code: "load-not-settled".to_owned(),
+            message: format!(
+                "Load '{}' was not in its steady state when measuring began: its start may be in the first latencies.",
+                self.load.spec
+            ),
+            evidence: format!("steady: every task has worked, and the load's rate was level for {LEVEL_MS} ms"),
+            next_step: "Let it settle longer, for example with --settle 20s.".to_owned(),
+        })
+    }
+
     /// What a reader of the figures should know of it.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let spec = self.load.spec.to_string();
@@ -267,7 +306,7 @@ impl Held {
         };
         let noted = |note: &String| {
             let message = format!("the load '{spec}' ran under other conditions than usual");
-            warning("load-conditions", message, note.clone(), "start the measurement without nice")
+            warning("load-conditions", message, note.clone(), "Start the measurement without nice.")
         };
         let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
         let evidence = self.evidence();
@@ -286,7 +325,11 @@ impl Held {
         if !self.alive() {
             let message =
                 format!("the load '{spec}' did not hold until the end: the figures were taken with less load than asked for.");
-            let step = "see the kernel's log for a process killed for want of memory, and measure again";
+            let step = if self.load.kind.starts_others && self.load.spec.command().is_some() {
+                "Run the command alone: it must last as long as the measurement. There is no shell; for one write cmd:sh -c '...'."
+            } else {
+                "See the kernel's log for a process killed for want of memory, and measure again."
+            };
             warnings.push(warning("load-died", message, self.said(), step));
         }
         warnings

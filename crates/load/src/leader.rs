@@ -5,8 +5,9 @@
 
 use crate::kinds::Kind;
 use crate::report::{BEGIN, GO, Order, Report};
+use crate::settling::{Settling, WINDOW_NS};
 use crate::spec::{self, CommonOptions};
-use crate::sys::{self, Alone};
+use crate::sys::{self, SingleThreaded};
 use crate::team::{Team, now_ns};
 use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -49,7 +50,14 @@ fn lead(order: &Order) -> io::Result<()> {
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
     settle(order, kind, &common)?;
     let size = generator.tasks(order.cpus.len());
-    let mut team = Team::new(Alone::check()?, kind, order.cpus.clone(), common, size)?;
+    let mut team = Team::new(
+        SingleThreaded::check()?,
+        kind,
+        order.cpus.clone(),
+        common,
+        size,
+        generator.threads_per_task(order.cpus.len()),
+    )?;
     generator.assemble(&mut team)?;
     team.wait_ready()?;
     say(&Report::Prepared)?;
@@ -60,6 +68,7 @@ fn lead(order: &Order) -> io::Result<()> {
 fn obey(team: &mut Team) -> io::Result<()> {
     // None: the tasks stand at their posts, there is nothing to look at.
     let mut look_at_ns = None;
+    let mut settling = None;
     let mut died = false;
     loop {
         let next = next(look_at_ns)?;
@@ -71,15 +80,27 @@ fn obey(team: &mut Team) -> io::Result<()> {
         match next {
             Next::Order(GO) => {
                 team.release();
+                settling = Some(Settling::new(now_ns()));
                 say(&Report::Running(team.full_reading()))?;
             }
-            Next::Order(BEGIN) => say(&Report::Begun(team.full_reading()))?,
+            Next::Order(BEGIN) => {
+                settling = None;
+                say(&Report::Begun(team.full_reading()))?;
+            }
             Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
-            Next::Look => say(&Report::Second(team.reading()))?,
+            Next::Look => match &mut settling {
+                None => say(&Report::Second(team.reading()))?,
+                Some(on_its_way) => {
+                    if let Some(after_ns) = on_its_way.observe(now_ns(), team.work_done(), team.has_worked()) {
+                        settling = None;
+                        say(&Report::Settled { after_ns })?;
+                    }
+                }
+            },
             Next::Stop => return say(&Report::Final(team.full_reading())),
         }
         // From the look that was taken, not from the one that was due: so a second is never shorter than one.
-        look_at_ns = Some(now_ns() + LOOK_NS);
+        look_at_ns = Some(now_ns() + if settling.is_some() { WINDOW_NS } else { LOOK_NS });
     }
 }
 

@@ -39,6 +39,7 @@ mod loads;
 mod proc_stat;
 mod process_tree;
 mod report;
+mod settling;
 mod spec;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
@@ -50,4 +51,4 @@ pub use held::LoadNow;
 pub use leader::worker;
 pub use limits::Limits;
 pub use loads::{Loads, StartError};
-pub use spec::{Checked, SpecError, check};
+pub use spec::{Checked, SpecError, check, check_elsewhere};

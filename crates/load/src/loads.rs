@@ -5,8 +5,9 @@
 //! pipe that holds many seconds of it, so polling late loses nothing but the early news of a death.
 
 use crate::held::{Held, LoadNow, PAUSE, Phase};
-use crate::report::{BEGIN, GO};
+use crate::report::GO;
 use crate::spec::Checked;
+use plan::Settle;
 use recording::{LoadEvidence, Warning};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,10 @@ use std::time::{Duration, Instant};
 /// emulator forks a hundred times slower than a server.
 const START: Duration = Duration::from_secs(10);
 const START_PER_TASK: Duration = Duration::from_millis(10);
+/// How long a leader's first reading is waited for. It runs ahead of its tasks.
+const BEGIN_WITHIN: Duration = Duration::from_secs(5);
+/// Between two looks at loads that settle.
+const SETTLING_PAUSE: Duration = Duration::from_millis(10);
 /// How long a load may take to hand in its last reading and go. A leader under a busy real-time CPU can be late by seconds.
 const STOP: Duration = Duration::from_secs(5);
 
@@ -47,6 +52,9 @@ pub enum StartError {
         /// Its own words.
         said: String,
     },
+    /// Whoever wanted the loads does not want them any more.
+    #[error("interrupted before the loads were in their steady state")]
+    Cancelled,
     /// It is not running yet.
     #[error("the load '{spec}' was not running after {}: {said}", humane(*after))]
     TimedOut {
@@ -68,12 +76,19 @@ impl Loads {
     /// `program` is executed once for each load with the arguments `hidden_verb` and an order, and is to call
     /// [`crate::worker`] with the order: `/proc/self/exe`, for a program that starts itself.
     ///
+    /// `cancelled` is asked many times a second: hundreds of tasks on a slow board take a while.
+    ///
     /// To be called on a thread that outlives the loads, such as the main thread: the kernel kills them when the *thread*
     /// that started them ends, not only when its process does.
     ///
     /// # Errors
-    /// A load that cannot be run or takes too long. Then none is running.
-    pub fn start(checked: Vec<Checked>, program: &Path, hidden_verb: &str) -> Result<Self, StartError> {
+    /// A load that cannot be run or takes too long, or it was cancelled. Then none is running.
+    pub fn start(
+        checked: Vec<Checked>,
+        program: &Path,
+        hidden_verb: &str,
+        mut cancelled: impl FnMut() -> bool,
+    ) -> Result<Self, StartError> {
         let tasks: usize = checked.iter().map(|load| load.tasks).sum();
         let patience = START + START_PER_TASK * u32::try_from(tasks).unwrap_or(u32::MAX);
         let deadline = Instant::now() + patience;
@@ -87,20 +102,50 @@ impl Loads {
             })?;
             loads.held.push(held);
         }
-        loads.wait_for(Phase::Prepared, deadline, patience)?;
+        loads.wait_for(Phase::Prepared, deadline, patience, &mut cancelled)?;
         loads.order(GO);
-        loads.wait_for(Phase::Running, deadline, patience)?;
+        loads.wait_for(Phase::Running, deadline, patience, &mut cancelled)?;
         Ok(loads)
     }
 
-    fn wait_for(&mut self, phase: Phase, deadline: Instant, patience: Duration) -> Result<(), StartError> {
-        loop {
-            self.poll();
-            if let Some(held) = self.held.iter_mut().find(|held| !held.alive()) {
-                // Its complaints may still be on their way.
-                held.end();
-                return Err(StartError::Failed { spec: held.load.spec.to_string(), said: held.said() });
+    /// Waits until the loads have settled as asked, and returns how long that took since it was called. Without loads there is
+    /// nothing to wait for. `cancelled` is asked a few times a second.
+    ///
+    /// # Errors
+    /// When it was cancelled, or a load died.
+    pub fn settle(&mut self, how: Settle, mut cancelled: impl FnMut() -> bool) -> Result<Duration, StartError> {
+        let (began, bound) = (Instant::now(), Duration::from_nanos(how.bound_ns().0.unsigned_abs()));
+        while !self.held.is_empty() && began.elapsed() < bound {
+            self.check_alive(&mut cancelled)?;
+            if how == Settle::Auto && self.held.iter().all(Held::settled) {
+                break;
             }
+            sleep(SETTLING_PAUSE.min(bound.saturating_sub(began.elapsed())));
+        }
+        Ok(began.elapsed())
+    }
+
+    /// Takes in what the loads have said.
+    fn check_alive(&mut self, cancelled: &mut dyn FnMut() -> bool) -> Result<(), StartError> {
+        self.poll();
+        if cancelled() {
+            return Err(StartError::Cancelled);
+        }
+        let Some(held) = self.held.iter_mut().find(|held| !held.alive()) else { return Ok(()) };
+        // Its complaints may still be on their way.
+        held.end();
+        Err(StartError::Failed { spec: held.load.spec.to_string(), said: held.said() })
+    }
+
+    fn wait_for(
+        &mut self,
+        phase: Phase,
+        deadline: Instant,
+        patience: Duration,
+        cancelled: &mut dyn FnMut() -> bool,
+    ) -> Result<(), StartError> {
+        loop {
+            self.check_alive(cancelled)?;
             let Some(late) = self.held.iter_mut().find(|held| held.phase < phase) else { return Ok(()) };
             if Instant::now() > deadline {
                 return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: patience, said: late.said() });
@@ -115,10 +160,15 @@ impl Loads {
         }
     }
 
-    /// The measured span begins: what the loads did before is not counted. Without it the span begins at the start. It begins
-    /// for a load when its leader gets to run, which under that load may be some milliseconds later.
+    /// The measured span begins: what the loads did before is not counted. Without it the span begins at the start. Returns
+    /// when each leader has taken its reading, so that it falls into nobody's figures: a kernel that cannot be preempted while
+    /// it reads /proc/stat and hundreds of clocks is late by 150 us.
     pub fn begin(&mut self) {
-        self.order(BEGIN);
+        self.held.iter_mut().for_each(Held::begin);
+        let deadline = Instant::now() + BEGIN_WITHIN;
+        while self.poll() && Instant::now() < deadline && !self.held.iter().all(Held::has_begun) {
+            sleep(PAUSE);
+        }
     }
 
     /// Takes in what the loads have said, without waiting, and returns whether all of them are as they should be. To be called
@@ -157,6 +207,11 @@ impl Loads {
             sleep(PAUSE);
         }
         self.held.iter().map(Held::evidence).collect()
+    }
+
+    /// What a reader of the figures should know of loads that have not settled so far.
+    pub fn not_settled(&self) -> Vec<Warning> {
+        self.held.iter().filter_map(Held::not_settled).collect()
     }
 
     /// What a reader of the figures should know of the loads; complete once they have been stopped.

@@ -52,6 +52,11 @@ pub(crate) enum Report {
     Prepared,
     /// They have been released.
     Running(Reading),
+    /// It is in its steady state.
+    Settled {
+        /// Since the release, ns.
+        after_ns: u64,
+    },
     /// The measured span begins here.
     Begun(Reading),
     /// At least a second has passed since the last reading.

@@ -197,12 +197,23 @@ pub(crate) struct Options<'a> {
     cpus: usize,
     memory: u64,
     loads: usize,
+    elsewhere: bool,
 }
 
 impl<'a> Options<'a> {
+    /// Whether the load will run on another machine, so that files and programs of this one say nothing.
+    pub(crate) const fn elsewhere(&self) -> bool {
+        self.elsewhere
+    }
+
     /// How many tasks share a disk, if there is one on each CPU of each load.
     pub(crate) const fn sharing(&self) -> u64 {
         (self.cpus * self.loads) as u64
+    }
+
+    /// All keys and values, as written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.spec.options()
     }
 
     /// What was written for this key.
@@ -250,13 +261,32 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Checks a load against the loads there are, the CPUs there are, and `limits`. It runs on its `cpus=`, of those `available`,
-/// or on all that are `measured`. Nothing is started.
+/// Checks a load against the loads there are, the CPUs there are, and `limits`. It runs on its `cpus=`, of those `available`, or
+/// on all of the `usual` ones, where work runs that asks for nothing else. Nothing is started.
 ///
 /// # Errors
 /// The first thing wrong with it, naming the part of the spec.
-pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<Checked, SpecError> {
-    let mut cpus = measured.to_vec();
+pub fn check(spec: &LoadSpec, usual: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<Checked, SpecError> {
+    check_on(spec, usual, available, limits, false)
+}
+
+/// The same for a load that will run on another machine, with CPUs and limits of that: all but its files and programs, which
+/// only it knows.
+///
+/// # Errors
+/// The first thing wrong with it, naming the part of the spec.
+pub fn check_elsewhere(spec: &LoadSpec, usual: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<(), SpecError> {
+    check_on(spec, usual, available, limits, true).map(drop)
+}
+
+fn check_on(
+    spec: &LoadSpec,
+    usual: &[CpuId],
+    available: &[CpuId],
+    limits: &Limits,
+    elsewhere: bool,
+) -> Result<Checked, SpecError> {
+    let mut cpus = usual.to_vec();
     let text = || spec.to_string();
     if let Some((_, list)) = spec.options().find(|(key, _)| *key == "cpus") {
         let list: CpuList = list.replace('+', ",").parse().map_err(|error| match error {
@@ -267,7 +297,8 @@ pub fn check(spec: &LoadSpec, measured: &[CpuId], available: &[CpuId], limits: &
     }
     cpus.sort_unstable();
     cpus.dedup();
-    let (kind, generator, common) = read(spec, cpus.len(), limits.memory, limits.loads)?;
+    let options = Options { spec, cpus: cpus.len(), memory: limits.memory, loads: limits.loads, elsewhere };
+    let (kind, generator, common) = read_options(&options)?;
     if cpus.is_empty() {
         return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
     }
@@ -293,6 +324,11 @@ pub(crate) type Read = (&'static Kind, Box<dyn Generator>, CommonOptions);
 
 /// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
 pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> Result<Read, SpecError> {
+    read_options(&Options { spec, cpus, memory, loads, elsewhere: false })
+}
+
+fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
+    let spec = options.spec;
     let name = spec.name().to_owned();
     let Some(kind) = kinds::find(&name) else {
         return Err(SpecError::UnknownLoad { spec: spec.to_string(), name });
@@ -301,9 +337,8 @@ pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> R
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
         return Err(SpecError::UnknownKey { spec: spec.to_string(), name, key: key.to_owned(), known: known.join(", ") });
     }
-    let options = Options { spec, cpus, memory, loads };
-    let common = common(kind, &options)?;
-    Ok((kind, (kind.read)(&options)?, common))
+    let common = common(kind, options)?;
+    Ok((kind, (kind.read)(options)?, common))
 }
 
 fn common(kind: &Kind, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
@@ -365,6 +400,19 @@ mod tests {
     }
 
     #[test]
+    fn of_another_machine_files_and_programs_are_not_looked_for_here() {
+        let limits = Limits { memory: 1 << 30, probe_prio: Some(90), loads: 1 };
+        let check_there = |spec: &str| check_elsewhere(&spec.parse().unwrap(), &[CpuId(0)], &[CpuId(0)], &limits);
+        for spec in ["disk,dir=/only/there", "disk,dir=/only/there,size=999T", "cmd:/only/there"] {
+            assert!(checked(spec).is_err(), "{spec}");
+            assert_eq!(check_there(spec), Ok(()), "{spec}");
+        }
+        for spec in ["disk,size=1", "disk,dur=/tmp", "cmd:'open", "cpu,cpus=1", "cpu,prio=89"] {
+            assert!(check_there(spec).is_err(), "{spec}");
+        }
+    }
+
+    #[test]
     fn names_what_is_wrong() {
         for (spec, message) in [
             ("cpu@0%", "'@0%' in the load 'cpu@0%': a level is a CPU use above 0% and up to 100%, such as @50%"),
@@ -401,6 +449,16 @@ mod tests {
             ("tlb,cpus=1", "the load 'tlb,cpus=1' works between CPUs: tlb needs at least 2 of them, and its list is 1"),
             ("cmd:", "the load 'cmd:': there is no command behind cmd:"),
             ("cmd:/no/such", "the load 'cmd:/no/such': there is no program '/no/such' that can be run here"),
+            (
+                "cmd:\"sleep 1 | x\"",
+                "the load 'cmd:\"sleep 1 | x\"': '|' means nothing here, as the command is run without a shell: \
+                 write cmd:sh -c 'sleep 1 | x'",
+            ),
+            (
+                "cmd:\"a && b\",nice=3",
+                "the load 'cmd:\"a && b\",nice=3': '&&' means nothing here, as the command is run without a shell: \
+                 write cmd:\"sh -c 'a && b'\",nice=3",
+            ),
             ("cmd:sh -c 'x", "the load 'cmd:sh -c 'x': a quote or a backslash in the command is left open"),
             ("hackbench,groups=0", "'groups=0' in the load 'hackbench,groups=0': groups is a number from 1 to 100"),
             ("hackbench,groups", "'groups=' in the load 'hackbench,groups': groups is a number from 1 to 100"),
@@ -410,7 +468,10 @@ mod tests {
                 "cpu,cpus=0+x",
                 "'x' in the load 'cpu,cpus=0+x' is not a CPU: write numbers and ranges joined by +, such as cpus=0-1 or cpus=0+2",
             ),
-            ("cpu,cpus=9", "the load 'cpu,cpus=9': CPU 9 cannot be used: this process may run on CPUs 0-3"),
+            (
+                "cpu,cpus=9",
+                "the load 'cpu,cpus=9': CPU 9 cannot be used: it is absent, offline or excluded by a cpuset; usable: 0-3",
+            ),
             ("cpu,cpus=!0-3", "the load 'cpu,cpus=!0-3': the CPU list leaves no CPU of 0-3"),
         ] {
             assert_eq!(says(spec), message);

@@ -14,22 +14,31 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Evidence that this process has one thread, which is what makes forking it sound.
 #[derive(Debug)]
-pub(crate) struct Alone(());
+pub(crate) struct SingleThreaded {
+    /// Links of /proc/self/task while there was one thread: the kernel counts each thread as a link.
+    links: u64,
+}
 
-impl Alone {
-    /// Looks into /proc. Nothing in a leader starts a thread, so what holds at its start holds on.
+impl SingleThreaded {
+    /// Looks into /proc.
     pub(crate) fn check() -> io::Result<Self> {
         match std::fs::read_dir("/proc/self/task")?.count() {
-            1 => Ok(Alone(())),
+            1 => Ok(SingleThreaded { links: task_links()? }),
             threads => Err(io::Error::other(format!("a leader must have one thread, and this process has {threads}"))),
         }
     }
 
     /// Forks. The child runs `child` and ends with the status it returns; it never comes back here.
+    ///
+    /// # Errors
+    /// When threads have been started since [`SingleThreaded::check`], or the kernel refuses.
     pub(crate) fn fork(&self, child: impl FnOnce() -> u8) -> io::Result<Pid> {
-        // SAFETY: the process has one thread (self is the evidence), so no lock is held by a thread that the child lacks: the
-        // child may allocate and call anything. It shares no Rust-owned memory with the parent but the Area, which is atomics
-        // only, and what both own (open files) the kernel counts.
+        if task_links()? != self.links {
+            return Err(io::Error::other("a process that forks must have one thread, and this one has started others"));
+        }
+        // SAFETY: the process has one thread, as was just seen and as no other thread could change, so no lock is held by a
+        // thread that the child lacks: the child may allocate and call anything. It shares no Rust-owned memory with the parent
+        // but the Area, which is atomics only, and what both own (open files) the kernel counts.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
@@ -43,12 +52,20 @@ impl Alone {
     }
 }
 
+/// One system call, so that it can be made before every fork.
+fn task_links() -> io::Result<u64> {
+    #[allow(clippy::useless_conversion, reason = "the field has other widths on other targets")]
+    Ok(u64::from(rustix::fs::stat("/proc/self/task")?.st_nlink))
+}
+
 /// What one task has done. A cache line of its own, so that counting disturbs nobody; two, because many CPUs fetch pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Slot {
     counters: [AtomicU64; COUNTERS],
     children_ns: AtomicU64,
+    /// Threads of the task that have done their work at least once; more if one says so again.
+    worked: AtomicU64,
 }
 
 impl Slot {
@@ -56,7 +73,22 @@ impl Slot {
     pub(crate) fn add(&self, counter: usize, amount: u64) {
         // A load and a store, not a locked addition: there is one writer.
         let counter = &self.counters[counter];
-        counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        let before = counter.load(Ordering::Relaxed);
+        counter.store(before.wrapping_add(amount), Ordering::Relaxed);
+        if before == 0 && amount > 0 {
+            self.has_worked();
+        }
+    }
+
+    /// States that the calling thread has done its work once. [`Slot::add`] does; others do where they do not count, or
+    /// several threads do.
+    pub(crate) fn has_worked(&self) {
+        self.worked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many threads have stated that.
+    pub(crate) fn worked(&self) -> u64 {
+        self.worked.load(Ordering::Relaxed)
     }
 
     /// Counts, where several threads of the task do.
@@ -260,6 +292,11 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        // What is mapped at these addresses next is somebody else's.
+        if GUARDED_START.load(Ordering::Relaxed) == self.start.as_ptr() as usize {
+            GUARDED_START.store(0, Ordering::Relaxed);
+            GUARDED_END.store(0, Ordering::Relaxed);
+        }
         // SAFETY: exactly what `map` mapped, and no reference into it was ever given out.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
@@ -381,6 +418,23 @@ mod tests {
             (0..pages.count()).for_each(|page| pages.touch(page));
             assert_eq!(faults_taken() - before, pages.count() as u64);
         }
+        // The handler would otherwise open whatever is mapped there next. Here, because there is one such mapping at a time.
+        let pages = Pages::guarded(1 << 16).unwrap();
+        assert_eq!(GUARDED_START.load(Ordering::Relaxed), pages.start.as_ptr() as usize);
+        drop(pages);
+        assert_eq!((GUARDED_START.load(Ordering::Relaxed), GUARDED_END.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    /// The test runner's own threads are the others.
+    #[test]
+    fn a_process_with_threads_does_not_fork() {
+        let alone = SingleThreaded { links: task_links().unwrap() };
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || stopped.recv());
+        let error = alone.fork(|| 0).unwrap_err();
+        assert!(error.to_string().contains("has started others"), "{error}");
+        drop(stop);
+        assert!(other.join().unwrap().is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::proc_stat;
 use crate::process_tree;
 use crate::report::Reading;
 use crate::spec::CommonOptions;
-use crate::sys::{self, Alone, Area, Slot};
+use crate::sys::{self, Area, SingleThreaded, Slot};
 use plan::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -25,13 +25,14 @@ use std::thread::{self, Builder};
 /// The tasks of one load.
 #[derive(Debug)]
 pub(crate) struct Team {
-    alone: Alone,
+    alone: SingleThreaded,
     name: CString,
     cpus: Vec<CpuId>,
     common: CommonOptions,
     /// Whether tasks start processes of their own, which are then counted and killed with them.
     starts_others: bool,
     counters: usize,
+    threads_per_task: u64,
     area: Area,
     /// Gone once the tasks have been released.
     barrier: Option<Barrier>,
@@ -132,7 +133,14 @@ impl<'a> Worker<'a> {
 
 impl Team {
     /// A team of `size` tasks still to be forked, named after their load.
-    pub(crate) fn new(alone: Alone, kind: &Kind, cpus: Vec<CpuId>, common: CommonOptions, size: usize) -> io::Result<Self> {
+    pub(crate) fn new(
+        alone: SingleThreaded,
+        kind: &Kind,
+        cpus: Vec<CpuId>,
+        common: CommonOptions,
+        size: usize,
+        threads_per_task: u64,
+    ) -> io::Result<Self> {
         let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
         let name = CString::new(format!("load-{}", kind.name))?;
         let (counters, starts_others) = (kind.units.len(), kind.starts_others);
@@ -143,6 +151,7 @@ impl Team {
             common,
             starts_others,
             counters,
+            threads_per_task,
             area: Area::new(size)?,
             barrier: Some(barrier),
             tasks: Vec::new(),
@@ -211,6 +220,20 @@ impl Team {
         self.barrier = None;
     }
 
+    /// Whether every thread of every task has done its work at least once.
+    pub(crate) fn has_worked(&self) -> bool {
+        self.area.slots().iter().all(|slot| slot.worked() >= self.threads_per_task)
+    }
+
+    /// What they have done until now, in the first of their units; none of a load that has no units.
+    pub(crate) fn work_done(&self) -> Option<u64> {
+        (self.counters > 0).then(|| self.done(0))
+    }
+
+    fn done(&self, counter: usize) -> u64 {
+        self.area.slots().iter().map(|slot| slot.get(counter)).fold(0, u64::wrapping_add)
+    }
+
     /// What they have used and done until now. What a dead task used is counted as last seen.
     pub(crate) fn reading(&mut self) -> Reading {
         let before_ns = now_ns();
@@ -219,13 +242,12 @@ impl Team {
         }
         // Reading thousands takes milliseconds; the middle of them is when the sum was true.
         let at_ns = before_ns.midpoint(now_ns());
-        let done = |counter| self.area.slots().iter().map(|slot| slot.get(counter)).fold(0, u64::wrapping_add);
         Reading {
             at_ns,
             cpu_ns: self.cpu_ns(),
             per_cpu_ns: self.per_cpu_ns(),
             busy_ns: Vec::new(),
-            work: (0..self.counters).map(done).collect(),
+            work: (0..self.counters).map(|counter| self.done(counter)).collect(),
             alive: self.tasks.iter().filter(|task| task.alive).count(),
         }
     }

@@ -115,7 +115,7 @@ fn start(specs: &[&str]) -> Loads {
 }
 
 fn start_as(specs: &[&str], verb: &str) -> Result<Loads, StartError> {
-    Loads::start(specs.iter().copied().map(checked).collect(), Path::new("/proc/self/exe"), verb)
+    Loads::start(specs.iter().copied().map(checked).collect(), Path::new("/proc/self/exe"), verb, || false)
 }
 
 fn measure(specs: &[&str], millis: u64) -> Vec<LoadEvidence> {
@@ -443,12 +443,13 @@ fn what_cannot_start_says_why() {
     let error = start_as(&["cpu"], "rude-worker").unwrap_err().to_string();
     let expected = "the load 'cpu' could not be started: its leader ended before it was told to: exit status: 1; no such verb";
     assert_eq!(error, expected);
-    let nowhere = Loads::start(vec![checked("cpu")], Path::new("/nowhere"), "load-worker").unwrap_err().to_string();
+    let nowhere = Loads::start(vec![checked("cpu")], Path::new("/nowhere"), "load-worker", || false).unwrap_err().to_string();
     assert_eq!(nowhere, "the load 'cpu' could not be started: executing /nowhere: No such file or directory (os error 2)");
     // A CPU that the list of available ones promises and the machine does not have.
     let far = [CpuId(4_000)];
     let load = check(&"cpu,cpus=4000".parse().unwrap(), &far, &far, &limits()).unwrap();
-    let error = Loads::start(vec![checked("cpu"), load], Path::new("/proc/self/exe"), "load-worker").unwrap_err().to_string();
+    let error =
+        Loads::start(vec![checked("cpu"), load], Path::new("/proc/self/exe"), "load-worker", || false).unwrap_err().to_string();
     assert!(
         error.starts_with("the load 'cpu,cpus=4000' could not be started: cannot run on CPUs 4000: Invalid argument"),
         "{error}"

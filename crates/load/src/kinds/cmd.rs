@@ -23,13 +23,49 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let command = options
         .command()
         .ok_or_else(|| options.refuse_command("write the command behind a colon, as in cmd:\"stress-ng --matrix 1\""))?;
+    if let Some(operator) = shell_operator(command) {
+        return Err(options.refuse_command(&format!(
+            "'{operator}' means nothing here, as the command is run without a shell: write {}",
+            through_a_shell(options, command)
+        )));
+    }
     let words =
         shlex::split(command).ok_or_else(|| options.refuse_command("a quote or a backslash in the command is left open"))?;
     let program = words.first().ok_or_else(|| options.refuse_command("there is no command behind cmd:"))?;
-    if find(program).is_none() {
+    if !options.elsewhere() && find(program).is_none() {
         return Err(options.refuse_command(&format!("there is no program '{program}' that can be run here")));
     }
     Ok(Box::new(Program { words }))
+}
+
+/// What only a shell understands: longer operators first.
+const OPERATORS: [&str; 9] = ["&&", "||", "$(", "|", "&", ";", ">", "<", "`"];
+
+/// The first operator of a shell outside of quotes.
+fn shell_operator(command: &str) -> Option<&'static str> {
+    let mut quote = None;
+    let mut chars = command.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => drop(chars.next()),
+            (c, Some(open)) if c == open => quote = None,
+            ('\'' | '"', None) => quote = Some(c),
+            (_, None) => {
+                if let Some(operator) = OPERATORS.iter().find(|operator| command[at..].starts_with(**operator)) {
+                    return Some(operator);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The load that does what was meant: `cmd:sh -c 'a | b'`, with its options if it has any.
+fn through_a_shell(options: &Options<'_>, command: &str) -> String {
+    let quoted = shlex::try_quote(command).map_or_else(|_| format!("'{command}'"), |quoted| quoted.into_owned());
+    let others: String = options.written().map(|(key, value)| format!(",{key}={value}")).collect();
+    if others.is_empty() { format!("cmd:sh -c {quoted}") } else { format!("cmd:\"sh -c {quoted}\"{others}") }
 }
 
 /// Where a program lies: a path, or a name to be found in PATH.
@@ -55,5 +91,33 @@ impl Generator for Program {
             // Its output is for nobody; what it complains of is kept.
             Err(Command::new(&self.words[0]).args(&self.words[1..]).stdout(Stdio::null()).exec())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_shell_understands() {
+        for (command, operator) in [
+            ("sleep 1 | x", "|"),
+            ("a && b", "&&"),
+            ("a||b", "||"),
+            ("dd if=/dev/zero > file", ">"),
+            ("cat <file", "<"),
+            ("a; b", ";"),
+            ("a &", "&"),
+            ("stress-ng --cpu $(nproc)", "$("),
+            ("a 2>&1", ">"),
+            ("echo 'a' | b", "|"),
+        ] {
+            assert_eq!(shell_operator(command), Some(operator), "{command}");
+        }
+        for command in
+            ["sh -c 'a | b > c && d; e'", "stress-ng --cpu 2", "awk \"{ x; y }\" file", "echo a\\;b", "grep \"\\\"|\" x", ""]
+        {
+            assert_eq!(shell_operator(command), None, "{command}");
+        }
     }
 }

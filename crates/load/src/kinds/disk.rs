@@ -8,7 +8,7 @@ use crate::kinds::{Generator, Kind};
 use crate::limits;
 use crate::spec::{Options, SpecError};
 use crate::team::{Post, Team};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, Mode, OFlags, access};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -68,7 +68,13 @@ struct Disk {
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let dir = options.value("dir").map_or_else(usual_dir, PathBuf::from);
-    let free = rustix::fs::statvfs(&dir).map_err(|_| options.refuse("dir", "a directory on the disk that is to be busy"))?;
+    if options.elsewhere() {
+        let size = options
+            .parsed("size", "a size such as 64M, from 4K up", |text| limits::parse_size(text).filter(|size| *size >= LEAST))?;
+        return Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE) }));
+    }
+    let free = rustix::fs::statvfs(&dir).ok().filter(|_| dir.is_dir());
+    let free = free.ok_or_else(|| options.refuse("dir", "a directory on the disk that is to be busy"))?;
     let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.sharing().max(1);
     if most < LEAST {
         return Err(options.refuse("dir", "a directory on a disk with room: this one is full"));
@@ -79,7 +85,9 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         dir.display()
     );
     let size = options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (LEAST..=most).contains(size)))?;
-    nameless(&dir).map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
+    // Asked, not tried: a check changes nothing.
+    access(&dir, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
     Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(most)) }))
 }
 

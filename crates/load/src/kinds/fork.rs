@@ -5,7 +5,7 @@
 use crate::kinds::{Generator, Kind};
 use crate::leader::NOTHING;
 use crate::spec::{Options, SpecError};
-use crate::sys::{self, Alone};
+use crate::sys::{self, SingleThreaded};
 use crate::team::{Post, Team};
 use rustix::process::{WaitOptions, waitpid};
 use std::convert::Infallible;
@@ -36,7 +36,7 @@ impl Generator for Fork {
 
 fn fork(verb: &str, post: Post<'_>) -> io::Result<Infallible> {
     // A real fork, which copies the task's memory map; the library's own way to start a program does not.
-    let alone = Alone::check()?;
+    let alone = SingleThreaded::check()?;
     let worker = post.wait()?;
     loop {
         let child = alone.fork(|| {

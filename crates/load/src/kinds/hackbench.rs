@@ -10,6 +10,7 @@ use crate::bench::Channel;
 use crate::kinds::{Generator, Kind};
 use crate::spec::{Options, SpecError};
 use crate::team::{Team, ThreadWork};
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -61,6 +62,10 @@ impl Generator for Hackbench {
         if self.threads { self.groups } else { self.groups * 2 * SIDE }
     }
 
+    fn threads_per_task(&self, _: usize) -> u64 {
+        if self.threads { 2 * SIDE as u64 } else { 1 }
+    }
+
     fn assemble(&self, team: &mut Team) -> io::Result<()> {
         (0..self.groups).try_for_each(|_| if self.threads { self.assemble_threads(team) } else { self.assemble_group(team) })
     }
@@ -89,8 +94,8 @@ impl Hackbench {
             team.fork(&cpus, |post| {
                 sources.clear();
                 let sinks: Vec<File> = sinks.drain(..).map(File::from).collect();
-                post.wait()?;
-                send(sinks.iter().collect())
+                let worker = post.wait()?;
+                send(sinks.iter().collect(), || worker.slot().has_worked())
             })?;
         }
         Ok(())
@@ -105,24 +110,30 @@ impl Hackbench {
                 channels.into_iter().map(|(source, sink)| (File::from(source), File::from(sink))).unzip();
             let receiver = |source| -> ThreadWork<'_> {
                 Box::new(move |slot| {
+                    let worked = Cell::new(false);
                     receive(source, |messages| {
                         slot.add_shared(0, messages);
                         slot.add_shared(1, messages * MESSAGE as u64);
+                        if !worked.replace(true) {
+                            slot.has_worked();
+                        }
                     })
                 })
             };
-            let sender = |_| -> ThreadWork<'_> { Box::new(|_| send(sinks.iter().collect())) };
+            let sender = |_| -> ThreadWork<'_> { Box::new(|slot| send(sinks.iter().collect(), || slot.has_worked())) };
             post.wait_with_threads(sources.into_iter().map(receiver).chain((0..SIDE).map(sender)).collect())
         })
     }
 }
 
-fn send(mut sinks: Vec<&File>) -> io::Result<Infallible> {
+/// `once` is called when every receiver of the group has been sent a message.
+fn send(mut sinks: Vec<&File>, once: impl FnOnce()) -> io::Result<Infallible> {
     let message = [0_u8; MESSAGE];
+    let mut round = || sinks.iter_mut().try_for_each(|sink| sink.write_all(&message));
+    round()?;
+    once();
     loop {
-        for sink in &mut sinks {
-            sink.write_all(&message)?;
-        }
+        round()?;
     }
 }
 

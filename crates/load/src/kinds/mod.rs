@@ -61,6 +61,11 @@ pub(crate) trait Generator: fmt::Debug {
     /// How many tasks it consists of on so many CPUs.
     fn tasks(&self, cpus: usize) -> usize;
 
+    /// How many threads of each task do the load's work, on so many CPUs.
+    fn threads_per_task(&self, _cpus: usize) -> u64 {
+        1
+    }
+
     /// Forks that many tasks, in the leader. Each prepares itself, waits at its post, then works until it is killed.
     fn assemble(&self, team: &mut Team) -> io::Result<()>;
 }

@@ -98,7 +98,9 @@ fn pair<T>(
     })?;
     team.fork(cpus, |post| -> io::Result<Infallible> {
         let message = [0x5a; MESSAGE];
-        post.wait()?;
+        let worker = post.wait()?;
+        send(&mut sink, &message)?;
+        worker.slot().has_worked();
         loop {
             send(&mut sink, &message)?;
         }

@@ -45,6 +45,10 @@ impl Generator for Shootdown {
         1
     }
 
+    fn threads_per_task(&self, cpus: usize) -> u64 {
+        cpus as u64
+    }
+
     fn assemble(&self, team: &mut Team) -> io::Result<()> {
         let (cpus, work) = (team.cpus().to_vec(), self.work);
         team.fork(&cpus, |post| {
@@ -60,20 +64,32 @@ impl Generator for Shootdown {
 }
 
 fn shoot(slot: &Slot) -> io::Result<Infallible> {
-    loop {
+    let round = || -> io::Result<()> {
         let pages = Pages::writable(BYTES)?;
         (0..pages.count()).for_each(|page| pages.touch(page));
         pages.reprotect()?;
         drop(pages);
         // Once for the right to write, once for the memory itself.
         slot.add_shared(0, 2);
-    }
+        Ok(())
+    };
+    again_and_again(slot, round)
 }
 
 fn storm(slot: &Slot) -> io::Result<Infallible> {
     sys::register_to_interrupt()?;
-    loop {
+    let round = || -> io::Result<()> {
         sys::interrupt_others()?;
         slot.add_shared(0, 1);
+        Ok(())
+    };
+    again_and_again(slot, round)
+}
+
+fn again_and_again(slot: &Slot, round: impl Fn() -> io::Result<()>) -> io::Result<Infallible> {
+    round()?;
+    slot.has_worked();
+    loop {
+        round()?;
     }
 }
