@@ -3,6 +3,7 @@
 //! case by a clock that does exactly what a test wants.
 
 use plan::Nanos;
+use rustix::io::Errno;
 use rustix::thread::ClockId;
 use rustix::time::Timespec;
 
@@ -13,6 +14,8 @@ pub enum Woken {
     OnTime,
     /// A signal came first: the run is being stopped.
     Interrupted,
+    /// The clock cannot be slept on; the error's number (errno).
+    Failed(i32),
 }
 
 /// A clock to sleep on.
@@ -43,7 +46,8 @@ impl Clock for Monotonic {
         let request = Timespec { tv_sec: (time / second).cast_signed(), tv_nsec: (time % second).cast_signed() };
         match rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &request) {
             Ok(()) => Woken::OnTime,
-            Err(_) => Woken::Interrupted,
+            Err(Errno::INTR) => Woken::Interrupted,
+            Err(error) => Woken::Failed(error.raw_os_error()),
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a run is stopped before its end, by whoever has a reason first.
 
+use plan::CpuId;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +23,20 @@ pub enum StopReason {
     Starved {
         /// How long, ns.
         for_ns: i64,
+        /// On this CPU; none: nowhere.
+        cpu: Option<CpuId>,
+    },
+    /// The clock could not be slept on.
+    ClockFailed {
+        /// Thread index.
+        thread: usize,
+        /// The error's number.
+        errno: i32,
+    },
+    /// Threads went on after the end of the run.
+    Overtime {
+        /// How long after, ns.
+        by_ns: i64,
     },
 }
 

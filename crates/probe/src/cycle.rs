@@ -55,11 +55,14 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
     let mut next = 0;
     let mut planned = cycle.start.0;
     while next < cycle.activations {
-        if clock.sleep_until(Nanos(planned)) == Woken::Interrupted {
-            if control.is_stopped() {
+        match clock.sleep_until(Nanos(planned)) {
+            Woken::OnTime => {}
+            Woken::Interrupted if control.is_stopped() => break,
+            Woken::Interrupted => continue,
+            Woken::Failed(errno) => {
+                control.stop(StopReason::ClockFailed { thread: cycle.thread, errno });
                 break;
             }
-            continue;
         }
         let latency = clock.now().0 - planned;
         ring.push(Sample { activation: next, latency_ns: latency });
@@ -106,6 +109,8 @@ mod tests {
         lateness: std::slice::Iter<'a, i64>,
         sleeps: u64,
         stop_after: Option<(u64, Control)>,
+        /// From this sleep on the clock refuses, with this error.
+        fail_after: Option<(u64, i32)>,
     }
 
     impl Clock for Scripted<'_> {
@@ -119,6 +124,9 @@ mod tests {
             {
                 control.stop(StopReason::Asked);
                 return Woken::Interrupted;
+            }
+            if let Some((_, errno)) = self.fail_after.filter(|(sleeps, _)| self.sleeps == *sleeps) {
+                return Woken::Failed(errno);
             }
             self.sleeps += 1;
             self.now = time.0 + self.lateness.next().copied().unwrap_or(0);
@@ -151,7 +159,7 @@ mod tests {
     fn run(cycle: &Cycle, lateness: &[i64]) -> (Counts, Vec<(u64, i64)>, Control) {
         let (mut producer, mut consumer) = ring(4_096);
         let control = Control::new();
-        let mut clock = Scripted { now: 0, lateness: lateness.iter(), sleeps: 0, stop_after: None };
+        let mut clock = Scripted { now: 0, lateness: lateness.iter(), sleeps: 0, stop_after: None, fail_after: None };
         let counts = measure(&mut clock, cycle, &mut producer, &control);
         (counts, drained(&mut consumer), control)
     }
@@ -234,9 +242,22 @@ mod tests {
     fn stopped_while_asleep_the_activation_was_not_due() {
         let (mut producer, mut consumer) = ring(16);
         let control = Control::new();
-        let mut clock = Scripted { now: 0, lateness: [1, 2].iter(), sleeps: 0, stop_after: Some((2, control.clone())) };
+        let mut clock =
+            Scripted { now: 0, lateness: [1, 2].iter(), sleeps: 0, stop_after: Some((2, control.clone())), fail_after: None };
         let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
         assert_eq!((counts, drained(&mut consumer)), (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)]));
+    }
+
+    /// Not a signal: to sleep again and again would be to spin for ever at the highest priority.
+    #[test]
+    fn a_clock_that_cannot_be_slept_on_ends_the_run() {
+        let (mut producer, _) = ring(16);
+        let control = Control::new();
+        let mut clock =
+            Scripted { now: 0, lateness: [1, 2].iter(), sleeps: 0, stop_after: None, fail_after: Some((2, libc::EPERM)) };
+        let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
+        assert_eq!(counts, Counts { on_time: 2, late: 0, skipped: 0 });
+        assert_eq!(control.reason(), Some(StopReason::ClockFailed { thread: 3, errno: libc::EPERM }));
     }
 
     proptest! {

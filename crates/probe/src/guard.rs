@@ -2,70 +2,223 @@
 //! The machine must survive us.
 //!
 //! Real-time threads that need all of their CPUs' time lock everybody else out, the recorder and the user's shell first.
-//! A guard of higher priority looks once a second whether the recorder still gets to run, and stops the run if not.
+//! A guard of higher priority checks once a second that threads of ordinary priority still get to run, and stops the run if
+//! not: anywhere (a heartbeat, by a thread that does nothing else and so waits for no disk, terminal or load), and on each
+//! measured CPU. A thread that ran there every second would disturb what is measured, so the one bound to a measured CPU is
+//! only woken when our own threads have used most of that CPU.
 
 use crate::{Clock, Control, Monotonic, StopReason, sys};
-use plan::{Policy, Scheduling};
+use plan::{CpuId, Policy, Scheduling};
+use rustix::thread::Pid;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Looks in a row without a sign of life: longer than a busy machine makes a thread of ordinary priority wait, shorter
-/// than a watchdog's patience. Looks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
-/// suspended shows no life for hours, but then the guard does not look either.
-const PATIENCE: u32 = 5;
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Checks in a row without a sign of life: longer than a busy machine makes a thread of ordinary priority wait, shorter
+/// than a watchdog's patience. Checks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
+/// suspended shows no life for hours, but then the guard does not check either.
+const MAX_SILENT_CHECKS: u32 = 5;
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// Between two heartbeats.
+const BEAT_EVERY: Duration = Duration::from_millis(250);
+/// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary thread waits for seconds.
+const HEARTBEAT_NICE: i32 = -10;
+/// Our threads' share of a CPU, percent, from which the CPU itself is checked.
+const SUSPICIOUS_PERCENT: i64 = 50;
+/// These threads call next to nothing.
+const SMALL_STACK_BYTES: usize = 32 * 1024;
+
+/// Whether anything ends a run that starves the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuardState {
+    /// The measuring threads have no real-time priority: the scheduler takes care.
+    NotNeeded,
+    /// It has a priority above theirs.
+    Armed,
+    /// It has not, for this reason: on their CPUs it would itself be locked out.
+    Unarmed(String),
+}
 
 /// A guard on duty; ends when told.
 pub(crate) struct Guard {
-    thread: JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
     off_duty: Control,
 }
 
 impl Guard {
-    /// Watches over threads of this scheduling; none is needed over those without real-time priority.
-    pub(crate) fn over(scheduling: Scheduling, control: &Control) -> std::io::Result<Option<Guard>> {
-        let Some(prio) = scheduling.prio else { return Ok(None) };
-        let above = Scheduling { policy: Policy::Fifo, prio: Some((prio + 1).min(99)) };
-        let (control, off_duty) = (control.clone(), Control::new());
+    /// Watches over threads of this scheduling, each with its CPU; none is needed over those without real-time priority.
+    pub(crate) fn over(
+        scheduling: Scheduling,
+        measuring: &[(CpuId, Pid)],
+        control: &Control,
+    ) -> std::io::Result<(Option<Guard>, GuardState)> {
+        let Some(prio) = scheduling.prio else { return Ok((None, GuardState::NotNeeded)) };
+        let mut guard = Guard { threads: Vec::new(), off_duty: Control::new() };
+        let watch = guard.start(prio, measuring, control);
+        match watch {
+            Ok(state) => Ok((Some(guard), state)),
+            Err(error) => {
+                guard.end();
+                Err(error)
+            }
+        }
+    }
+
+    fn start(&mut self, prio: u8, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<GuardState> {
         control.beat(Monotonic.now().0);
-        let duty = off_duty.clone();
-        let thread = Builder::new().name("teiji-guard".into()).stack_size(crate::thread::STACK_BYTES).spawn(move || {
+        self.heartbeat(control.clone())?;
+        let mut cpus = measuring.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let mut watches = Vec::new();
+        for cpu in cpus {
+            let threads = measuring.iter().filter(|(on, _)| *on == cpu).map(|(_, pid)| *pid).collect();
+            watches.push(CpuWatch { cpu, threads, canary: self.canary(cpu)?, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 });
+        }
+        let (control, duty) = (control.clone(), self.off_duty.clone());
+        let (tell, told) = channel();
+        let guard = Builder::new().name("teiji-guard".into()).stack_size(crate::thread::STACK_BYTES).spawn(move || {
             sys::block_all_signals();
-            // Without the priority it would be one of those locked out; the measuring threads have theirs already.
-            let _ = sys::set_scheduling(above);
-            let mut seen = Seen::default();
+            let _ = tell.send(rise_above(prio));
+            let mut heard = Heard::default();
             while !duty.is_stopped() {
-                std::thread::park_timeout(LOOK_EVERY);
-                seen.look(&control);
+                std::thread::park_timeout(CHECK_EVERY);
+                heard.check(&control);
+                let now = Monotonic.now().0;
+                for watch in &mut watches {
+                    let used = watch.threads.iter().filter_map(|thread| sys::thread_cpu_time_ns(*thread)).sum();
+                    watch.check(used, now, &control);
+                }
             }
         })?;
-        Ok(Some(Guard { thread, off_duty }))
+        self.threads.push(guard);
+        Ok(told.recv().unwrap_or_else(|_| GuardState::Unarmed("its thread ended".to_owned())))
+    }
+
+    /// A thread whose only work is to show that it runs.
+    fn heartbeat(&mut self, control: Control) -> std::io::Result<()> {
+        let duty = self.off_duty.clone();
+        let thread = Builder::new().name("teiji-beat".into()).stack_size(SMALL_STACK_BYTES).spawn(move || {
+            sys::block_all_signals();
+            // Without the right to, it stays as it is.
+            let _ = rustix::process::setpriority_process(None, HEARTBEAT_NICE);
+            while !duty.is_stopped() {
+                control.beat(Monotonic.now().0);
+                std::thread::park_timeout(BEAT_EVERY);
+            }
+        })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// A thread of ordinary priority bound to a CPU, asleep until it is asked whether it can run.
+    fn canary(&mut self, cpu: CpuId) -> std::io::Result<Canary> {
+        let (duty, answers) = (self.off_duty.clone(), Arc::new(AtomicU64::new(0)));
+        let count = Arc::clone(&answers);
+        let (tell, told) = channel();
+        let thread = Builder::new().name("teiji-canary".into()).stack_size(SMALL_STACK_BYTES).spawn(move || {
+            sys::block_all_signals();
+            let _ = tell.send(rustix::thread::gettid());
+            while !duty.is_stopped() {
+                std::thread::park();
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        })?;
+        let handle = thread.thread().clone();
+        self.threads.push(thread);
+        // Bound from here: somebody else's real-time thread may keep that CPU from it, and nobody shall wait for it.
+        if let Ok(pid) = told.recv() {
+            crate::thread::pin(Some(pid), cpu)?;
+        }
+        Ok(Canary { thread: handle, answers })
     }
 
     /// Ends the watch.
     pub(crate) fn end(self) {
         self.off_duty.stop(StopReason::Asked);
-        self.thread.thread().unpark();
-        let _ = self.thread.join();
+        for thread in self.threads {
+            thread.thread().unpark();
+            // One that is bound to a CPU it cannot have may take as long as what keeps it from there.
+            if thread.thread().name() != Some("teiji-canary") {
+                let _ = thread.join();
+            }
+        }
     }
 }
 
-/// What the guard has seen so far.
-#[derive(Default)]
-struct Seen {
-    beat: i64,
-    looks_without: u32,
+/// Gives the guard a priority above the measuring threads'; they have theirs already.
+fn rise_above(prio: u8) -> GuardState {
+    if prio >= 99 {
+        let _ = sys::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(99) });
+        return GuardState::Unarmed("there is no priority above 99".to_owned());
+    }
+    match sys::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(prio + 1) }) {
+        Ok(()) => GuardState::Armed,
+        Err(error) => {
+            let _ = sys::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(prio) });
+            GuardState::Unarmed(format!("SCHED_FIFO {}: {error}", prio + 1))
+        }
+    }
 }
 
-impl Seen {
-    fn look(&mut self, control: &Control) {
+/// The heartbeats seen so far.
+#[derive(Default)]
+struct Heard {
+    beat: i64,
+    silent: u32,
+}
+
+impl Heard {
+    fn check(&mut self, control: &Control) {
         let beat = control.last_beat();
-        self.looks_without = if beat == self.beat { self.looks_without + 1 } else { 0 };
+        self.silent = if beat == self.beat { self.silent + 1 } else { 0 };
         self.beat = beat;
-        if self.looks_without >= PATIENCE {
-            let starved = LOOK_EVERY.as_nanos() * u128::from(self.looks_without);
-            control.stop(StopReason::Starved { for_ns: i64::try_from(starved).unwrap_or(i64::MAX) });
+        stop_if_silent(self.silent, None, control);
+    }
+}
+
+/// Shows whether an ordinary thread can run on its CPU.
+struct Canary {
+    thread: std::thread::Thread,
+    answers: Arc<AtomicU64>,
+}
+
+/// One measured CPU.
+struct CpuWatch {
+    cpu: CpuId,
+    threads: Vec<Pid>,
+    canary: Canary,
+    /// CPU time of our threads at the last check, and when that was.
+    used_ns: i64,
+    checked_ns: i64,
+    /// Answers there were when the canary was last asked.
+    asked: u64,
+    silent: u32,
+}
+
+impl CpuWatch {
+    /// `used_ns` is the CPU time that our threads on this CPU have used until `now_ns`.
+    fn check(&mut self, used_ns: i64, now_ns: i64, control: &Control) {
+        let (used, elapsed) = (used_ns - self.used_ns, now_ns - self.checked_ns);
+        (self.used_ns, self.checked_ns) = (used_ns, now_ns);
+        let answers = self.canary.answers.load(Ordering::Relaxed);
+        if used.saturating_mul(100) < elapsed.saturating_mul(SUSPICIOUS_PERCENT) {
+            self.silent = 0;
+            return;
         }
+        self.silent = if answers == self.asked { self.silent + 1 } else { 0 };
+        self.asked = answers;
+        self.canary.thread.unpark();
+        stop_if_silent(self.silent, Some(self.cpu), control);
+    }
+}
+
+fn stop_if_silent(checks: u32, cpu: Option<CpuId>, control: &Control) {
+    if checks >= MAX_SILENT_CHECKS {
+        let starved = CHECK_EVERY.as_nanos() * u128::from(checks);
+        control.stop(StopReason::Starved { for_ns: i64::try_from(starved).unwrap_or(i64::MAX), cpu });
     }
 }
 
@@ -75,23 +228,86 @@ mod tests {
 
     #[test]
     fn a_run_that_leaves_no_time_is_stopped() {
-        let (control, mut seen) = (Control::new(), Seen::default());
+        let (control, mut heard) = (Control::new(), Heard::default());
         control.beat(1_000);
-        (0..PATIENCE).for_each(|_| seen.look(&control));
-        assert!(!control.is_stopped(), "the first look found a sign of life");
+        (0..MAX_SILENT_CHECKS).for_each(|_| heard.check(&control));
+        assert!(!control.is_stopped(), "the first check found a sign of life");
         control.beat(2_000);
-        (0..PATIENCE).for_each(|_| seen.look(&control));
+        (0..MAX_SILENT_CHECKS).for_each(|_| heard.check(&control));
         assert!(!control.is_stopped(), "there was another one");
-        seen.look(&control);
-        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000 }));
+        heard.check(&control);
+        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None }));
+    }
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn watch() -> CpuWatch {
+        let canary = Canary { thread: std::thread::current(), answers: Arc::default() };
+        CpuWatch { cpu: CpuId(3), threads: Vec::new(), canary, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 }
+    }
+
+    /// Elsewhere on the machine ordinary threads may run as they like.
+    #[test]
+    fn a_run_that_leaves_one_cpu_no_time_is_stopped() {
+        let (control, mut watch) = (Control::new(), watch());
+        for second in 1..=i64::from(MAX_SILENT_CHECKS) {
+            assert!(!control.is_stopped());
+            watch.check(second * SECOND, second * SECOND, &control);
+        }
+        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5 * SECOND, cpu: Some(CpuId(3)) }));
+    }
+
+    #[test]
+    fn a_busy_cpu_on_which_ordinary_threads_run_is_left_alone() {
+        let (control, mut watch) = (Control::new(), watch());
+        for second in 1..100 {
+            watch.check(second * SECOND * 9 / 10, second * SECOND, &control);
+            if second % 4 == 0 {
+                watch.canary.answers.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        assert!(!control.is_stopped());
+    }
+
+    /// Nothing is woken on a CPU that our threads hardly use.
+    #[test]
+    fn a_cpu_with_time_to_spare_is_not_disturbed() {
+        let (control, mut watch) = (Control::new(), watch());
+        for second in 1..100 {
+            watch.check(second * SECOND / 10, second * SECOND, &control);
+        }
+        assert_eq!((watch.silent, control.is_stopped()), (0, false));
+    }
+
+    #[test]
+    fn a_canary_answers() {
+        let mut guard = Guard { threads: Vec::new(), off_duty: Control::new() };
+        let cpu = crate::process_cpus().unwrap().inherited[0];
+        let canary = guard.canary(cpu).unwrap();
+        canary.thread.unpark();
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        while canary.answers.load(Ordering::Relaxed) == 0 {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        guard.end();
     }
 
     #[test]
     fn ends_when_told() {
         let control = Control::new();
-        let guard = Guard::over(Scheduling::DEFAULT, &control).unwrap().unwrap();
-        guard.end();
-        assert!(Guard::over(Scheduling::OTHER, &control).unwrap().is_none());
+        let (guard, state) = Guard::over(Scheduling::DEFAULT, &[], &control).unwrap();
+        assert_ne!(state, GuardState::NotNeeded);
+        guard.unwrap().end();
+        assert!(matches!(Guard::over(Scheduling::OTHER, &[], &control), Ok((None, GuardState::NotNeeded))));
         assert!(!control.is_stopped());
+    }
+
+    #[test]
+    fn there_is_no_guard_above_the_highest_priority() {
+        let highest = Scheduling { policy: Policy::Fifo, prio: Some(99) };
+        let (guard, state) = Guard::over(highest, &[], &Control::new()).unwrap();
+        assert!(matches!(state, GuardState::Unarmed(_)));
+        guard.unwrap().end();
     }
 }

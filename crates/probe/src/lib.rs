@@ -9,6 +9,7 @@
 //! files, statistics, terminals.
 #![deny(unsafe_code)]
 
+mod affinity;
 mod clock;
 mod control;
 mod cycle;
@@ -19,11 +20,15 @@ mod ring;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 mod thread;
+mod trial;
 
+pub use affinity::process_cpus;
 pub use clock::{Calibration, Clock, Monotonic, Woken};
 pub use control::{Control, StopReason};
 pub use cycle::{Counts, Cycle, measure};
-pub use measurement::{Measurement, ProbeError, allowed_cpus, can_schedule, set_scheduling};
+pub use guard::GuardState;
+pub use measurement::{Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use ring::{Consumer, Producer, Sample, ring, slots_for};
 pub use thread::{Outcome, Usage};
+pub use trial::{Tried, tried};

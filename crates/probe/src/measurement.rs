@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All measuring threads of a run.
 
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardState};
 use crate::thread::{Assignment, Decision, Gate, Ready, STACK_BYTES, body};
 use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, slots_for, sys};
 use plan::{CpuId, Nanos, Run, Scheduling};
-use rustix::thread::{CpuSet, Pid, sched_getaffinity};
+use rustix::thread::Pid;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -44,8 +44,11 @@ pub enum ProbeError {
 pub struct Measurement {
     /// Where each thread's samples come out, in order of thread index.
     pub consumers: Vec<Consumer>,
-    /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns.
-    pub starts: Vec<Nanos>,
+    /// Whether anything ends the run should it starve the machine.
+    pub guard_state: GuardState,
+    offsets: Vec<Nanos>,
+    warmup: Nanos,
+    gate: Arc<Gate>,
     threads: Vec<JoinHandle<Outcome>>,
     pids: Vec<Option<Pid>>,
     control: Control,
@@ -58,43 +61,53 @@ const LEAD: Nanos = Nanos::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Measurement {
-    /// Starts the threads of a run with the scheduling they were granted. They wait until all are ready, then for their
-    /// common start.
+    /// Makes the threads of a run, with the scheduling they were granted. They are ready, and wait for [`Measurement::begin`].
     ///
     /// # Errors
     /// When a thread cannot be made, pinned or scheduled; none is left behind.
-    pub fn start(run: &Run, scheduling: Scheduling, control: &Control) -> Result<Self, ProbeError> {
+    pub fn prepare(run: &Run, scheduling: Scheduling, control: &Control) -> Result<Self, ProbeError> {
         sys::let_wake_interrupt().map_err(ProbeError::Signal)?;
-        let offsets: Vec<Nanos> = (0..run.cpus.len()).map(|index| offset_of(run, index)).collect();
-        let gate = Arc::new(Gate::default());
         let mut measurement = Measurement {
             consumers: Vec::new(),
-            starts: Vec::new(),
+            guard_state: GuardState::NotNeeded,
+            offsets: (0..run.cpus.len()).map(|index| run.offset_of(index)).collect(),
+            warmup: run.whole_warmup_ns(),
+            gate: Arc::new(Gate::default()),
             threads: Vec::new(),
             pids: vec![None; run.cpus.len()],
             control: control.clone(),
             guard: None,
         };
-        let prepared = measurement.prepare(run, scheduling, &offsets, &gate);
-        let first = Nanos(Monotonic.now().0 + LEAD.0 + run.warmup_ns.0);
-        measurement.starts = offsets.iter().map(|offset| Nanos(first.0 + offset.0)).collect();
-        match prepared {
-            Ok(()) => {
-                gate.open(Decision::Start(first));
-                Ok(measurement)
-            }
+        match measurement.make_ready(run, scheduling) {
+            Ok(()) => Ok(measurement),
             Err(error) => {
-                gate.open(Decision::GiveUp);
                 measurement.join();
                 Err(error)
             }
         }
     }
 
+    /// The earliest time for activation 0 of the first thread, if they begin now.
+    #[must_use]
+    pub fn earliest(&self) -> Nanos {
+        Nanos(Monotonic.now().0 + LEAD.0 + self.warmup.0)
+    }
+
+    /// Planned time of each thread's activation 0, CLOCK_MONOTONIC ns, if that of the first is this.
+    #[must_use]
+    pub fn starts(&self, first: Nanos) -> Vec<Nanos> {
+        self.offsets.iter().map(|offset| Nanos(first.0 + offset.0)).collect()
+    }
+
+    /// Lets the threads go: they warm up until this time, which is activation 0 of the first of them.
+    pub fn begin(&self, first: Nanos) {
+        self.gate.open(Decision::Start(first));
+    }
+
     /// Makes the threads and waits until each is pinned and has its scheduling.
-    fn prepare(&mut self, run: &Run, scheduling: Scheduling, offsets: &[Nanos], gate: &Arc<Gate>) -> Result<(), ProbeError> {
+    fn make_ready(&mut self, run: &Run, scheduling: Scheduling) -> Result<(), ProbeError> {
         let (tell, told) = channel();
-        for (index, (cpu, offset)) in run.cpus.iter().zip(offsets).enumerate() {
+        for (index, (cpu, offset)) in run.cpus.iter().zip(&self.offsets).enumerate() {
             let interval = run.interval_of(index);
             let (producer, consumer) = ring(slots_for(interval.0));
             let cycle = Cycle {
@@ -108,11 +121,11 @@ impl Measurement {
             let assignment = Assignment {
                 cpu: *cpu,
                 scheduling,
-                warmup: run.warmup_ns,
+                warmup: run.whole_warmup_ns(),
                 cycle,
                 ring: producer,
                 control: self.control.clone(),
-                gate: Arc::clone(gate),
+                gate: Arc::clone(&self.gate),
             };
             let thread = spawn(index, assignment, tell.clone());
             self.threads.push(thread.map_err(|source| ProbeError::Spawn { thread: index, source })?);
@@ -122,8 +135,10 @@ impl Measurement {
             let cpu = run.cpus[index];
             self.pids[index] = Some(ready.map_err(|source| ProbeError::Prepare { thread: index, cpu, scheduling, source })?);
         }
-        let guard = Guard::over(scheduling, &self.control);
-        self.guard = guard.map_err(|source| ProbeError::Spawn { thread: run.cpus.len(), source })?;
+        let measuring: Vec<(CpuId, Pid)> =
+            run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid))).collect();
+        let guard = Guard::over(scheduling, &measuring, &self.control);
+        (self.guard, self.guard_state) = guard.map_err(|source| ProbeError::Spawn { thread: run.cpus.len(), source })?;
         Ok(())
     }
 
@@ -134,8 +149,10 @@ impl Measurement {
     }
 
     /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that does not end, because
-    /// something keeps it from its CPU, is given up after a few seconds and has no outcome.
+    /// something keeps it from its CPU, is given up after a few seconds and has no outcome. One that never began has counted nothing.
     pub fn join(self) -> Vec<Option<Outcome>> {
+        // Those that never began go home.
+        self.gate.open(Decision::GiveUp);
         let step = Duration::from_millis(5);
         let mut waited = Duration::ZERO;
         while !self.threads.iter().all(JoinHandle::is_finished) && waited < PATIENCE {
@@ -156,28 +173,6 @@ impl Measurement {
 
 fn spawn(index: usize, assignment: Assignment, tell: Sender<(usize, Ready)>) -> io::Result<JoinHandle<Outcome>> {
     Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(move || body(assignment, &tell))
-}
-
-/// How far a thread's beat is shifted against the first thread's. Unless aligned, threads take turns within one interval,
-/// so that their timers and wake-ups do not fall together.
-fn offset_of(run: &Run, index: usize) -> Nanos {
-    let position = i64::try_from(index).unwrap_or(i64::MAX);
-    match run.aligned_ns {
-        Some(offset) => Nanos(offset.0.saturating_mul(position)),
-        None => {
-            let threads = i64::try_from(run.cpus.len()).unwrap_or(i64::MAX).max(1);
-            Nanos(run.interval_ns.0 / threads * position)
-        }
-    }
-}
-
-/// The CPUs this process may use.
-///
-/// # Errors
-/// When the kernel does not say.
-pub fn allowed_cpus() -> io::Result<Vec<CpuId>> {
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).map(CpuId).collect())
 }
 
 /// Whether threads of this process may have this scheduling; tried on a thread of its own, because only the kernel knows
@@ -202,7 +197,7 @@ pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::StopReason;
+    use crate::{StopReason, process_cpus};
     use plan::{Length, Missed, Probe};
 
     fn run(interval: Nanos, samples: u64) -> Run {
@@ -212,13 +207,15 @@ mod tests {
             interval_ns: interval,
             distance_ns: Nanos::ZERO,
             length: Length::Samples(samples),
-            cpus: allowed_cpus().unwrap(),
+            cpus: process_cpus().unwrap().inherited,
             scheduling: Scheduling::OTHER,
             aligned_ns: None,
             warmup_ns: Nanos::from_millis(2),
             break_above_ns: None,
             missed: Missed::Skip,
             hold_dma_latency: false,
+            sync: true,
+            settle: plan::Settle::Auto,
             loads: Vec::new(),
         }
     }
@@ -226,7 +223,8 @@ mod tests {
     #[test]
     fn every_thread_accounts_for_every_activation() {
         let run = run(Nanos::from_millis(1), 50);
-        let mut measurement = Measurement::start(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
+        measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
         for (outcome, consumer) in measurement.join().into_iter().zip(&mut consumers) {
             let outcome = outcome.unwrap();
@@ -243,7 +241,8 @@ mod tests {
     #[test]
     fn a_thread_asleep_for_an_hour_is_woken_to_stop() {
         let control = Control::new();
-        let measurement = Measurement::start(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control).unwrap();
+        let measurement = Measurement::prepare(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control).unwrap();
+        measurement.begin(measurement.earliest());
         std::thread::sleep(Duration::from_millis(30));
         control.stop(StopReason::Asked);
         let before = std::time::Instant::now();
@@ -258,7 +257,7 @@ mod tests {
     fn a_cpu_that_is_not_there_is_an_error_and_leaves_no_thread() {
         let mut run = run(Nanos::from_millis(1), 5);
         run.cpus = vec![run.cpus[0], CpuId(1_000)];
-        let failed = Measurement::start(&run, Scheduling::OTHER, &Control::new());
+        let failed = Measurement::prepare(&run, Scheduling::OTHER, &Control::new());
         assert!(matches!(failed, Err(ProbeError::Prepare { thread: 1, cpu: CpuId(1_000), .. })));
     }
 }

@@ -1,11 +1,59 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! System calls that have no safe interface elsewhere, each wrapped so that nothing unsafe leaves this file.
 
-use plan::Scheduling;
+use plan::{CpuId, Scheduling};
 use rustix::mm::{MlockAllFlags, mlockall};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
+
+/// Bits of a word of a mask of CPUs.
+const WORD: u32 = libc::c_ulong::BITS;
+/// Words of the first mask that is tried, 1,024 CPUs, and of the last one, far more than Linux can have.
+const WORDS: std::ops::RangeInclusive<usize> = 1_024 / WORD as usize..=1_048_576 / WORD as usize;
+
+/// The CPUs that a thread may run on, or the calling one, ascending; of any number, where `cpu_set_t` ends at 1,024.
+pub(crate) fn affinity(thread: Option<rustix::thread::Pid>) -> io::Result<Vec<CpuId>> {
+    let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
+    mask_of_any_length(|mask| {
+        // SAFETY: the pointer is to writable memory, alive through the call, of as many bytes as are given with it, and every
+        // pattern of bits is a valid integer; the kernel writes no more than that many bytes. The thread is only a number.
+        let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, size_of_val(mask), mask.as_mut_ptr()) };
+        if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    })
+}
+
+/// Asks with ever longer masks: the kernel refuses with EINVAL one that is shorter than its own.
+fn mask_of_any_length(mut ask: impl FnMut(&mut [libc::c_ulong]) -> io::Result<()>) -> io::Result<Vec<CpuId>> {
+    let mut words = *WORDS.start();
+    loop {
+        let mut mask = vec![0; words];
+        match ask(&mut mask) {
+            Ok(()) => return Ok(cpus_of(&mask)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && words < *WORDS.end() => words *= 2,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn cpus_of(mask: &[libc::c_ulong]) -> Vec<CpuId> {
+    let words = (0_u32..).zip(mask);
+    words
+        .flat_map(|(word, bits)| (0..WORD).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| CpuId(word * WORD + bit)))
+        .collect()
+}
+
+/// Binds a thread, or the calling one, to these CPUs, whatever their numbers.
+pub(crate) fn set_affinity(thread: Option<rustix::thread::Pid>, cpus: &[CpuId]) -> io::Result<()> {
+    let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
+    let highest = cpus.iter().map(|cpu| cpu.0).max().unwrap_or(0);
+    let mut mask: Vec<libc::c_ulong> = vec![0; (highest / WORD) as usize + 1];
+    cpus.iter().for_each(|cpu| mask[(cpu.0 / WORD) as usize] |= 1 << (cpu.0 % WORD));
+    // SAFETY: the mask is read only, alive through the call, and its length in bytes is given with it; the kernel takes masks of
+    // any length. The thread is only a number.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, size_of_val(mask.as_slice()), mask.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
 
 /// The kernel's `struct sched_attr` in its first version, 48 bytes (include/uapi/linux/sched/types.h).
 #[repr(C)]
@@ -65,6 +113,24 @@ pub(crate) fn thread_usage() -> io::Result<ThreadUsage> {
     })
 }
 
+/// CPU time of a thread of this process, ns; none if it is gone.
+pub(crate) fn thread_cpu_time_ns(thread: rustix::thread::Pid) -> Option<i64> {
+    /// CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED (include/linux/posix-timers_types.h): the kernel's number of a thread's clock.
+    const OF_A_THREAD: libc::clockid_t = 4 | 2;
+    let clock = (!thread.as_raw_nonzero().get() << 3) | OF_A_THREAD;
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: `time` is valid for writing; a clock that does not exist, or has ceased to, is an error, not undefined.
+    if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: clock_gettime succeeded, so it has filled `time` in.
+    let time = unsafe { time.assume_init() };
+    // Its fields have other widths on other targets.
+    #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
+    let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
+    Some(seconds * 1_000_000_000 + nanos)
+}
+
 /// Locks all memory of the process, present and future, into RAM.
 pub(crate) fn lock_all_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
@@ -121,4 +187,42 @@ pub(crate) fn wake(thread: rustix::thread::Pid) {
     // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process it cannot reach a
     // stranger even if the thread has ended and its number was given away; WAKE has a handler that does nothing.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread.as_raw_nonzero().get(), WAKE) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel of 8,192 possible CPUs refused the mask of 1,024 that `cpu_set_t` is, and nothing could be measured.
+    #[test]
+    fn a_kernel_of_more_cpus_than_a_cpu_set_holds() {
+        let cpus = [0, 63, 1_024, 5_000, 8_191].map(CpuId);
+        let mut asked = Vec::new();
+        let read = mask_of_any_length(|mask| {
+            asked.push(mask.len() * WORD as usize);
+            if mask.len() * (WORD as usize) < 8_192 {
+                return Err(io::Error::from_raw_os_error(libc::EINVAL));
+            }
+            cpus.iter().for_each(|cpu| mask[(cpu.0 / WORD) as usize] |= 1 << (cpu.0 % WORD));
+            Ok(())
+        });
+        assert_eq!((read.unwrap(), asked), (cpus.to_vec(), vec![1_024, 2_048, 4_096, 8_192]));
+        let endless = mask_of_any_length(|_| Err(io::Error::from_raw_os_error(libc::EINVAL)));
+        assert_eq!(endless.unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    }
+
+    /// In a thread of its own, whose affinity goes with it.
+    #[test]
+    fn what_is_set_is_read() {
+        let before = affinity(None).unwrap();
+        let last = *before.last().unwrap();
+        let confined = std::thread::spawn(move || {
+            set_affinity(None, &[last]).unwrap();
+            affinity(None).unwrap()
+        });
+        assert_eq!(confined.join().unwrap(), [last]);
+        assert_eq!(affinity(None).unwrap(), before);
+        // A number that no CPU has is refused, however large.
+        assert!(set_affinity(None, &[CpuId(60_000)]).is_err());
+    }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A measuring thread from birth to its outcome.
 
-use crate::{Clock, Control, Counts, Cycle, Monotonic, Producer, Woken, cycle, sys};
+use crate::{Clock, Control, Counts, Cycle, Monotonic, Producer, StopReason, Woken, cycle, sys};
 use plan::{CpuId, Nanos, Scheduling};
-use rustix::thread::{CpuSet, Pid, sched_setaffinity};
+use rustix::thread::Pid;
 use std::hint::black_box;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -61,14 +61,14 @@ pub(crate) struct Gate {
 pub(crate) enum Decision {
     /// Planned time of activation 0 of the first thread, ns.
     Start(Nanos),
-    /// One of them could not be made ready: all go home.
+    /// All go home: one of them could not be made ready, or the run does not begin.
     GiveUp,
 }
 
 impl Gate {
-    /// Lets everyone through.
+    /// Lets everyone through; the first decision stands.
     pub(crate) fn open(&self, decision: Decision) {
-        *self.decided.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
+        self.decided.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(decision);
         self.opened.notify_all();
     }
 
@@ -116,16 +116,19 @@ fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
 }
 
 /// Pins the calling thread and gives it its scheduling.
-fn prepare(cpu: CpuId, scheduling: Scheduling) -> Ready {
-    let mut set = CpuSet::new();
-    set.set(usize::try_from(cpu.0).unwrap_or(usize::MAX));
-    sched_setaffinity(None, &set)?;
+pub(crate) fn prepare(cpu: CpuId, scheduling: Scheduling) -> Ready {
+    pin(None, cpu)?;
     if !scheduling.policy.is_real_time() {
         // Other policies may be woken 50 us late on purpose, to save power; ask for 1 ns instead. Real-time ones never are.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     }
     sys::set_scheduling(scheduling)?;
     Ok(rustix::thread::gettid())
+}
+
+/// Binds a thread, or the calling one, to a CPU.
+pub(crate) fn pin(thread: Option<Pid>, cpu: CpuId) -> std::io::Result<()> {
+    sys::set_affinity(thread, &[cpu])
 }
 
 /// Writes to the part of the stack the loop may use.
@@ -138,11 +141,23 @@ fn prefault_stack() {
 /// caches, branch predictors and the kernel's own paths.
 fn warm_up(clock: &mut Monotonic, assignment: &Assignment) {
     let Cycle { start, interval, .. } = assignment.cycle;
+    let mut now = clock.now().0;
     for left in (1..=assignment.warmup.0 / interval.0.max(1)).rev() {
         let planned = start.0 - left * interval.0;
-        if assignment.control.is_stopped() || clock.sleep_until(Nanos(planned)) == Woken::Interrupted {
+        // At an interval that cannot be kept, every one of them would delay activation 0 further.
+        if planned < now {
+            continue;
+        }
+        if assignment.control.is_stopped() {
             return;
         }
-        black_box(clock.now());
+        match clock.sleep_until(Nanos(planned)) {
+            Woken::OnTime => {}
+            Woken::Interrupted => return,
+            Woken::Failed(errno) => {
+                return assignment.control.stop(StopReason::ClockFailed { thread: assignment.cycle.thread, errno });
+            }
+        }
+        now = black_box(clock.now()).0;
     }
 }

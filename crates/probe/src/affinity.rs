@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! On which CPUs this process runs, and on which it may.
+//!
+//! These are two sets. A process inherits an affinity: with `isolcpus=` everybody's is the CPUs that are not isolated, and
+//! `taskset` sets any. That is where a thread runs unless it asks for something else, and no limit: the kernel lets it ask.
+//! What the kernel does not give are CPUs that are offline or outside of the process's cpuset.
+
+use crate::sys;
+use crate::thread::STACK_BYTES;
+use plan::{CpuId, ProcessCpus};
+use std::io;
+use std::thread::Builder;
+
+/// The CPUs of this process: where it runs, and what it may ask for.
+///
+/// # Errors
+/// When no thread can be made, or the kernel does not say.
+pub fn process_cpus() -> io::Result<ProcessCpus> {
+    Ok(ProcessCpus { inherited: affinity()?, usable: usable()? })
+}
+
+/// The calling thread's.
+fn affinity() -> io::Result<Vec<CpuId>> {
+    sys::affinity(None)
+}
+
+/// More CPUs than Linux can have; asked for together, those that are not there are left out.
+const ALL: u32 = 65_536;
+
+/// Only the kernel knows, so a thread asks for all there can be: the kernel leaves out those that it would refuse.
+fn usable() -> io::Result<Vec<CpuId>> {
+    let ask = || {
+        let all: Vec<CpuId> = (0..ALL).map(CpuId).collect();
+        // Where nobody may ask (a sandbox), what was inherited is what there is.
+        let _ = sys::set_affinity(None, &all);
+        affinity()
+    };
+    let thread = Builder::new().name("teiji-cpus".into()).stack_size(STACK_BYTES).spawn(ask)?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that asked for CPUs panicked")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a thread of its own, whose affinity goes with it.
+    #[test]
+    fn an_inherited_affinity_is_no_limit() {
+        let before = process_cpus().unwrap();
+        assert!(before.inherited.iter().all(|cpu| before.usable.contains(cpu)), "{before:?}");
+        let first = before.inherited[0];
+        let confined = std::thread::spawn(move || {
+            sys::set_affinity(None, &[first]).unwrap();
+            process_cpus().unwrap()
+        });
+        let usable = before.usable.clone();
+        assert_eq!(confined.join().unwrap(), ProcessCpus { inherited: vec![first], usable });
+        assert_eq!(process_cpus().unwrap(), before, "asking changes nothing for anyone else");
+    }
+}
