@@ -4,7 +4,8 @@
 //! Repeats are interleaved: all combinations once, then all once more, so that what drifts meanwhile, such as a machine's
 //! temperature, does not look like the effect of a factor.
 
-use crate::plan_file::{MOST_RUNS, Plan, PlanError, RunOrder, Setting, Value};
+use crate::plan_error::{PlanError, PlanErrors};
+use crate::plan_file::{MOST_RUNS, Plan, RunOrder, Setting, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -31,7 +32,7 @@ impl Plan {
     ///
     /// # Errors
     /// Combinations that cannot be or are there already, values that are excluded and never occur, too many runs, none at all.
-    pub fn combinations(&self) -> Result<Vec<Combination>, PlanError> {
+    pub fn combinations(&self) -> Result<Vec<Combination>, PlanErrors> {
         self.check_factors()?;
         let product = self.vary.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.values.len()));
         let repeats = usize::try_from(self.order.repeat).unwrap_or(usize::MAX);
@@ -43,39 +44,38 @@ impl Plan {
             .map(|chosen| self.combination(&chosen))
             .collect();
         let mut known: BTreeSet<Vec<(String, Value)>> = all.iter().map(|combination| key_of(&combination.settings)).collect();
-        for added in &self.include {
-            let added_at = &added[0].at;
+        let mut add = |added: &Vec<Setting>| {
             let combination = self.combination(&added.iter().collect::<Vec<_>>());
-            if !known.insert(key_of(&combination.settings)) {
-                return Err(PlanError::at(added_at, "this combination is there already"));
-            }
-            all.push(combination);
-        }
+            let is_new = known.insert(key_of(&combination.settings));
+            is_new.then_some(combination).ok_or_else(|| PlanError::at(&added[0].at, "this combination is there already"))
+        };
+        all.extend(PlanErrors::all(self.include.iter().map(&mut add))?);
         if all.is_empty() {
-            return Err(PlanError::at(&self.at, "no run is left: every combination is excluded"));
+            return Err(PlanError::at(&self.at, "no run is left: every combination is excluded").into());
         }
         Ok(all)
     }
 
-    fn check_factors(&self) -> Result<(), PlanError> {
+    fn check_factors(&self) -> Result<(), PlanErrors> {
+        let mut errors = Vec::new();
         for factor in &self.vary {
             if let Some(fixed) = self.measure.iter().find(|setting| setting.key == factor.key) {
                 let what = format!("'{}' is varied, and set for every run at {}: one of them", factor.key, fixed.at);
-                return Err(PlanError::at(&factor.values[0].at, what));
+                errors.push(PlanError::at(&factor.values[0].at, what));
             }
         }
         for setting in self.exclude.iter().flatten() {
             let factor = self.vary.iter().find(|factor| factor.key == setting.key);
-            let Some(factor) = factor else {
-                let what = format!("'{}' is not varied, so nothing can be excluded by it", setting.key);
-                return Err(PlanError::at(&setting.at, what));
+            let what = match factor {
+                None => format!("'{}' is not varied, so nothing can be excluded by it", setting.key),
+                Some(factor) if factor.values.iter().all(|value| value.value != setting.value) => {
+                    format!("'{}' is no value that '{}' takes", setting.value, setting.key)
+                }
+                Some(_) => continue,
             };
-            if factor.values.iter().all(|value| value.value != setting.value) {
-                let what = format!("'{}' is no value that '{}' takes", setting.value, setting.key);
-                return Err(PlanError::at(&setting.at, what));
-            }
+            errors.push(PlanError::at(&setting.at, what));
         }
-        Ok(())
+        PlanErrors::none_of(errors)
     }
 
     /// The factors' values of a place in the product.

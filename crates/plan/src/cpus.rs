@@ -17,6 +17,15 @@ impl fmt::Display for CpuId {
     }
 }
 
+/// The CPUs of a machine as one process meets them, each list ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessCpus {
+    /// Where the process runs unless it asks for something else: the affinity it inherited. Isolated CPUs are not in it.
+    pub inherited: Vec<CpuId>,
+    /// What it may ask for: all CPUs that are online and inside its cpuset.
+    pub usable: Vec<CpuId>,
+}
+
 /// A list as written, before it is known which CPUs the machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList {
@@ -40,12 +49,12 @@ pub enum CpuError {
         /// The part that could not be read.
         part: String,
     },
-    /// Not there, offline, or not allowed for this process.
-    #[error("CPU {cpu} cannot be used: this process may run on CPUs {available}")]
+    /// The kernel would not run a thread there.
+    #[error("CPU {cpu} cannot be used: it is absent, offline or excluded by a cpuset; usable: {available}")]
     NotAvailable {
         /// The CPU asked for.
         cpu: u32,
-        /// The CPUs there are, as a list.
+        /// The CPUs that can be used, as a list.
         available: String,
     },
     /// Everything was excluded.
@@ -84,7 +93,7 @@ impl Part {
 }
 
 impl CpuList {
-    /// The CPUs meant, in ascending order, given those this process may use. A list of exclusions alone starts from all.
+    /// The CPUs meant, in ascending order, of those that can be used. A list of exclusions alone starts from all.
     ///
     /// # Errors
     /// A CPU that was asked for and is not available, or nothing left.

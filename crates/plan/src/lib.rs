@@ -12,19 +12,25 @@
 mod combinations;
 mod cpus;
 mod guest;
+mod interval;
 mod limit;
 mod load_spec;
 mod nanos;
+mod plan_error;
 mod plan_file;
 mod run;
 mod scheduling;
+mod settle;
 
 pub use combinations::{Combination, PlannedRun};
-pub use cpus::{CpuError, CpuId, CpuList};
+pub use cpus::{CpuError, CpuId, CpuList, ProcessCpus};
 pub use guest::{Guest, GuestError, GuestTime, Machine, shift_of_mips};
+pub use interval::Interval;
 pub use limit::{Figure, Limit, LimitError};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
-pub use plan_file::{Factor, MOST_RUNS, Plan, PlanError, Quick, ReadFile, RunOrder, Setting, Spot, Value};
+pub use plan_error::{PlanError, PlanErrors, Spot};
+pub use plan_file::{Factor, MOST_RUNS, Plan, Quick, ReadFile, RunOrder, Setting, Value};
 pub use run::{Length, MOST_THREADS, Missed, Probe, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};
+pub use settle::Settle;

@@ -29,7 +29,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    const fn nanos(self) -> i64 {
+    pub(crate) const fn nanos(self) -> i64 {
         match self {
             Unit::Nanosecond => 1,
             Unit::Microsecond => 1_000,
@@ -41,7 +41,7 @@ impl Unit {
         }
     }
 
-    fn from_suffix(suffix: &str) -> Option<Self> {
+    pub(crate) fn from_suffix(suffix: &str) -> Option<Self> {
         Some(match suffix {
             "ns" => Unit::Nanosecond,
             "us" | "µs" | "μs" => Unit::Microsecond,
@@ -64,6 +64,14 @@ pub enum DurationError {
     /// A number, then something that is no unit.
     #[error("'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d")]
     UnknownUnit {
+        /// What was written.
+        text: String,
+        /// The part that is no unit.
+        suffix: String,
+    },
+    /// The same where a rate may stand too.
+    #[error("'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d, or Hz or kHz for a rate")]
+    UnknownIntervalUnit {
         /// What was written.
         text: String,
         /// The part that is no unit.
@@ -139,6 +147,15 @@ impl Nanos {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
+}
+
+/// `12.5` as a whole number and the power of ten it is to be divided by: 125 and 10.
+pub(crate) fn decimal(text: &str) -> Option<(i128, i128)> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = format!("{whole}{fraction}");
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let places = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    plain.then(|| digits.parse().ok()).flatten().map(|value| (value, places))
 }
 
 /// `whole.fraction` units in ns, if that is a whole number that fits.

@@ -4,69 +4,14 @@
 //! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
 //! those mean is not known here: whoever knows the flags checks them, and finds with each setting where it was written.
 
+use crate::plan_error::{PlanError, PlanErrors, Spot};
 use crate::{Limit, Nanos, Unit};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// Where something stands in a file, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
-    /// The file.
-    pub file: Arc<Path>,
-    /// From 1.
-    pub line: usize,
-    /// From 1, in characters.
-    pub column: usize,
-}
-
-impl fmt::Display for Spot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
-    }
-}
-
-/// What is wrong with a plan, and where.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// Something that is written.
-    #[error("{at}: {what}")]
-    Written {
-        /// Where.
-        at: Spot,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A file that cannot be read.
-    #[error("cannot read the plan {}{}: {source}", path.display(), included.as_ref().map_or_else(String::new, |at| format!(", included at {at}")))]
-    Unreadable {
-        /// Which.
-        path: PathBuf,
-        /// Where it was asked for, if by another plan.
-        included: Option<Spot>,
-        /// Why not.
-        source: io::Error,
-    },
-    /// Something that is missing.
-    #[error("{}: {what}", file.display())]
-    Missing {
-        /// In which file.
-        file: PathBuf,
-        /// What.
-        what: String,
-    },
-}
-
-impl PlanError {
-    /// Something that is written and wrong.
-    #[must_use]
-    pub fn at(at: &Spot, what: impl Into<String>) -> Self {
-        PlanError::Written { at: at.clone(), what: what.into() }
-    }
-}
 
 /// What a flag is set to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,19 +111,21 @@ impl Plan {
     /// Reads a plan and what it includes.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
-    pub fn read(path: &Path, read: &mut ReadFile<'_>) -> Result<Self, PlanError> {
+    /// All that is wrong with how it is written, each with its place.
+    pub fn read(path: &Path, read: &mut ReadFile<'_>) -> Result<Self, PlanErrors> {
         Plan::of_file(path, None, read, 0)
     }
 
-    fn of_file(path: &Path, included: Option<&Spot>, read: &mut ReadFile<'_>, depth: usize) -> Result<Self, PlanError> {
+    fn of_file(path: &Path, included: Option<&Spot>, read: &mut ReadFile<'_>, depth: usize) -> Result<Self, PlanErrors> {
         let unreadable = |source| PlanError::Unreadable { path: path.to_owned(), included: included.cloned(), source };
         let text = read(path).map_err(unreadable)?;
         let source = Source { file: Arc::from(path), text: &text };
-        let document = DeTable::parse(&text).map_err(|error| {
+        let (document, errors) = DeTable::parse_recoverable(&text);
+        let wrong = |error: toml::de::Error| {
             let at = source.spot(error.span().map_or(0, |span| span.start));
             PlanError::at(&at, error.message().trim())
-        })?;
+        };
+        PlanErrors::none_of(errors.into_iter().map(wrong).collect())?;
         let mut plan = Plan {
             title: None,
             measure: Vec::new(),
@@ -191,31 +138,18 @@ impl Plan {
             at: source.spot(0),
         };
         let mut base = None;
+        let mut errors = Vec::new();
         for (key, value) in source.in_order(document.get_ref()) {
             let at = source.spot(key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
-                ("measure", DeValue::Table(table)) => plan.measure = source.settings(table)?,
-                ("vary", DeValue::Table(table)) => plan.vary = source.factors(table)?,
-                ("quick", DeValue::Table(table)) => plan.quick = source.quick(table),
-                ("order", DeValue::Table(table)) => plan.order = source.order(table)?,
-                ("limits", DeValue::Table(table)) => plan.limits = source.limits(table)?,
-                ("exclude", DeValue::Array(tables)) => plan.exclude = source.combinations("exclude", tables)?,
-                ("include", DeValue::Array(tables)) => plan.include = source.combinations("include", tables)?,
                 ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
-                (known @ ("title" | "measure" | "vary" | "quick" | "order" | "limits" | "exclude" | "include"), _) => {
-                    let form = FORMS.iter().find(|(name, _)| *name == known).map_or("", |(_, form)| form);
-                    return Err(PlanError::at(&at, format!("'{known}' is written as {form}")));
-                }
-                (unknown, _) => {
-                    let names = FORMS.map(|(name, _)| name).join(", ");
-                    return Err(PlanError::at(&at, format!("'{unknown}' is no part of a plan; its parts are {names}")));
-                }
+                (name, value) => errors.extend(source.part(&mut plan, name, value, &at).err().into_iter().flatten()),
             }
         }
+        PlanErrors::none_of(errors)?;
         let Some((other, at)) = base else { return Ok(plan) };
         if depth == DEEPEST {
-            return Err(PlanError::at(&at, format!("plans include one another {DEEPEST} deep: is this a circle?")));
+            return Err(PlanError::at(&at, format!("plans include one another {DEEPEST} deep: is this a circle?")).into());
         }
         let other = path.parent().unwrap_or(Path::new("")).join(other);
         Ok(plan.upon(Plan::of_file(&other, Some(&at), read, depth + 1)?, document.get_ref().contains_key("order")))
@@ -336,19 +270,42 @@ impl Source<'_> {
         entries
     }
 
-    fn settings(&self, table: &DeTable<'_>) -> Result<Vec<Setting>, PlanError> {
+    /// Reads one part of a plan into it.
+    fn part(&self, plan: &mut Plan, name: &str, value: &DeValue<'_>, at: &Spot) -> Result<(), PlanErrors> {
+        match (name, value) {
+            ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
+            ("measure", DeValue::Table(table)) => plan.measure = self.settings(table)?,
+            ("vary", DeValue::Table(table)) => plan.vary = self.factors(table)?,
+            ("quick", DeValue::Table(table)) => plan.quick = self.quick(table),
+            ("order", DeValue::Table(table)) => plan.order = self.order(table)?,
+            ("limits", DeValue::Table(table)) => plan.limits = self.limits(table)?,
+            ("exclude", DeValue::Array(tables)) => plan.exclude = self.combinations("exclude", tables)?,
+            ("include", DeValue::Array(tables)) => plan.include = self.combinations("include", tables)?,
+            _ => {
+                let form = FORMS.iter().find(|(known, _)| *known == name).map(|(_, form)| form);
+                let what = form.map(|form| format!("'{name}' is written as {form}")).unwrap_or_else(|| {
+                    let names = FORMS.map(|(name, _)| name).join(", ");
+                    format!("'{name}' is no part of a plan; its parts are {names}")
+                });
+                return Err(PlanError::at(at, what).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn settings(&self, table: &DeTable<'_>) -> Result<Vec<Setting>, PlanErrors> {
         let setting = |(key, value): Entry<'_, '_>| {
             let at = self.spot(key.span().start);
             self.setting(key.get_ref(), value, &at)
         };
-        self.in_order(table).into_iter().map(setting).collect()
+        PlanErrors::all(self.in_order(table).into_iter().map(setting))
     }
 
-    fn setting(&self, key: &str, value: &Spanned<DeValue<'_>>, at: &Spot) -> Result<Setting, PlanError> {
+    fn setting(&self, key: &str, value: &Spanned<DeValue<'_>>, at: &Spot) -> Result<Setting, PlanErrors> {
         let value = match value.get_ref() {
             DeValue::Boolean(on) => Value::Switch(*on),
             DeValue::Array(parts) => {
-                let words = parts.iter().map(|part| self.word(key, part)).collect::<Result<_, _>>()?;
+                let words = PlanErrors::all(parts.iter().map(|part| self.word(key, part)))?;
                 Value::Words(words)
             }
             _ => Value::Words(vec![self.word(key, value)?]),
@@ -376,25 +333,30 @@ impl Source<'_> {
         PlanError::at(&self.spot(value.span().start), what)
     }
 
-    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, PlanError> {
-        self.in_order(table).into_iter().map(|(key, value)| self.factor(key.get_ref(), value)).collect()
+    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, PlanErrors> {
+        PlanErrors::all(self.in_order(table).into_iter().map(|(key, value)| self.factor(key.get_ref(), value)))
     }
 
-    fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, PlanError> {
+    fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, PlanErrors> {
         let DeValue::Array(listed) = value.get_ref() else {
-            return Err(self.wrong(value, format!("'{key}' is varied: give a list of its values, or put it into [measure]")));
+            let what = format!("'{key}' is varied: give a list of its values, or put it into [measure]");
+            return Err(self.wrong(value, what).into());
         };
+        let settings = PlanErrors::all(listed.iter().map(|one| self.setting(key, one, &self.spot(one.span().start))))?;
         let mut values: Vec<Setting> = Vec::new();
-        for one in listed.iter() {
-            let at = self.spot(one.span().start);
-            let setting = self.setting(key, one, &at)?;
-            if let Some(known) = values.iter().find(|known| known.value == setting.value) {
-                return Err(PlanError::at(&at, format!("'{}' stands there already, at {}", setting.value, known.at)));
+        let mut errors = Vec::new();
+        for setting in settings {
+            match values.iter().find(|known| known.value == setting.value) {
+                Some(known) => {
+                    let what = format!("'{}' stands there already, at {}", setting.value, known.at);
+                    errors.push(PlanError::at(&setting.at, what));
+                }
+                None => values.push(setting),
             }
-            values.push(setting);
         }
+        PlanErrors::none_of(errors)?;
         if values.is_empty() {
-            return Err(self.wrong(value, format!("'{key}' has no value, and so no run would be left")));
+            return Err(self.wrong(value, format!("'{key}' has no value, and so no run would be left")).into());
         }
         Ok(Factor { key: key.to_owned(), values })
     }
@@ -408,18 +370,18 @@ impl Source<'_> {
         self.in_order(table).into_iter().map(quick).collect()
     }
 
-    fn combinations(&self, name: &str, tables: &[Spanned<DeValue<'_>>]) -> Result<Vec<Vec<Setting>>, PlanError> {
+    fn combinations(&self, name: &str, tables: &[Spanned<DeValue<'_>>]) -> Result<Vec<Vec<Setting>>, PlanErrors> {
         let combination = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
             DeValue::Table(table) if !table.is_empty() => self.settings(table),
-            DeValue::Table(_) => Err(self.wrong(value, format!("[[{name}]] is empty"))),
-            _ => Err(self.wrong(value, format!("'{name}' is written as tables, [[{name}]]"))),
+            DeValue::Table(_) => Err(self.wrong(value, format!("[[{name}]] is empty")).into()),
+            _ => Err(self.wrong(value, format!("'{name}' is written as tables, [[{name}]]")).into()),
         };
-        tables.iter().map(combination).collect()
+        PlanErrors::all(tables.iter().map(combination))
     }
 
-    fn order(&self, table: &DeTable<'_>) -> Result<RunOrder, PlanError> {
+    fn order(&self, table: &DeTable<'_>) -> Result<RunOrder, PlanErrors> {
         let mut order = RunOrder { repeat: 1, shuffle: false, seed: None };
-        for (key, value) in self.in_order(table) {
+        let mut set = |(key, value): Entry<'_, '_>| -> Result<(), PlanError> {
             let number = |least: u64, most: u64| {
                 let wrong = || self.wrong(value, format!("'{}' is a whole number from {least} to {most}", key.get_ref()));
                 let DeValue::Integer(_) = value.get_ref() else { return Err(wrong()) };
@@ -437,17 +399,19 @@ impl Source<'_> {
                     return Err(PlanError::at(&at, what));
                 }
             }
-        }
+            Ok(())
+        };
+        PlanErrors::all(self.in_order(table).into_iter().map(&mut set))?;
         Ok(order)
     }
 
-    fn limits(&self, table: &DeTable<'_>) -> Result<Vec<Limit>, PlanError> {
-        let limit = |(key, value): Entry<'_, '_>| {
+    fn limits(&self, table: &DeTable<'_>) -> Result<Vec<Limit>, PlanErrors> {
+        let limit = |(key, value): Entry<'_, '_>| -> Result<Limit, PlanError> {
             let (figure, text) = (key.get_ref(), self.word(key.get_ref(), value)?);
             Nanos::parse(&text, Unit::Microsecond).map_err(|error| self.wrong(value, error.to_string()))?;
             let at = self.spot(key.span().start);
             format!("{figure}<{text}").parse().map_err(|error: crate::LimitError| PlanError::at(&at, error.to_string()))
         };
-        self.in_order(table).into_iter().map(limit).collect()
+        PlanErrors::all(self.in_order(table).into_iter().map(limit))
     }
 }

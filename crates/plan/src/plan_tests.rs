@@ -15,7 +15,7 @@ fn files<'a>(texts: &'a [(&'a str, &'a str)]) -> impl FnMut(&Path) -> io::Result
     }
 }
 
-fn read(texts: &[(&str, &str)]) -> Result<Plan, PlanError> {
+fn read(texts: &[(&str, &str)]) -> Result<Plan, PlanErrors> {
     let mut files = files(texts);
     let files: &mut ReadFile<'_> = &mut files;
     Plan::read(Path::new(texts[0].0), files)
@@ -93,6 +93,23 @@ fn values_are_words_as_they_would_be_typed() {
     );
     assert_eq!(plan.vary[0].values[0].value, Value::Words(Vec::new()));
     assert_eq!(plan.vary[0].values[1].value, Value::Words(vec!["cpu".to_owned(), "net".to_owned()]));
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let text =
+        "[measure]\nprio = { }\n[vary]\nload = 'cpu'\ninterval = ['1ms', '1ms']\n[order]\nrepeat = 0\nshuffle = 3\n[orders]\n";
+    let places = |said: &str| {
+        let place = |line: &str| line.trim().split(' ').next().unwrap().trim_start_matches("plan.toml:").to_owned();
+        said.lines().skip(1).map(place).collect::<Vec<_>>()
+    };
+    let said = refused(text);
+    assert!(said.starts_with("6 errors in the plan\n  plan.toml:2:8: "), "{said}");
+    assert_eq!(places(&said), ["2:8:", "4:8:", "5:20:", "7:10:", "8:11:", "9:2:"], "{said}");
+    let text = "[measure]\nprio = 3\n[vary]\nprio = [1, 2]\n[[exclude]]\nload = 'cpu'\n[[exclude]]\nprio = 5\n";
+    assert_eq!(places(&refused(text)), ["4:9:", "6:1:", "8:1:"]);
+    let said = refused("[measure]\nprio = \nload = cpu\n");
+    assert!(said.starts_with("2 errors in the plan") && said.contains("plan.toml:3:8: "), "{said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run, as asked for.
 
-use crate::{CpuId, LoadSpec, Nanos, Scheduling};
+use crate::{CpuId, LoadSpec, Nanos, Scheduling, Settle};
 use serde::{Deserialize, Serialize};
 
 /// A way to measure. More come with their rooms.
@@ -54,7 +54,7 @@ pub struct Run {
     /// All threads start at one instant, the n-th shifted by n times this. None: starts are spread over one interval.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aligned_ns: Option<Nanos>,
-    /// How long the threads run before the first activation that counts, ns.
+    /// How long the threads are to run before the first activation that counts, ns, beside settling loads.
     pub warmup_ns: Nanos,
     /// A latency above this ends the run, ns.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -63,6 +63,10 @@ pub struct Run {
     pub missed: Missed,
     /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
     pub hold_dma_latency: bool,
+    /// Whether samples are forced to the disk while measuring, so that a power cut costs the last second at most.
+    pub sync: bool,
+    /// How long the loads may settle before the first activation.
+    pub settle: Settle,
     /// What keeps the machine busy meanwhile.
     pub loads: Vec<LoadSpec>,
 }
@@ -111,13 +115,51 @@ impl Run {
         }
     }
 
-    /// How long the longest thread takes, warm-up included, ns.
+    /// How far the activations of thread `index` are shifted against the first thread's. Unless aligned, threads take turns
+    /// within one interval, so that their timers and wake-ups do not coincide.
+    #[must_use]
+    pub fn offset_of(&self, index: usize) -> Nanos {
+        let position = i64::try_from(index).unwrap_or(i64::MAX);
+        match self.aligned_ns {
+            Some(offset) => Nanos(offset.0.saturating_mul(position)),
+            None => {
+                let threads = i64::try_from(self.cpus.len()).unwrap_or(i64::MAX).max(1);
+                Nanos(self.interval_ns.0 / threads * position)
+            }
+        }
+    }
+
+    /// How long the threads run before the first activation that counts, ns: longer where loads are to settle.
+    #[must_use]
+    pub fn whole_warmup_ns(&self) -> Nanos {
+        let beside = if self.loads.is_empty() || self.settle != Settle::Auto { Nanos::ZERO } else { Settle::BESIDE_THREADS };
+        Nanos(self.warmup_ns.0.saturating_add(beside.0))
+    }
+
+    /// How long the thread that takes longest measures, ns: what people call the length of the run.
+    #[must_use]
+    pub fn measured_ns(&self) -> Nanos {
+        let length_of =
+            |index| i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX).saturating_mul(self.interval_of(index).0);
+        Nanos((0..self.cpus.len()).map(length_of).max().unwrap_or(0))
+    }
+
+    /// From the beginning of the warm-up to the end of the thread that ends last, ns.
     #[must_use]
     pub fn expected_ns(&self) -> Nanos {
-        let longest = (0..self.cpus.len())
-            .map(|index| i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX).saturating_mul(self.interval_of(index).0))
-            .max();
-        Nanos(self.warmup_ns.0.saturating_add(longest.unwrap_or(0)))
+        let end_of = |index| {
+            let activations = i64::try_from(self.activations_of(index)).unwrap_or(i64::MAX);
+            self.offset_of(index).0.saturating_add(activations.saturating_mul(self.interval_of(index).0))
+        };
+        let longest = (0..self.cpus.len()).map(end_of).max();
+        Nanos(self.whole_warmup_ns().0.saturating_add(longest.unwrap_or(0)))
+    }
+
+    /// The longest a run of this kind takes, settling included, ns.
+    #[must_use]
+    pub fn longest_ns(&self) -> Nanos {
+        let settling = if self.loads.is_empty() { Nanos::ZERO } else { self.settle.bound_ns() };
+        Nanos(self.expected_ns().0.saturating_add(settling.0))
     }
 
     /// Whether any machine could carry this out.
@@ -162,6 +204,8 @@ mod tests {
             break_above_ns: None,
             missed: Missed::Skip,
             hold_dma_latency: true,
+            sync: true,
+            settle: Settle::Auto,
             loads: vec!["hackbench,groups=2".parse().unwrap()],
         }
     }
@@ -174,8 +218,20 @@ mod tests {
         assert_eq!((run.interval_of(1).0, run.activations_of(1)), (1_500_000, 6_666));
         run.length = Length::Samples(4_000);
         assert_eq!(run.activations_of(1), 4_000);
-        assert_eq!(run.expected_ns(), Nanos(100_000_000 + 4_000 * 1_500_000));
+        assert_eq!(run.expected_ns(), Nanos(600_000_000 + 500_000 + 4_000 * 1_500_000));
+        run.settle = Settle::ForNs(Nanos::ZERO);
+        assert_eq!(run.whole_warmup_ns(), Nanos(100_000_000));
         assert_eq!(run.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_run_ends_with_the_thread_that_begins_last() {
+        let mut run = run();
+        run.aligned_ns = Some(Nanos::from_secs(5));
+        assert_eq!((run.offset_of(0), run.offset_of(1)), (Nanos::ZERO, Nanos::from_secs(5)));
+        assert_eq!(run.expected_ns(), Nanos(600_000_000 + 5_000_000_000 + 10_000_000_000));
+        run.aligned_ns = None;
+        assert_eq!(run.offset_of(1), Nanos::from_micros(500));
     }
 
     #[test]

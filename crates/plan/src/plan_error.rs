@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is wrong with a plan, and where: all of it at once, since a plan with three faults would otherwise be tried four times.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where something stands in a file, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The file.
+    pub file: Arc<Path>,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
+
+/// What is wrong with a plan, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Something that is written.
+    #[error("{at}: {what}")]
+    Written {
+        /// Where.
+        at: Spot,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read the plan {}{}: {source}", path.display(), included.as_ref().map_or_else(String::new, |at| format!(", included at {at}")))]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Where it was asked for, if by another plan.
+        included: Option<Spot>,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something that is missing.
+    #[error("{}: {what}", file.display())]
+    Missing {
+        /// In which file.
+        file: PathBuf,
+        /// What.
+        what: String,
+    },
+}
+
+impl PlanError {
+    /// Something that is written and wrong.
+    #[must_use]
+    pub fn at(at: &Spot, what: impl Into<String>) -> Self {
+        PlanError::Written { at: at.clone(), what: what.into() }
+    }
+}
+
+/// All that is wrong with a plan; at least one thing.
+#[derive(Debug)]
+pub struct PlanErrors(Vec<PlanError>);
+
+/// Errors that are told; a plan with more was not meant as one.
+const MAX_TOLD: usize = 20;
+
+impl PlanErrors {
+    /// All results, or all errors among them.
+    ///
+    /// # Errors
+    /// Those of the results, in order.
+    pub fn all<T, E: Into<PlanErrors>>(results: impl IntoIterator<Item = Result<T, E>>) -> Result<Vec<T>, PlanErrors> {
+        let (mut good, mut errors) = (Vec::new(), Vec::new());
+        for result in results {
+            match result {
+                Ok(one) => good.push(one),
+                Err(error) => errors.extend(error.into().0),
+            }
+        }
+        PlanErrors::none_of(errors).map(|()| good)
+    }
+
+    /// Whether there is none: of several at one place, the first is told.
+    ///
+    /// # Errors
+    /// These, if there are any.
+    pub fn none_of(mut errors: Vec<PlanError>) -> Result<(), PlanErrors> {
+        let mut known: Vec<Spot> = Vec::new();
+        errors.retain(|error| match error {
+            PlanError::Written { at, .. } if known.contains(at) => false,
+            PlanError::Written { at, .. } => {
+                known.push(at.clone());
+                true
+            }
+            _ => true,
+        });
+        if errors.is_empty() { Ok(()) } else { Err(PlanErrors(errors)) }
+    }
+}
+
+impl From<PlanError> for PlanErrors {
+    fn from(error: PlanError) -> Self {
+        PlanErrors(vec![error])
+    }
+}
+
+impl IntoIterator for PlanErrors {
+    type Item = PlanError;
+    type IntoIter = std::vec::IntoIter<PlanError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Display for PlanErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [only] = self.0.as_slice() {
+            return only.fmt(f);
+        }
+        write!(f, "{} errors in the plan", self.0.len())?;
+        self.0.iter().take(MAX_TOLD).try_for_each(|error| write!(f, "\n  {error}"))?;
+        if self.0.len() > MAX_TOLD { write!(f, "\n  and {} more", self.0.len() - MAX_TOLD) } else { Ok(()) }
+    }
+}
+
+impl std::error::Error for PlanErrors {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.first().and_then(std::error::Error::source)
+    }
+}
