@@ -2,12 +2,12 @@
 //! The run itself.
 
 use crate::conditions::Conditions;
-use crate::live::{Progress, Tally};
-use crate::recorder::Recorder;
+use crate::live::Progress;
+use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document};
 use host::HostRoot;
 use load::{Checked, Loads, StartError};
-use plan::{Nanos, Run};
+use plan::{Missed, Nanos, Run};
 use probe::{Calibration, Clock, Control, Measurement, Monotonic, Outcome, ProbeError, StopReason};
 use recording::{Document, End, Folder, Recorded, Recording, RecordingError, State, Thread, Warning, fill_in, verify};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,8 @@ pub struct Order {
     pub run: Run,
     /// What the threads may have of it.
     pub granted: Granted,
+    /// What is known before it begins and a reader has to know.
+    pub warnings: Vec<Warning>,
     /// The loads of the run, checked.
     pub loads: Vec<Checked>,
     /// The verb by which the program, executed anew, becomes a load.
@@ -51,7 +53,7 @@ pub enum RunnerError {
     /// The threads could not be started.
     #[error(transparent)]
     Probe(#[from] ProbeError),
-    /// A load could not be started.
+    /// A load could not be started, or the run was interrupted before it began.
     #[error(transparent)]
     Load(#[from] StartError),
 }
@@ -62,6 +64,18 @@ const RECORDER_NICE: i32 = -10;
 const POLL: Duration = Duration::from_millis(250);
 /// The same while somebody looks on: a picture that moves.
 const POLL_SHOWN: Duration = Duration::from_millis(100);
+/// The same once the last thread should have ended.
+const POLL_OVERTIME: Duration = Duration::from_millis(2);
+/// No run goes on for longer after its last activation was due.
+const MAX_OVERTIME: Nanos = Nanos::from_secs(5);
+/// Threads that catch up may: this, or as long again as the run.
+const MAX_OVERTIME_CATCHING_UP: Nanos = Nanos::from_secs(10);
+/// For opening the samples files and starting the recorder, at first.
+const SETUP: Nanos = Nanos::from_millis(5);
+/// No more than this.
+const MAX_SETUP: Nanos = Nanos::from_secs(5);
+/// A disk slower than this breaks the promise that a power cut costs a second at most.
+const MAX_SYNC: Nanos = Nanos::from_millis(500);
 
 /// Carries out a run. To be called on the program's main thread: loads end with the thread that started them.
 ///
@@ -71,22 +85,44 @@ const POLL_SHOWN: Duration = Duration::from_millis(100);
 pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::opening(order, host.snapshot());
+    let processes_before = host.process_times();
     let mut folder = Folder::create(&order.directory, &document)?;
-    let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb)?;
+    let cancelled = || signals.caught().is_some();
+    let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb, cancelled)?;
+    let settling = loads.settle(order.run.settle, cancelled)?;
+    document.warnings.extend(loads.not_settled());
+    loads.begin();
     let conditions = Conditions::arrange(&order.run, &host);
     let calibration = Calibration::of(&mut Monotonic);
 
     let control = Control::new();
-    let mut measurement = Measurement::start(&order.run, order.granted.scheduling, &control)?;
-    let consumers = std::mem::take(&mut measurement.consumers);
-    let slots = consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
-    document.instrument = document::instrument(order, calibration, &conditions, slots, measurement.starts.first());
-    document.threads = document::threads(order, &measurement.starts);
+    let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
-    let begun =
-        folder.begin(&document).and_then(|()| Recorder::open(&folder, &document, consumers, Monotonic.now(), watch.looks_on()));
-    let mut recorder = match begun {
-        Ok(recorder) => recorder,
+    document.warnings.extend(document::guard_warning(&measurement.guard_state));
+    // Among hundreds of busy tasks an ordinary thread waits its turn for seconds, and samples wait with it. Only now, so
+    // that measuring threads of ordinary scheduling do not inherit it, as the recorder shall; without the right to, it stays
+    // as it is.
+    let nice_before = rustix::process::getpriority_process(None);
+    let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
+    let poll = if watch.looks_on() { POLL_SHOWN } else { POLL };
+    let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
+    let prepared = folder.begin(&document).and_then(|()| {
+        let consumers = std::mem::take(&mut measurement.consumers);
+        let mut tracks = Tracks::new(&folder, &document, consumers, watch.looks_on())?;
+        let begin = plan_start(&measurement, |first| {
+            document.threads = document::threads(order, &measurement.starts(first));
+            document.instrument = document::instrument(order, calibration, &conditions, slots, first, settling);
+            tracks.open(&folder, &document)?;
+            folder.stage(&document)
+        })?;
+        let recorder = Recorder::start(tracks, poll)?;
+        // Only now: until here another start may have been planned.
+        folder.put_in_place()?;
+        measurement.begin(begin);
+        Ok((begin, recorder))
+    });
+    let (begin, recorder) = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => {
             control.stop(StopReason::Asked);
             measurement.join();
@@ -94,17 +130,11 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
             return Err(error.into());
         }
     };
-    // Among hundreds of busy tasks an ordinary thread waits its turn for seconds, and samples wait with it. Only now, so
-    // that measuring threads of ordinary scheduling do not inherit it; without the right to, it stays as it is.
-    let nice_before = rustix::process::getpriority_process(None);
-    let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
-    loads.begin();
-    let begin = measurement.starts.iter().min().copied().unwrap_or_default();
-    let mut observe = Observe { order, signals, control: &control, begin, watch };
-    observe.until_the_end(&measurement, &mut recorder, &mut loads);
+    let mut observe = Observe { order, signals, control: &control, begin, poll, watch };
+    observe.until_the_end(&measurement, &recorder, &mut loads);
     let outcomes = measurement.join();
     let ended = Monotonic.now();
-    recorder.take(ended);
+    let tracks = recorder.stop()?;
     // The next run of a plan begins as the first one did.
     if let Ok(nice) = nice_before {
         let _ = rustix::process::setpriority_process(None, nice);
@@ -114,8 +144,27 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     document.load = loads.stop();
     document.load_missed = document.load.iter().any(|load| load.missed);
     document.warnings.extend(loads.warnings());
+    document.host.processes = Some(host.process_times().since(&processes_before, std::process::id()));
     document.host.after = Some(host.snapshot());
-    Ok(closing(order, folder, document, &outcomes, recorder, document::end(control.reason(), signals.caught()), ended)?)
+    Ok(closing(order, folder, document, &outcomes, tracks, document::end(control.reason(), signals.caught()), ended)?)
+}
+
+/// Plans when activation 0 of the first thread falls due, and opens the files that have to know it. What a run needs is made
+/// before it begins: made meanwhile, it would stand in the first latencies. If it took longer than planned, it is made again
+/// for a later start; the last attempt stands, and whatever is late then is counted so.
+fn plan_start(
+    measurement: &Measurement,
+    mut open: impl FnMut(Nanos) -> Result<(), RecordingError>,
+) -> Result<Nanos, RecordingError> {
+    let mut allowed = SETUP.0;
+    loop {
+        let first = Nanos(measurement.earliest().0 + allowed);
+        open(first)?;
+        if measurement.earliest() <= first || allowed > MAX_SETUP.0 {
+            return Ok(first);
+        }
+        allowed *= 4;
+    }
 }
 
 struct Observe<'a> {
@@ -123,31 +172,37 @@ struct Observe<'a> {
     signals: &'a Signals,
     control: &'a Control,
     begin: Nanos,
+    poll: Duration,
     watch: &'a mut dyn Watch,
 }
 
 impl Observe<'_> {
-    /// Records until all threads have ended or the run is stopped.
-    fn until_the_end(&mut self, measurement: &Measurement, recorder: &mut Recorder, loads: &mut Loads) {
-        let expected = self.order.run.expected_ns().0 - self.order.run.warmup_ns.0;
-        let poll = if self.watch.looks_on() { POLL_SHOWN } else { POLL };
+    /// Waits until all threads have ended or the run is stopped.
+    fn until_the_end(&mut self, measurement: &Measurement, recorder: &Recorder, loads: &mut Loads) {
+        let expected = self.order.run.expected_ns().0 - self.order.run.whole_warmup_ns().0;
+        let overtime = match self.order.run.missed {
+            Missed::Skip => MAX_OVERTIME,
+            Missed::CatchUp => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
+        };
         while !measurement.is_finished() && !self.control.is_stopped() {
-            let now = Monotonic.now();
-            self.control.beat(now.0);
-            recorder.take(now);
             loads.poll();
-            let elapsed = Nanos(now.0 - self.begin.0);
+            let elapsed = Nanos(Monotonic.now().0 - self.begin.0);
             if self.watch.looks_on() {
-                let threads = recorder.tallies().map(Tally::show).collect();
-                let (elapsed_ns, expected_ns, loads) = (elapsed, Nanos(expected), loads.now());
-                self.watch.progress(&Progress { elapsed_ns, expected_ns, threads, loads });
+                let (elapsed_ns, expected_ns, loads) = (elapsed, self.order.run.measured_ns(), loads.now());
+                self.watch.progress(&Progress { elapsed_ns, expected_ns, threads: recorder.shown(), loads });
             }
-            if self.signals.caught().is_some() || recorder.failed().is_some() {
+            if self.signals.caught().is_some() || recorder.has_failed() {
                 self.control.stop(StopReason::Asked);
                 return;
             }
-            let left = Duration::from_nanos(u64::try_from(expected - elapsed.0).unwrap_or(0));
-            sleep(poll.min(left + Duration::from_millis(1)));
+            if elapsed.0 - expected > overtime.0 {
+                self.control.stop(StopReason::Overtime { by_ns: elapsed.0 - expected });
+                return;
+            }
+            sleep(match u64::try_from(expected - elapsed.0) {
+                Ok(left @ 1..) => self.poll.min(Duration::from_nanos(left) + Duration::from_millis(1)),
+                _ => POLL_OVERTIME,
+            });
         }
     }
 }
@@ -165,20 +220,25 @@ fn closing(
     folder: Folder,
     mut document: Document,
     outcomes: &[Option<Outcome>],
-    mut recorder: Recorder,
+    mut tracks: Tracks,
     end: End,
     ended: Nanos,
 ) -> Result<Recorded, RecordingError> {
     let planned = |thread: &Thread| order.run.activations_of(thread.index);
     let due = |(thread, outcome): (&Thread, &Option<Outcome>)| document::due(thread, outcome.as_ref(), planned(thread), ended);
     let due: Vec<u64> = document.threads.iter().zip(outcomes).map(due).collect();
-    recorder.finish(&due);
-    document.end = Some(recorder.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
+    if let Some(longest) = tracks.finish(&due) {
+        document.warnings.extend(document::slow_disk_warning(longest, MAX_SYNC));
+    }
+    document.end = Some(tracks.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
+    // Rings and buffers go before the statistics take their memory: the end of a run needs no more than the run.
+    drop(tracks);
     document.state = if document.end == Some(End::Done) { State::Complete } else { State::Stopped };
     document.ended_at = Some(document::time_of_day());
     if let Some(after) = &document.host.after {
         document.warnings.extend(host::warnings(&document.host.before, after));
     }
+    document.warnings.extend(host::other_work(&document));
     let mut recorded = Recording::of(folder.path(), document).summarise()?;
     let Recorded { document, threads: statistics, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {

@@ -4,10 +4,10 @@
 use crate::Order;
 use crate::conditions::Conditions;
 use plan::Nanos;
-use probe::{Calibration, Outcome, StopReason};
+use probe::{Calibration, GuardState, Outcome, StopReason};
 use recording::{Document, End, FORMAT, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning};
 use stats::{Activations, Statistics};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The time of day in RFC 3339, UTC.
 pub(crate) fn time_of_day() -> String {
@@ -27,11 +27,11 @@ pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
         command_line: order.command_line.clone(),
         run: order.run.clone(),
         instrument: Instrument::default(),
-        warnings: order.granted.warning.iter().cloned().collect(),
+        warnings: order.granted.warning.iter().chain(&order.warnings).cloned().collect(),
         threads: Vec::new(),
         load: Vec::new(),
         load_missed: false,
-        host: Host { before, after: None },
+        host: Host { before, after: None, processes: None },
         lab: None,
     }
 }
@@ -51,8 +51,10 @@ pub(crate) fn instrument(
     calibration: Calibration,
     conditions: &Conditions,
     ring_slots: u64,
-    first: Option<&Nanos>,
+    first: Nanos,
+    settling: Duration,
 ) -> Instrument {
+    let settled_in_ns = Nanos(i64::try_from(settling.as_nanos()).unwrap_or(i64::MAX));
     Instrument {
         clock: "CLOCK_MONOTONIC".to_owned(),
         clock_resolution_ns: calibration.resolution_ns,
@@ -61,8 +63,32 @@ pub(crate) fn instrument(
         memory_locked: conditions.memory_locked(),
         dma_latency_held: conditions.dma_latency_held(),
         ring_slots,
-        start_to_first_activation_ns: first.map(|first| first.0 - order.run.warmup_ns.0 - order.program_started.0),
+        settled_in_ns,
+        start_to_first_activation_ns: Some(first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0),
     }
+}
+
+/// What a reader must know of a run that nothing ends should it starve the machine.
+pub(crate) fn guard_warning(state: &GuardState) -> Option<Warning> {
+    let GuardState::Unarmed(why) = state else { return None };
+    Some(Warning {
+        code: "guard-unarmed".to_owned(),
+        message:
+            "The guard has no priority above the measuring threads': should they need all of a CPU's time, nothing ends the run."
+                .to_owned(),
+        evidence: why.clone(),
+        next_step: "Measure with a lower --prio, below 99 and below the limit on real-time priorities (ulimit -r).".to_owned(),
+    })
+}
+
+/// That a power cut might have cost more than a second.
+pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning> {
+    (longest > limit).then(|| Warning {
+        code: "disk-slow".to_owned(),
+        message: "The disk took long to store samples: a power cut would have cost more than the last second.".to_owned(),
+        evidence: format!("up to {:.1} s from a write until the disk had it", longest.0 as f64 / 1e9),
+        next_step: "Record to a faster disk.".to_owned(),
+    })
 }
 
 /// Why the run ended, from what stopped it.
@@ -71,7 +97,12 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
         (Some(StopReason::BreakAbove { thread, activation, latency_ns }), _) => {
             End::BreakAbove { thread, activation, latency_ns }
         }
-        (Some(StopReason::Starved { for_ns }), _) => End::Guard { starved_ns: for_ns },
+        (Some(StopReason::Starved { for_ns, cpu }), _) => End::Guard { starved_ns: for_ns, cpu },
+        (Some(StopReason::ClockFailed { thread, errno }), _) => {
+            let error = std::io::Error::from_raw_os_error(errno);
+            End::ClockFailed { error: format!("thread {thread}: clock_nanosleep: {error}") }
+        }
+        (Some(StopReason::Overtime { by_ns }), _) => End::Overtime { by_ns },
         (Some(StopReason::Asked), Some(name)) => End::Signal { name: name.to_owned() },
         _ => End::Done,
     }
@@ -171,6 +202,10 @@ mod tests {
         assert_eq!(end(Some(StopReason::Asked), Some("SIGTERM")), End::Signal { name: "SIGTERM".into() });
         let broken = StopReason::BreakAbove { thread: 1, activation: 2, latency_ns: 3 };
         assert_eq!(end(Some(broken), Some("SIGINT")), End::BreakAbove { thread: 1, activation: 2, latency_ns: 3 });
-        assert_eq!(end(Some(StopReason::Starved { for_ns: 5 }), None), End::Guard { starved_ns: 5 });
+        let starved = StopReason::Starved { for_ns: 5, cpu: Some(CpuId(2)) };
+        assert_eq!(end(Some(starved), None), End::Guard { starved_ns: 5, cpu: Some(CpuId(2)) });
+        assert_eq!(end(Some(StopReason::Overtime { by_ns: 7 }), None), End::Overtime { by_ns: 7 });
+        let End::ClockFailed { error } = end(Some(StopReason::ClockFailed { thread: 1, errno: 1 }), None) else { panic!() };
+        assert!(error.starts_with("thread 1: clock_nanosleep: Operation not permitted"), "{error}");
     }
 }

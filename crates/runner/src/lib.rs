@@ -12,12 +12,19 @@
 mod carry_out;
 mod conditions;
 mod document;
+mod interval;
+mod isolated;
 mod live;
+mod loads_elsewhere;
 mod recorder;
 mod rights;
 mod signals;
+mod syncer;
 
 pub use carry_out::{Order, RunnerError, Watch, carry_out};
+pub use interval::{TooShort, try_interval};
+pub use isolated::isolated_not_measured;
 pub use live::{LiveThread, Progress};
+pub use loads_elsewhere::loads_elsewhere;
 pub use rights::{Granted, grant};
 pub use signals::Signals;

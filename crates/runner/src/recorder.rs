@@ -1,48 +1,152 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the rings to the disk, at ordinary priority.
+//! From the rings to the disk, on a thread of its own at ordinary priority: what else a run waits for (a terminal, loads,
+//! signals) must not keep samples waiting, and a disk that stalls must keep nothing else waiting.
 
-use crate::live::Tally;
+use crate::live::{LiveThread, Tally};
+use crate::syncer::Syncer;
 use plan::Nanos;
-use probe::Consumer;
+use probe::{Clock, Consumer, Monotonic};
 use recording::{Document, Folder, RecordingError, SampleWriter};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// What is not on disk may be lost with the process: at most this much, and half of the promised second.
+const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
+/// A batch is encoded on it.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// The recorder at work.
+pub(crate) struct Recorder {
+    shared: Arc<Shared>,
+    thread: JoinHandle<Tracks>,
+}
+
+#[derive(Default)]
+struct Shared {
+    ended: AtomicBool,
+    failed: AtomicBool,
+    shown: Mutex<Vec<LiveThread>>,
+}
+
+impl Recorder {
+    /// Begins to empty the rings, every so often.
+    ///
+    /// # Errors
+    /// When the thread cannot be made.
+    pub(crate) fn start(mut tracks: Tracks, every: Duration) -> Result<Self, RecordingError> {
+        let no_thread = |source: io::Error| RecordingError::Io { doing: "start the recorder of", path: "samples".into(), source };
+        let shared = Arc::new(Shared::default());
+        let told = Arc::clone(&shared);
+        *shared.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
+        let record = move || {
+            while !told.ended.load(Ordering::Acquire) {
+                tracks.take(Monotonic.now());
+                told.failed.store(tracks.failed.is_some(), Ordering::Relaxed);
+                if tracks.shown {
+                    *told.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
+                }
+                std::thread::park_timeout(every);
+            }
+            tracks.take(Monotonic.now());
+            tracks
+        };
+        let thread = Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record).map_err(no_thread)?;
+        Ok(Recorder { shared, thread })
+    }
+
+    /// Whether something kept a sample from the disk.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.shared.failed.load(Ordering::Relaxed)
+    }
+
+    /// What there is to observe.
+    pub(crate) fn shown(&self) -> Vec<LiveThread> {
+        self.shared.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes what is left in the rings. To be called when nothing more comes.
+    ///
+    /// # Errors
+    /// When the recorder itself broke.
+    pub(crate) fn stop(self) -> Result<Tracks, RecordingError> {
+        self.shared.ended.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().map_err(|_| RecordingError::Io {
+            doing: "record",
+            path: Path::new("samples").into(),
+            source: io::Error::other("the recorder panicked"),
+        })
+    }
+}
 
 /// Takes samples out of the rings and writes them down.
-pub(crate) struct Recorder {
+pub(crate) struct Tracks {
     tracks: Vec<Track>,
     flushed: Nanos,
+    shown: bool,
+    syncer: Option<Syncer>,
     /// The first thing that kept a sample from the disk. From then on nothing is written any more.
     failed: Option<RecordingError>,
 }
 
 struct Track {
     consumer: Consumer,
-    writer: SampleWriter,
-    /// Only if somebody looks on.
+    /// None before the files have been opened.
+    writer: Option<SampleWriter>,
+    /// Files of the writer that the syncer has.
+    known_files: usize,
+    /// Only if somebody observes the run.
     tally: Option<Tally>,
 }
 
-/// What is not on disk may be lost with the process: at most this much, and half of the promised second.
-const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
-
-impl Recorder {
-    /// Opens a samples file for each thread of the document; `shown` says whether anybody looks on.
-    pub(crate) fn open(
+impl Tracks {
+    /// What comes out of these rings is to be recorded; `shown` says whether anybody observes the run. Forces to the disk what
+    /// the folder holds so far.
+    ///
+    /// # Errors
+    /// When the disk does not take it, or a thread cannot be made.
+    pub(crate) fn new(
         folder: &Folder,
         document: &Document,
         consumers: Vec<Consumer>,
-        now: Nanos,
         shown: bool,
     ) -> Result<Self, RecordingError> {
-        let open = |(thread, consumer): (&recording::Thread, Consumer)| {
-            let writer = folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns)?;
-            Ok(Track { consumer, writer, tally: shown.then(|| Tally::new(thread.cpu, thread.interval_ns.0)) })
-        };
-        let tracks = document.threads.iter().zip(consumers).map(open).collect::<Result<_, _>>()?;
-        Ok(Recorder { tracks, flushed: now, failed: None })
+        let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
+        let mut syncer = None;
+        if document.run.sync {
+            folder.sync()?;
+            let failed = |source| RecordingError::Io { doing: "start what syncs", path: folder.path().into(), source };
+            let started = Syncer::start().map_err(failed)?;
+            // The names of files: of the document, which is replaced, and of samples.
+            if let Ok(directory) = File::open(folder.path()) {
+                started.add(directory);
+            }
+            syncer = Some(started);
+        }
+        let tracks = consumers.into_iter().map(track).collect();
+        Ok(Tracks { tracks, flushed: Monotonic.now(), shown, syncer, failed: None })
+    }
+
+    /// Opens a samples file for each thread of the document, in the place of any opened before.
+    ///
+    /// # Errors
+    /// When a file cannot be made.
+    pub(crate) fn open(&mut self, folder: &Folder, document: &Document) -> Result<(), RecordingError> {
+        for (track, thread) in self.tracks.iter_mut().zip(&document.threads) {
+            track.writer = Some(folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns)?);
+            track.tally = self.shown.then(|| Tally::new(thread.cpu, thread.interval_ns.0));
+        }
+        self.flushed = Monotonic.now();
+        Ok(())
     }
 
     /// Empties the rings, and writes if it is time. Does not fail: what could not be written is remembered.
-    pub(crate) fn take(&mut self, now: Nanos) {
+    fn take(&mut self, now: Nanos) {
         let flush = now.0 - self.flushed.0 >= FLUSH_EVERY.0;
         if flush {
             self.flushed = now;
@@ -50,40 +154,70 @@ impl Recorder {
         for track in &mut self.tracks {
             let mut failed = track.take(self.failed.is_none()).err();
             if flush && failed.is_none() && self.failed.is_none() {
-                failed = track.writer.flush().err();
+                failed = track.writer.as_mut().and_then(|writer| writer.flush().err());
             }
             self.failed = self.failed.take().or(failed);
         }
+        if flush && let Some(syncer) = &self.syncer {
+            for track in &mut self.tracks {
+                track.tell(syncer);
+            }
+            syncer.written(now);
+        }
     }
 
-    /// Writes the rest; `due` is what each thread's accounting says.
-    pub(crate) fn finish(&mut self, due: &[u64]) {
+    /// Writes the rest; `due` is what each thread's accounting says. Returns the longest time until the disk had what was
+    /// written, where that was asked for.
+    pub(crate) fn finish(&mut self, due: &[u64]) -> Option<Nanos> {
         for (track, due) in self.tracks.iter_mut().zip(due) {
             if self.failed.is_none() {
-                self.failed = track.writer.finish(*due).err();
+                self.failed = track.writer.as_mut().and_then(|writer| writer.finish(*due).err());
             }
         }
+        let synced = self.syncer.take()?.end();
+        if let Some(source) = synced.error {
+            let failed = RecordingError::Io { doing: "force to the disk", path: "samples".into(), source };
+            self.failed = self.failed.take().or(Some(failed));
+        }
+        Some(synced.longest)
     }
 
     pub(crate) const fn failed(&self) -> Option<&RecordingError> {
         self.failed.as_ref()
     }
 
-    /// What there is to look at.
-    pub(crate) fn tallies(&self) -> impl Iterator<Item = &Tally> {
-        self.tracks.iter().filter_map(|track| track.tally.as_ref())
+    fn show(&self) -> Vec<LiveThread> {
+        self.tracks.iter().filter_map(|track| track.tally.as_ref()).map(Tally::show).collect()
     }
 }
 
 impl Track {
+    /// Has the syncer know of files it does not know yet.
+    fn tell(&mut self, syncer: &Syncer) {
+        let Some(writer) = &self.writer else { return };
+        let files = writer.files().count();
+        if files == self.known_files {
+            return;
+        }
+        for file in writer.files().take(files - self.known_files) {
+            if let Ok(file) = file.try_clone() {
+                syncer.add(file);
+            }
+        }
+        self.known_files = files;
+    }
+
     /// Empties the ring, up to the first sample that cannot be written.
     fn take(&mut self, write: bool) -> Result<(), RecordingError> {
-        let Track { consumer, writer, tally } = self;
+        let Track { consumer, writer, tally, .. } = self;
         consumer.drain(|first, latencies| {
             if let Some(tally) = tally {
                 tally.take(first, latencies);
             }
-            if write { writer.extend(first, latencies) } else { Ok(()) }
+            match writer {
+                Some(writer) if write => writer.extend(first, latencies),
+                _ => Ok(()),
+            }
         })
     }
 }
