@@ -5,6 +5,8 @@ use crate::board::{Accelerator, Board, CONSOLE, INITRAMFS, RESULTS};
 use crate::channel::{self, Found, Kind};
 use crate::emulator::{self, Emulator};
 use crate::order::Refusal;
+use crate::scratch::ScratchFolder;
+use crate::timeouts::Timeouts;
 use plan::Guest;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -28,18 +30,11 @@ const SENDING_PATIENCE: Duration = Duration::from_secs(60);
 /// How often the console is read through for a panic.
 const CONSOLE_LOOK: Duration = Duration::from_secs(1);
 
-/// How long a guest may take, on the host's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// Until its first process runs.
-    pub boot: Duration,
-    /// From there until its results are here.
-    pub task: Duration,
-}
-
 /// How far a guest has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Whether KVM runs the kernel is tried out.
+    TryingKvm,
     /// The kernel boots.
     Booting,
     /// The task is carried out.
@@ -192,7 +187,7 @@ pub(crate) struct Boot<'a> {
     pub(crate) initramfs: &'a [u8],
     pub(crate) init_verb: &'a str,
     pub(crate) emulator_verb: &'a OsStr,
-    pub(crate) patience: Patience,
+    pub(crate) timeouts: Timeouts,
 }
 
 /// What a guest has left.
@@ -215,10 +210,10 @@ impl Left {
 /// A guest that runs. Dropped, it is gone.
 #[derive(Debug)]
 pub(crate) struct Running {
-    directory: tempfile::TempDir,
+    directory: ScratchFolder,
     child: Child,
     pub(crate) command_line: Vec<String>,
-    patience: Patience,
+    timeouts: Timeouts,
     started: Instant,
     begun: Option<Instant>,
     panic_seen: Option<Instant>,
@@ -237,8 +232,7 @@ impl Boot<'_> {
             let path = path.to_owned();
             move |source: io::Error| BootError::Io { doing, path, source }
         };
-        let directory = tempfile::Builder::new().prefix("teiji-lab-").tempdir();
-        let directory = directory.map_err(io("make a folder in", &std::env::temp_dir()))?;
+        let directory = ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
         let initramfs = directory.path().join(INITRAMFS);
         fs::write(&initramfs, self.initramfs).map_err(io("write", &initramfs))?;
         let board = Board::of(self.guest.machine);
@@ -250,7 +244,7 @@ impl Boot<'_> {
             directory,
             child,
             command_line: std::iter::once(self.emulator.path.display().to_string()).chain(words).collect(),
-            patience: self.patience,
+            timeouts: self.timeouts,
             started: now,
             begun: None,
             panic_seen: None,
@@ -287,7 +281,7 @@ impl Running {
         }
         match ended {
             Some(status) => Err(self.post_mortem(status)),
-            None => self.lose_patience().map_or(Ok(None), Err),
+            None => self.check_timeouts().map_or(Ok(None), Err),
         }
     }
 
@@ -350,7 +344,7 @@ impl Running {
         BootError::EmulatorEnded { status, complaint, console: lines }
     }
 
-    fn lose_patience(&mut self) -> Option<BootError> {
+    fn check_timeouts(&mut self) -> Option<BootError> {
         if self.console_read.elapsed() >= CONSOLE_LOOK {
             self.console_read = Instant::now();
             if fs::metadata(self.directory.path().join(CONSOLE)).is_ok_and(|file| file.len() > LONGEST_CONSOLE) {
@@ -369,12 +363,13 @@ impl Running {
             return Some(BootError::StoppedSending { here, of, after: SENDING_PATIENCE, console: self.last_lines() });
         }
         match self.begun {
-            None if self.elapsed() > self.patience.boot => {
-                let (after, console) = (self.patience.boot, self.last_lines());
+            None if self.elapsed() > self.timeouts.boot => {
+                let (after, console) = (self.timeouts.boot, self.last_lines());
                 Some(if console.0.is_empty() { BootError::Silent { after } } else { BootError::NotBooted { after, console } })
             }
-            Some(begun) if begun.elapsed() > self.patience.task => {
-                Some(BootError::Hangs { after: self.patience.task, console: self.last_lines() })
+            // Results of many megabytes take minutes, and may, as long as they go on arriving.
+            Some(begun) if self.stage == Stage::Measuring && begun.elapsed() > self.timeouts.task => {
+                Some(BootError::Hangs { after: self.timeouts.task, console: self.last_lines() })
             }
             _ => None,
         }

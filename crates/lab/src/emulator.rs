@@ -5,20 +5,15 @@
 //! lab starts this program once more under a hidden verb, whose body is [`become_emulator`]: it asks, and then becomes QEMU.
 
 use crate::board::{Board, COMPLAINTS};
-use plan::{Guest, Machine};
+use plan::Machine;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-/// How long KVM may take to show that it carries out a kernel. Where it works, that takes a second or two.
-const KVM_PATIENCE: Duration = Duration::from_secs(10);
 /// QEMU for one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emulator {
@@ -71,48 +66,6 @@ impl Emulator {
         let version = version.filter(|_| output.status.success());
         let version = version.ok_or_else(|| broken(format!("asked for its version, it ended with {}", output.status)))?;
         Ok(Emulator { path, version })
-    }
-
-    /// Whether KVM carries out this kernel on this host; an error says why not. There are device files that open and then hang,
-    /// and some that carry out the firmware and no kernel. So it is tried out, for at most ten seconds, once for each kernel.
-    ///
-    /// # Errors
-    /// Why it cannot be used, as a sentence's end.
-    pub(crate) fn kvm(&self, guest: &Guest, kernel: &Path, verb: &OsStr) -> Result<(), String> {
-        static TRIED: Mutex<BTreeMap<PathBuf, Result<(), String>>> = Mutex::new(BTreeMap::new());
-        if guest.machine != Machine::X86_64 || std::env::consts::ARCH != "x86_64" {
-            return Err(format!("a guest of {} cannot use it on {}", guest.machine, std::env::consts::ARCH));
-        }
-        let mut tried = TRIED.lock().unwrap_or_else(PoisonError::into_inner);
-        tried.entry(kernel.to_owned()).or_insert_with(|| self.try_kvm(guest, kernel, verb)).clone()
-    }
-
-    /// Boots the kernel with nothing to go on with, until it panics for want of that, which ends QEMU.
-    fn try_kvm(&self, guest: &Guest, kernel: &Path, verb: &OsStr) -> Result<(), String> {
-        File::options().read(true).write(true).open("/dev/kvm").map_err(|error| format!("/dev/kvm: {error}"))?;
-        let place = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let (cpus, memory) = (guest.cpus.to_string(), guest.memory_mib.to_string());
-        let kernel = kernel.display().to_string();
-        let words = ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-accel", "kvm", "-cpu", "host"];
-        let machine = ["-smp", &cpus, "-m", &memory, "-serial", "file:console"];
-        let boot = ["-kernel", &kernel, "-append", "console=ttyS0 panic=-1"];
-        let words: Vec<String> = words.into_iter().chain(machine).chain(boot).map(str::to_owned).collect();
-        let mut child = self.spawn(&words, place.path(), verb).map_err(|error| error.to_string())?;
-        let said = || fs::metadata(place.path().join("console")).is_ok_and(|file| file.len() > 0);
-        let deadline = Instant::now() + KVM_PATIENCE;
-        let result = loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() && said() => break Ok(()),
-                Ok(Some(status)) => break Err(format!("QEMU ended with {status}: {}", complaints(place.path()))),
-                _ if Instant::now() > deadline => {
-                    let seconds = KVM_PATIENCE.as_secs();
-                    break Err(format!("/dev/kvm opens, but the kernel did not get through its boot in {seconds} s"));
-                }
-                _ => std::thread::sleep(Duration::from_millis(20)),
-            }
-        };
-        end(&mut child);
-        result
     }
 
     /// Starts it in this directory. To be called on a thread that outlives it, such as the main thread.

@@ -16,7 +16,6 @@ use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SendFlags, SocketType, send, socket};
 use rustix::system::{RebootCommand, reboot};
 use rustix::termios::{OptionalActions, tcdrain, tcgetattr, tcsetattr};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -65,12 +64,6 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     for (kind, place) in MOUNTS {
         mount(kind, place).or_else(|error| if OPTIONAL.contains(&kind) { Ok(()) } else { Err(error) })?;
     }
-    // A kernel keeps its first process away from isolated CPUs, and they are just what is to be measured.
-    let everywhere = (0..CpuSet::MAX_CPU).fold(CpuSet::new(), |mut set, cpu| {
-        set.set(cpu);
-        set
-    });
-    let _ = sched_setaffinity(None, &everywhere);
     std::env::set_current_dir("/tmp").map_err(|error| format!("/tmp: {error}"))?;
     let order = fs::read(Path::new("/").join(ORDER)).map_err(|error| format!("there is no order: {error}"))?;
     let order: Order = serde_json::from_slice(&order).map_err(|error| format!("the order cannot be read: {error}"))?;
@@ -200,17 +193,19 @@ impl Watch for Unseen {
 fn measure(run: Run, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
     let bad_input = |error: String| Refusal { error, bad_input: true };
     let not_carried_out = |error: String| Refusal { error, bad_input: false };
-    let available = probe::allowed_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
-    if let Some(cpu) = run.cpus.iter().find(|cpu| !available.contains(cpu)) {
-        let there = plan::CpuList::format(&available);
+    let cpus = probe::process_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
+    if let Some(cpu) = run.cpus.iter().find(|cpu| !cpus.usable.contains(cpu)) {
+        let there = plan::CpuList::format(&cpus.usable);
         return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {there}")));
     }
     let granted = runner::grant(run.scheduling);
     let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
-    let checked = run.loads.iter().map(|spec| load::check(spec, &run.cpus, &available, &limits)).collect::<Result<_, _>>();
+    let checked =
+        run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits)).collect::<Result<_, _>>();
     let signals = Signals::catch().map_err(|error| not_carried_out(error.to_string()))?;
     let order = runner::Order {
         granted,
+        warnings: Vec::new(),
         loads: checked.map_err(|error| bad_input(error.to_string()))?,
         run,
         load_verb,

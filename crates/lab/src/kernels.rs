@@ -168,17 +168,19 @@ impl Kernel {
         Ok(Kernel { name: image.display().to_string(), image, config, modules: None, device_trees: None, machine: None })
     }
 
-    /// How the kernel may be preempted, in its own words.
+    /// How the kernel may be preempted, as a recording made with it says: `PREEMPT_RT`, or `PREEMPT_DYNAMIC (voluntary)` where
+    /// it is decided at boot and this is what it comes with.
     #[must_use]
-    pub fn preemption(&self) -> Option<&'static str> {
-        const MODELS: [(&str, &str); 4] = [
-            ("CONFIG_PREEMPT_RT=y", "PREEMPT_RT"),
-            ("CONFIG_PREEMPT_VOLUNTARY=y", "PREEMPT_VOLUNTARY"),
-            ("CONFIG_PREEMPT=y", "PREEMPT"),
-            ("CONFIG_PREEMPT_NONE=y", "PREEMPT_NONE"),
-        ];
+    pub fn preemption(&self) -> Option<String> {
+        const MODELS: [(&str, &str); 4] =
+            [("PREEMPT_LAZY", "lazy"), ("PREEMPT_VOLUNTARY", "voluntary"), ("PREEMPT", "full"), ("PREEMPT_NONE", "none")];
         let config = fs::read_to_string(self.config.as_ref()?).ok()?;
-        MODELS.into_iter().find(|(line, _)| config.lines().any(|option| option == *line)).map(|(_, model)| model)
+        let has = |option: &str| config.lines().any(|line| line.strip_prefix("CONFIG_") == Some(&format!("{option}=y")));
+        if has("PREEMPT_RT") {
+            return Some("PREEMPT_RT".to_owned());
+        }
+        let (option, mode) = MODELS.into_iter().find(|(option, _)| has(option))?;
+        Some(if has("PREEMPT_DYNAMIC") { format!("PREEMPT_DYNAMIC ({mode})") } else { option.to_owned() })
     }
 
     /// Whether its configuration, where that is known, has what the lab needs.
@@ -385,6 +387,23 @@ mod tests {
     }
 
     #[test]
+    fn preemption_is_called_as_in_recordings() {
+        let place = tempfile::tempdir().unwrap();
+        let preemption = |options: &[&str]| {
+            let text: String = options.iter().map(|option| format!("CONFIG_{option}=y\n")).collect();
+            fs::write(place.path().join("config-1.2.3"), text).unwrap();
+            fs::write(place.path().join("vmlinuz-1.2.3"), "").unwrap();
+            Kernel::at(&place.path().join("vmlinuz-1.2.3")).unwrap().preemption().unwrap_or_default()
+        };
+        assert_eq!(preemption(&["PREEMPT_VOLUNTARY", "PREEMPT_DYNAMIC"]), "PREEMPT_DYNAMIC (voluntary)");
+        assert_eq!(preemption(&["PREEMPT", "PREEMPT_DYNAMIC"]), "PREEMPT_DYNAMIC (full)");
+        assert_eq!(preemption(&["PREEMPT_LAZY", "PREEMPT_DYNAMIC"]), "PREEMPT_DYNAMIC (lazy)");
+        assert_eq!(preemption(&["PREEMPT_VOLUNTARY"]), "PREEMPT_VOLUNTARY");
+        assert_eq!(preemption(&["PREEMPT_RT", "PREEMPT"]), "PREEMPT_RT");
+        assert_eq!(preemption(&["SMP"]), "");
+    }
+
+    #[test]
     fn what_a_kernel_lacks_is_named() {
         let place = tempfile::tempdir().unwrap();
         let config = |without: &str| {
@@ -398,7 +417,7 @@ mod tests {
             Kernel::at(&place.path().join("vmlinuz-1.2.3")).unwrap()
         };
         assert!(config("").check_options().is_ok());
-        assert_eq!(config("").preemption(), Some("PREEMPT_RT"));
+        assert_eq!(config("").preemption().as_deref(), Some("PREEMPT_RT"));
         for option in ["BLK_DEV_INITRD", "DEVTMPFS", "SERIAL_8250_CONSOLE"] {
             let error = config(option).check_options().unwrap_err().to_string();
             assert!(error.contains(&format!("without CONFIG_{option}")), "{error}");

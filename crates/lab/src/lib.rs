@@ -26,15 +26,19 @@ mod boot;
 mod channel;
 mod debian;
 mod emulator;
+mod guest_run;
 mod identical;
 mod image;
 mod init;
 mod kernels;
+mod kvm;
 mod modules;
 mod order;
 mod program;
+mod scratch;
 mod session;
 mod stall;
+mod timeouts;
 mod yardstick;
 
 pub use archive::{ArchiveError, files as archive_files};
@@ -48,8 +52,10 @@ pub use image::{Image, ImageError, Processor, inspect as inspect_image};
 pub use init::init;
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use program::ProgramError;
+pub use scratch::ScratchFolder;
 pub use session::{
-    BOOT_PATIENCE, GuestProgress, LabError, LabRun, Look, Place, Verbs, again, can_begin, carry_out, carry_out_each, differences,
+    GuestProgress, LabError, LabRun, Look, Place, Verbs, again, can_begin, carry_out, carry_out_each, differences,
 };
 pub use stall::{STALL, stall};
+pub use timeouts::BOOT_PATIENCE;
 pub use yardstick::{Errand, REST, SPIN, Spent, rest, run as execute, spin};

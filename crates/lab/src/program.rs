@@ -38,8 +38,8 @@ pub enum ProgramError {
     },
     /// None was found.
     #[error(
-        "a guest of {machine} needs a static teiji for {target}, and none was found ({tried}); build one with `make cross`, \
-         and name it with --program FILE"
+        "a guest of {machine} needs a static teiji for {target}, and none was found ({tried}); put one next to this program as \
+         teiji-{target}, or name it with --program FILE; `make dist` builds both"
     )]
     NotFound {
         /// The machine.
@@ -52,8 +52,8 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// The one given, or this program itself if it can run there, or one built beside it for the guest's processor:
-    /// `teiji-TARGET` in the same folder, or where cargo puts it.
+    /// The one given, or this program itself if it can run there, or one for the guest's processor: `teiji-TARGET` next to it or
+    /// in `../lib/teiji`, or where cargo puts it.
     ///
     /// # Errors
     /// When there is none.
@@ -63,10 +63,7 @@ impl Program {
         }
         let own = env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
         let target = Board::of(machine).target;
-        let mut candidates = vec![own.clone(), own.with_file_name(format!("teiji-{target}"))];
-        if let Some(cargo) = own.ancestors().nth(3) {
-            candidates.extend(["release", "cross-test"].map(|profile| cargo.join(target).join(profile).join("teiji")));
-        }
+        let candidates = candidates(&own, target);
         // Itself if it can be; of several that were built for the machine, the one that was built last.
         let built = |path: &&PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
         let (own, others) = candidates.split_at(1);
@@ -86,6 +83,18 @@ impl Program {
         check(&bytes, machine).map_err(unfit)?;
         Ok(Program { path: path.to_owned(), bytes })
     }
+}
+
+/// Where a program for a guest may lie: this one itself, then those for other processors, as they are installed and as cargo
+/// builds them.
+fn candidates(own: &Path, target: &str) -> Vec<PathBuf> {
+    let name = format!("teiji-{target}");
+    let mut all = vec![own.to_owned(), own.with_file_name(&name)];
+    all.extend(own.ancestors().nth(2).map(|prefix| prefix.join("lib/teiji").join(&name)));
+    if let Some(cargo) = own.ancestors().nth(3) {
+        all.extend(["release", "cross-test"].map(|profile| cargo.join(target).join(profile).join("teiji")));
+    }
+    all
 }
 
 const EM_ARM: u64 = 40;
@@ -137,6 +146,15 @@ mod tests {
         bytes[count] = 1;
         bytes[64..68].copy_from_slice(&segment.to_le_bytes());
         bytes
+    }
+
+    #[test]
+    fn programs_for_guests_lie_next_to_an_installed_one() {
+        let all = candidates(Path::new("/usr/local/bin/teiji"), "aarch64-unknown-linux-musl");
+        for path in ["/usr/local/bin/teiji-aarch64-unknown-linux-musl", "/usr/local/lib/teiji/teiji-aarch64-unknown-linux-musl"] {
+            assert!(all.contains(&PathBuf::from(path)), "{all:?}");
+        }
+        assert_eq!(all[0], Path::new("/usr/local/bin/teiji"));
     }
 
     #[test]

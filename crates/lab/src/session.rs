@@ -2,19 +2,18 @@
 //! Runs in the lab: several guests at once, each becoming a recording.
 
 use crate::archive;
-use crate::board::{Accelerator, Board};
-use crate::boot::{Boot, BootError, Left, Patience, Running, Stage};
+use crate::boot::{BootError, Left, Stage};
 use crate::emulator::{Emulator, EmulatorError};
-use crate::init::initramfs;
+use crate::guest_run::GuestRun;
 use crate::kernels::{self, Kernel, KernelError};
-use crate::modules;
-use crate::order::{Order, Refusal, Task};
+use crate::kvm::KvmTrials;
+use crate::order::{Refusal, Task};
 use crate::program::{Program, ProgramError};
-use plan::{Guest, GuestTime, Machine, Run};
-use recording::{Lab, LabFile, LabKernel, LabQemu, Recorded, RecordingError};
+use crate::timeouts::BOOT_PATIENCE;
+use plan::{Guest, Machine, Run};
+use recording::{Lab, Recorded, RecordingError};
 use runner::Signals;
 use sha2::{Digest, Sha256};
-use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -22,12 +21,6 @@ use std::{fs, io};
 
 /// Between two looks at the guests.
 const LOOK: Duration = Duration::from_millis(50);
-/// Until a guest's first process runs: several times what a busy two-core machine needs.
-pub const BOOT_PATIENCE: Duration = Duration::from_secs(120);
-/// What a task may take beyond its own length, and how many times slower than real time a guest may be. An emulator carries
-/// out some hundred million instructions a second of the thousand million that virtual time counts.
-const TASK_PATIENCE: Duration = Duration::from_secs(60);
-const SLOWER: u32 = 60;
 
 /// The program's own hidden verbs, by which it is started anew.
 #[derive(Clone, Copy, Debug)]
@@ -139,18 +132,6 @@ pub trait Look {
     fn note(&mut self, text: &str);
 }
 
-/// A machine made ready, and everything that is put down about it.
-struct Prepared {
-    guest: Guest,
-    emulator: Emulator,
-    accelerator: Accelerator,
-    kernel: PathBuf,
-    device_tree: Option<PathBuf>,
-    initramfs: Vec<u8>,
-    patience: Patience,
-    facts: Lab,
-}
-
 /// Carries out these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`carry_out_each`].
 pub fn carry_out<L: Look>(
     runs: &[LabRun],
@@ -178,7 +159,8 @@ pub fn carry_out_each<L: Look>(
     look: &mut L,
     ended: &mut Ended<'_, L>,
 ) {
-    let mut running: Vec<(usize, Running, Lab, Option<SystemTime>)> = Vec::new();
+    let mut running: Vec<(usize, GuestRun)> = Vec::new();
+    let mut kvm = KvmTrials::default();
     let mut waiting = 0..runs.len();
     let mut done = 0;
     loop {
@@ -186,8 +168,8 @@ pub fn carry_out_each<L: Look>(
             && signals.caught().is_none()
             && let Some(index) = waiting.next()
         {
-            match begin(&runs[index], verbs, look) {
-                Ok((guest, facts)) => running.push((index, guest, facts, None)),
+            match begin(&runs[index]) {
+                Ok(guest) => running.push((index, guest)),
                 Err(error) => {
                     done += 1;
                     ended(index, Err(error), look);
@@ -198,38 +180,29 @@ pub fn carry_out_each<L: Look>(
         if signals.caught().is_some() || running.is_empty() {
             return;
         }
-        running.retain_mut(|(index, guest, facts, begun)| {
-            let result = guest.poll();
-            if begun.is_none() && guest.stage() != Stage::Booting {
-                *begun = Some(SystemTime::now());
-            }
-            let Some(result) = result else { return true };
-            let begun = begun.unwrap_or_else(SystemTime::now);
-            let recorded = result.map_err(LabError::from).and_then(|left| keep(&runs[*index], left, facts, begun));
+        running.retain_mut(|(index, guest)| {
+            let Some(result) = guest.poll(&mut kvm, verbs, look) else { return true };
+            let begun = guest.begun().unwrap_or_else(SystemTime::now);
+            let recorded = result.and_then(|(left, facts)| keep(&runs[*index], left, &facts, begun));
             done += 1;
             ended(*index, recorded, look);
             false
         });
-        let shown = |(index, guest, ..): &(usize, Running, Lab, Option<SystemTime>)| GuestProgress {
-            name: runs[*index].name.clone(),
-            stage: guest.stage(),
-            elapsed: guest.elapsed(),
-        };
-        let progress: Vec<GuestProgress> = running.iter().map(shown).collect();
+        let progress: Vec<GuestProgress> =
+            running.iter().map(|(index, guest)| guest.progress(runs[*index].name.clone())).collect();
         look.progress(&progress, done, runs.len());
         std::thread::sleep(LOOK);
     }
 }
 
-fn begin(lab_run: &LabRun, verbs: Verbs, look: &mut dyn Look) -> Result<(Running, Lab), LabError> {
+fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
     if lab_run.directory.symlink_metadata().is_ok() {
         return Err(RecordingError::Exists(lab_run.directory.clone()).into());
     }
     let run = &lab_run.run;
     let task = Task::Measure { run: Box::new(Run { title: None, ..run.clone() }) };
-    let expected = Duration::from_nanos(run.expected_ns().0.unsigned_abs());
-    let prepared = prepare(&lab_run.place, task, expected, verbs, look)?;
-    prepared.start(verbs)
+    let expected = Duration::from_nanos(run.longest_ns().0.unsigned_abs());
+    GuestRun::begin(&lab_run.place, task, expected)
 }
 
 /// Carries out programs in a guest, one after the other, and returns the files it left.
@@ -244,18 +217,18 @@ pub(crate) fn execute(
     signals: &Signals,
     look: &mut dyn Look,
 ) -> Result<(Left, Lab), LabError> {
-    let (mut guest, mut facts) = prepare(place, task, expected, verbs, look)?.start(verbs)?;
+    let mut guest = GuestRun::begin(place, task, expected)?;
+    let mut kvm = KvmTrials::default();
     loop {
-        if let Some(result) = guest.poll() {
-            let left = result?;
+        if let Some(result) = guest.poll(&mut kvm, verbs, look) {
+            let (left, mut facts) = result?;
             facts.host_ms = left.took_ms();
             return Ok((left, facts));
         }
         if let Some(signal) = signals.caught() {
             return Err(LabError::Interrupted(signal));
         }
-        let progress = GuestProgress { name: place.kernel.name.clone(), stage: guest.stage(), elapsed: guest.elapsed() };
-        look.progress(&[progress], 0, 1);
+        look.progress(&[guest.progress(place.kernel.name.clone())], 0, 1);
         std::thread::sleep(LOOK);
     }
 }
@@ -269,103 +242,6 @@ pub fn can_begin(machine: Machine, program: Option<&Path>) -> Result<(), LabErro
     Program::find(machine, program)?;
     Emulator::find(machine)?;
     Ok(())
-}
-
-fn prepare(place: &Place, task: Task, expected: Duration, verbs: Verbs, look: &mut dyn Look) -> Result<Prepared, LabError> {
-    let guest = &place.guest;
-    let board = Board::of(guest.machine);
-    let kernel = &place.kernel;
-    let image = kernels::image(kernel, guest.machine)?;
-    let emulator = Emulator::find(guest.machine)?;
-    let program = Program::find(guest.machine, place.program.as_deref())?;
-    let device_tree = device_tree(place, board, guest.machine)?;
-    let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
-        modules::needed(board.modules, path).map_err(|source| LabError::Modules { path: path.to_owned(), source })
-    })?;
-    let accelerator = accelerator(guest, &emulator, &kernel.image, OsStr::new(verbs.emulator), look);
-    let names: Vec<String> = modules.iter().map(|module| module.name.clone()).collect();
-    let order = Order { channel: board.channel.to_owned(), modules: names.clone(), task };
-    let initramfs = initramfs(&program.bytes, &order, &modules, &place.files);
-    let facts = Lab {
-        guest: guest.clone(),
-        ns_per_instruction: guest.time.ns_per_instruction(),
-        deterministic: matches!(guest.time, GuestTime::Virtual { .. }),
-        accelerator: accelerator.name().to_owned(),
-        kernel: LabKernel {
-            name: kernel.name.clone(),
-            image: LabFile { path: kernel.image.clone(), sha256: sha256(&image) },
-            modules: kernel.modules.clone(),
-        },
-        device_tree: device_tree.as_ref().map(|(path, bytes)| LabFile { path: path.clone(), sha256: sha256(bytes) }),
-        program: LabFile { path: program.path, sha256: sha256(&program.bytes) },
-        modules: names,
-        initramfs_sha256: sha256(&initramfs),
-        qemu: LabQemu { version: emulator.version.clone(), command_line: Vec::new() },
-        host_ms: 0,
-    };
-    let patience = Patience { boot: place.boot_patience, task: TASK_PATIENCE + expected * SLOWER };
-    let device_tree = device_tree.map(|(path, _)| path);
-    Ok(Prepared {
-        guest: guest.clone(),
-        emulator,
-        accelerator,
-        kernel: kernel.image.clone(),
-        device_tree,
-        initramfs,
-        patience,
-        facts,
-    })
-}
-
-fn device_tree(place: &Place, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
-    let path = match (&place.device_tree, board.device_tree) {
-        (Some(path), _) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
-        (None, None) => return Ok(None),
-        (None, Some(file)) => {
-            let found = place.kernel.device_trees.as_ref().map(|directory| directory.join(file)).filter(|path| path.is_file());
-            let name = place.kernel.name.clone();
-            found.ok_or(KernelError::NoDeviceTree { machine, file, name })?
-        }
-    };
-    let bytes = fs::read(&path).map_err(|source| LabError::DeviceTree { path: path.clone(), source })?;
-    Ok(Some((path, bytes)))
-}
-
-/// KVM only in the host's time, and only where it truly works.
-fn accelerator(guest: &Guest, emulator: &Emulator, kernel: &Path, verb: &OsStr, look: &mut dyn Look) -> Accelerator {
-    if guest.time != GuestTime::Host {
-        return Accelerator::Tcg;
-    }
-    match emulator.kvm(guest, kernel, verb) {
-        Ok(()) => Accelerator::Kvm,
-        Err(why) => {
-            look.note(&format!(
-                "Without KVM, since {why}: the emulator translates the guest's instructions, on the host's clock."
-            ));
-            Accelerator::Tcg
-        }
-    }
-}
-
-impl Prepared {
-    fn start(self, verbs: Verbs) -> Result<(Running, Lab), LabError> {
-        let verb = OsString::from(verbs.emulator);
-        let boot = Boot {
-            guest: &self.guest,
-            emulator: &self.emulator,
-            accelerator: self.accelerator,
-            kernel: &self.kernel,
-            device_tree: self.device_tree.as_deref(),
-            initramfs: &self.initramfs,
-            init_verb: verbs.init,
-            emulator_verb: &verb,
-            patience: self.patience,
-        };
-        let running = boot.start()?;
-        let mut facts = self.facts;
-        facts.qemu.command_line.clone_from(&running.command_line);
-        Ok((running, facts))
-    }
 }
 
 /// Makes a recording of what a guest left.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Folders for a guest's files, below the directory for temporary files, that do not stay.
+//!
+//! A program that is killed cannot remove its folders: the next one does. Each folder holds a file that its owner keeps
+//! locked, and the kernel gives a lock back however its owner ends. Process ids would not do: they are used again, and mean
+//! something else in each container.
+
+use rustix::fs::OFlags;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Once;
+use tempfile::TempDir;
+
+/// How the folders' names begin.
+const PREFIX: &str = "teiji-lab-";
+/// The file that the owner keeps locked.
+const LOCK: &str = "owner";
+
+/// A folder of this process. Dropped, it is gone.
+#[derive(Debug)]
+pub struct ScratchFolder {
+    folder: TempDir,
+    // Locked as long as it is open; no process that is started inherits it.
+    _lock: File,
+}
+
+impl ScratchFolder {
+    /// Makes one; the first time, removes those whose owners are dead.
+    ///
+    /// # Errors
+    /// When it cannot be made in the directory for temporary files.
+    pub fn new() -> io::Result<Self> {
+        static REMOVED: Once = Once::new();
+        REMOVED.call_once(|| remove_abandoned(&std::env::temp_dir()));
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    fn new_in(directory: &Path) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(directory)?;
+        // Under its name only once it is locked: another process may look at any moment.
+        let unlocked = folder.path().join("owner.new");
+        let lock = File::create_new(&unlocked)?;
+        lock.lock()?;
+        fs::rename(&unlocked, folder.path().join(LOCK))?;
+        Ok(ScratchFolder { folder, _lock: lock })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes folders whose owners are dead. What cannot be looked at or removed stays: it is somebody else's.
+fn remove_abandoned(directory: &Path) {
+    let user = rustix::process::geteuid().as_raw();
+    let is_ours = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_ours(&path) && is_abandoned(&path.join(LOCK)) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_abandoned(lock: &Path) -> bool {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(lock).is_ok_and(|lock| lock.try_lock().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_dead_are_removed_and_no_others() {
+        let place = tempfile::tempdir().unwrap();
+        let alive = ScratchFolder::new_in(place.path()).unwrap();
+        let dead = place.path().join("teiji-lab-dead");
+        let foreign = place.path().join("teiji-lab-foreign");
+        for folder in [&dead, &foreign] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("console"), "x").unwrap();
+        }
+        fs::write(dead.join(LOCK), "").unwrap();
+        fs::write(place.path().join("teiji-lab-file"), "").unwrap();
+        remove_abandoned(place.path());
+        assert!(!dead.exists());
+        assert!(alive.path().exists() && foreign.exists() && place.path().join("teiji-lab-file").exists());
+        let path = alive.path().to_owned();
+        drop(alive);
+        assert!(!path.exists());
+    }
+}

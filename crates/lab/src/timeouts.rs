@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How long a guest may take, on the host's clock, before it is given up.
+
+use plan::GuestTime;
+use std::time::Duration;
+
+/// Until a guest's first process runs: several times what a busy two-core machine needs.
+pub const BOOT_PATIENCE: Duration = Duration::from_secs(120);
+/// What a task may take beyond its own length: loads that start, figures that are computed, both by an emulator.
+const BESIDE_TASK: Duration = Duration::from_secs(120);
+/// How many times slower than real time virtual time may pass. An emulator carries out some hundred million instructions a
+/// second of the thousand million that virtual time counts, and fewer on a busy host.
+const VIRTUAL_SLOWDOWN: u32 = 60;
+/// On the host's clock a task takes its own length; computing its figures at most as long again.
+const HOST_SLOWDOWN: u32 = 2;
+
+/// How long a guest may take, on the host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timeouts {
+    /// Until its first process runs.
+    pub(crate) boot: Duration,
+    /// From there until its results begin to arrive.
+    pub(crate) task: Duration,
+}
+
+impl Timeouts {
+    /// For a task that takes `expected` on the guest's clock, which passes by `time`.
+    pub(crate) fn new(boot: Duration, expected: Duration, time: GuestTime) -> Self {
+        let slowdown = match time {
+            GuestTime::Virtual { .. } => VIRTUAL_SLOWDOWN,
+            GuestTime::Host => HOST_SLOWDOWN,
+        };
+        Timeouts { boot, task: expected.saturating_mul(slowdown).saturating_add(BESIDE_TASK) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_on_the_hosts_clock_is_not_given_sixty_times_its_length() {
+        let hour = Duration::from_secs(3_600);
+        let task = |time| Timeouts::new(BOOT_PATIENCE, hour, time).task;
+        assert_eq!(task(GuestTime::Host), 2 * hour + BESIDE_TASK);
+        assert_eq!(task(GuestTime::Virtual { shift: 0 }), 60 * hour + BESIDE_TASK);
+        assert!(Timeouts::new(BOOT_PATIENCE, Duration::MAX, GuestTime::Host).task > hour);
+    }
+}
