@@ -13,6 +13,8 @@ const Charts = (() => {
   const SECOND = 1e9;
   /** Latencies below this are drawn here: a logarithmic axis has no 0. */
   const LEAST_US = 0.1;
+  /** Where the histogram begins on such an axis. */
+  const FLOOR_US = 0.064;
   /** A little above all of a CPU, so that a line at 100 % is seen whole. */
   const MOST_PERCENT = 105;
   const TIME = tell('time since the first activation, s');
@@ -153,12 +155,61 @@ const Charts = (() => {
     return low - 1;
   }
 
-  function histogram(element, data, { log, say, height }) {
-    const edges = data.edges_ns.map(us);
-    const most = Math.max(1, ...data.recordings.flatMap((recording) => recording.counts));
+  const divisor = (one, other) => (other === 0 ? one : divisor(other, one % other));
+
+  /**
+   * Bins as they are drawn: edges in µs, and what each recording has between them. Of one width (then it is said, in ns) where
+   * one is asked for or the axis is linear; otherwise they grow with their values. Bins that are empty in all are one.
+   */
+  function binned({ edges_ns: edgesNs, recordings, style }, logX, asked) {
+    const equal = recordings.map((recording) => recording.equal);
+    const wanted = asked ?? (logX ? null : style.auto_bin_ns);
+    if (wanted === null || equal.every(({ bins }) => bins.length === 0)) return { edges: edgesNs.map(us), counts: recordings.map(({ counts }) => [...counts]), width: null };
+    // The next width that the bins of all of them make up.
+    const common = equal.filter(({ bins }) => bins.length > 0).reduce((all, one) => (all / divisor(all, one.width_ns)) * one.width_ns, 1);
+    const width = Math.max(1, Math.ceil(wanted / common)) * common;
+    const each = equal.map(({ width_ns: own, bins }) => {
+      const sums = new Map();
+      for (const [bin, n] of bins) {
+        const into = Math.floor((bin * own) / width);
+        sums.set(into, (sums.get(into) ?? 0) + n);
+      }
+      return sums;
+    });
+    const edges = [...new Set(each.flatMap((sums) => [...sums.keys()].flatMap((bin) => [bin, bin + 1])))].sort((one, next) => one - next);
+    const counts = each.map((sums) => edges.slice(0, -1).map((bin) => sums.get(bin) ?? 0));
+    return { edges: edges.map((bin) => us(bin * width)), counts, width };
+  }
+
+  /** What a step of the histogram stands for. */
+  function heightName({ width, shares, style }) {
+    const of = width === null ? { percent: style.step_percent } : { width: `${label(us(width))} µs` };
+    const counted = width === null ? 'activations in a step of {percent} %' : 'activations in bins of {width}';
+    const shared = width === null ? '% of activations in a step of {percent} %' : '% of activations in bins of {width}';
+    return tell(shares ? shared : counted, of);
+  }
+
+  function histogram(element, data, { log, logX, bin: asked, shares, say, height }) {
+    const { edges, counts, width } = binned(data, logX, asked);
+    // A limit is seen, also where nothing came near it.
+    const limits = data.limits.map((limit) => us(limit.latency_ns) * 1.05);
+    if (limits.some((limit) => limit > edges.at(-1))) {
+      edges.push(limits.reduce((most, limit) => Math.max(most, limit)));
+      for (const column of counts) column.push(0);
+    }
+    const lowest = data.limits.map((limit) => us(limit.latency_ns)).reduce((one, other) => Math.min(one, other), Infinity);
+    if (lowest < edges[0]) {
+      edges.unshift(lowest * 0.95);
+      for (const column of counts) column.unshift(0);
+    }
+    const xs = logX ? edges.map((edge) => Math.max(edge, FLOOR_US)) : edges;
+    const heights = counts.map((column, n) => column.map((count) => (shares ? (100 * count) / Math.max(1, data.recordings[n].samples) : count)));
+    const some = heights.flat().filter((height_) => height_ > 0);
+    const most = some.reduce((one, other) => Math.max(one, other), 0) || 1;
+    const least = some.reduce((one, other) => Math.min(one, other), most);
     // Nothing is drawn below the axis: half an activation is the bottom of a logarithmic one.
-    const floor = log ? 0.25 : 0;
-    const columns = data.recordings.map((recording) => [...recording.counts.map((n) => n || floor), floor]);
+    const floor = log ? least / 4 : 0;
+    const columns = heights.map((column) => [...column.map((one) => one || floor), floor]);
     const series = data.recordings.map((recording, place) => ({
       label: recording.name,
       stroke: () => colourOf(recording, place),
@@ -169,31 +220,101 @@ const Charts = (() => {
       points: { show: false },
       paths: uPlot.paths.stepped({ align: 1 }),
     }));
+    const inBin = (n, at) => `${whole.format(counts[n][at])}${shares ? ` (${short.format(heights[n][at])} %)` : ''}`;
+    const edgeName = (edge) => (width === null ? tenths.format(edge) : label(edge));
     const hooks = {
-      draw: [(u) => interval(u, shared(data.recordings))],
+      draw: [(u) => interval(u, shared(data.recordings)), (u) => limitsAcross(u, data.limits)],
       setCursor: [(u) => {
-        const bin = u.cursor.left >= 0 ? last(edges, u.posToVal(u.cursor.left, 'x')) : -1;
-        if (bin < 0 || bin >= edges.length - 1) return say('');
-        const counted = (recording) => (recording.counts[bin] > 0 ? `${recording.name} ${whole.format(recording.counts[bin])}` : null);
-        return say(`${tenths.format(edges[bin])}–${tenths.format(edges[bin + 1])} µs: ${readOut(u, data.recordings, counted)}`);
+        const at = u.cursor.left >= 0 ? last(xs, u.posToVal(u.cursor.left, 'x')) : -1;
+        if (at < 0 || at >= edges.length - 1) return say('');
+        const named = (recording) => {
+          const n = data.recordings.indexOf(recording);
+          return counts[n][at] > 0 ? `${recording.name} ${inBin(n, at)}` : null;
+        };
+        return say(`${edgeName(edges[at])}–${edgeName(edges[at + 1])} µs: ${readOut(u, data.recordings, named)}`);
       }],
     };
     const axes = [
-      axis(tell('wake-up latency, µs'), true, label, 64),
-      axis(log ? tell('activations (logarithmic)') : tell('activations'), log, label, 32),
+      axis(tell('wake-up latency, µs'), logX, label, 64),
+      axis(heightName({ width, shares, style: data.style }), log, label, 32),
     ];
     const scales = {
-      x: { time: false, distr: 3, range: (_, min, max) => [min, max] },
-      y: log ? { distr: 3, range: () => [0.5, most * 1.8] } : { range: () => [0, most * 1.06] },
+      x: { time: false, ...(logX ? { distr: 3 } : {}), range: (_, min, max) => [min, max > min ? max : min + 1] },
+      y: log ? { distr: 3, range: () => [least / 2, most * 1.8] } : { range: () => [0, most * 1.06] },
     };
-    return [new uPlot(options(element, height, axes, scales, series, hooks), [edges, ...columns], element)];
+    const plot = new uPlot(options(element, height, axes, scales, series, hooks), [xs, ...columns], element);
+    element.dataset.binNs = width ?? '';
+    element.dataset.bins = String(edges.length - 1);
+    return [plot];
+  }
+
+  const SIGNS = { pass: '✓', fail: '✗', 'not-enough': '?' };
+  const inkOf = (limit) => variable({ pass: '--pass', fail: '--fail' }[limit.verdict] ?? '--unsure');
+  const named = (limit) => `${SIGNS[limit.verdict] ?? ''} ${limit.text}`.trim();
+
+  /** A line, a name on whatever is drawn below it, and a ground where nothing is to be. */
+  function limitDrawn(u, limit, [from, to], ground, [x, y], right) {
+    const { ctx } = u;
+    const dot = devicePixelRatio;
+    ctx.save();
+    ctx.fillStyle = inkOf(limit);
+    ctx.strokeStyle = inkOf(limit);
+    if (ground) {
+      ctx.globalAlpha = 0.08;
+      ctx.fillRect(...ground);
+      ctx.globalAlpha = 1;
+    }
+    ctx.lineWidth = 1.75 * dot;
+    ctx.setLineDash([6 * dot, 3 * dot]);
+    ctx.beginPath();
+    ctx.moveTo(...from);
+    ctx.lineTo(...to);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.font = `600 ${11 * dot}px ${variable('--font')}`;
+    ctx.textAlign = right ? 'right' : 'left';
+    ctx.strokeStyle = variable('--paper');
+    ctx.lineWidth = 4 * dot;
+    ctx.strokeText(named(limit), x, y);
+    ctx.fillText(named(limit), x, y);
+    ctx.restore();
+  }
+
+  /**
+   * Limits on the horizontal axis, with a ground beyond those that fail; where `shares`, beyond all of them down to the share of
+   * activations that each allows.
+   */
+  function limitsAcross(u, limits, shares = false) {
+    const { left, top, width, height } = u.bbox;
+    const dot = devicePixelRatio;
+    limits.forEach((limit, row) => {
+      const x = u.valToPos(us(limit.latency_ns), 'x', true);
+      if (!(x >= left && x <= left + width)) return;
+      const share = shares && limit.share > 0 ? Math.min(top + height, u.valToPos(limit.share, 'y', true)) : top + height;
+      const right = x > left + width / 2;
+      const ground = shares ? limit.share !== null : limit.verdict === 'fail';
+      limitDrawn(u, limit, [[x, top], [x, top + height]], ground && [x, top, left + width - x, share - top], [x + (right ? -6 : 6) * dot, top + (28 + 15 * row) * dot], right);
+    });
+  }
+
+  /** The same on the vertical axis. */
+  function limitsUp(u, limits) {
+    const { left, top, width, height } = u.bbox;
+    const dot = devicePixelRatio;
+    for (const limit of limits) {
+      const y = u.valToPos(Math.max(LEAST_US, us(limit.latency_ns)), 'y', true);
+      if (!(y >= top && y <= top + height)) continue;
+      limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, top, width, y - top], [left + width - 6 * dot, y - 5 * dot], true);
+    }
   }
 
   function exceedance(element, data, { say, height }) {
     const recordings = data.recordings.filter((recording) => recording.samples > 0);
     const tails = recordings.filter((recording) => recording.tail);
     const latencies = (recording) => [...recording.exceedance.latency_ns, ...(recording.tail?.latency_ns ?? [])];
-    const xs = [...new Set(recordings.flatMap(latencies))].sort((a, b) => a - b);
+    const limits = data.limits.map((limit) => limit.latency_ns).filter((ns) => ns > 0);
+    const beyond = limits.filter((ns) => recordings.every((recording) => ns > recording.max_ns)).map((ns) => ns * 1.05);
+    const xs = [...new Set([...recordings.flatMap(latencies), ...limits, ...beyond])].sort((a, b) => a - b);
     // A fitted tail goes on to a tenth of one.
     const most = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
     const share = (recording, ns) => {
@@ -250,7 +371,7 @@ const Charts = (() => {
       u.ctx.restore();
     };
     const hooks = {
-      draw: [(u) => interval(u, shared(data.recordings)), continued, ends],
+      draw: [(u) => interval(u, shared(data.recordings)), (u) => limitsAcross(u, data.limits, true), continued, ends],
       setCursor: [(u) => {
         if (u.cursor.left < 0) return say('');
         const x = u.posToVal(u.cursor.left, 'x');
@@ -272,12 +393,21 @@ const Charts = (() => {
     return [new uPlot(options(element, height, axes, scales, series, hooks), [xs.map(us), ...columns], element)];
   }
 
-  /** One panel for each recording, all with the same scale of latencies. */
-  function overTime(element, data, { log, thread, jitter, height }) {
-    const every = data.recordings.map((recording) => recording.time);
-    const extremes = every.flatMap((time) => (jitter ? time.jitter_ns : [...time.min_ns, ...time.max_ns])).filter((ns) => ns !== null);
-    const low = us(extremes.reduce((a, b) => Math.min(a, b), Infinity));
-    const high = us(extremes.reduce((a, b) => Math.max(a, b), -Infinity));
+  /** What is drawn of a time: the smallest and the largest value of each step. */
+  const drawnOf = (time, jitter) => (jitter ? [time.jitter_min_ns, time.jitter_max_ns] : [time.min_ns, time.max_ns]);
+  const inSteps = (values, fold, none) => values.reduce((one, other) => (other === null ? one : fold(one, other)), none);
+
+  /** One panel for each recording, all with the same scale; or one for all, over one another. */
+  function overTime(element, data, settings) {
+    const { log, thread, jitter, overlay, height } = settings;
+    const extremes = data.recordings.map((recording) => drawnOf(recording.time, jitter));
+    const limits = jitter ? [] : data.limits;
+    const low = extremes.reduce((one, [min]) => Math.min(one, inSteps(min, Math.min, Infinity)), limits.reduce((one, limit) => Math.min(one, limit.latency_ns), Infinity));
+    const high = extremes.reduce((one, [, max]) => Math.max(one, inSteps(max, Math.max, -Infinity)), limits.reduce((one, limit) => Math.max(one, limit.latency_ns), -Infinity));
+    const range = Number.isFinite(low) ? [us(low), us(high)] : [1, 10];
+    // Jitter has two sides, and so no logarithm.
+    const drawnAs = { log: log && !jitter, jitter, height, limits };
+    if (overlay) return overlaid(element, data.recordings, range, { ...drawnAs, thread, say: settings.say });
     return data.recordings.map((recording, n) => {
       const place = recording.place ?? n;
       const panel = document.createElement('div');
@@ -285,40 +415,101 @@ const Charts = (() => {
       panel.innerHTML = '<p class="panel-head"><b></b><span></span></p>';
       panel.querySelector('b').textContent = recording.name;
       element.append(panel);
-      const chosen = recording.threads.find((one) => String(one.thread) === thread);
-      const time = thread === '' ? recording.time : chosen?.time;
+      const time = timeOf(recording, thread);
       const worst = jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread);
       const periods = recording.periods.filter((one) => thread === '' || String(one.thread) === thread);
-      const range = Number.isFinite(low) ? [low, high] : [1, 10];
       if (!time) {
         panel.querySelector('span').textContent = tell('has no such thread');
         return [];
       }
-      const settings = { log, height, jitter, periods, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
-      const above = timePanel(panel, time, worst, place, range, settings);
+      const ofPanel = { ...drawnAs, periods, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
+      const above = timePanel(panel, time, worst, place, range, ofPanel);
       namePeriods(panel, periods);
-      return settings.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, settings)] : [above];
+      return ofPanel.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, ofPanel)] : [above];
     }).flat();
   }
 
-  function timePanel(panel, time, worst, place, [low, high], { log, height, jitter, periods, last: isLast, loads }) {
+  const timeOf = (recording, thread) => (thread === '' ? recording.time : recording.threads.find((one) => String(one.thread) === thread)?.time);
+
+  /** The vertical axis over time, and how values are put on it. */
+  function vertical([low, high], { log, jitter }) {
+    if (log) return { distr: 3, range: () => [Math.max(LEAST_US, low) * 0.8, Math.max(2 * LEAST_US, high) * 1.35] };
+    const room = jitter ? Math.max(0.1, high - low) * 0.06 : 0;
+    return { range: () => [Math.min(0, low) - room, Math.max(jitter ? 0 : 1, high) * (jitter ? 1 : 1.06) + room] };
+  }
+  const onAxis = (ns, log) => (ns === null ? null : log ? Math.max(LEAST_US, us(ns)) : us(ns));
+
+  /** All recordings in one panel, the same times over one another; the widest first, so that the narrower ones are seen. */
+  function overlaid(element, recordings, range, { log, jitter, height, limits, thread, say }) {
+    const all = recordings.map((recording, n) => ({ recording, n, place: recording.place ?? n, time: timeOf(recording, thread) })).filter(({ time }) => time);
+    if (all.length === 0) return [];
+    const step = all.reduce((most, { time }) => Math.max(most, time.step_ns), 1);
+    const end = all.reduce((most, { time }) => Math.max(most, time.length_ns), 1);
+    const steps = Math.ceil(end / step - 1e-9);
+    const joined = (values, own, fold) => {
+      const into = new Array(steps).fill(null);
+      values.forEach((ns, n) => {
+        const at = Math.min(steps - 1, Math.floor((n * own) / step + 1e-9));
+        if (ns !== null) into[at] = into[at] === null ? ns : fold(into[at], ns);
+      });
+      return into;
+    };
+    for (const one of all) {
+      const [min, max] = drawnOf(one.time, jitter);
+      one.min = joined(min, one.time.step_ns, Math.min);
+      one.max = joined(max, one.time.step_ns, Math.max);
+      one.most = inSteps(one.max, Math.max, -Infinity);
+      one.width = one.most - inSteps(one.min, Math.min, Infinity);
+    }
+    all.sort((one, other) => other.width - one.width);
+    const xs = Array.from({ length: steps + 1 }, (_, n) => Math.min(n * step, end) / SECOND);
+    const column = (values) => [...values, values.at(-1) ?? null].map((ns) => onAxis(ns, log));
+    const paths = uPlot.paths.stepped({ align: 1 });
+    const line = ({ recording, place }) => ({ label: recording.name, stroke: () => colour(place), width: 1, points: { show: false }, paths });
+    const hooks = {
+      setCursor: [(u) => {
+        if (u.cursor.left < 0) return say('');
+        const at = Math.min(steps - 1, Math.floor((u.posToVal(u.cursor.left, 'x') * SECOND) / step));
+        const shown = all.filter((_, n) => u.series[2 * n + 1].show && all[n].max[at] !== null);
+        const said = shown.map(({ recording, min, max }) => `${recording.name} ${tenths.format(us(min[at]))} … ${tenths.format(us(max[at]))} µs`);
+        return say(`${seconds((at * step) / SECOND)}–${seconds(Math.min(end, (at + 1) * step) / SECOND)} s: ${said.join(' · ') || tell('none')}`);
+      }],
+      draw: [
+        (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / SECOND, jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread), place)),
+        (u) => limitsUp(u, limits),
+      ],
+    };
+    const panel = document.createElement('div');
+    panel.className = 'panel';
+    panel.dataset.shownMaxNs = String(all.reduce((most, one) => Math.max(most, one.most), -Infinity));
+    element.append(panel);
+    const bands = all.map(({ place }, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: () => `${colour(place)}66` }));
+    const axes = [axis(TIME, false, label, 72), axis(jitter ? tell('jitter, µs') : 'µs', log, label, 28)];
+    const scales = { x: { time: false, range: (_, min, max) => [min, max] }, y: vertical(range, { log, jitter }) };
+    const columns = all.flatMap(({ min, max }) => [column(min), column(max)]);
+    return [new uPlot(options(panel, height + 130, axes, scales, all.flatMap((one) => [line(one), line(one)]), hooks, { bands }), [xs, ...columns], panel)];
+  }
+
+  function timePanel(panel, time, worst, place, range, { log, height, jitter, limits, periods, last: isLast, loads }) {
     const step = time.step_ns / SECOND;
     const end = time.length_ns / SECOND;
     const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
+    const [least, most] = drawnOf(time, jitter);
     const drawn = (values) => {
-      const column = values.map((ns) => (ns === null ? null : log ? Math.max(LEAST_US, us(ns)) : us(ns)));
+      const column = values.map((ns) => onAxis(ns, log));
       return [...column, column.at(-1) ?? null];
     };
     const said = panel.querySelector('span');
     const describe = (from, to) => {
       const [first, behind] = [Math.max(0, Math.floor(from / step + 1e-6)), Math.min(time.max_ns.length, Math.ceil(to / step - 1e-6))];
-      const maxima = (jitter ? time.jitter_ns : time.max_ns).slice(first, behind).filter((ns) => ns !== null);
-      const minima = time.min_ns.slice(first, behind).filter((ns) => ns !== null);
+      const maxima = most.slice(first, behind).filter((ns) => ns !== null);
+      const minima = least.slice(first, behind).filter((ns) => ns !== null);
+      const woke = time.min_ns.slice(first, behind).some((ns) => ns !== null);
       const missing = time.missing.filter(([at]) => at >= first && at < behind).reduce((sum, [, n]) => sum + n, 0);
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
-      const range = jitter ? tell('jitter at most {jitter} µs', { jitter: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
-      const span = maxima.length > 0 ? range : tell(minima.length > 0 ? 'no two in succession woke' : 'nothing woke');
+      const values = jitter ? tell('jitter from {least} to {most} µs', { least: tenths.format(us(min)), most: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
+      const span = maxima.length > 0 ? values : tell(woke ? 'no two in succession woke' : 'nothing woke');
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
       return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
     };
@@ -335,7 +526,7 @@ const Charts = (() => {
         said.textContent = describe(at, at + step).text;
         return undefined;
       }],
-      draw: [(u) => recurring(u, periods), (u) => marks(u, time, step, worst, place)],
+      draw: [(u) => recurring(u, periods), (u) => marks(u, time, step, worst, place), (u) => limitsUp(u, limits)],
     };
     const paths = uPlot.paths.stepped({ align: 1 });
     const lines = ['55', 'ff'].map((alpha) => ({ stroke: () => colour(place) + alpha, width: 1, points: { show: false }, paths }));
@@ -343,16 +534,14 @@ const Charts = (() => {
     const axes = [
       // Where loads are drawn below, the times stand below those.
       loads ? { ...axis(null, false, () => '', 72), size: 6 } : axis(isLast ? TIME : null, false, label, 72),
-      axis('µs', log, label, 22),
+      axis(jitter ? tell('jitter, µs') : 'µs', log, label, 22),
     ];
     const scales = {
       x: { time: false, range: (_, min, max) => [min, max] },
-      y: log
-        ? { distr: 3, range: () => [Math.max(LEAST_US, low) * 0.8, Math.max(2 * LEAST_US, high) * 1.35] }
-        : { range: () => [Math.min(0, low), Math.max(1, high) * 1.06] },
+      y: vertical(range, { log, jitter }),
     };
     const size = loads ? height - 42 : isLast ? height : height - 20;
-    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, ...(jitter ? [time.jitter_ns.map((ns) => (ns === null ? null : 0)), time.jitter_ns] : [time.min_ns, time.max_ns]).map(drawn)], panel);
+    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, drawn(least), drawn(most)], panel);
   }
 
   /** The cursor of a panel and of its loads is one; zooming follows where all panels of a length follow one another. */

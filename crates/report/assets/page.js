@@ -7,6 +7,8 @@ const Page = (() => {
   const root = document.documentElement;
   const narrow = () => innerWidth < 560;
 
+  const OVER_TIME = 'From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten worst, triangles at the top skipped or lost activations.';
+
   /** One chart of the page with everything around it; of recordings that may be exchanged for others. */
   class View {
     constructor(section, data) {
@@ -16,12 +18,18 @@ const Page = (() => {
       this.element = section.querySelector('.canvas');
       this.readout = section.querySelector('.readout');
       this.reset = section.querySelector('.reset');
-      this.log = true;
+      const { style } = data;
+      this.log = this.kind !== 'histogram' || style.y === 'log';
+      this.logX = style.x === 'log';
+      this.shares = style.heights === 'shares';
+      this.bin = style.bin_ns;
       this.thread = '';
-      this.jitter = false;
+      this.jitter = style.over_time === 'jitter';
+      this.overlay = style.overlay;
       this.hidden = new Set();
       this.plots = [];
-      this.ofLatencies = { lead: section.querySelector('.lead').textContent, label: this.element.getAttribute('aria-label') };
+      const lead = this.jitter ? tell(OVER_TIME) : section.querySelector('.lead').textContent;
+      this.ofLatencies = { lead, label: this.jitter ? this.described() : this.element.getAttribute('aria-label') };
       for (const part of [this.element, this.readout, section.querySelector('.controls')]) part.hidden = false;
       section.querySelector('.paper').classList.add('only-print');
       this.controls();
@@ -36,14 +44,14 @@ const Page = (() => {
         this.sayWhat();
       }
       this.section.classList.toggle('nothing', data.recordings.length === 0);
-      if (this.kind !== 'latency-over-time') this.legend();
+      if (this.kind !== 'latency-over-time' || this.overlay) this.legend();
       this.draw();
     }
 
     /** For those who cannot see it: what is drawn now. */
     described() {
       const { recordings, courses } = this.data;
-      const drawn = this.kind === 'latency-over-time' ? courses : recordings;
+      const drawn = (this.kind === 'latency-over-time' && courses) || recordings;
       const at = (ns) => `${new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(ns / 1000)} µs`;
       const one = ({ name, samples: n, max_ns: max }) => (max === null ? tell('{name}: {n} latencies', { name, n }) : tell('{name}: {n} latencies, at most {max}', { name, n, max: at(max) }));
       const title = this.section.querySelector('h2').textContent;
@@ -51,20 +59,33 @@ const Page = (() => {
     }
 
     controls() {
-      const switches = [...this.section.querySelectorAll('[data-scale]')];
-      for (const button of switches) {
-        button.addEventListener('click', () => {
-          this.log = button.dataset.scale === 'log';
-          for (const other of switches) other.setAttribute('aria-pressed', String(other === button));
-          this.draw();
-        });
-      }
+      this.choice('scale', this.log ? 'log' : 'linear', (value) => { this.log = value === 'log'; });
+      this.choice('x', this.logX ? 'log' : 'linear', (value) => { this.logX = value === 'log'; });
+      this.choice('heights', this.shares ? 'shares' : 'counts', (value) => { this.shares = value === 'shares'; });
+      this.choice('panels', this.overlay ? 'overlay' : 'each', (value) => {
+        this.overlay = value === 'overlay';
+        if (this.overlay) this.legend();
+        else this.section.querySelector('.legend').hidden = true;
+      });
+      const width = this.section.querySelector('#bin-width');
+      if (width && this.bin) width.value = String(this.bin / 1000);
+      width?.addEventListener('change', () => {
+        const asked = Number(width.value);
+        this.bin = asked > 0 ? Math.max(1, Math.round(asked * 1000)) : null;
+        this.draw();
+        // What is drawn may be wider: the latencies are not known any finer.
+        if (this.bin && this.element.dataset.binNs) width.value = String(this.element.dataset.binNs / 1000);
+      });
+      const figure = this.section.querySelector('#drawn-figure');
+      if (figure) figure.value = this.jitter ? 'jitter' : 'latency';
+      this.jitterChosen();
       this.section.querySelector('#thread')?.addEventListener('change', (event) => {
         this.thread = event.target.value;
         this.draw();
       });
       this.section.querySelector('#drawn-figure')?.addEventListener('change', (event) => {
         this.jitter = event.target.value === 'jitter';
+        this.jitterChosen();
         this.sayWhat();
         this.draw();
       });
@@ -73,10 +94,30 @@ const Page = (() => {
       this.element.addEventListener('dblclick', () => this.whole());
     }
 
+    /** Buttons of which one is pressed: those with this name in their data. */
+    choice(name, value, choose) {
+      const buttons = [...this.section.querySelectorAll(`[data-${name}]`)];
+      const press = (chosen) => buttons.forEach((button) => button.setAttribute('aria-pressed', String(button.dataset[name] === chosen)));
+      press(value);
+      for (const button of buttons) {
+        button.addEventListener('click', () => {
+          choose(button.dataset[name]);
+          press(button.dataset[name]);
+          this.draw();
+        });
+      }
+    }
+
+    /** Jitter has two sides, and so no logarithm. */
+    jitterChosen() {
+      const scale = this.section.querySelector('[data-scale]')?.parentElement;
+      if (scale && this.kind === 'latency-over-time') scale.hidden = this.jitter;
+    }
+
     /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */
     sayWhat() {
       const lead = this.section.querySelector('.lead');
-      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, the largest of each moment. Triangles at the top are skipped or lost activations.');
+      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, from the smallest to the largest of each moment. Below 0 they came closer together. Triangles at the top are skipped or lost activations.');
       lead.textContent = this.jitter ? jitter : this.ofLatencies.lead;
       this.element.setAttribute('aria-label', this.jitter ? jitter : this.ofLatencies.label);
     }
@@ -117,7 +158,7 @@ const Page = (() => {
       const say = (text) => { this.readout.textContent = text || '\u00a0'; };
       const { data } = this;
       const many = (data.courses ?? data.recordings).length > 4;
-      const settings = { log: this.log, thread: this.thread, jitter: this.jitter, say, height: narrow() ? 270 : 360 };
+      const settings = { log: this.log, thread: this.thread, jitter: this.jitter, overlay: this.overlay, logX: this.logX, shares: this.shares, bin: this.bin, say, height: narrow() ? 270 : 360 };
       if (this.kind === 'histogram') this.plots = Charts.histogram(this.element, data, settings);
       if (this.kind === 'exceedance') this.plots = Charts.exceedance(this.element, data, settings);
       const courses = { ...data, recordings: data.courses ?? data.recordings };

@@ -55,7 +55,7 @@
       recordings.push(...each.slice(0, room));
       courses.push(...each.slice(0, room));
     }
-    return { edges_ns: data.edges_ns, recordings, courses, leftOut };
+    return { edges_ns: data.edges_ns, style: data.style, limits: data.limits, recordings, courses, leftOut };
   }
 
   /** What a reader must know of what is drawn. */

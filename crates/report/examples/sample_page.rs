@@ -10,21 +10,60 @@ use synthetic::Synthetic;
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     std::fs::create_dir_all(&folder)?;
-    let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
+    let recordings = [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
+    let options = report::ChartOptions::default();
     let command = "teiji report idle.teiji hackbench.teiji -o report.html";
-    std::fs::write(folder.join("report.html"), report::html(&recordings, &[], command))?;
-    for (name, svg) in report::svg_charts(&recordings, &[]) {
+    std::fs::write(folder.join("report.html"), report::html(&recordings, &[], &options, command))?;
+    for (name, svg) in report::svg_charts(&recordings, &[], &options) {
         std::fs::write(folder.join(name), svg)?;
     }
+    let limited: Vec<report::Limit> =
+        ["max<200us", "p99<1ms", "rate(>300us)<0.0001@95%"].iter().filter_map(|text| text.parse().ok()).collect();
+    let judged = |limit: &str, verdict| report::Judged {
+        limit: limit.into(),
+        recording: "idle.teiji".into(),
+        verdict,
+        seen: "201.317 µs on thread 1".into(),
+        margin: Some(-0.0066),
+        lacking: None,
+    };
+    let mut gate = report::Gate::default();
+    gate.judged.extend([
+        judged("max<200us", report::Verdict::Fail),
+        judged("p99<1ms", report::Verdict::Pass),
+        judged("rate(>300us)<0.0001@95%", report::Verdict::NotEnough),
+    ]);
+    let others = report::ChartOptions {
+        bin: Some(plan::Nanos(1_000)),
+        heights: Some(report::Heights::Shares),
+        over_time: report::OverTime::Jitter,
+        overlay: true,
+        limits: limited,
+        gate,
+        ..report::ChartOptions::default()
+    };
+    std::fs::write(folder.join("limits.html"), report::html(&recordings, &[], &others, command))?;
+    let japanese = report::speaking(report::Language::Japanese, || report::html(&recordings, &[], &others, command));
+    std::fs::write(folder.join("japanese.html"), japanese)?;
+    for (name, svg) in report::svg_charts(&recordings, &[], &others) {
+        std::fs::write(folder.join(format!("limits-{name}")), svg)?;
+    }
+    // As a kernel in the lab: most within a tenth of a microsecond.
+    let narrow: Vec<i32> = (0..4_000).map(|n| 3_500 + n * 7 % 90 + n % 200 / 199 * 900).collect();
+    let narrow = [Synthetic::idle().title("narrow").threads(1).samples(&narrow).build()];
+    std::fs::write(folder.join("narrow.html"), report::html(&narrow, &[], &options, command))?;
     for recorded in &recordings {
-        std::fs::write(folder.join(format!("{}.txt", recorded.name())), report::terminal_summary(recorded))?;
+        std::fs::write(
+            folder.join(format!("{}.txt", recorded.name())),
+            report::terminal_summary(recorded, report::Paint::Plain),
+        )?;
         std::fs::write(folder.join(format!("{}.run.json", recorded.name())), serde_json::to_string(&recorded.document)?)?;
     }
     std::fs::write(folder.join("verdict.txt"), report::verdict(&recordings))?;
 
     let many: Vec<_> =
         (0..8).map(|n| Synthetic::hackbench().title(&format!("kernel {n}")).seed(n).threads(64).due(4_096).build()).collect();
-    std::fs::write(folder.join("many.html"), report::html(&many, &[], command))?;
+    std::fs::write(folder.join("many.html"), report::html(&many, &[], &options, command))?;
 
     let mut loads = Synthetic::hackbench().title("two loads").load("cpu@50%,cpus=0-1").due(60_000).build();
     let mut crowded = Synthetic::hackbench().title("crowded").threads(24).due(20_000).build();
@@ -34,7 +73,7 @@ fn main() -> std::io::Result<()> {
         load.course.iter_mut().for_each(|(_, percent)| *percent += 9.0 * level as f64 - 45.0);
         crowded.document.load.push(load);
     }
-    std::fs::write(folder.join("crowded.html"), report::html(&[crowded], &[], command))?;
+    std::fs::write(folder.join("crowded.html"), report::html(&[crowded], &[], &options, command))?;
     let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
     missed.document.load_missed = true;
     missed.document.load[0].missed = true;
@@ -42,10 +81,10 @@ fn main() -> std::io::Result<()> {
     missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
     loads.document.load[1].alive = false;
     loads.document.load[1].course.truncate(42);
-    std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed))?;
+    std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed, report::Paint::Plain))?;
     let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
-    std::fs::write(folder.join("loads.html"), report::html(&of_loads, &[], command))?;
-    for (name, svg) in report::svg_charts(&of_loads, &[]) {
+    std::fs::write(folder.join("loads.html"), report::html(&of_loads, &[], &options, command))?;
+    for (name, svg) in report::svg_charts(&of_loads, &[], &options) {
         std::fs::write(folder.join(format!("loads-{name}")), svg)?;
     }
 
@@ -58,5 +97,5 @@ fn main() -> std::io::Result<()> {
     spoiled.document.threads[0].proof.samples_lost = 12;
     spoiled.document.warnings[0].code = "no-real-time".into();
     spoiled.document.warnings[0].next_step = "sudo setcap cap_sys_nice,cap_ipc_lock=ep teiji".into();
-    std::fs::write(folder.join("spoiled.html"), report::html(&[spoiled], &[], command))
+    std::fs::write(folder.join("spoiled.html"), report::html(&[spoiled], &[], &options, command))
 }

@@ -146,16 +146,21 @@ fn modes(modes: &[Mode]) -> Said {
     said("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
 }
 
-/// `late every 5,000 activations (5 s), ± 1, ...`.
+/// `slower every 5,000 activations (5 s) ...`; late is an interval or more.
 pub(crate) fn period(period: &Period, interval: Nanos) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let ns = period.activations * interval.0 as f64;
     let activations = format!("{:.2}", period.activations);
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
+    let (activations, time) = (thousands(activations), latency(format::rounded(ns)));
+    let every = if period.latency_ns >= interval.0 {
+        say!("late every {activations} activations ({time})", activations, time)
+    } else {
+        say!("slower every {activations} activations ({time})", activations, time)
+    };
     say!(
-        "late every {activations} activations ({time}), typically {latency}, at {present} % of these times, half of them within {jitter} of it",
-        activations = thousands(activations),
-        time = latency(format::rounded(ns)),
+        "{every}: typically {latency}, at {present} % of these times, half of them within {jitter} of it",
+        every,
         latency = latency(period.latency_ns),
         present = format!("{:.0}", period.present * 100.0),
         jitter = format!("{:.0}", period.jitter.ceil())
@@ -250,8 +255,10 @@ mod tests {
             Period { activations: 5_000.0, first: 17.0, jitter: 0.4, present: 0.98, latency_ns: 83_449, chance: 1e-9 };
         assert_eq!(
             period(&five_seconds, Nanos::from_millis(1)),
-            "late every 5,000 activations (5.00 s), typically 83.4 µs, at 98 % of these times, half of them within 1 of it"
+            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them within 1 of it"
         );
+        let overruns = Period { latency_ns: 1_000_000, ..five_seconds };
+        assert!(period(&overruns, Nanos::from_millis(1)).starts_with("late every 5,000 activations"));
         assert_eq!(thousands("12345.25"), "12,345.25");
     }
 }

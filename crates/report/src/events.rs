@@ -2,7 +2,7 @@
 //! What happened on the machine meanwhile: interrupts and softirqs that rose, and where the CPUs' time went.
 
 use crate::overview::Overview;
-use recording::{EventCounts, Host};
+use recording::{Changes, CpuTimeChange, EventChange, Host, changes};
 use std::collections::BTreeMap;
 
 /// Sources shown; the rest is said to be there.
@@ -28,51 +28,49 @@ pub(crate) struct Rise {
 
 /// The sources that rose, most often first, and how many more there were.
 pub(crate) fn interrupts(all: &[Overview<'_>]) -> (Vec<Source>, usize) {
-    sources(all, |facts| &facts.interrupts)
+    sources(all, |changes| changes.interrupts)
 }
 
 /// The same for softirqs.
 pub(crate) fn softirqs(all: &[Overview<'_>]) -> (Vec<Source>, usize) {
-    sources(all, |facts| &facts.softirqs)
+    sources(all, |changes| changes.softirqs)
 }
 
-fn sources(all: &[Overview<'_>], of: fn(&recording::HostFacts) -> &Vec<EventCounts>) -> (Vec<Source>, usize) {
-    let mut names: BTreeMap<(&str, &str), Vec<Option<Rise>>> = BTreeMap::new();
+fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<Source>, usize) {
+    let mut names: BTreeMap<(String, String), Vec<Option<Rise>>> = BTreeMap::new();
     for (place, overview) in all.iter().enumerate() {
         let host = &overview.recorded.document.host;
-        let Some(after) = &host.after else { continue };
-        let before: BTreeMap<&str, &EventCounts> = of(&host.before).iter().map(|event| (event.name.as_str(), event)).collect();
-        for event in of(after) {
-            let rises = names.entry((&event.name, &event.description)).or_insert_with(|| vec![None; all.len()]);
-            rises[place] = Some(rise(before.get(event.name.as_str()).copied(), event, host));
+        for event in during(host).map(of).unwrap_or_default() {
+            let rise = rise(&event, host);
+            names.entry((event.name, event.description)).or_insert_with(|| vec![None; all.len()])[place] = Some(rise);
         }
     }
     let total = |source: &Source| source.rises.iter().flatten().map(|rise| rise.count).max().unwrap_or(0);
-    let mut sources: Vec<Source> = names
-        .into_iter()
-        .map(|((name, description), rises)| Source { name: name.to_owned(), description: description.to_owned(), rises })
-        .filter(|source| total(source) > 0)
-        .collect();
+    let mut sources: Vec<Source> =
+        names.into_iter().map(|((name, description), rises)| Source { name, description, rises }).collect();
     sources.sort_by_key(|source| std::cmp::Reverse(total(source)));
     let more = sources.len().saturating_sub(MOST_SOURCES);
     sources.truncate(MOST_SOURCES);
     (sources, more)
 }
 
-fn rise(before: Option<&EventCounts>, after: &EventCounts, host: &Host) -> Rise {
-    let earlier = |place: usize| before.and_then(|event| event.counts.get(place)).copied().unwrap_or(0);
-    let by_cpu: Vec<u64> = after.counts.iter().enumerate().map(|(place, n)| n.saturating_sub(earlier(place))).collect();
-    let count: u64 = by_cpu.iter().sum();
-    let seconds = seconds(host);
-    Rise { count, per_second: seconds.map(|seconds| count as f64 / seconds), mostly: mostly(&by_cpu, count, host) }
+/// What happened between the two looks; none while there is one only.
+fn during(host: &Host) -> Option<Changes> {
+    host.after.as_ref().map(|after| changes(&host.before, after))
 }
 
-fn mostly(by_cpu: &[u64], count: u64, host: &Host) -> Option<(u32, u64)> {
-    let (place, most) = by_cpu.iter().enumerate().max_by_key(|(_, n)| **n)?;
-    let cpu = host.after.as_ref()?.cpus.get(place)?.cpu.0;
-    let percent = most.saturating_mul(100) / count.max(1);
+fn rise(event: &EventChange, host: &Host) -> Rise {
+    let per_second = seconds(host).map(|seconds| event.total as f64 / seconds);
+    Rise { count: event.total, per_second, mostly: mostly(event, host) }
+}
+
+fn mostly(event: &EventChange, host: &Host) -> Option<(u32, u64)> {
+    let (cpu, most) = event.per_cpu.iter().max_by_key(|(_, n)| *n)?;
+    let both = host.before.cpus.iter().filter(|was| host.after.iter().any(|after| after.cpus.iter().any(|is| is.cpu == was.cpu)));
+    let cpus = both.count() as u64;
+    let percent = most.saturating_mul(100) / event.total.max(1);
     // A good deal more than its even share is worth a word.
-    (by_cpu.len() > 1 && percent >= 60 && percent.saturating_mul(by_cpu.len() as u64) >= 130).then_some((cpu, percent))
+    (cpus > 1 && percent >= 60 && percent.saturating_mul(cpus) >= 130).then_some((cpu.0, percent))
 }
 
 fn seconds(host: &Host) -> Option<f64> {
@@ -90,28 +88,16 @@ pub(crate) struct CpuTime {
 /// Where the time of all CPUs went, in the order of /proc/stat.
 pub(crate) fn cpu_time(all: &[Overview<'_>]) -> Vec<CpuTime> {
     const ORDER: [&str; 10] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
-    let spent: Vec<Option<BTreeMap<&str, u64>>> = all.iter().map(|overview| spent(&overview.recorded.document.host)).collect();
-    let share = |spent: &Option<BTreeMap<&str, u64>>, kind: &str| {
-        let spent = spent.as_ref()?;
-        // Guest time is contained in user and nice.
-        let whole: u64 = spent.iter().filter(|(kind, _)| !kind.starts_with("guest")).map(|(_, ms)| ms).sum();
-        let ms = *spent.get(kind)?;
-        (whole > 0).then(|| (100.0 * ms as f64 / whole as f64, ms))
+    let times: Vec<Vec<CpuTimeChange>> =
+        all.iter().map(|overview| during(&overview.recorded.document.host).unwrap_or_default().cpu_times).collect();
+    let share = |times: &Vec<CpuTimeChange>, kind: &str| {
+        let whole: u64 = times.iter().map(|cpu| cpu.elapsed_ms).sum();
+        let known: Vec<u64> = times.iter().filter_map(|cpu| cpu.time_ms.get(kind).copied()).collect();
+        let ms: u64 = known.iter().sum();
+        (whole > 0 && !known.is_empty()).then(|| (100.0 * ms as f64 / whole as f64, ms))
     };
-    let row = |kind: &str| CpuTime { kind: kind.to_owned(), shares: spent.iter().map(|spent| share(spent, kind)).collect() };
+    let row = |kind: &str| CpuTime { kind: kind.to_owned(), shares: times.iter().map(|times| share(times, kind)).collect() };
     ORDER.into_iter().map(row).filter(|row| row.shares.iter().any(Option::is_some)).collect()
-}
-
-fn spent(host: &Host) -> Option<BTreeMap<&str, u64>> {
-    let after = host.after.as_ref()?;
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for cpu in &after.cpus {
-        let earlier = host.before.cpus.iter().find(|before| before.cpu == cpu.cpu)?;
-        for (kind, ms) in &cpu.time_ms {
-            *sums.entry(kind).or_default() += ms.saturating_sub(earlier.time_ms.get(kind).copied().unwrap_or(0));
-        }
-    }
-    (!sums.is_empty()).then_some(sums)
 }
 
 #[cfg(test)]
@@ -130,6 +116,48 @@ mod tests {
         let rise = sources[0].rises[1].clone().unwrap();
         assert_eq!((rise.count, rise.mostly), (482_110 + 241_055, Some((0, 66))));
         assert!((rise.per_second.unwrap() - 72_316.5).abs() < 1e-6);
+    }
+
+    /// LOC of an idle machine of three CPUs: 10 s at 1,250 a second on CPU 0, half and a third of that on the others.
+    fn local_timer(changed: impl FnOnce(&mut Host)) -> Option<Rise> {
+        let mut recordings = [Synthetic::idle().threads(3).build()];
+        changed(&mut recordings[0].document.host);
+        let (sources, _) = interrupts(&Overview::of_all(&recordings));
+        sources.into_iter().find(|source| source.name == "LOC").and_then(|source| source.rises.into_iter().next()?)
+    }
+
+    fn counts(facts: &mut recording::HostFacts) -> &mut Vec<u64> {
+        &mut facts.interrupts.iter_mut().find(|event| event.name == "LOC").unwrap().counts
+    }
+
+    #[test]
+    fn a_counter_that_wraps_is_not_lost() {
+        let rise = local_timer(|host| {
+            counts(&mut host.before)[0] = u64::from(u32::MAX) - 4;
+            counts(host.after.as_mut().unwrap())[0] = 12_495;
+        });
+        assert_eq!(rise.unwrap().count, 12_500 + 6_250 + 4_166);
+    }
+
+    #[test]
+    fn counts_since_boot_are_no_rate() {
+        assert_eq!(local_timer(|host| host.before.interrupts.clear()), None);
+    }
+
+    #[test]
+    fn a_cpu_that_went_offline_does_not_shift_the_others() {
+        let rise = local_timer(|host| {
+            counts(&mut host.before)[2] = 2_000_000;
+            let after = host.after.as_mut().unwrap();
+            after.cpus.remove(1);
+            for event in &mut after.interrupts {
+                event.counts.remove(1);
+            }
+            // CPU 2 is now in the second column.
+            counts(after)[1] = 3_004_166;
+        });
+        let rise = rise.unwrap();
+        assert_eq!((rise.count, rise.mostly), (12_500 + 1_004_166, Some((2, 98))));
     }
 
     #[test]

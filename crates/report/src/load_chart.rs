@@ -91,7 +91,7 @@ mod tests {
 
     fn drawn(recorded: &recording::Recorded) -> String {
         let all = [Overview::of(recorded)];
-        crate::charts::draw(Chart::Time, &Charts::new(&all, 10_000), &all)
+        crate::charts::draw(Chart::Time, &Charts::new(&all, &crate::ChartOptions::default(), 10_000), &all)
     }
 
     #[test]

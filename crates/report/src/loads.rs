@@ -58,7 +58,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             busy: percent(busy(load)),
             cpus: CpuList::format(&load.cpus),
             tasks: count(load.tasks),
-            did: did(load).join(", "),
+            did: did(load).into_iter().chain([settled(load)]).collect::<Vec<_>>().join(", "),
             alive: load.alive,
             missed: load.missed,
             each,
@@ -126,6 +126,14 @@ pub(crate) fn missed(load: &LoadEvidence) -> String {
             let place = cpu.map_or_else(|| say!("each CPU"), |cpu| format!("CPU {cpu}"));
             say!("{spec} reached {percent} of {place}{instead}", spec, percent = percent(Some(reached)), place, instead)
         },
+    )
+}
+
+/// `steady after 640 ms`.
+pub(crate) fn settled(load: &LoadEvidence) -> String {
+    load.settled_after_ns.map_or_else(
+        || say!("not steady when measuring began"),
+        |after| say!("steady after {time}", time = format::latency(after.cast_signed())),
     )
 }
 

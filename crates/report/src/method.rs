@@ -18,8 +18,8 @@ pub(crate) const WORDS: [(&str, &str); 16] = [
     ("late", "Woken one interval or more after its planned time."),
     ("skipped", "Never run, because an earlier activation was so late that this one’s time had passed."),
     (
-        "with skipped",
-        "The same figures with each skipped activation counted in, as waiting from its own planned time until the thread ran again.",
+        "as measured",
+        "The same figures of the activations that ran. All others count each skipped activation in, as waiting from its own planned time until the thread ran again.",
     ),
     (
         "p99.9",
@@ -77,7 +77,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
             Missed::Skip => say!("go on at the next planned time ahead, count the others as skipped"),
             Missed::CatchUp => say!("run each activation at once, late"),
         }),
-        ("Warm-up, not counted", |o| o.recorded.document.run.warmup_ns.to_string()),
+        ("Warm-up, not counted", |o| o.recorded.document.run.whole_warmup_ns().to_string()),
         ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
@@ -138,7 +138,7 @@ fn proof(overview: &Overview<'_>, of: fn(&Proof) -> Option<u64>) -> String {
 
 /// What is said of the warm-up below the summary.
 pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
-    let longest = all.iter().map(|overview| overview.recorded.document.run.warmup_ns).max().unwrap_or_default();
+    let longest = all.iter().map(|overview| overview.recorded.document.run.whole_warmup_ns()).max().unwrap_or_default();
     if longest.0 > 0 {
         say!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(longest))
     } else {

@@ -3,7 +3,7 @@
 
 use crate::format;
 use crate::lab;
-use crate::language::{say, word};
+use crate::language::{recorded, say, word};
 use crate::overview::{Overview, list};
 
 /// Characters of a message or a piece of evidence.
@@ -36,7 +36,7 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
             |title, text, next_step: String| notices.push(Notice { title, text, is_command: is_command(&next_step), next_step });
         if let Some(how) = overview.no_real_time() {
             let warning = overview.recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
-            let next_step = warning.map(|warning| format::clip(&warning.next_step, LONGEST)).unwrap_or_default();
+            let next_step = warning.map(|warning| format::clip(&recorded(&warning.next_step), LONGEST)).unwrap_or_default();
             add(word("No real-time rights."), say!("{measured}.", measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
@@ -64,7 +64,8 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
 
 /// Whether a next step is a command to be copied rather than a sentence to be read.
 pub(crate) fn is_command(next_step: &str) -> bool {
-    !next_step.trim_end().ends_with('.')
+    // A sentence may lack its full stop, as one that ends with a command does; it still begins with a capital.
+    !next_step.trim_end().ends_with('.') && !next_step.trim_start().starts_with(char::is_uppercase)
 }
 
 /// A warning, and the recordings that have it.
@@ -101,10 +102,22 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
 /// A warning as it is shown.
 pub(crate) fn grouped(warning: &recording::Warning, recordings: String) -> GroupedWarning {
     GroupedWarning {
-        message: format::clip(&warning.message, LONGEST),
-        evidence: format::clip(&warning.evidence, LONGEST),
-        next_step: format::clip(&warning.next_step, LONGEST),
+        message: format::clip(&recorded(&warning.message), LONGEST),
+        evidence: format::clip(&recorded(&warning.evidence), LONGEST),
+        next_step: format::clip(&recorded(&warning.next_step), LONGEST),
         is_command: is_command(&warning.next_step),
         recordings,
+    }
+}
+
+#[cfg(test)]
+mod command_tests {
+    use super::is_command;
+
+    #[test]
+    fn advice_without_a_full_stop_is_no_command() {
+        assert!(is_command("sudo cpupower frequency-set -g performance"));
+        assert!(!is_command("Give each virtual CPU a physical one of its own: virsh vcpupin DOMAIN VCPU CPU"));
+        assert!(!is_command("Run as root."));
     }
 }

@@ -5,9 +5,9 @@ use crate::claims::Claims;
 use crate::format;
 use crate::language::{say, word};
 use crate::loads;
-use crate::series::MOST_CHARTED;
+use crate::series::{Counted, MOST_CHARTED};
 use recording::{Document, End, Recorded, State};
-use stats::{Activations, Histogram, Moments, nearest_rank};
+use stats::{Activations, Histogram, LinearHistogram, Moments, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.
 const LONGEST_NAME: usize = 60;
@@ -21,7 +21,12 @@ pub(crate) struct Overview<'a> {
     pub(crate) lost: u64,
     /// Latencies as measured.
     pub(crate) histogram: Histogram,
+    /// The same in bins of equal width.
+    pub(crate) linear: LinearHistogram,
     pub(crate) moments: Moments,
+    /// Latencies of every activation that was due, skipped ones counted in: what every figure of a table is of.
+    pub(crate) due_histogram: Histogram,
+    pub(crate) due_moments: Moments,
     /// What each thread's figures may claim; empty where nobody asked.
     pub(crate) claims: &'a [Claims],
 }
@@ -88,7 +93,10 @@ impl<'a> Overview<'a> {
             activations: Activations::default(),
             lost: 0,
             histogram: Histogram::default(),
+            linear: LinearHistogram::default(),
             moments: Moments::default(),
+            due_histogram: Histogram::default(),
+            due_moments: Moments::default(),
             claims: &[],
         };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
@@ -96,9 +104,18 @@ impl<'a> Overview<'a> {
             overview.activations.merge(&thread.activations);
             overview.lost += thread.proof.samples_lost;
             overview.histogram.merge(&statistics.histogram);
+            overview.linear.merge(&statistics.linear);
             overview.moments.merge(&statistics.moments);
+            let (histogram, moments) = statistics.of_all_due();
+            overview.due_histogram.merge(histogram);
+            overview.due_moments.merge(moments);
         }
         overview
+    }
+
+    /// Its latencies.
+    pub(crate) fn counted(&self) -> Counted<'_> {
+        Counted { histogram: &self.histogram, linear: &self.linear, moments: &self.moments }
     }
 
     /// The loads by name: `hackbench and cpu`; none when the machine was left alone.
@@ -107,21 +124,29 @@ impl<'a> Overview<'a> {
         (!names.is_empty()).then(|| list(&names))
     }
 
-    /// `under hackbench` or `idle`.
+    /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to say here.
     pub(crate) fn condition(&self) -> String {
-        self.loads().map_or_else(|| say!("idle"), |loads| say!("under {loads}", loads = format::clip(&loads, LONGEST_NAME)))
+        self.under().unwrap_or_else(|| say!("with no load added"))
     }
 
-    /// The same, unless the name says it already.
-    pub(crate) fn condition_unless_named(&self) -> Option<String> {
-        let named = self.name.contains(&self.loads().unwrap_or_else(|| "idle".to_owned()));
-        (!named).then(|| self.condition())
+    /// `under hackbench` or `no load added`, for a heading.
+    pub(crate) fn load_added(&self) -> String {
+        self.under().unwrap_or_else(|| say!("no load added"))
     }
 
-    /// A quantile over all threads, ns, if there are enough latencies to speak of it. From the histogram, and therefore up
-    /// to 1 % above the exact one.
+    fn under(&self) -> Option<String> {
+        self.loads().map(|loads| say!("under {loads}", loads = format::clip(&loads, LONGEST_NAME)))
+    }
+
+    /// A quantile over all threads, skipped activations counted in, ns, if there are enough latencies to speak of it. From the
+    /// histogram, and therefore up to 1 % above the exact one.
     pub(crate) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        quantile.of(&self.histogram, &self.moments)
+        quantile.of(&self.due_histogram, &self.due_moments)
+    }
+
+    /// Whether skipped activations are counted in where they can be.
+    pub(crate) fn has_skipped(&self) -> bool {
+        self.recorded.threads.iter().any(|statistics| statistics.with_skipped.is_some())
     }
 
     /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
@@ -177,6 +202,15 @@ impl<'a> Overview<'a> {
     }
 }
 
+/// Of which activations a table's latencies are.
+pub(crate) fn population(has_skipped: bool) -> &'static str {
+    word(if has_skipped {
+        "Latencies in µs, with the skipped activations counted in, each from its own planned time."
+    } else {
+        "Latencies in µs, as measured."
+    })
+}
+
 /// What the maximum of so many latencies may claim.
 pub(crate) fn claim(samples: u64) -> Option<String> {
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
@@ -205,9 +239,24 @@ pub fn cut_short(document: &Document) -> Option<String> {
             thread,
             latency = format::latency(*latency_ns)
         ),
-        (State::Stopped, Some(End::Guard { starved_ns })) => {
-            say!("was stopped early by its guard: nothing else had run for {time}", time = format::latency(*starved_ns))
+        (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => say!(
+            "was stopped early by its guard: with wake-ups every {interval}, nothing else had run for {time}",
+            interval = document.run.interval_ns,
+            time = format::latency(*starved_ns)
+        ),
+        (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => say!(
+            "was stopped early by its guard: with wake-ups every {interval}, nothing else had run on CPU {cpu} for {time}",
+            interval = document.run.interval_ns,
+            cpu,
+            time = format::latency(*starved_ns)
+        ),
+        (State::Stopped, Some(End::ClockFailed { error })) => {
+            say!("was stopped early: the clock cannot be slept on ({error})", error = format::clip(error, 200))
         }
+        (State::Stopped, Some(End::Overtime { by_ns })) => say!(
+            "was stopped early: its threads had not ended {time} after their last activation was due",
+            time = format::latency(*by_ns)
+        ),
         (State::Stopped, Some(End::RecordingFailed { error })) => {
             say!("was stopped early: it could not be written any further ({error})", error = format::clip(error, 200))
         }
@@ -262,6 +311,18 @@ mod tests {
         for (quantile, exact) in [(Quantile::P50, exact.p50), (Quantile::P99, exact.p99), (Quantile::P999, exact.p999)] {
             let combined = overview.quantile(quantile).unwrap();
             assert!(combined >= exact && combined - exact <= exact / 100, "{combined} for {exact}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_nothing_of_the_load() {
+        for name in ["notidle", "idle", "rpi3-cpu", "hackbench"] {
+            let recorded = Synthetic::idle().title(name).build();
+            assert_eq!(Overview::of(&recorded).condition(), "with no load added", "{name}");
+            let recorded = Synthetic::idle().load("cpu@50%").title(name).build();
+            assert_eq!(Overview::of(&recorded).condition(), "under cpu", "{name}");
+            let said = crate::terminal_summary(&recorded, crate::Paint::Plain).replace('\n', " ");
+            assert!(said.contains("of each thread planned, under cpu SCHED_FIFO"), "{said}");
         }
     }
 

@@ -5,9 +5,11 @@ use crate::conditions::{self, Value};
 use crate::format;
 use crate::happenings::{self, Happenings};
 use crate::language::{self, say, word};
+use crate::limits_view::LimitsView;
 use crate::loads::{self, LoadRow};
 use crate::method::{self, Command, MethodRow};
 use crate::notices::{self, GroupedWarning, Notice};
+use crate::options::ChartOptions;
 use crate::overview::{self, Overview};
 use crate::page_charts::Drawn;
 use crate::page_claims::{ClaimsOf, claims_of};
@@ -27,11 +29,13 @@ pub(crate) const MOST_BYTES: usize = 2_000_000;
 struct Page {
     frame: Frame,
     opening: Opening,
+    limits: Option<LimitsView>,
     columns: [&'static str; tables::COLUMNS.len()],
     summary: Vec<SummaryRecording>,
     rows_left_out: String,
     tall: bool,
     approximate: bool,
+    has_skipped: bool,
     warmup: String,
     claims: Vec<ClaimsOf>,
     drawn: Drawn,
@@ -134,14 +138,15 @@ impl Room {
 }
 
 /// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
-pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
+pub(crate) fn html(all: Vec<Overview<'_>>, options: &ChartOptions, command_line: &str) -> String {
     let mut room = Room::WHOLE;
     let verdict = verdict::verdict(&all);
     let recorded = all.len();
     let spoilers: Vec<Notice> = notices::spoilers(&all);
     let charted = overview::charted(all);
     loop {
-        let page = write(&charted, recorded, &verdict, &spoilers, command_line, room);
+        let head = Head { recorded, verdict: &verdict, spoilers: &spoilers, options, command_line };
+        let page = rendered(&content(&charted, head, room));
         if page.len() < MOST_BYTES || room.steps < 64 {
             return page;
         }
@@ -150,19 +155,27 @@ pub(crate) fn html(all: Vec<Overview<'_>>, command_line: &str) -> String {
 }
 
 /// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
-pub(crate) fn markdown(all: Vec<Overview<'_>>, command_line: &str, pictures: Option<&str>) -> String {
+pub(crate) fn markdown(all: Vec<Overview<'_>>, options: &ChartOptions, command_line: &str, pictures: Option<&str>) -> String {
     let room = Room::WHOLE;
     let (verdict, recorded, spoilers) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
-    let page = content(&overview::charted(all), recorded, &verdict, &spoilers, command_line, room);
+    let head = Head { recorded, verdict: &verdict, spoilers: &spoilers, options, command_line };
+    let page = content(&overview::charted(all), head, room);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
 }
 
-fn write(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice], command_line: &str, room: Room) -> String {
-    rendered(&content(all, recorded, verdict, notices, command_line, room))
+/// What a page is told beside the recordings that are charted.
+#[derive(Clone, Copy)]
+struct Head<'a> {
+    recorded: usize,
+    verdict: &'a str,
+    spoilers: &'a [Notice],
+    options: &'a ChartOptions,
+    command_line: &'a str,
 }
 
-fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Notice], command_line: &str, room: Room) -> Page {
-    let series = Charts::new(all, room.steps);
+fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
+    let Head { recorded, verdict, spoilers: notices, options, command_line } = head;
+    let series = Charts::new(all, options, room.steps);
     let (summary, rows_left_out) = tables::summary(all, room.rows);
     let (loads, loads_left_out) = loads::loads(all, room.rows);
     Page {
@@ -173,6 +186,7 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
             about: about(all, recorded),
             notices: notices.iter().take(room.rows).cloned().collect(),
         },
+        limits: LimitsView::of(&options.gate),
         columns: tables::COLUMNS,
         tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
         summary,
@@ -180,6 +194,7 @@ fn content(all: &[Overview<'_>], recorded: usize, verdict: &str, notices: &[Noti
             say!("Not shown: {threads}, no later than those that are.", threads = format::counted(n as u64, "thread"))
         }),
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
+        has_skipped: all.iter().any(Overview::has_skipped),
         warmup: method::warmup(all),
         claims: claims_of(all, room.rows),
         drawn: Drawn::of(&series, all),
@@ -220,7 +235,7 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
 fn hero(all: &[Overview<'_>]) -> Option<Hero> {
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.moments.max())?;
-    let text = format::at_most(worst.moments.max()?);
+    let text = format::latency(worst.moments.max()?);
     let (number, unit) = text.rsplit_once(' ')?;
     Some(Hero {
         number: number.to_owned(),

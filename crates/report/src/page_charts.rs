@@ -3,6 +3,7 @@
 
 use crate::charts;
 use crate::language::{say, word};
+use crate::options::OverTime;
 use crate::overview::Overview;
 use crate::page::embedded;
 use crate::series::{Charts, Series};
@@ -16,6 +17,10 @@ pub(crate) struct Drawn {
     pub(crate) thread_choices: Vec<ThreadChoice>,
     /// Whether jitter can be drawn in the stead of latency.
     pub(crate) jitter: bool,
+    /// Whether there are several to lay over one another.
+    pub(crate) several: bool,
+    /// Whether the histogram can be drawn in bins of equal width.
+    pub(crate) equal_bins: bool,
     /// What its scripts draw from, as JSON.
     pub(crate) data: String,
 }
@@ -31,6 +36,8 @@ impl Drawn {
         Drawn {
             charts,
             thread_choices: thread_choices(recordings),
+            several: recordings.len() > 1,
+            equal_bins: recordings.iter().any(|series| !series.curve.equal.is_empty()),
             jitter: recordings.iter().any(|series| series.time.has_jitter()),
             data: embedded(data),
         }
@@ -64,18 +71,29 @@ const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of e
                                    the ten worst, triangles at the top skipped or lost activations. Below, at the same times: the \
                                    CPU use that each load reached, in percent of one CPU; thin dashes are the level asked for.";
 
+/// The page's scripts say the same where jitter is chosen there.
+const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, from the smallest to \
+                      the largest of each moment. Below 0 they came closer together. Triangles at the top are skipped or lost \
+                      activations.";
+
 /// What a reader must know to read the chart.
-pub(crate) fn lead(chart: Chart, series: &Charts) -> String {
+pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = word(match chart {
-        Chart::Histogram => "Activations by their latency, in steps of 4.4 %. Each woken activation is in it, and nothing else.",
-        Chart::Time if any(|one| !one.loads.drawn.is_empty()) => OVER_TIME_AND_LOADS,
+        Chart::Histogram => "Activations by their latency. Each woken activation is in it, and nothing else.",
+        Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
+        Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
         Chart::Time => OVER_TIME,
         Chart::Exceedance if any(|one| one.tail.is_some()) => EXCEEDANCE_AND_TAIL,
         Chart::Exceedance => EXCEEDANCE,
     });
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
-    format!("{lead}{}", if recurring { word(" Dotted lines, and ticks at the foot: where late wake-ups recur.") } else { "" })
+    let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.due_moments.count() > one.moments.count());
+    let without = if without { word(" As measured: skipped activations are not drawn.") } else { "" };
+    format!(
+        "{lead}{without}{}",
+        if recurring { word(" Dotted lines, and ticks at the foot: where late wake-ups recur.") } else { "" }
+    )
 }
 
 /// The figures behind the chart.
@@ -91,7 +109,7 @@ fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
     ChartView {
         id: chart.file(),
         title: chart.title(),
-        lead: lead(chart, series),
+        lead: lead(chart, series, all),
         alternative: chart.described(series, all),
         svg: charts::draw(chart, series, all),
         table: Some(table(chart, series, all)),

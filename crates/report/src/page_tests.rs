@@ -5,11 +5,12 @@ use crate::claims::Claims;
 use crate::overview::Overview;
 use crate::page::{MOST_BYTES, html};
 use crate::synthetic::Synthetic;
+use crate::{ChartOptions, Gate, Judged, Limit, Verdict};
 use recording::{EventCounts, Recorded};
 use stats::{AfterOverrun, Span, analyse};
 
 fn page(recordings: &[Recorded]) -> String {
-    html(Overview::of_all(recordings), "teiji report a.teiji")
+    html(Overview::of_all(recordings), &ChartOptions::default(), "teiji report a.teiji")
 }
 
 /// 20,000 latencies of 10 µs and an exponential tail, and what they may claim.
@@ -23,7 +24,8 @@ pub(crate) fn with_a_tail() -> (Recorded, Vec<Claims>) {
             10_000 + late
         })
         .collect();
-    let Ok(analysis) = analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64);
+    let Ok(analysis) =
+        analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
     (Synthetic::idle().threads(1).samples(&latencies).build(), vec![Claims::of(&analysis)])
 }
 
@@ -32,30 +34,88 @@ fn claims_are_said_and_a_tail_is_drawn() {
     let (recorded, claims) = with_a_tail();
     assert!(claims[0].tail.is_ok(), "{:?}", claims[0].tail);
     let (recordings, claims) = ([recorded], [claims]);
-    let page = crate::html(&recordings, &claims, "teiji report a.teiji");
+    let page = crate::html(&recordings, &claims, &ChartOptions::default(), "teiji report a.teiji");
     assert!(
         page.contains("<table class=\"intervals\">")
             && page.contains("<th scope=\"col\">p99.99</th>")
             && page.contains(">tail</a></dt><dd>once an hour later than ")
     );
     assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: how the tail goes on"));
-    let svg = |claims| crate::svg_charts(&recordings, claims).into_iter().find(|(name, _)| name == "exceedance.svg").unwrap().1;
+    let svg = |claims| {
+        crate::svg_charts(&recordings, claims, &ChartOptions::default())
+            .into_iter()
+            .find(|(name, _)| name == "exceedance.svg")
+            .unwrap()
+            .1
+    };
     assert!(svg(&claims).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));
     // Without claims nothing is claimed.
-    let without = crate::html(&recordings, &[], "teiji report a.teiji");
+    let without = crate::html(&recordings, &[], &ChartOptions::default(), "teiji report a.teiji");
     assert!(!without.contains("id=\"claims\"") && without.contains("\"tail\":null"));
+}
+
+/// Figures count skipped activations in, and charts cannot draw them: where any were skipped, what is without them is named.
+#[test]
+fn what_is_as_measured_says_so_where_anything_was_skipped() {
+    const ROW: &str = "<tr class=\"measured\">";
+    const CHART: &str = " As measured: skipped activations are not drawn.";
+    let calm = Synthetic::idle().threads(1).samples(&[10_000; 100]).build();
+    let mut latencies = [10_000; 100];
+    latencies[10] = 5_500_000;
+    let stalled = Synthetic::idle().threads(1).samples(&latencies).build();
+    let found = |recorded: &Recorded| {
+        let page = page(std::slice::from_ref(recorded));
+        let mut matrix = crate::Matrix::new(None, vec![], [vec![]].into_iter());
+        matrix.add(0, 1, recorded.clone());
+        let terminal = crate::terminal_claims(recorded, &[]);
+        let plan = matrix.html("", "teiji report plan");
+        let in_terminal = terminal.contains(CHART.trim_start());
+        ([page.matches(ROW).count(), page.matches(CHART).count(), plan.matches(CHART).count()], in_terminal)
+    };
+    assert_eq!(found(&calm), ([0, 0, 0], false));
+    assert_eq!(found(&stalled), ([1, 2, 2], true), "the histogram and the exceedance, not what goes over time");
 }
 
 #[test]
 fn jitter_is_offered_where_there_is_any() {
     let offered = |recording: &Recorded| {
-        let page = crate::html(std::slice::from_ref(recording), &[], "teiji report a.teiji");
-        (page.contains("id=\"drawn-figure\""), page.contains(">jitter, µs</th>"))
+        let page = crate::html(std::slice::from_ref(recording), &[], &ChartOptions::default(), "teiji report a.teiji");
+        (page.contains("id=\"drawn-figure\""), page.contains(">max jitter, µs</th>"))
     };
     let mut recorded = with_a_tail().0;
     assert_eq!(offered(&recorded), (false, false));
-    recorded.threads[0].jitter = vec![Some(3), None];
+    recorded.threads[0].jitter = vec![Some((-2, 3)), None];
     assert_eq!(offered(&recorded), (true, true));
+}
+
+#[test]
+fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
+    let recordings = [Synthetic::idle().build()];
+    let limits: Vec<Limit> = ["max<1us", "p99<5ms", "late<3"].iter().map(|text| text.parse().unwrap()).collect();
+    let judged = |limit: &Limit, verdict| Judged {
+        limit: limit.to_string(),
+        recording: "a.teiji".into(),
+        verdict,
+        seen: "9 µs".into(),
+        margin: None,
+        lacking: None,
+    };
+    let mut gate = Gate::default();
+    gate.judged.extend([judged(&limits[0], Verdict::Fail), judged(&limits[1], Verdict::Pass), judged(&limits[2], Verdict::Pass)]);
+    let options = ChartOptions { limits, gate, ..ChartOptions::default() };
+    for (name, svg) in crate::svg_charts(&recordings, &[], &options) {
+        assert!(svg.contains("✗ max&lt;1us</text>") && svg.contains("✓ p99&lt;5ms</text>"), "{name}");
+        assert!(!svg.contains("late&lt;3"), "a count has no place on an axis of latencies");
+    }
+    let page = crate::html(&recordings, &[], &options, "teiji report a.teiji");
+    assert!(page.contains("✗ Fail: 1 of 3 limits"));
+    assert!(
+        page.contains("<td class=\"text fail\"><b>✗ fail</b></td>")
+            && page.contains("<td class=\"text pass\"><b>✓ pass</b></td>")
+    );
+    assert!(page.contains("\"limits\":[{\"text\":\"max\\u003c1us\",\"latency_ns\":1000,\"share\":0.0,\"verdict\":\"fail\"}"));
+    let text = crate::markdown(&recordings, &[], &options, "teiji report a.teiji", None);
+    assert!(text.contains("| `max<1us` | ✗ fail | a.teiji | 9 µs |"), "{text}");
 }
 
 #[test]
@@ -75,7 +135,7 @@ fn text_from_outside_stays_text() {
             counts: vec![facts.interrupts.len() as u64],
         });
     }
-    let page = html(Overview::of_all(&[recorded]), evil);
+    let page = html(Overview::of_all(&[recorded]), &ChartOptions::default(), evil);
     assert!(!page.contains("<img") && !page.contains("<!--"));
     assert_eq!(page.matches("</script>").count(), 5, "of the page's own");
     assert_eq!(page.matches("<script").count(), 5);
@@ -124,7 +184,7 @@ fn well_small_enough_for_many_loads() {
     let mut without = one.clone();
     without.document.load.clear();
     let (page, without) = (page(&vec![one; 16]), page(&vec![without; 16]));
-    assert!(page.len() < MOST_BYTES * 4 / 5, "{}", page.len());
+    assert!(page.len() < MOST_BYTES * 9 / 10, "{}", page.len());
     assert!(page.len() - without.len() < MOST_BYTES / 4, "{} of {}", page.len() - without.len(), page.len());
     assert!(page.contains("1 more load not drawn"));
 }

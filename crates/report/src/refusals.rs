@@ -4,17 +4,25 @@
 use crate::claims::part;
 use crate::format::{self, latency};
 use crate::language::{say, word};
-use stats::{Apart, Change, ChangeKind, LEAST_CLUSTERS, LEAST_LATENCIES, Refusal};
+use stats::{Apart, Change, ChangeKind, LEAST_CLUSTERS, LEAST_LATENCIES, MOST_CROWDED, Refusal};
 
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal) -> String {
     match why {
-        Refusal::TooFew { latencies, clusters } => say!(
-            "too few independent late wake-ups to show how a tail goes on: {clusters} of {latencies}; it takes {least} of {all}",
-            clusters,
-            latencies = format::count(*latencies),
-            least = LEAST_CLUSTERS,
-            all = format::count(LEAST_LATENCIES)
+        Refusal::TooFew { latencies } => say!(
+            "{latencies} are too few for a tail fit, which needs {least}",
+            latencies = format::counted(*latencies, "latency"),
+            least = format::count(LEAST_LATENCIES)
+        ),
+        Refusal::TooFewClusters { clusters } => say!(
+            "{clusters} of late wake-ups are too few for a tail fit, which needs {least}",
+            clusters = format::counted(*clusters as u64, "cluster"),
+            least = LEAST_CLUSTERS
+        ),
+        Refusal::Crowded { share } => say!(
+            "late wake-ups are too close together for a tail fit: their clusters fill {share} % of the run, where {most} % is the most it can take",
+            share = format!("{:.0}", share * 100.0),
+            most = format!("{:.0}", MOST_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
             say!("all late wake-ups are equally late: that is a limit of the clock or the machine, and no tail")
@@ -98,6 +106,15 @@ mod tests {
         assert!(
             said(10).starts_with("the 10 largest latencies lie apart, at 28.0 ms") && said(10).contains("in less than 0.1 % of")
         );
+    }
+
+    #[test]
+    fn too_few_and_too_crowded_are_told_apart() {
+        assert_eq!(words(&Refusal::TooFew { latencies: 961 }), "961 latencies are too few for a tail fit, which needs 1,000");
+        let clusters = words(&Refusal::TooFewClusters { clusters: 31 });
+        assert_eq!(clusters, "31 clusters of late wake-ups are too few for a tail fit, which needs 50");
+        let crowded = words(&Refusal::Crowded { share: 0.31 });
+        assert!(crowded.ends_with("their clusters fill 31 % of the run, where 10 % is the most it can take"), "{crowded}");
     }
 
     #[test]

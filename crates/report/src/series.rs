@@ -5,12 +5,15 @@
 
 use crate::bins::{Bins, FLOOR_NS, bin_of};
 use crate::claims::{self, Claims};
+use crate::equal_bins::EqualBins;
 use crate::fitted::FittedTail;
+use crate::gate::LimitLine;
 use crate::language::say;
 use crate::load_course::{self, LoadCourses};
+use crate::options::{ChartOptions, OverTime, Style};
 use crate::overview::Overview;
 use serde::Serialize;
-use stats::{Bucket, Histogram, Moments};
+use stats::{Bucket, Histogram, LinearHistogram, Moments};
 
 /// Recordings that a chart is still readable with; the latest wake-ups are among them.
 pub(crate) const MOST_CHARTED: usize = 16;
@@ -22,6 +25,8 @@ pub(crate) struct Charts {
     /// holds what lies below.
     pub(crate) edges_ns: Vec<i64>,
     pub(crate) recordings: Vec<Series>,
+    pub(crate) style: Style,
+    pub(crate) limits: Vec<LimitLine>,
 }
 
 /// How the latencies of one recording, or of several taken together, are distributed.
@@ -34,6 +39,8 @@ pub(crate) struct Curve {
     pub(crate) max_ns: Option<i64>,
     /// Counts by bin of [`Charts::edges_ns`].
     pub(crate) counts: Vec<u64>,
+    /// The same in bins of equal width.
+    pub(crate) equal: EqualBins,
     pub(crate) exceedance: Exceedance,
 }
 
@@ -110,8 +117,10 @@ pub(crate) struct Time {
     /// ns; null where nothing woke.
     pub(crate) min_ns: Vec<Option<i64>>,
     pub(crate) max_ns: Vec<Option<i64>>,
-    /// The largest jitter, ns; null where no two activations in succession woke, or none was computed.
-    pub(crate) jitter_ns: Vec<Option<i64>>,
+    /// Smallest and largest jitter, ns, below zero where wake-ups came closer than the interval; null where no two activations in
+    /// succession woke, or none was computed.
+    pub(crate) jitter_min_ns: Vec<Option<i64>>,
+    pub(crate) jitter_max_ns: Vec<Option<i64>>,
     /// `[step, activations without a sample]`, where there are any.
     pub(crate) missing: Vec<(usize, u64)>,
 }
@@ -135,19 +144,23 @@ pub(crate) struct WorstPoint {
 }
 
 impl Charts {
-    /// At most `most_steps` steps of latency over time in all, and a quarter as many points of loads.
-    pub(crate) fn new(all: &[Overview<'_>], most_steps: usize) -> Charts {
+    /// At most `most_steps` steps of latency over time in all, and a quarter as many points of loads and bins.
+    pub(crate) fn new(all: &[Overview<'_>], options: &ChartOptions, most_steps: usize) -> Charts {
         let bins = Bins::of(all.iter().map(|overview| &overview.moments));
         let steps = Steps::share(all, most_steps);
         let points = load_course::points_each(all, most_steps / 4);
-        let recordings = all.iter().map(|overview| Series::new(overview, bins, steps, points)).collect();
-        Charts { edges_ns: bins.edges(), recordings }
+        let room = Room { bins, equal_bins: most_steps / 4 / all.len().max(1), steps, points };
+        let recordings: Vec<Series> = all.iter().map(|overview| Series::new(overview, room)).collect();
+        let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
+        let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
+        let style = Style::new(options, &moments, bins, &equal);
+        Charts { edges_ns: bins.edges(), recordings, style, limits: options.lines() }
     }
 
-    /// Smallest and largest latency of all, ns.
-    pub(crate) fn range_ns(&self) -> Option<(i64, i64)> {
-        let min = self.recordings.iter().flat_map(|series| series.time.min_ns.iter().flatten()).min()?;
-        let max = self.recordings.iter().flat_map(|series| series.time.max_ns.iter().flatten()).max()?;
+    /// Smallest and largest value over time of all, ns.
+    pub(crate) fn range_ns(&self, what: OverTime) -> Option<(i64, i64)> {
+        let min = self.recordings.iter().flat_map(|series| series.time.drawn(what).0.iter().flatten()).min()?;
+        let max = self.recordings.iter().flat_map(|series| series.time.drawn(what).1.iter().flatten()).max()?;
         Some((*min, *max))
     }
 
@@ -158,21 +171,41 @@ impl Charts {
     }
 }
 
+/// Latencies, as they were counted.
+pub(crate) struct Counted<'a> {
+    pub(crate) histogram: &'a Histogram,
+    pub(crate) linear: &'a LinearHistogram,
+    pub(crate) moments: &'a Moments,
+}
+
+/// In what bins and steps one recording is drawn, and in how many.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) bins: Bins,
+    pub(crate) equal_bins: usize,
+    pub(crate) steps: Steps,
+    pub(crate) points: usize,
+}
+
 impl Curve {
-    pub(crate) fn new(name: String, interval_ns: Option<i64>, histogram: &Histogram, moments: &Moments, bins: Bins) -> Curve {
+    /// The latencies of `counted`, in `bins` and in at most so many `equal_bins`.
+    pub(crate) fn new(name: String, interval_ns: Option<i64>, counted: &Counted<'_>, bins: Bins, equal_bins: usize) -> Curve {
+        let Counted { histogram, linear, moments } = *counted;
         Curve {
             name,
             samples: moments.count(),
             interval_ns,
             max_ns: moments.max(),
             counts: bins.counts(histogram),
+            equal: EqualBins::new(linear, equal_bins),
             exceedance: Exceedance::new(histogram, moments.max()),
         }
     }
 }
 
 impl Series {
-    pub(crate) fn new(overview: &Overview<'_>, bins: Bins, steps: Steps, points: usize) -> Series {
+    pub(crate) fn new(overview: &Overview<'_>, room: Room) -> Series {
+        let Room { bins, equal_bins, steps, points } = room;
         let recorded = overview.recorded;
         let threads = recorded.document.threads.iter().zip(&recorded.threads);
         let whole: Vec<Time> = threads.clone().map(|(thread, statistics)| Time::of(statistics, thread.interval_ns.0)).collect();
@@ -193,7 +226,7 @@ impl Series {
         let time = Time::together(&whole, steps.together);
         let loads = LoadCourses::of(overview, time.length_ns, points);
         Series {
-            curve: Curve::new(overview.name.clone(), overview.interval_ns(), &overview.histogram, &overview.moments, bins),
+            curve: Curve::new(overview.name.clone(), overview.interval_ns(), &overview.counted(), bins, equal_bins),
             time,
             threads: threads
                 .zip(&whole)
@@ -247,7 +280,8 @@ impl Time {
             length_ns: lasting(statistics.activations.due + statistics.lost),
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
             max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
-            jitter_ns: statistics.jitter.clone(),
+            jitter_min_ns: statistics.jitter.iter().map(|step| step.map(|(min, _)| min)).collect(),
+            jitter_max_ns: statistics.jitter.iter().map(|step| step.map(|(_, max)| max)).collect(),
             missing: steps
                 .iter()
                 .enumerate()
@@ -258,7 +292,15 @@ impl Time {
     }
 
     pub(crate) fn has_jitter(&self) -> bool {
-        self.jitter_ns.iter().any(Option::is_some)
+        self.jitter_max_ns.iter().any(Option::is_some)
+    }
+
+    /// What is drawn of each step: its smallest and its largest value, ns.
+    pub(crate) fn drawn(&self, what: OverTime) -> (&[Option<i64>], &[Option<i64>]) {
+        match what {
+            OverTime::Latency => (&self.min_ns, &self.max_ns),
+            OverTime::Jitter => (&self.jitter_min_ns, &self.jitter_max_ns),
+        }
     }
 
     /// The same in at most `most` steps.
@@ -275,21 +317,29 @@ impl Time {
         let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(most).max(1));
         let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
         let none = || vec![None; steps];
-        let mut time = Time { step_ns, length_ns, min_ns: none(), max_ns: none(), jitter_ns: none(), missing: Vec::new() };
+        let mut time = Time {
+            step_ns,
+            length_ns,
+            min_ns: none(),
+            max_ns: none(),
+            jitter_min_ns: none(),
+            jitter_max_ns: none(),
+            missing: Vec::new(),
+        };
         let mut missing = vec![0_u64; steps];
         for part in parts {
             let place = |step: usize| {
                 usize::try_from(i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns) / step_ns).unwrap_or(0)
             };
-            for (step, (min, max)) in part.min_ns.iter().zip(&part.max_ns).enumerate() {
-                let into = place(step);
-                time.min_ns[into] = [time.min_ns[into], *min].into_iter().flatten().min();
-                time.max_ns[into] = time.max_ns[into].max(*max);
-            }
-            for (step, jitter) in part.jitter_ns.iter().enumerate() {
-                let into = place(step);
-                time.jitter_ns[into] = time.jitter_ns[into].max(*jitter);
-            }
+            let joined = |into: &mut (&mut [Option<i64>], &mut [Option<i64>]), of: (&[Option<i64>], &[Option<i64>])| {
+                for (step, (min, max)) in of.0.iter().zip(of.1).enumerate() {
+                    let place = place(step);
+                    into.0[place] = [into.0[place], *min].into_iter().flatten().min();
+                    into.1[place] = into.1[place].max(*max);
+                }
+            };
+            joined(&mut (&mut time.min_ns, &mut time.max_ns), part.drawn(OverTime::Latency));
+            joined(&mut (&mut time.jitter_min_ns, &mut time.jitter_max_ns), part.drawn(OverTime::Jitter));
             part.missing.iter().for_each(|(step, n)| missing[place(*step)] += n);
         }
         time.missing = missing.into_iter().enumerate().filter(|(_, n)| *n > 0).collect();
@@ -342,7 +392,7 @@ mod tests {
         let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         let all = Overview::of_all(&recordings);
         for most_steps in [10_000, 300, 2] {
-            let charts = Charts::new(&all, most_steps);
+            let charts = Charts::new(&all, &ChartOptions::default(), most_steps);
             for (series, overview) in charts.recordings.iter().zip(&all) {
                 assert_eq!(series.curve.counts.iter().sum::<u64>(), overview.moments.count());
                 assert_eq!(series.time.max_ns.iter().flatten().max().copied(), overview.moments.max());
@@ -361,7 +411,7 @@ mod tests {
     fn exceedance_falls_from_all_to_one() {
         let recordings = [Synthetic::hackbench().build()];
         let all = Overview::of_all(&recordings);
-        let exceedance = &Charts::new(&all, 100).recordings[0].curve.exceedance;
+        let exceedance = &Charts::new(&all, &ChartOptions::default(), 100).recordings[0].curve.exceedance;
         assert_eq!(exceedance.at_least.first().copied(), Some(all[0].moments.count()));
         assert_eq!(exceedance.latency_ns.last().copied(), all[0].moments.max());
         assert!(exceedance.at_least.is_sorted_by(|a, b| a >= b) && exceedance.at_least.iter().all(|n| *n > 0));
@@ -375,7 +425,8 @@ mod tests {
             length_ns: 6_000,
             min_ns: vec![Some(1), Some(2)],
             max_ns: vec![Some(9), Some(8)],
-            jitter_ns: vec![None, Some(3)],
+            jitter_min_ns: vec![None, Some(-2)],
+            jitter_max_ns: vec![None, Some(3)],
             missing: vec![],
         };
         let fast = Time {
@@ -383,7 +434,8 @@ mod tests {
             length_ns: 5_000,
             min_ns: vec![Some(5), None, Some(0)],
             max_ns: vec![Some(5), None, Some(30)],
-            jitter_ns: vec![Some(7), None, Some(1)],
+            jitter_min_ns: vec![Some(-7), None, Some(1)],
+            jitter_max_ns: vec![Some(7), None, Some(1)],
             missing: vec![(1, 4)],
         };
         let both = Time::together(&[slow, fast], 100);
@@ -394,7 +446,8 @@ mod tests {
                 length_ns: 6_000,
                 min_ns: vec![Some(1), Some(0)],
                 max_ns: vec![Some(9), Some(30)],
-                jitter_ns: vec![Some(7), Some(3)],
+                jitter_min_ns: vec![Some(-7), Some(-2)],
+                jitter_max_ns: vec![Some(7), Some(3)],
                 missing: vec![(0, 4)]
             }
         );

@@ -26,7 +26,7 @@ pub(crate) struct SummaryRecording {
 }
 
 pub(crate) struct Row {
-    /// `whole`, `thread` or `skipped`.
+    /// `whole`, `thread` or `measured`.
     pub(crate) kind: &'static str,
     pub(crate) thread: usize,
     pub(crate) name: String,
@@ -83,13 +83,13 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 continue;
             }
             shown += 1;
-            let figures = statistics.latency.as_ref().map_or_else(nothing, exact);
+            let figures = statistics.latency_with_skipped.as_ref().map_or_else(nothing, exact);
             let (name, cpu) = (say!("thread {thread}", thread = thread.index), thread.cpu.to_string());
             rows.push(Row { kind: "thread", thread: thread.index, name, cpu, accounts: accounts(&thread.activations), figures });
-            if let Some(summary) = statistics.latency_with_skipped.as_ref().filter(|_| statistics.activations.skipped > 0) {
-                let name = say!("with skipped");
+            if let Some(summary) = statistics.latency.as_ref().filter(|_| statistics.with_skipped.is_some()) {
+                let name = say!("as measured");
                 rows.push(Row {
-                    kind: "skipped",
+                    kind: "measured",
                     thread: thread.index,
                     name,
                     cpu: String::new(),
@@ -98,19 +98,14 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 });
             }
         }
-        recordings.push(SummaryRecording {
-            place,
-            colour: place % svg::COLOURS.len(),
-            condition: overview.condition_unless_named().unwrap_or_default(),
-            rows,
-        });
+        recordings.push(SummaryRecording { place, colour: place % svg::COLOURS.len(), condition: overview.load_added(), rows });
     }
     (recordings, threads - shown)
 }
 
 fn whole(overview: &Overview<'_>) -> Row {
     let figures = match &overview.recorded.threads[..] {
-        [only] => only.latency.as_ref().map_or_else(nothing, exact),
+        [only] => only.latency_with_skipped.as_ref().map_or_else(nothing, exact),
         _ => combined(overview),
     };
     let threads = &overview.recorded.document.threads;
@@ -152,7 +147,7 @@ fn exact(summary: &Summary) -> Vec<Figure> {
 }
 
 fn combined(overview: &Overview<'_>) -> Vec<Figure> {
-    let moments = &overview.moments;
+    let moments = &overview.due_moments;
     let figure =
         |key, text: Option<String>| Figure {
             key, ns: None, exact: String::new(), text: text.unwrap_or_else(|| "–".to_owned())
@@ -175,12 +170,14 @@ fn head(first: &str, charts: &Charts) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(charts.recordings.iter().map(|series| series.curve.name.clone())).collect()
 }
 
-/// Bins of the chart that make one row of the table: a quarter of an octave.
-const BINS_A_ROW: usize = 4;
+/// Rows of the histogram's table, or a few less: each is some bins of the chart.
+const ROWS_OF_BINS: usize = 40;
 
 pub(crate) fn histogram(charts: &Charts) -> DataTable {
-    let rows = charts.edges_ns[..charts.edges_ns.len() - 1].chunks(BINS_A_ROW).enumerate().filter_map(|(row, edges)| {
-        let first = row * BINS_A_ROW;
+    let bins = charts.edges_ns.len() - 1;
+    let bins_a_row = bins.div_ceil(ROWS_OF_BINS).max(1);
+    let rows = charts.edges_ns[..bins].chunks(bins_a_row).enumerate().filter_map(|(row, edges)| {
+        let first = row * bins_a_row;
         let sums: Vec<u64> =
             charts.recordings.iter().map(|series| series.curve.counts.iter().skip(first).take(edges.len()).sum()).collect();
         let (from, to) = (edges.first()?, charts.edges_ns.get(first + edges.len())?);
@@ -215,14 +212,17 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
     for series in &charts.recordings {
         let time: Time = series.time.reduced(SLICES);
         let missing = |slice: usize| time.missing.iter().find(|(step, _)| *step == slice).map_or(0, |(_, n)| *n);
-        for (slice, ((min, max), jitter)) in time.min_ns.iter().zip(&time.max_ns).zip(&time.jitter_ns).enumerate() {
+        let jitter = time.jitter_min_ns.iter().zip(&time.jitter_max_ns);
+        for (slice, ((min, max), jitter)) in time.min_ns.iter().zip(&time.max_ns).zip(jitter).enumerate() {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * slice as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
             let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![slice_of_time, figure(min), figure(max)];
-            row.extend(any_jitter.then(|| figure(jitter)));
+            if any_jitter {
+                row.extend([figure(jitter.0), figure(jitter.1)]);
+            }
             row.push(count(missing(slice)));
             if any_load {
                 let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
@@ -233,7 +233,9 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
         }
     }
     let mut head = vec![say!("recording and time"), say!("min, µs"), say!("max, µs")];
-    head.extend(any_jitter.then(|| say!("jitter, µs")));
+    if any_jitter {
+        head.extend([say!("min jitter, µs"), say!("max jitter, µs")]);
+    }
     head.push(say!("skipped or lost"));
     head.extend(any_load.then(|| say!("CPU use of each load")));
     DataTable { title: word("The course as a table"), head, rows }

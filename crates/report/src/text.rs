@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plain text for a terminal: tables and paragraphs that fit it.
 
+use crate::paint::Paint;
 use std::fmt::Write as _;
 
 /// Columns of a terminal that nobody has widened.
 pub(crate) const WIDTH: usize = 80;
 
-/// Rows of text below a heading, flush right.
+/// Rows of text below a heading, flush right. It has the same columns whatever stands in them: a table that is too wide
+/// gives up its gaps and then the width, and never a figure.
 pub(crate) struct Table {
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Columns to leave out first when the table is too wide.
-    pub(crate) expendable: &'static [&'static str],
 }
 
 impl Table {
     pub(crate) fn render(&self) -> String {
+        self.painted(Paint::Plain, &[])
+    }
+
+    /// In these columns, anything but a 0 is bad.
+    pub(crate) fn painted(&self, paint: Paint, bad: &[&str]) -> String {
         let widths: Vec<usize> = (0..self.head.len())
             .map(|column| {
                 self.rows.iter().map(|row| columns(&row[column])).chain([columns(self.head[column])]).max().unwrap_or(0)
             })
             .collect();
-        let mut shown: Vec<usize> = (0..self.head.len()).collect();
-        let mut gap = 2;
-        let total = |shown: &[usize], gap: usize| shown.iter().map(|column| widths[*column] + gap).sum::<usize>() - gap;
-        let mut expendable = self.expendable.iter();
-        while total(&shown, gap) > WIDTH {
-            if let Some(name) = expendable.next() {
-                shown.retain(|column| self.head[*column] != *name);
-            } else if gap > 1 {
-                gap -= 1;
-            } else {
-                break;
-            }
-        }
-        let mut out = String::new();
-        let head: Vec<String> = self.head.iter().map(|name| (*name).to_owned()).collect();
-        for row in std::iter::once(&head).chain(&self.rows) {
-            let cells: Vec<String> = shown.iter().map(|column| right(&row[*column], widths[*column])).collect();
-            out.push_str(cells.join(&" ".repeat(gap)).trim_end());
-            out.push('\n');
+        let gaps = widths.len().saturating_sub(1);
+        let gap = if widths.iter().sum::<usize>() + 2 * gaps > WIDTH { " " } else { "  " };
+        let line = |cell: &dyn Fn(usize, String) -> String| {
+            let cells: Vec<String> = widths.iter().enumerate().map(|(column, width)| cell(column, " ".repeat(*width))).collect();
+            format!("{}\n", cells.join(gap).trim_end())
+        };
+        let flush = |text: &str, width: String| right(text, width.len());
+        let mut out = line(&|column, width| flush(self.head[column], width));
+        for row in &self.rows {
+            out += &line(&|column, width| {
+                let text = flush(&row[column], width);
+                let is_bad = bad.contains(&self.head[column]) && !["0", "–", ""].contains(&row[column].as_str());
+                if is_bad { paint.bad(&text) } else { text }
+            });
         }
         out
     }
@@ -105,20 +105,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_gives_up_what_it_can_spare_and_then_its_gaps() {
-        let table = |width: usize| Table {
-            head: vec!["a", "spare", "b"],
-            rows: vec![vec!["1".into(), "2".into(), "x".repeat(width)]],
-            expendable: &["spare"],
-        };
-        assert_eq!(table(3).render(), "a  spare    b\n1      2  xxx\n");
-        assert_eq!(table(77).render().lines().last().map(|line| line.starts_with("1  x")), Some(true));
-        assert_eq!(table(78).render().lines().last().map(|line| line.starts_with("1 x")), Some(true));
+    fn a_table_gives_up_its_gaps_and_no_column() {
+        let table =
+            |width: usize| Table { head: vec!["a", "late", "b"], rows: vec![vec!["1".into(), "2".into(), "x".repeat(width)]] };
+        assert_eq!(table(3).render(), "a  late    b\n1     2  xxx\n");
+        let last = |width: usize| table(width).render().lines().last().unwrap_or_default().to_owned();
+        assert!(last(71).starts_with("1     2  x") && last(72).starts_with("1    2 x") && last(90).starts_with("1    2 x"));
+        assert_eq!(table(3).painted(Paint::Colour, &["late"]), "a  late    b\n1  \u{1b}[1;31m   2\u{1b}[0m  xxx\n");
     }
 
     #[test]
     fn wide_characters_take_two_columns_and_may_end_a_line() {
-        let table = Table { head: vec!["µs", "番目"], rows: vec![vec!["p50".into(), "1.0".into()]], expendable: &[] };
+        let table = Table { head: vec!["µs", "番目"], rows: vec![vec!["p50".into(), "1.0".into()]] };
         assert_eq!(table.render(), " µs  番目\np50   1.0\n");
         let mut out = String::new();
         wrapped(&mut out, "", &"レイテンシが、".repeat(9));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one line for a reader with ten seconds: how late at most, under what, and what spoils the figure.
 
+use crate::caveats;
 use crate::format;
 use crate::lab;
 use crate::language::{say, word};
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 /// More recordings than this are not listed one by one.
 const MOST_LISTED: usize = 3;
 
-/// One line: what spoils the figures first if it is the lack of rights, the figures, then whatever else spoils them.
+/// One line: what the figures must not be read without, then the figures.
 pub(crate) fn verdict(all: &[Overview<'_>]) -> String {
     sentences(all, lab::in_short(all).unwrap_or_default())
 }
@@ -20,13 +21,24 @@ pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
     sentences(all, "")
 }
 
-fn sentences(all: &[Overview<'_>], lab: &str) -> String {
-    let before = rights(all) + lab;
-    let figures = figures(all);
-    let mut sentences = vec![if before.is_empty() { capitalised(&figures) } else { before + &figures }];
-    sentences.extend(cut_short(all));
+/// What the figures must not be read without, where they do not stand in one line: in sentences, or empty.
+pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
+    let conditions = capitalised(conditions(all).trim_end_matches([':', ' ']));
+    let conditions = (!conditions.is_empty()).then(|| conditions + word("."));
+    let sentences: Vec<String> = spoilers(all).into_iter().chain(conditions).collect();
+    sentences.join(" ").replace(char::is_control, " ")
+}
+
+fn spoilers(all: &[Overview<'_>]) -> Vec<String> {
+    let mut sentences = cut_short(all);
     sentences.extend(lost(all));
     sentences.extend(load_missed(all));
+    sentences
+}
+
+fn sentences(all: &[Overview<'_>], lab: &str) -> String {
+    let mut sentences = spoilers(all);
+    sentences.push(capitalised(&(conditions(all) + lab + &figures(all))));
     // A title or an error message from outside may hold anything; a verdict is one line.
     sentences.join(" ").replace(char::is_control, " ")
 }
@@ -42,26 +54,29 @@ pub(crate) fn labels(all: &[Overview<'_>]) -> Vec<String> {
     }
 }
 
-fn capitalised(sentence: &str) -> String {
+pub(crate) fn capitalised(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn rights(all: &[Overview<'_>]) -> String {
+/// `No real-time rights (...); steal time 26.3 % (2.63 s) on CPU 1: `; empty where nothing is amiss.
+fn conditions(all: &[Overview<'_>]) -> String {
+    let documents: Vec<_> = all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document)).collect();
+    let said: Vec<String> = rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
+    if said.is_empty() { String::new() } else { say!("{conditions}: ", conditions = said.join(word("; "))) }
+}
+
+fn rights(all: &[Overview<'_>]) -> Option<String> {
     let denied: Vec<(&Overview<'_>, String)> = all.iter().filter_map(|o| o.no_real_time().map(|how| (o, how))).collect();
     if let Some((_, how)) = denied.first() {
         if denied.len() == all.len() {
-            return say!("No real-time rights ({how}): ", how);
+            return Some(say!("No real-time rights ({how})", how));
         }
         let names: Vec<&str> = denied.iter().map(|(overview, _)| overview.name.as_str()).collect();
-        return say!("No real-time rights in {names} ({how}): ", names = list(&names), how);
+        return Some(say!("No real-time rights in {names} ({how})", names = list(&names), how));
     }
-    match all.iter().find_map(Overview::ordinary) {
-        Some(policy) if all.iter().all(|overview| overview.ordinary().is_some()) => {
-            say!("Ordinary scheduling ({policy}): ", policy)
-        }
-        _ => String::new(),
-    }
+    let policy = all.iter().find_map(Overview::ordinary)?;
+    all.iter().all(|overview| overview.ordinary().is_some()).then(|| say!("Ordinary scheduling ({policy})", policy))
 }
 
 fn figures(all: &[Overview<'_>]) -> String {
@@ -147,14 +162,15 @@ mod tests {
         let busy = Synthetic::hackbench().samples(&[20_000, 2_239_001, 0, 0, 9_000]).build();
         assert_eq!(
             said(&[idle.clone(), busy]),
-            "Woke at most 2.24 ms late under hackbench, 83.5 µs idle; 8 of 14 activations on time, 2 late, 4 skipped."
+            "Steal time 1.0 % (10.0 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench: \
+             woke at most 2.24 ms late under hackbench, 83.5 µs with no load added; 8 of 14 activations on time, 2 late, 4 skipped."
         );
-        assert_eq!(said(&[idle]), "Woke at most 83.5 µs late idle; 4 of 4 activations on time.");
+        assert_eq!(said(&[idle]), "Woke at most 83.5 µs late with no load added; 4 of 4 activations on time.");
     }
 
     #[test]
     fn recordings_with_equal_loads_go_by_their_names() {
-        let named = |title: &str, worst: i32| Synthetic::hackbench().title(title).samples(&[worst]).threads(1).build();
+        let named = |title: &str, worst: i32| Synthetic::idle().title(title).samples(&[worst]).threads(1).build();
         assert_eq!(
             said(&[named("vanilla", 4_000), named("rt", 3_000)]),
             "Woke at most 4.00 µs late in vanilla, 3.00 µs in rt; 2 of 2 activations on time."
@@ -173,10 +189,10 @@ mod tests {
         recorded.document.threads.iter_mut().for_each(|thread| thread.scheduling = plan::Scheduling::OTHER);
         assert_eq!(
             said(std::slice::from_ref(&recorded)),
-            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): woke at most 83.5 µs late idle; 4 of 4 activations on time."
+            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): woke at most 83.5 µs late with no load added; 4 of 4 activations on time."
         );
         let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
-        assert!(said(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90): woke"));
+        assert!(said(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"));
 
         recorded.document.run.scheduling = plan::Scheduling::OTHER;
         assert!(said(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): woke at most"));
@@ -187,7 +203,8 @@ mod tests {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         let mut ends = |state, end| {
             (recorded.document.state, recorded.document.end) = (state, end);
-            said(std::slice::from_ref(&recorded)).split_once("on time. ").map(|(_, rest)| rest.to_owned())
+            // In front of the figures.
+            said(std::slice::from_ref(&recorded)).split_once(" Woke at most").map(|(before, _)| before.to_owned())
         };
         assert_eq!(ends(State::Complete, Some(End::Done)), None);
         let cut = ends(State::Running, None).unwrap();
@@ -199,8 +216,11 @@ mod tests {
             above,
             "The recording was stopped early: activation 4,711 of thread 1 was 83.4 µs late, above the limit asked for."
         );
-        let guard = ends(State::Stopped, Some(End::Guard { starved_ns: 2_000_000_000 })).unwrap();
-        assert_eq!(guard, "The recording was stopped early by its guard: nothing else had run for 2.00 s.");
+        let guard = ends(State::Stopped, Some(End::Guard { starved_ns: 2_000_000_000, cpu: None })).unwrap();
+        assert_eq!(
+            guard,
+            "The recording was stopped early by its guard: with wake-ups every 1ms, nothing else had run for 2.00 s."
+        );
         let full = ends(State::Stopped, Some(End::RecordingFailed { error: "No space left on device".into() })).unwrap();
         assert_eq!(full, "The recording was stopped early: it could not be written any further (No space left on device).");
     }
@@ -209,10 +229,12 @@ mod tests {
     fn lost_samples_and_nothing_at_all() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         recorded.document.threads[0].proof.samples_lost = 12;
-        assert!(said(&[recorded]).ends_with(" 12 samples lost: what they would have shown is not known."));
+        assert!(said(&[recorded]).starts_with("12 samples lost: what they would have shown is not known. Woke at most"));
         assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No activation woke.");
         assert_eq!(said(&[]), "No recording was given.");
-        assert!(said(&[Synthetic::idle().samples(&[-2_000]).build()]).starts_with("Woke at most 2.00 µs early idle;"));
+        assert!(
+            said(&[Synthetic::idle().samples(&[-2_000]).build()]).starts_with("Woke at most 2.00 µs early with no load added;")
+        );
     }
 
     #[test]
@@ -222,18 +244,18 @@ mod tests {
         recorded.document.load_missed = true;
         let unnamed = said(std::slice::from_ref(&recorded));
         assert!(
-            unnamed.ends_with(" Load missed: a load was more than 5 points off the level asked for (load_missed)."),
+            unnamed.starts_with("Load missed: a load was more than 5 points off the level asked for (load_missed). Steal time"),
             "{unnamed}"
         );
         recorded.document.load[1].missed = true;
         recorded.document.load[1].reached = Some(recording::Reached { mean: 31.2, worst_second: 30.0 });
         let named = said(std::slice::from_ref(&recorded));
         assert!(
-            named.ends_with("on time. Load missed: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed)."),
+            named.starts_with("Load missed: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed). Steal time"),
             "{named}"
         );
         let both = said(&[Synthetic::idle().samples(IDLE).build(), recorded]);
-        assert!(both.contains(" Load missed in hackbench: cpu@50% reached 31.2 %"), "{both}");
+        assert!(both.starts_with("Load missed in hackbench: cpu@50% reached 31.2 %"), "{both}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use crate::format::{count, counted, latency};
 use crate::language::{say, word};
 use crate::loads;
+use crate::options::OverTime;
 use crate::overview::{Overview, Quantile};
 use crate::series::Charts;
 use plan::Nanos;
@@ -43,6 +44,9 @@ impl Chart {
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
             Chart::Histogram => "How many activations woke how late.",
+            Chart::Time if charts.style.over_time == OverTime::Jitter => {
+                "Smallest and largest jitter over the time of each recording."
+            }
             Chart::Time if charts.recordings.iter().all(|series| series.loads.drawn.is_empty()) => {
                 "Smallest and largest wake-up latency over the time of each recording."
             }
@@ -75,10 +79,12 @@ fn distribution(overview: &Overview<'_>) -> String {
         min = latency(min),
         max = latency(max)
     );
-    if let Some(median) = overview.quantile(Quantile::P50) {
+    // Of what is drawn, which has no skipped activations.
+    let quantile = |quantile: Quantile| quantile.of(&overview.histogram, &overview.moments);
+    if let Some(median) = quantile(Quantile::P50) {
         text += &say!(", half of them up to {median}", median = latency(median));
     }
-    if let Some(p99) = overview.quantile(Quantile::P99) {
+    if let Some(p99) = quantile(Quantile::P99) {
         text += &say!(", 99 % up to {p99}", p99 = latency(p99));
     }
     text

@@ -6,7 +6,7 @@ use recording::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
     LoadEvidence, LoadOnCpu, Proof, Reached, Recorded, State, Thread, VERSION, Warning, WorstActivation,
 };
-use stats::{AfterOverrun, Span, Statistics, summarise};
+use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
 use std::collections::BTreeMap;
 
 const INTERVAL_NS: i64 = 1_000_000;
@@ -22,6 +22,7 @@ pub struct Synthetic {
     most_steps: usize,
     seed: u64,
     lab: Option<Option<u64>>,
+    with_jitter: bool,
 }
 
 /// Numbers that look random and are the same everywhere (splitmix64).
@@ -57,6 +58,7 @@ impl Synthetic {
             most_steps: 4_096,
             seed: 7,
             lab: None,
+            with_jitter: false,
         }
     }
 
@@ -108,6 +110,13 @@ impl Synthetic {
         self
     }
 
+    /// With jitter, which takes longer to compute.
+    #[allow(dead_code)]
+    pub fn with_jitter(mut self) -> Self {
+        self.with_jitter = true;
+        self
+    }
+
     /// Made in the lab: in virtual time of so many ns an instruction, or in the host's.
     #[allow(dead_code)]
     pub fn in_lab(mut self, ns_per_instruction: Option<u64>) -> Self {
@@ -133,6 +142,8 @@ impl Synthetic {
             break_above_ns: None,
             missed: Missed::Skip,
             hold_dma_latency: true,
+            sync: true,
+            settle: plan::Settle::Auto,
             loads: self.loads.iter().map(|load| load.parse().expect("a load")).collect(),
         };
         let document = Document {
@@ -150,6 +161,7 @@ impl Synthetic {
                 clock_resolution_ns: 1,
                 clock_read_ns: 27,
                 real_time: true,
+                settled_in_ns: Nanos::ZERO,
                 memory_locked: true,
                 dma_latency_held: true,
                 ring_slots: 16_384,
@@ -165,7 +177,7 @@ impl Synthetic {
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_missed: false,
             lab: self.lab.map(lab),
-            host: Host { before: host(0, self), after: Some(host(seconds, self)) },
+            host: Host { before: host(0, self), after: Some(host(seconds, self)), processes: None },
         };
         Recorded { path: format!("{}.teiji", self.title).into(), document, threads }
     }
@@ -226,6 +238,7 @@ impl Synthetic {
             rate: BTreeMap::from([(rate.0.to_owned(), rate.1)]),
             tasks: if requested.is_some() { cpus.len() as u64 } else { 400 },
             alive: true,
+            settled_after_ns: Some(640_000_000),
             missed: false,
             per_cpu: cpus.iter().map(on).collect(),
             course: self.course(mean),
@@ -258,7 +271,13 @@ impl Synthetic {
             .zip(&woken)
             .map(|(part, woken)| if woken.is_empty() { Span::Missing(part.len() as u64) } else { Span::Woken(woken) })
             .collect();
-        let Ok(statistics) = summarise(spans.as_slice(), INTERVAL_NS, AfterOverrun::Skip, self.most_steps);
+        if self.with_jitter {
+            let Ok(analysis) =
+                analyse(spans.as_slice(), INTERVAL_NS, AfterOverrun::Skip, self.most_steps, &stats::ExactRequest::default());
+            return analysis.statistics;
+        }
+        let Ok(mut statistics) = summarise(spans.as_slice(), INTERVAL_NS, AfterOverrun::Skip, self.most_steps);
+        woken.iter().for_each(|values| statistics.linear.record_all(values));
         statistics
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
+use crate::cautions::Apart;
 use crate::conditions;
 use crate::lab::Kind;
 use crate::language::{say, word};
@@ -21,8 +22,8 @@ pub(super) struct Differing {
 /// Facts that differ at every run, and say nothing.
 const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start to first activation", "Preempted while measuring"];
 
-/// Every fact of machine and method in which the groups differ.
-pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing> {
+/// Every fact of machine and method in which the groups differ, and what was not alike while they were measured.
+pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>) -> Vec<Differing> {
     let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::of).collect();
     let unknown = || say!("not known");
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
@@ -40,6 +41,7 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded]) -> Vec<Differing>
             other: distinct(&values[base.len()..]),
         })
         .filter(|fact| fact.base != fact.other)
+        .chain(apart.into_iter().map(|one| Differing { name: one.name, base: vec![one.base], other: vec![one.other] }))
         .collect()
 }
 

@@ -13,7 +13,7 @@ const LEFT: f64 = 92.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const LINE: f64 = 30.0;
-/// Ratios beyond these are drawn at the edge.
+/// Ratios beyond these are arrows at the edge.
 const MOST: f64 = 20.0;
 
 /// A line of the picture.
@@ -53,6 +53,11 @@ fn lines(compared: &Compared) -> Vec<Line> {
     quantiles.chain(rate).collect()
 }
 
+/// `27×`, `0.02×`.
+fn times(ratio: f64) -> String {
+    if ratio >= 10.0 { format!("{ratio:.0}×") } else { format!("{ratio:.2}×") }
+}
+
 /// None where nothing could be compared.
 pub(super) fn draw(compared: &Compared) -> Option<String> {
     let lines = lines(compared);
@@ -71,6 +76,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
     }
     svg.line((x.at(1.0), TOP - 8.0), (x.at(1.0), bottom), "stroke=\"#16191d\" fill=\"none\"");
     svg.text(x.at(1.0), TOP - 12.0, Anchor::Middle, &format!("{SOFT} font-size=\"11\""), word("equal"));
+    let mut clipped = false;
     for (place, line) in lines.iter().enumerate() {
         let y = TOP + LINE * (place as f64 + 0.5);
         // Lower is blue, higher orange, and what is not told apart is grey and hollow.
@@ -78,13 +84,60 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         let (from, to) = (x.at(line.lower), x.at(line.upper.unwrap_or(f64::MAX)));
         svg.text(LEFT - 12.0, y + 4.0, Anchor::End, "fill=\"#16191d\"", &line.name);
         svg.line((from, y), (to, y), &format!("stroke=\"{ink}\" stroke-width=\"3\" fill=\"none\""));
-        for end in [Some(from), line.upper.map(|_| to)].into_iter().flatten() {
+        // An end that lies beyond the axis has no mark there.
+        let ends = [Some(line.lower).filter(|end| x.holds(*end)), line.upper.filter(|end| x.holds(*end))];
+        for end in ends.into_iter().flatten().map(|end| x.at(end)) {
             svg.line((end, y - 5.0), (end, y + 5.0), &format!("stroke=\"{ink}\" stroke-width=\"1.5\" fill=\"none\""));
         }
         let fill = if line.told { ink } else { "#ffffff" };
-        svg.circle(x.at(line.ratio), y, 4.5, &format!("fill=\"{fill}\" stroke=\"{ink}\" stroke-width=\"1.5\""));
+        let style = format!("fill=\"{fill}\" stroke=\"{ink}\" stroke-width=\"1.5\"");
+        if x.holds(line.ratio) {
+            svg.circle(x.at(line.ratio), y, 4.5, &style);
+        } else {
+            // An arrow that leaves the axis, and how far: its place says no more than on which side.
+            let (edge, inward, side) = if line.ratio > 1.0 { (RIGHT, -10.0, Anchor::End) } else { (LEFT, 10.0, Anchor::Start) };
+            let arrow = [(edge + inward, y - 5.0), (edge, y), (edge + inward, y + 5.0), (edge + inward, y - 5.0)];
+            svg.path(&[arrow.to_vec()], &style);
+            svg.text(edge + 1.6 * inward, y - 7.0, side, &format!("fill=\"{ink}\" font-size=\"11\""), &times(line.ratio));
+            clipped = true;
+        }
         svg.text(RIGHT + 20.0, y + 4.0, Anchor::Start, if line.told { "fill=\"#16191d\"" } else { SOFT }, &line.words);
     }
     svg.text(f64::midpoint(LEFT, RIGHT), bottom + 38.0, Anchor::Middle, SOFT, word("second over first (logarithmic)"));
+    if clipped {
+        svg.text(RIGHT, bottom + 38.0, Anchor::End, SOFT, &format!("▸ {}", word("beyond the axis")));
+    }
     Some(svg.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stats::{Comparison, Level, QuantileDifference};
+
+    fn drawn(ratios: &[i64]) -> String {
+        #[expect(clippy::cast_precision_loss)]
+        let one = |(ratio, level): (&i64, Level)| QuantileDifference {
+            level,
+            base_ns: 1_000,
+            other_ns: 1_000 * ratio,
+            lower: *ratio as f64 * 0.9,
+            upper: *ratio as f64 * 1.1,
+        };
+        let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
+        let comparison = Comparison { quantiles, rate: None, maximum: None, blocks: (16, 16), between_runs: false };
+        let (base, other) = ("a".to_owned(), "b".to_owned());
+        draw(&Compared { base, other, comparison, caveats: Vec::new(), reservations: Vec::new(), differing: Vec::new() }).unwrap()
+    }
+
+    #[test]
+    fn what_lies_beyond_the_axis_is_shown_as_beyond_it() {
+        let all = drawn(&[2, 27, 33]);
+        assert_eq!(all.matches("<circle").count(), 1, "{all}");
+        for part in [">27×<", ">33×<", "beyond the axis"] {
+            assert!(all.contains(part), "{part} is not in {all}");
+        }
+        let within = drawn(&[2, 3]);
+        assert!(within.matches("<circle").count() == 2 && !within.contains("beyond the axis"), "{within}");
+    }
 }

@@ -98,14 +98,34 @@ fn of_the_latest(maximum: &MaximumDifference) -> String {
 fn the_latest(maximum: &MaximumDifference) -> String {
     #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let more = maximum.of_other as f64 > maximum.expected;
-    let how = word(if more { "later" } else { "less late" });
-    say!("the latest wake-ups are {how} ({latest})", how, latest = of_the_latest(maximum))
+    let (n, latest, expected) = (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));
+    // The longer of two groups has more of the latest anyway: what counts is whether it has more than its share.
+    if more {
+        say!(
+            "more of the {latest} latest wake-ups are of the second than expected: {n} instead of {expected}",
+            latest,
+            n,
+            expected
+        )
+    } else {
+        say!(
+            "fewer of the {latest} latest wake-ups are of the second than expected: {n} instead of {expected}",
+            latest,
+            n,
+            expected
+        )
+    }
 }
 
 /// `2.1 to 3.4 times as often`.
 pub(super) fn how_often(rate: &RateDifference) -> String {
     let two = |ratio: f64| format!("{ratio:.2}");
+    // What two digits show as 0.00 is no bound.
+    let is_nothing = |ratio: f64| ratio < 0.005;
     match rate.upper {
+        Some(upper) if is_nothing(upper) => say!("less than 0.01 times as often"),
+        Some(upper) if is_nothing(rate.lower) => say!("at most {high} times as often", high = two(upper)),
+        None if is_nothing(rate.lower) => say!("how much oftener or rarer cannot be said"),
         Some(upper) => say!("{low} to {high} times as often", low = two(rate.lower), high = two(upper)),
         None => say!("at least {low} times as often", low = two(rate.lower)),
     }
@@ -125,11 +145,14 @@ impl Comparisons {
             if place > 0 {
                 out.push('\n');
             }
+            for caveat in &compared.caveats {
+                text::wrapped(&mut out, "", &say!("Caution: {caveat}.", caveat));
+            }
             text::wrapped(&mut out, "", &compared.verdict());
             out.push('\n');
             let rows: Vec<Vec<String>> =
                 compared.rows().into_iter().map(|[name, base, other, _]| vec![name, base, other]).collect();
-            let table = Table { head: vec!["µs", word("first"), word("second")], rows, expendable: &[] };
+            let table = Table { head: vec!["µs", word("first"), word("second")], rows };
             let rendered = table.render();
             let verdicts = std::iter::once(String::new()).chain(compared.rows().into_iter().map(|[.., verdict]| verdict));
             for (line, verdict) in rendered.lines().zip(verdicts) {
@@ -168,6 +191,9 @@ impl Comparisons {
         let mut out = String::new();
         let cell = crate::speaks::markdown;
         for compared in &self.all {
+            for caveat in &compared.caveats {
+                let _ = writeln!(out, "{}\n", say!("Caution: {caveat}.", caveat = cell(caveat)));
+            }
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
             let _ = writeln!(
                 out,
@@ -226,6 +252,7 @@ impl Comparisons {
             json!({
                 "base": compared.base,
                 "other": compared.other,
+                "caveats": compared.caveats,
                 "verdict": compared.verdict(),
                 "confidence": 0.95,
                 "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
@@ -238,5 +265,39 @@ impl Comparisons {
             })
         };
         json!({ "comparisons": self.all.iter().map(one).collect::<Vec<_>>() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_that_shows_as_nothing_is_no_bound() {
+        let often = |lower: f64, upper: Option<f64>| {
+            how_often(&RateDifference { limit_ns: 1, base: (0, 10), other: (0, 10), lower, upper })
+        };
+        assert_eq!(often(2.1, Some(3.4)), "2.10 to 3.40 times as often");
+        assert_eq!(often(0.0, Some(3.4)), "at most 3.40 times as often");
+        assert_eq!(often(2.1, None), "at least 2.10 times as often");
+        assert_eq!(often(0.001, None), "how much oftener or rarer cannot be said");
+        assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
+    }
+
+    #[test]
+    fn fewer_than_its_share_is_not_called_less_late() {
+        let of_other = |of_other, expected| {
+            the_latest(&MaximumDifference {
+                base_ns: 2,
+                other_ns: 1,
+                latest: 20,
+                of_other,
+                expected,
+                told: true,
+                disagrees: false,
+            })
+        };
+        assert_eq!(of_other(18, 19.8), "fewer of the 20 latest wake-ups are of the second than expected: 18 instead of 19.8");
+        assert_eq!(of_other(20, 10.0), "more of the 20 latest wake-ups are of the second than expected: 20 instead of 10.0");
     }
 }

@@ -7,6 +7,7 @@ mod forest;
 mod formats;
 mod page;
 
+use crate::cautions;
 use crate::gate::Examined;
 use crate::language::say;
 use crate::overview::Overview;
@@ -20,6 +21,8 @@ use std::collections::HashSet;
 pub struct Repeats {
     recordings: Vec<Recorded>,
     group: Group,
+    /// What the group is known by; none: its recordings' names.
+    called: Option<String>,
     /// Recordings from the lab that are the same, sample by sample, as an earlier one: they tell nothing more, and are left out.
     identical: usize,
 }
@@ -28,7 +31,7 @@ impl Repeats {
     /// Puts recordings together.
     #[must_use]
     pub fn of(examined: Vec<Examined>) -> Self {
-        let mut repeats = Repeats { recordings: Vec::new(), group: Group::default(), identical: 0 };
+        let mut repeats = Repeats { recordings: Vec::new(), group: Group::default(), called: None, identical: 0 };
         for Examined { recorded, analyses } in examined {
             let threads: Vec<Measured> = analyses.iter().map(Measured::from).collect();
             let from_lab = recorded.document.lab.is_some();
@@ -42,8 +45,17 @@ impl Repeats {
         repeats
     }
 
+    /// Known by this instead of by its recordings' names.
+    #[must_use]
+    pub fn called(self, name: String) -> Self {
+        Repeats { called: Some(name), ..self }
+    }
+
     /// `vanilla`, or `vanilla and 2 more`.
     fn name(&self) -> String {
+        if let Some(name) = &self.called {
+            return name.clone();
+        }
         let first = self.recordings.first().map(Recorded::name).unwrap_or_default();
         if self.recordings.len() > 1 { say!("{first} and {n} more", first, n = self.recordings.len() - 1) } else { first }
     }
@@ -54,6 +66,8 @@ pub struct Compared {
     base: String,
     other: String,
     comparison: Comparison,
+    /// What to know before the figures: what spoils them, and what was not alike though nobody asked for it.
+    caveats: Vec<String>,
     /// Why the figures are hardly comparable.
     reservations: Vec<String>,
     differing: Vec<Differing>,
@@ -88,12 +102,10 @@ impl Compared {
                 why
             ));
         }
-        for recorded in &both {
-            let lacks = crate::gate::spoiled(recorded);
-            reservations.extend(lacks.map(|why| say!("{recording}: {why}", recording = recorded.name(), why)));
-            let measured = Overview::of(recorded).not_real_time();
-            reservations.extend(measured.map(|how| say!("{name}: measured with {how}", name = recorded.name(), how)));
-        }
+        let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::of(recorded)).collect();
+        let mut caveats = cautions::of_each(&all);
+        let apart = cautions::between(&all, base.recordings.len());
+        caveats.extend(apart.iter().map(cautions::Apart::in_words));
         let mut seen = HashSet::new();
         let again =
             both.iter().filter(|recorded| !seen.insert(recorded.path.canonicalize().unwrap_or_else(|_| recorded.path.clone())));
@@ -112,8 +124,9 @@ impl Compared {
             base: of_base,
             other: of_other,
             comparison: compare(&base.group, &other.group),
+            caveats,
             reservations,
-            differing: differing(&base.recordings, &other.recordings),
+            differing: differing(&base.recordings, &other.recordings, apart),
         })
     }
 }

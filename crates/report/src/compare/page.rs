@@ -6,6 +6,7 @@ use super::{Comparisons, Repeats, forest};
 use crate::language::say;
 use crate::method::{self, Command};
 use crate::notices;
+use crate::options::ChartOptions;
 use crate::overview::{self, Overview};
 use crate::page::{Frame, MOST_BYTES, Opening, rendered, unbroken};
 use crate::page_charts::Drawn;
@@ -33,6 +34,7 @@ struct Section {
     first: String,
     second: String,
     verdict: String,
+    caveats: Vec<String>,
     svg: Option<String>,
     rows: Vec<[String; 4]>,
     notes: Vec<String>,
@@ -51,10 +53,15 @@ impl Repeats {
         let all: Vec<Overview<'_>> = self.recordings.iter().map(Overview::of).collect();
         let mut pooled = all.iter().max_by_key(|one| one.moments.max()).map(|one| Overview::of(one.recorded))?;
         pooled.name = name;
-        (pooled.histogram, pooled.moments, pooled.activations, pooled.lost) = Default::default();
+        (pooled.histogram, pooled.linear, pooled.moments) = Default::default();
+        (pooled.due_histogram, pooled.due_moments) = Default::default();
+        (pooled.activations, pooled.lost) = Default::default();
         for one in &all {
             pooled.histogram.merge(&one.histogram);
+            pooled.linear.merge(&one.linear);
             pooled.moments.merge(&one.moments);
+            pooled.due_histogram.merge(&one.due_histogram);
+            pooled.due_moments.merge(&one.due_moments);
             pooled.activations.merge(&one.activations);
             pooled.lost += one.lost;
         }
@@ -83,7 +90,7 @@ impl Comparisons {
         let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::of).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
-        let series = Charts::new(&pooled, steps);
+        let series = Charts::new(&pooled, &ChartOptions::default(), steps);
         let verdicts = self.verdicts();
         let title = match self.all.as_slice() {
             [only] => say!("{second} against {first}", second = only.other, first = only.base),
@@ -120,6 +127,7 @@ impl Section {
             first: compared.base.clone(),
             second: compared.other.clone(),
             verdict: compared.verdict(),
+            caveats: compared.caveats.iter().map(|caveat| say!("Caution: {caveat}.", caveat)).collect(),
             svg: if drawn { forest::draw(compared) } else { None },
             rows: compared.rows(),
             notes: compared.notes().iter().map(|note| say!("Note: {note}.", note)).collect(),

@@ -2,9 +2,11 @@
 //! Recordings held against an earlier one: no quantile may be worse than it by more than so much.
 
 use super::{Examined, Gate, Judged, Verdict, spoiled};
+use crate::cautions;
 use crate::compare::incomparable;
 use crate::format;
 use crate::language::say;
+use crate::overview::Overview;
 use stats::{Group, Measured, QuantileDifference, compare};
 
 /// What a recording is compared by.
@@ -29,6 +31,10 @@ impl Gate {
                     baseline.recorded.path.display()
                 ));
             }
+            let path = examined.recorded.path.display().to_string();
+            let apart = cautions::between(&[Overview::of(&baseline.recorded), Overview::of(&examined.recorded)], 1);
+            let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.recorded.path.display()));
+            self.caveats.extend(against.map(|caveat| (path.clone(), caveat)));
             let differences = compare(&base, &group(examined)).quantiles;
             let spoiled = spoiled(&examined.recorded).or_else(|| spoiled(&baseline.recorded));
             if differences.is_empty() {
@@ -108,6 +114,11 @@ pub(crate) fn change(lower: f64, upper: f64) -> String {
     let (low, high) = (percent(lower), percent(upper));
     match (lower < 1.0, upper < 1.0) {
         _ if low < 1.0 && high < 1.0 => say!("the same to 1 %"),
+        (true, true) if low == high => say!("{n} % lower", n = low),
+        (false, false) if low == high && upper < TIMES => say!("{n} % higher", n = low),
+        (false, false) if low >= 1.0 && upper >= TIMES && at_scale(lower) == at_scale(upper) => {
+            say!("{n} times as high", n = at_scale(lower))
+        }
         (true, true) if high >= 1.0 => say!("{low} to {high} % lower", low = high, high = low),
         (false, false) if low >= 1.0 && upper < TIMES => say!("{low} to {high} % higher", low, high),
         (false, false) if low >= 1.0 => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
@@ -137,6 +148,9 @@ mod tests {
             (0.998, 1.2, "between the same and 20 % higher"),
             (0.9, 151.4, "between 10 % lower and 151 times as high"),
             (1.5, 4.25, "1.5 to 4.2 times as high"),
+            (0.931, 0.934, "7 % lower"),
+            (1.068, 1.072, "7 % higher"),
+            (27.1, 27.4, "27 times as high"),
         ] {
             assert_eq!(change(lower, upper), words);
         }

@@ -24,7 +24,7 @@ impl Judged {
     }
 
     /// What was seen, how far off the limit, and what is lacking.
-    fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let parts = [Some(self.seen.clone()).filter(|seen| !seen.is_empty()), self.margin_in_words(), self.lacking.clone()];
         let mut said: Vec<String> = Vec::new();
         for part in parts.into_iter().flatten() {
@@ -55,6 +55,9 @@ impl Gate {
             if judged.recording != recording {
                 recording = &judged.recording;
                 text::unwrapped(&mut out, "", &format!("\n{recording}").replace('\n', ""));
+                for (_, caveat) in self.caveats.iter().filter(|(of, _)| of == recording) {
+                    text::wrapped(&mut out, "  ", &format!("Caution: {caveat}."));
+                }
             }
             let mark = match judged.verdict {
                 Verdict::Pass => "pass",
@@ -80,7 +83,9 @@ impl Gate {
                 "lacking": judged.lacking,
             })
         };
-        json!({ "verdict": self.verdict().name(), "limits": self.judged.iter().map(one).collect::<Vec<_>>() })
+        let caveats: Vec<Value> =
+            self.caveats.iter().map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat })).collect();
+        json!({ "verdict": self.verdict().name(), "caveats": caveats, "limits": self.judged.iter().map(one).collect::<Vec<_>>() })
     }
 
     /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error, not a failure.
@@ -105,6 +110,10 @@ impl Gate {
             };
             out.push_str("</testcase>\n");
         }
+        let caveats: Vec<String> = self.caveats.iter().map(|(recording, caveat)| format!("{recording}: {caveat}")).collect();
+        if !caveats.is_empty() {
+            let _ = writeln!(out, "    <system-err>{}</system-err>", escaped(&caveats.join("; ")));
+        }
         out.push_str("  </testsuite>\n</testsuites>\n");
         out
     }
@@ -113,6 +122,9 @@ impl Gate {
     #[must_use]
     pub fn tap(&self) -> String {
         let mut out = format!("TAP version 13\n1..{}\n", self.judged.len());
+        for (recording, caveat) in &self.caveats {
+            let _ = writeln!(out, "# caution: {}", format!("{recording}: {caveat}").replace(char::is_control, " "));
+        }
         for (number, judged) in (1..).zip(&self.judged) {
             let ok = if judged.verdict == Verdict::Pass { "ok" } else { "not ok" };
             let name = format!("{} in {}", judged.limit, judged.recording).replace('#', "\\#").replace(char::is_control, " ");

@@ -18,8 +18,15 @@ fn latencies(count: usize, last: &[i32]) -> Vec<i32> {
 }
 
 fn examined(latencies: &[i32]) -> Examined {
+    examined_for(latencies, &[])
+}
+
+/// The same, as a gate examines it for these limits.
+fn examined_for(latencies: &[i32], limits: &[&str]) -> Examined {
+    let limits: Vec<Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
+    let exact = Limit::exact_request(&limits);
     let recorded = Synthetic::idle().threads(1).samples(latencies).build();
-    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64);
+    let Ok(analysis) = analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &exact);
     Examined { recorded, analyses: vec![analysis] }
 }
 
@@ -47,7 +54,7 @@ fn how_sure_it_is() {
     // The true p99 is 19.9 µs.
     assert_eq!(judged("p99<20us@95%", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("p99<19us@95%", &examined).verdict, Verdict::Fail);
-    let close = judged("p99<19.9us@95%", &examined);
+    let close = judged("p99<19.91us@95%", &examined);
     assert!(close.verdict == Verdict::NotEnough && close.lacking.is_some(), "{close:?}");
     // 3 of 20,000 are beyond.
     assert_eq!(judged("rate(>50us)<1e-3@95%", &examined).verdict, Verdict::Pass);
@@ -108,4 +115,207 @@ fn every_form_says_the_same() {
     assert!(tap.starts_with("TAP version 13\n1..3\nok 1 - max<100us in ") && tap.contains("\nnot ok 3 - "), "{tap}");
     assert!(text.starts_with("FAIL: 1 of 3 limits; 1 without enough evidence\n") && !text.contains('\u{7}'), "{text}");
     assert_eq!((&json["verdict"], &json["limits"][2]["verdict"]), (&"fail".into(), &"not enough evidence".into()));
+}
+
+/// Latencies above 262 µs have no counter each, and only the 4,096 largest are kept.
+#[test]
+fn a_quantile_of_long_latencies_is_one_that_was_observed() {
+    let long: Vec<i32> = (0..20_000).map(|n| 300_000 + n * 7_919 % 199_901).collect();
+    let limits = ["p50<401us", "p77.7<456us", "p77.7<455us", "rate(>441.237us)<0.9@95%", "p99.99<500us"];
+    let examined = examined_for(&long, &limits);
+    let mut sorted = long;
+    sorted.sort_unstable();
+    let p50 = judged("p50<401us", &examined);
+    assert_eq!((p50.verdict, p50.seen), (Verdict::Pass, format!("{} µs", format::exact_micros(i64::from(sorted[9_999])))));
+    assert_eq!(
+        (judged("p77.7<456us", &examined).verdict, judged("p77.7<455us", &examined).verdict),
+        (Verdict::Pass, Verdict::Fail)
+    );
+    assert_eq!(judged("p99.99<500us", &examined).verdict, Verdict::Pass);
+    let beyond = sorted.iter().filter(|latency| **latency > 441_237).count() as u64;
+    let rate = judged("rate(>441.237us)<0.9@95%", &examined).seen;
+    assert!(rate.starts_with(&format!("{} of 20,000 beyond", format::count(beyond))), "{rate}");
+}
+
+#[test]
+fn a_mean_is_held_against_a_limit_as_it_is() {
+    // 19,999.3 ns.
+    let mut latencies = vec![19_999; 7];
+    latencies.extend([20_000; 3]);
+    let examined = examined(&latencies);
+    let mean = judged("mean<20us", &examined);
+    assert_eq!((mean.verdict, mean.seen.as_str()), (Verdict::Pass, "19.999 µs"));
+    let above = judged("mean<=19.999us", &examined);
+    assert_eq!((above.verdict, above.seen.as_str()), (Verdict::Fail, "20.000 µs"));
+}
+
+#[test]
+fn a_limit_that_the_recording_breaks_fails() {
+    // 203 of 4,000 beyond 1 ms are too many for a 99.99th percentile, whatever else a longer run would show.
+    let late = examined(&latencies(4_000, &[900_000; 203]));
+    for limit in ["p99<800us", "p99.99<800us", "p99.99<800us@95%", "rate(>800us)<1e-6@95%", "rate(>800us)<0.05@95%"] {
+        assert_eq!(judged(limit, &late).verdict, Verdict::Fail, "{limit}");
+    }
+    assert_eq!(judged("p99.99<800us", &late).seen, "203 of 4,000 beyond it, a p99.99 allows 1 in 10,000");
+    // 70 together tell as little of a rate as one would, and are too many for one in a million all the same.
+    let mut together = latencies(4_000, &[]);
+    together[2_000..2_070].fill(900_000);
+    assert_eq!(judged("rate(>800us)<1e-6@95%", &examined(&together)).verdict, Verdict::Fail);
+    // One of 4,000 may well be the one in 10,000.
+    let one = examined(&latencies(4_000, &[900_000]));
+    for limit in ["p99.99<800us", "p99.99<800us@95%", "rate(>800us)<1e-4@95%"] {
+        assert_eq!(judged(limit, &one).verdict, Verdict::NotEnough, "{limit}");
+    }
+    assert_eq!(judged("p99.9999<800us", &one).verdict, Verdict::Fail);
+}
+
+#[test]
+fn a_document_that_its_samples_contradict_passes_nothing() {
+    let mut recorded = Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 11_000, 12_000]).due(8).build();
+    let thread = &mut recorded.document.threads[0];
+    assert!(thread.activations.skipped > 0 && thread.activations.late > 0);
+    (thread.activations.on_time, thread.activations.late, thread.activations.skipped) = (thread.activations.due, 0, 0);
+    let latencies: Vec<i32> = vec![10_000; 8];
+    let mut examined = examined(&latencies);
+    examined.recorded = recorded;
+    assert_eq!(judged("skipped==0", &examined).verdict, Verdict::Fail);
+    assert_eq!(judged("late==0", &examined).verdict, Verdict::Fail);
+    let max = judged("max<1s", &examined);
+    assert_eq!(max.verdict, Verdict::NotEnough);
+    assert!(max.lacking.unwrap().starts_with("run.json does not say what its samples say"));
+}
+
+/// 2,000 activations of every ms, one of them 30 intervals late.
+fn overrun() -> Examined {
+    let mut rows: Vec<i32> = latencies(2_000, &[]);
+    rows[700] = 30_400_000;
+    let recorded = Synthetic::idle().threads(1).samples(&rows).build();
+    let spans = [Span::Woken(&rows[..701]), Span::Missing(30), Span::Woken(&rows[701..1_970])];
+    let exact = "p99".parse::<crate::Figure>().unwrap().exact_request();
+    let Ok(analysis) = analyse(&spans[..], 1_000_000, AfterOverrun::Skip, 64, &exact);
+    let (measured, all) = (analysis.statistics.latency.unwrap(), analysis.statistics.latency_with_skipped.unwrap());
+    assert!(measured.p99 < 20_000 && all.p99 > 1_000_000, "{measured:?} {all:?}");
+    assert_eq!(recorded.threads[0].latency_with_skipped.unwrap().p99, all.p99);
+    Examined { recorded, analyses: vec![analysis] }
+}
+
+/// An overrun has one p99, wherever it stands.
+#[test]
+fn table_gate_and_compare_have_one_figure() {
+    let examined = overrun();
+    let (recorded, statistics) = (&examined.recorded, &examined.analyses[0].statistics);
+    let (measured, all) = (statistics.latency.unwrap(), statistics.latency_with_skipped.unwrap());
+    let (p99, not) = (format::micros(all.p99), format::micros(measured.p99));
+    let table = crate::terminal_summary(recorded, crate::Paint::Plain);
+    let (front, behind) = table.split_once("As measured, without the skipped activations:").unwrap();
+    let row = |text: &str| text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap().to_owned();
+    assert!(row(front).contains(&p99) && !row(front).contains(&not), "{table}");
+    assert!(row(behind).contains(&not) && !row(behind).contains(&p99), "{table}");
+    assert!(front.contains("with skipped counted in") && !front.contains("as measured"), "{table}");
+    let beside = crate::side_by_side(&[recorded.clone(), recorded.clone()]);
+    assert!(beside.contains(&p99) && beside.contains("with the skipped activations counted in"), "{beside}");
+    let seen = judged("p99<1h", &examined).seen;
+    assert_eq!(seen, format!("{} µs", format::exact_micros(all.p99)));
+    assert_eq!(stats::Measured::from(&examined.analyses[0]).quantiles.map(|all| all[2]), Some(all.p99));
+}
+
+/// And so in a plan's table, in `show --figure` and in tables of recordings; there the other stands beside it, by its name.
+#[test]
+fn a_plan_and_show_have_the_gates_figure() {
+    let examined = overrun();
+    let statistics = examined.analyses[0].statistics.clone();
+    let (measured, all) = (statistics.latency.unwrap(), statistics.latency_with_skipped.unwrap());
+    let figure = |name: &str| name.parse::<crate::Figure>().unwrap().of(&examined).unwrap();
+    assert_eq!(format!("{} µs", figure("p99")), judged("p99<1h", &examined).seen.replace(',', ""));
+    let near = |ns: &serde_json::Value, exact: i64| (exact..=exact + exact / 100).contains(&ns.as_i64().unwrap());
+
+    let mut matrix = crate::Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    matrix.add(0, 1, examined.recorded.clone());
+    let json = matrix.json();
+    let row = &json["combinations"][0];
+    assert!(near(&row["p99_ns"], all.p99) && near(&row["as_measured"]["p99_ns"], measured.p99), "{row}");
+    assert_eq!((row["n"].as_u64(), row["as_measured"]["n"].as_u64()), (Some(all.count), Some(measured.count)), "{row}");
+    let close = |ns: &serde_json::Value, exact: f64| (ns.as_f64().unwrap() - exact).abs() < 1e-6 * exact;
+    assert!(close(&row["mean_ns"], all.mean) && close(&row["sd_ns"], all.sd.unwrap()), "{row}");
+    assert!(close(&row["as_measured"]["mean_ns"], measured.mean), "{row}");
+    assert_eq!((row["max_ns"].as_i64(), measured.max), (Some(all.max), all.max));
+    let shown = format!("~{}", format::micros(row["p99_ns"].as_i64().unwrap()));
+    let said = "with the skipped activations counted in";
+    for table in [matrix.text(), matrix.markdown()] {
+        assert!(table.contains(&shown) && table.contains(said) && !table.contains("as measured"), "{table}");
+    }
+    let cells = |csv: &str, name: &str| -> String {
+        let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let column = lines.next().unwrap().iter().position(|head| head == name).unwrap();
+        lines.next().unwrap().swap_remove(column)
+    };
+    assert_eq!(cells(&matrix.csv(), "p99_ns"), row["p99_ns"].to_string());
+    assert_eq!(cells(&matrix.csv(), "as_measured_p99_ns"), row["as_measured"]["p99_ns"].to_string());
+
+    let recordings = [examined.recorded.clone()];
+    let csv = crate::threads_csv(&recordings);
+    assert_eq!([cells(&csv, "p99_ns"), cells(&csv, "as_measured_p99_ns")], [all.p99, measured.p99].map(|ns| ns.to_string()));
+    let markdown = crate::threads_markdown(&recordings);
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| idle")).collect();
+    assert!(rows.len() == 2 && rows[0].contains(&format::micros(all.p99)), "{markdown}");
+    assert!(rows[1].contains("as measured") && rows[1].contains(&format::micros(measured.p99)), "{markdown}");
+}
+
+mod monotonic {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEVELS: [&str; 5] = ["50", "90", "99", "99.9", "99.99"];
+    const RATES: [&str; 5] = ["0.5", "1e-1", "1e-2", "1e-3", "1e-5"];
+    const CONFIDENCES: [&str; 4] = ["", "@60%", "@95%", "@99.9%"];
+
+    /// From the loosest on, every one of a list is stricter than those before it: its verdict is no better.
+    fn never_better(examined: &Examined, limits: &[String]) -> Result<(), TestCaseError> {
+        let verdicts: Vec<Verdict> = limits.iter().map(|limit| judged(limit, examined).verdict).collect();
+        prop_assert!(verdicts.is_sorted(), "{limits:?}: {verdicts:?}");
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10))]
+
+        /// Bursts, steps and single spikes of any size: whatever is asked more strictly is never answered more kindly.
+        #[test]
+        fn a_stricter_limit_never_gets_a_better_verdict(
+            seed in any::<u64>(),
+            count in 20_usize..6_000,
+            bursts in proptest::collection::vec((0.0..1.0_f64, 1_usize..200, 20_000_i32..700_000), 0..6),
+            mut thresholds in proptest::collection::vec(9_000_i32..700_000, 3),
+        ) {
+            let mut state = seed | 1;
+            let mut latencies: Vec<i32> = (0..count).map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                10_000 + i32::try_from((state >> 33) % 10_000).unwrap()
+            }).collect();
+            for (at, length, latency) in bursts {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+                let from = (at * count as f64) as usize;
+                latencies[from..].iter_mut().take(length).enumerate().for_each(|(n, slot)| *slot = latency + i32::try_from(n).unwrap());
+            }
+            thresholds.extend([15_000, 19_900]);
+            // Loosest first.
+            thresholds.sort_unstable_by(|a, b| b.cmp(a));
+            let quantile = |level: &str, threshold: &i32, sure: &str| format!("p{level}<{threshold}ns{sure}");
+            let rate = |threshold: &i32, rate: &str, sure: &str| format!("rate(>{threshold}ns)<{rate}{sure}");
+            let mut all = Vec::new();
+            for threshold in &thresholds {
+                all.extend(CONFIDENCES.map(|sure| LEVELS.map(|level| quantile(level, threshold, sure)).to_vec()));
+                all.extend(LEVELS.map(|level| CONFIDENCES.map(|sure| quantile(level, threshold, sure)).to_vec()));
+                all.push(RATES.map(|one| rate(threshold, one, "@95%")).to_vec());
+                all.extend(RATES.map(|one| CONFIDENCES[1..].iter().map(|sure| rate(threshold, one, sure)).collect()));
+            }
+            all.extend(LEVELS.map(|level| thresholds.iter().map(|one| quantile(level, one, "@95%")).collect()));
+            all.extend(RATES.map(|limit| thresholds.iter().map(|one| rate(one, limit, "@95%")).collect()));
+            let asked: Vec<&str> = all.iter().flatten().map(String::as_str).collect();
+            let examined = examined_for(&latencies, &asked);
+            for limits in &all {
+                never_better(&examined, limits)?;
+            }
+        }
+    }
 }

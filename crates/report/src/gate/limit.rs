@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A limit as people write it for a gate: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
 
+use super::Verdict;
 use plan::{Nanos, Unit};
-use stats::Level;
+use serde::Serialize;
+use stats::{ExactRequest, Level};
 use std::fmt;
 use std::str::FromStr;
 
@@ -51,6 +53,14 @@ pub(super) enum Relation {
 }
 
 impl Relation {
+    /// The largest latency, ns, that this limit allows.
+    pub(super) const fn highest_allowed(self, limit: Nanos) -> i64 {
+        match self {
+            Relation::Below => limit.0.saturating_sub(1),
+            Relation::AtMost | Relation::Equal => limit.0,
+        }
+    }
+
     pub(super) fn holds<T: PartialOrd>(self, figure: T, limit: T) -> bool {
         match self {
             Relation::Below => figure < limit,
@@ -87,6 +97,49 @@ pub enum LimitError {
     /// A figure that has none.
     #[error("'{0}': only quantiles and rates have a confidence")]
     NoConfidence(String),
+}
+
+/// Where a limit lies in charts of latencies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct LimitLine {
+    /// As it was written.
+    pub(crate) text: String,
+    pub(crate) latency_ns: i64,
+    /// No larger share of activations may be beyond it; none where that is no share, as of a mean.
+    pub(crate) share: Option<f64>,
+    /// What became of it, if anyone asked.
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl Limit {
+    /// None for what is no latency.
+    pub(crate) fn line(&self) -> Option<LimitLine> {
+        let (latency, share) = match self.subject {
+            Subject::Latency { of: Latency::Max, limit, .. } => (limit, Some(0.0)),
+            Subject::Latency { of: Latency::Mean, limit, .. } => (limit, None),
+            Subject::Latency { of: Latency::Quantile(level), limit, .. } => (limit, Some(1.0 - level.share())),
+            Subject::Rate { beyond, limit, .. } => (beyond, Some(limit)),
+            Subject::Count { .. } => return None,
+        };
+        Some(LimitLine { text: self.text.clone(), latency_ns: latency.0, share, verdict: None })
+    }
+
+    /// What is to be known exactly of a recording's latencies before these limits are held against it.
+    #[must_use]
+    pub fn exact_request(limits: &[Limit]) -> ExactRequest {
+        let mut exact = ExactRequest::default();
+        for limit in limits {
+            match limit.subject {
+                Subject::Latency { of: Latency::Quantile(level), limit: most, .. } => {
+                    exact.levels.push(level);
+                    exact.limits_ns.push(limit.relation.highest_allowed(most));
+                }
+                Subject::Rate { beyond, .. } => exact.limits_ns.push(beyond.0),
+                Subject::Latency { .. } | Subject::Count { .. } => {}
+            }
+        }
+        exact
+    }
 }
 
 impl FromStr for Limit {

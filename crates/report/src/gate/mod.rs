@@ -10,14 +10,18 @@ mod formats;
 mod gate_tests;
 mod limit;
 
+use crate::cautions;
 use crate::format;
 use crate::language::say;
+use crate::overview::Overview;
 pub(crate) use baseline::change;
+pub(crate) use limit::LimitLine;
 use limit::{Count, Latency, Relation, Subject};
 pub use limit::{Limit, LimitError};
 use plan::Nanos;
-use recording::{Recorded, State};
-use stats::{Analysis, Level};
+use recording::{Recorded, State, Thread};
+use serde::Serialize;
+use stats::{Analysis, Level, Statistics, Summary};
 
 /// A recording and what its samples tell beyond their figures.
 pub struct Examined {
@@ -28,7 +32,8 @@ pub struct Examined {
 }
 
 /// What became of a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds.
     Pass,
@@ -46,6 +51,15 @@ impl Verdict {
             Verdict::Pass => "pass",
             Verdict::NotEnough => "not enough evidence",
             Verdict::Fail => "fail",
+        }
+    }
+
+    /// As a sign, for those who see no colours.
+    pub(crate) const fn sign(self) -> &'static str {
+        match self {
+            Verdict::Pass => "✓",
+            Verdict::NotEnough => "?",
+            Verdict::Fail => "✗",
         }
     }
 }
@@ -73,6 +87,8 @@ pub struct Judged {
 pub struct Gate {
     /// In the order of the recordings, and within each of the limits.
     pub judged: Vec<Judged>,
+    /// What to know before the figures of a recording, by its path.
+    pub caveats: Vec<(String, String)>,
 }
 
 impl Gate {
@@ -80,7 +96,16 @@ impl Gate {
     #[must_use]
     pub fn of(limits: &[Limit], recordings: &[Examined]) -> Gate {
         let judge = |examined| limits.iter().map(move |limit| judge(limit, examined));
-        Gate { judged: recordings.iter().flat_map(judge).collect() }
+        let of = |examined: &Examined| {
+            let path = examined.recorded.path.display().to_string();
+            cautions::of(&Overview::of(&examined.recorded)).into_iter().map(move |caveat| (path.clone(), caveat))
+        };
+        Gate { judged: recordings.iter().flat_map(judge).collect(), caveats: recordings.iter().flat_map(of).collect() }
+    }
+
+    /// Adds what became of limits in other recordings.
+    pub fn merge(&mut self, other: Gate) {
+        self.judged.extend(other.judged);
     }
 
     /// The worst of all: a limit that fails, otherwise one that cannot be told.
@@ -99,12 +124,16 @@ struct Finding {
 }
 
 fn judge(limit: &Limit, examined: &Examined) -> Judged {
+    #[expect(clippy::cast_precision_loss, reason = "a latency that is held against a limit that people write")]
+    let largest: fn(&Summary) -> f64 = |summary| summary.max as f64;
     let found = match limit.subject {
-        Subject::Latency { of, limit: most, confidence: Some(confidence) } => match of {
-            Latency::Quantile(level) => sure_quantile(examined, level, most, limit.relation, confidence),
-            _ => Finding { verdict: Verdict::NotEnough, seen: String::new(), margin: None, lacking: None },
-        },
-        Subject::Latency { of, limit: most, confidence: None } => latency(examined, of, most, limit.relation),
+        Subject::Latency { of: Latency::Quantile(level), limit: most, confidence } => {
+            quantile(examined, level, most, limit.relation, confidence)
+        }
+        Subject::Latency { of: Latency::Max, limit: most, .. } => observed(examined, largest, most, limit.relation),
+        Subject::Latency { of: Latency::Mean, limit: most, .. } => {
+            observed(examined, |summary| summary.mean, most, limit.relation)
+        }
         Subject::Rate { beyond, limit: most, confidence } => rate(examined, beyond, most, limit.relation, confidence),
         Subject::Count { of, limit: most } => count(examined, of, most, limit.relation),
     };
@@ -137,7 +166,11 @@ pub(crate) fn spoiled(recorded: &Recorded) -> Option<String> {
     if lost > 0 {
         return Some(say!("{samples} lost: what they would have shown is not known", samples = format::counted(lost, "sample")));
     }
-    document.load_missed.then(|| say!("a load was off the level asked for"))
+    if document.load_missed {
+        return Some(say!("a load was off the level asked for"));
+    }
+    let contradicts = !recording::contradictions(recorded).is_empty();
+    contradicts.then(|| say!("run.json does not say what its samples say: teiji verify names what differs"))
 }
 
 /// How far below a limit, as a share of it.
@@ -159,67 +192,98 @@ fn on_thread(examined: &Examined, thread: usize) -> String {
     if examined.analyses.len() > 1 { format!(" on thread {thread}") } else { String::new() }
 }
 
-/// A latency as it was observed, of the thread that is worst in it.
-fn latency(examined: &Examined, of: Latency, limit: Nanos, relation: Relation) -> Finding {
-    let mut worst: Option<(i64, usize)> = None;
+/// The largest latency or their mean, of the thread that is worst in it.
+fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, relation: Relation) -> Finding {
+    let mut worst: Option<(f64, usize)> = None;
     for (thread, analysis) in examined.analyses.iter().enumerate() {
         let Some(summary) = analysis.statistics.latency_with_skipped else {
             return nothing(&format!("thread {thread} never woke"));
         };
-        let value = match of {
-            Latency::Max => summary.max,
-            Latency::Mean => format::rounded(summary.mean.ceil()),
-            Latency::Quantile(level) if summary.count < level.needs() => {
-                let (has, needs) = (format::counted(summary.count, "activation"), format::count(level.needs()));
-                return Finding {
-                    lacking: Some(format!("a {level} takes {needs}")),
-                    ..nothing(&format!("{has} do not carry it"))
-                };
-            }
-            Latency::Quantile(level) => match analysis.quantile(level, ENOUGH) {
-                Some(interval) => interval.observed,
-                None => return nothing(&format!("thread {thread} never woke")),
-            },
-        };
+        let value = figure(&summary);
         if worst.is_none_or(|(known, _)| value > known) {
             worst = Some((value, thread));
         }
     }
     let Some((value, thread)) = worst else { return nothing("it has no threads") };
-    let seen = format!("{} µs{}", format::exact_micros(value), on_thread(examined, thread));
-    Finding { verdict: verdict(relation.holds(value, limit.0)), seen, margin: margin(value, limit.0), lacking: None }
+    #[expect(clippy::cast_precision_loss, reason = "a limit that people write")]
+    let most = limit.0 as f64;
+    // A mean is no whole number of ns: it is shown on the side of the limit that it lies on.
+    let shown = format::rounded(if value < most { value.floor() } else { value.ceil() });
+    let seen = format!("{} µs{}", format::exact_micros(shown), on_thread(examined, thread));
+    Finding { verdict: verdict(relation.holds(value, most)), seen, margin: margin(shown, limit.0), lacking: None }
+}
+
+/// A single latency beyond a limit breaks it where so few were to be expected that there would be one in fewer than 1 of 20 runs.
+const UNLIKELY: f64 = 0.05;
+
+/// Whether a recording by itself breaks a limit that allows this share of latencies beyond it, `over` saying that more are. One
+/// latency beyond is as many as a run shorter than the limit speaks of may well have.
+#[expect(clippy::cast_precision_loss, reason = "a count that is multiplied")]
+fn is_broken(over: bool, beyond: u64, of: u64, allowed: f64) -> bool {
+    over && (beyond >= 2 || of as f64 * allowed < UNLIKELY)
+}
+
+/// A quantile of the thread that is worst in it.
+///
+/// It fails where the recording breaks it, whatever the confidence: more latencies are beyond the limit than the quantile allows.
+/// Otherwise it takes latencies enough to speak of that quantile, and with a confidence an upper bound below the limit. So a
+/// stricter limit never gets a better verdict.
+fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation, confidence: Option<f64>) -> Finding {
+    let mut worst: Option<(i64, Finding)> = None;
+    for (thread, analysis) in examined.analyses.iter().enumerate() {
+        let (observed, finding) = match analysis.quantile(level, ENOUGH) {
+            Some(interval) => {
+                let on = on_thread(examined, thread);
+                (interval.observed, quantile_of(analysis, interval.observed, &on, level, limit, relation, confidence))
+            }
+            None => (i64::MIN, nothing(&format!("thread {thread} never woke"))),
+        };
+        let worse = |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
+        if worst.as_ref().is_none_or(worse) {
+            worst = Some((observed, finding));
+        }
+    }
+    worst.map_or_else(|| nothing("it has no threads"), |(_, finding)| finding)
 }
 
 /// Any confidence serves where only the observed value is asked for.
 const ENOUGH: f64 = 0.95;
 
-/// A quantile with its confidence: every thread's upper end below the limit passes, any thread's lower end beyond it fails, that end
-/// being as sure for all threads together.
-#[expect(clippy::cast_precision_loss, reason = "a number of threads")]
-fn sure_quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation, confidence: f64) -> Finding {
-    let together = 1.0 - (1.0 - confidence) / examined.analyses.len().max(1) as f64;
-    let mut highest: Option<(Option<i64>, i64, usize)> = None;
-    for (thread, analysis) in examined.analyses.iter().enumerate() {
-        let (Some(surely), Some(interval)) = (analysis.quantile(level, together), analysis.quantile(level, confidence)) else {
-            return nothing(&format!("thread {thread} never woke"));
+fn quantile_of(
+    analysis: &Analysis,
+    observed: i64,
+    on: &str,
+    level: Level,
+    limit: Nanos,
+    relation: Relation,
+    confidence: Option<f64>,
+) -> Finding {
+    let of = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
+    let beyond = analysis.above(relation.highest_allowed(limit));
+    let (is_carried, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
+    let micros = format::exact_micros(observed);
+    if is_broken(over, beyond, of, 1.0 - level.share()) {
+        let (seen, margin) = if is_carried {
+            (format!("{micros} µs{on}"), margin(observed, limit.0))
+        } else {
+            let (beyond, one_in) = (format::count(beyond), format::count(level.needs()));
+            (format!("{beyond} of {} beyond it{on}, a {level} allows 1 in {one_in}", format::count(of)), None)
         };
-        if let Some(lower) = surely.lower.filter(|lower| !relation.holds(*lower, limit.0)) {
-            let seen = format!("at least {} µs{}", format::exact_micros(lower), on_thread(examined, thread));
-            return Finding { verdict: Verdict::Fail, seen, margin: margin(lower, limit.0), lacking: None };
-        }
-        // None is no upper end at all, and worse than any.
-        let worse = highest
-            .is_none_or(|(upper, ..)| upper.is_some() && interval.upper.is_none_or(|new| upper.is_some_and(|old| new > old)));
-        if worse {
-            highest = Some((interval.upper, interval.observed, thread));
-        }
+        return Finding { verdict: Verdict::Fail, seen, margin, lacking: None };
     }
-    let Some((upper, observed, thread)) = highest else { return nothing("it has no threads") };
-    let on = on_thread(examined, thread);
-    let Some(upper) = upper else {
+    if !is_carried {
+        let (has, needs) = (format::counted(of, "activation"), format::count(level.needs()));
+        let lacking = Some(format!("a {level} takes {needs}"));
+        return Finding { lacking, ..nothing(&format!("{has} do not carry it")) };
+    }
+    let Some(confidence) = confidence else {
+        let seen = format!("{micros} µs{on}");
+        return Finding { verdict: Verdict::Pass, seen, margin: margin(observed, limit.0), lacking: None };
+    };
+    let Some(upper) = analysis.quantile_bound(level, confidence) else {
         return Finding {
             verdict: Verdict::NotEnough,
-            seen: format!("{} µs observed{on}, at most: not known", format::exact_micros(observed)),
+            seen: format!("{micros} µs observed{on}, at most: not known"),
             margin: None,
             lacking: Some(format!("too few activations to bound a {level} at this confidence")),
         };
@@ -227,34 +291,28 @@ fn sure_quantile(examined: &Examined, level: Level, limit: Nanos, relation: Rela
     let holds = relation.holds(upper, limit.0);
     Finding {
         verdict: if holds { Verdict::Pass } else { Verdict::NotEnough },
-        seen: format!("at most {} µs, {} observed{on}", format::exact_micros(upper), format::exact_micros(observed)),
+        seen: format!("at most {} µs, {micros} observed{on}", format::exact_micros(upper)),
         margin: margin(upper, limit.0),
         lacking: (!holds).then(|| "a longer run would bound it closer".to_owned()),
     }
 }
 
-/// The share of activations beyond a latency, of all threads.
+/// The share of activations beyond a latency, of all threads. As a quantile, it fails where the recording breaks it.
 fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, confidence: f64) -> Finding {
-    let Some(found) = Analysis::rate_of_all(&examined.analyses, beyond.0, confidence) else {
-        return nothing("nothing woke");
-    };
-    let of = format!("{} of {} beyond {beyond}", format::count(found.beyond), format::count(found.of));
+    let found = Analysis::rate_of_all(&examined.analyses, beyond.0, confidence);
+    let bound = Analysis::rate_bound_of_all(&examined.analyses, beyond.0, confidence);
+    let Some((found, upper)) = found.zip(bound) else { return nothing("nothing woke") };
+    let seen = format!("{} of {} beyond {beyond}", format::count(found.beyond), format::count(found.of));
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+    let share = found.beyond as f64 / found.of as f64;
     let margin = |rate: f64| Some((limit - rate) / limit);
-    if relation.holds(found.upper, limit) {
-        return Finding {
-            verdict: Verdict::Pass,
-            seen: format!("{of}: a rate of at most {:.2e}", found.upper),
-            margin: margin(found.upper),
-            lacking: None,
-        };
+    if is_broken(!relation.holds(share, limit), found.beyond, found.of, limit) {
+        let seen = format!("{seen}: a rate of {share:.2e}");
+        return Finding { verdict: Verdict::Fail, seen, margin: margin(share), lacking: None };
     }
-    if !relation.holds(found.lower, limit) {
-        return Finding {
-            verdict: Verdict::Fail,
-            seen: format!("{of}: a rate of at least {:.2e}", found.lower),
-            margin: margin(found.lower),
-            lacking: None,
-        };
+    let seen = format!("{seen}: a rate of at most {upper:.2e}");
+    if relation.holds(upper, limit) {
+        return Finding { verdict: Verdict::Pass, seen, margin: margin(upper), lacking: None };
     }
     let lacking = if found.beyond == 0 {
         let more = stats::samples_for_rate(limit, confidence).saturating_sub(found.of).max(1);
@@ -262,20 +320,19 @@ fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, conf
     } else {
         "a longer run would tell".to_owned()
     };
-    Finding {
-        verdict: Verdict::NotEnough,
-        seen: format!("{of}: a rate of at most {:.2e}", found.upper),
-        margin: margin(found.upper),
-        lacking: Some(lacking),
-    }
+    Finding { verdict: Verdict::NotEnough, seen, margin: margin(upper), lacking: Some(lacking) }
 }
 
 /// What was counted, of all threads.
 fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
     let threads = &examined.recorded.document.threads;
-    let counted: u64 = match of {
-        Count::Skipped => threads.iter().map(|thread| thread.activations.skipped).sum(),
-        Count::Late => threads.iter().map(|thread| thread.activations.late).sum(),
+    // A thread knows of activations that never ran and have no row; what it says is not believed where its samples say more.
+    let sum = |said: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
+        threads.iter().zip(&examined.recorded.threads).map(|(thread, samples)| said(thread).max(seen(samples))).sum()
+    };
+    let counted = match of {
+        Count::Skipped => sum(|thread| thread.activations.skipped, |samples| samples.activations.skipped),
+        Count::Late => sum(|thread| thread.activations.late, |samples| samples.activations.late),
         Count::Lost => threads.iter().map(|thread| thread.proof.samples_lost).sum(),
     };
     let due: u64 = threads.iter().map(|thread| thread.activations.due).sum();

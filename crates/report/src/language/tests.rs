@@ -2,8 +2,8 @@
 //! That nothing is left in English, and nothing is said differently than in English.
 
 use super::*;
-use crate::Matrix;
 use crate::synthetic::Synthetic;
+use crate::{ChartOptions, Matrix};
 use std::collections::BTreeSet;
 
 fn japanese_of(english: &str) -> impl Iterator<Item = &'static str> {
@@ -91,15 +91,15 @@ fn a_page_of_everything_is_japanese() {
         Synthetic::idle().samples(&[]).title("nothing").build(),
     ];
     recordings[0].document.state = recording::State::Stopped;
-    recordings[0].document.end = Some(recording::End::Guard { starved_ns: 2_000_000_000 });
+    recordings[0].document.end = Some(recording::End::Guard { starved_ns: 2_000_000_000, cpu: None });
     recordings[1].document.load[1].missed = true;
     recordings[1].document.threads[0].proof.samples_lost = 3;
     recordings[2].document.run.scheduling = plan::Scheduling::OTHER;
     recordings[3].document.instrument.real_time = false;
-    let english = crate::html(&recordings, &[], "teiji report");
-    let page = speaking(Language::Japanese, || crate::html(&recordings, &[], "teiji report"));
+    let english = crate::html(&recordings, &[], &ChartOptions::default(), "teiji report");
+    let page = speaking(Language::Japanese, || crate::html(&recordings, &[], &ChartOptions::default(), "teiji report"));
     assert!(page.contains("<html lang=\"ja\">") && page.contains("ヒストグラム") && english.contains("<html lang=\"en\">"));
-    assert!(page.contains("定刻") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
+    assert!(page.contains("周期内") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
     assert_eq!(spoken(), Language::English, "given back");
     assert_eq!(figures(&page), figures(&english));
 }

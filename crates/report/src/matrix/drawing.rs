@@ -5,13 +5,17 @@
 use super::pooled::Pooled;
 use super::{Factor, Kept, Matrix};
 use crate::bins::Bins;
+use crate::equal_bins::EqualBins;
 use crate::format::rounded;
+use crate::gate::LimitLine;
 use crate::lab::Kind;
 use crate::language::say;
 use crate::load_course;
+use crate::options::Style;
 use crate::overview::{Overview, Quantile};
-use crate::series::{Curve, Series, Steps};
+use crate::series::{self, Curve, Series, Steps};
 use serde::Serialize;
+use stats::Moments;
 use std::collections::BTreeSet;
 
 /// Curves that are drawn before anyone has chosen.
@@ -48,8 +52,8 @@ pub(super) const FIGURES: [Figure; 8] = [
     quantile("p99.99", |row| row.quantile(Quantile::P9999)),
     quantile("p99.9", |row| row.quantile(Quantile::P999)),
     quantile("p99", |row| row.quantile(Quantile::P99)),
-    figure("mean", |row| row.moments.mean().map(rounded)),
-    figure("sd", |row| row.moments.sd().map(rounded)),
+    figure("mean", |row| row.due_moments.mean().map(rounded)),
+    figure("sd", |row| row.due_moments.sd().map(rounded)),
     number("overruns", |row| whole(row, row.activations.late)),
     number("skipped", |row| whole(row, row.activations.skipped)),
 ];
@@ -62,6 +66,8 @@ fn whole(row: &Pooled, n: u64) -> Option<i64> {
 #[derive(Serialize)]
 pub(super) struct Drawing<'m> {
     pub(super) edges_ns: Vec<i64>,
+    style: Style,
+    limits: Vec<LimitLine>,
     /// Runs, with their course over time.
     pub(super) recordings: Vec<Series>,
     plan: Choices<'m>,
@@ -111,14 +117,22 @@ pub(super) struct Room {
     pub(super) runs: usize,
     /// Steps of all courses.
     pub(super) steps: usize,
+    /// Bins of equal width of all distributions.
+    pub(super) equal_bins: usize,
 }
 
 impl Room {
-    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MOST_KEPT, steps: 24_000 };
+    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MOST_KEPT, steps: 24_000, equal_bins: 40_000 };
 
     /// Half of what weighs most, or of everything; none if hardly anything is left.
     pub(super) fn less(self) -> Option<Room> {
-        let half = Room { rows: self.rows, curves: self.curves / 2, runs: self.runs / 2, steps: self.steps / 2 };
+        let half = Room {
+            rows: self.rows,
+            curves: self.curves / 2,
+            runs: self.runs / 2,
+            steps: self.steps / 2,
+            equal_bins: self.equal_bins / 2,
+        };
         match half {
             half if half.curves >= 16 => Some(half),
             _ if self.rows > 100 => Some(Room { rows: self.rows / 2, ..self }),
@@ -176,7 +190,9 @@ impl Matrix {
         let overviews: Vec<Overview<'_>> = kept.iter().map(|kept| self.overview(kept)).collect();
         let steps = Steps::share(&overviews, room.steps);
         let points = load_course::points_each(&overviews, room.steps / 4);
-        let recordings = overviews.iter().map(|overview| Series::new(overview, bins, steps, points)).collect();
+        let drawn = curves.len() + overviews.len();
+        let room_of_one = series::Room { bins, equal_bins: room.equal_bins / drawn.max(1), steps, points };
+        let recordings: Vec<Series> = overviews.iter().map(|overview| Series::new(overview, room_of_one)).collect();
         let combination = |place: usize| {
             let row = &self.rows[place];
             let runs = kept.iter().enumerate().filter(|(_, kept)| kept.row == place).map(|(run, _)| run);
@@ -185,16 +201,21 @@ impl Matrix {
                 at: row.at.clone(),
                 figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
                 curve: (curves.contains(&place) && row.runs > 0)
-                    .then(|| Curve::new(self.name(row), row.interval_ns, &row.histogram, &row.moments, bins)),
+                    .then(|| Curve::new(self.name(row), row.interval_ns, &row.counted(), bins, room_of_one.equal_bins)),
                 runs: runs.collect(),
                 recorded: row.runs - row.identical,
                 time: row.kind.map(Kind::key),
             }
         };
-        let combinations = self.first_rows(room.rows).into_iter().map(combination).collect();
+        let combinations: Vec<Combination> = self.first_rows(room.rows).into_iter().map(combination).collect();
+        let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].moments).collect();
+        let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
+        let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
+        let style = Style::new(&self.options, &moments, bins, &equal);
+        let limits = self.options.lines();
         let (factors, varied, all) = (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
         let plan = Choices { factors, figures: &FIGURES, varied, all, combinations, selected };
-        Drawing { edges_ns: bins.edges(), recordings, plan }
+        Drawing { edges_ns: bins.edges(), style, limits, recordings, plan }
     }
 
     /// A run by its combination's name, and which of several it is.
@@ -221,7 +242,10 @@ impl Matrix {
                 activations: of.activations,
                 lost: of.lost,
                 histogram: of.histogram.clone(),
+                linear: of.linear.clone(),
                 moments: of.moments,
+                due_histogram: of.due_histogram.clone(),
+                due_moments: of.due_moments,
                 // Of several runs together nothing is claimed.
                 claims: if of.runs - of.identical == 1 { &kept.claims } else { &[] },
                 ..Overview::of(&kept.recorded)

@@ -49,8 +49,8 @@ fn the_table_has_every_cell() {
 fn cells_cannot_break_their_tables() {
     let csv = matrix().csv();
     assert_eq!(csv.lines().count(), 4);
-    assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",1,0,0,machine,10,1000,"), "{csv}");
-    assert!(csv.contains("\r\n,net,0,2,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
+    assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",,1000000,1,0,0,machine,10,1000,1000,"), "{csv}");
+    assert!(csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
     let markdown = matrix().markdown();
     assert!(markdown.contains("| 1ms | cpu@50%, of \"one\" \\| core | 1 | 10 |"), "{markdown}");
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 5, "{markdown}");
@@ -178,7 +178,9 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
     );
     matrix.add(1, 1, Synthetic::hackbench().threads(1).samples(&[6_000]).build());
     assert!(
-        matrix.verdict().starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations: "),
+        matrix
+            .verdict()
+            .starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations; at worst "),
         "{}",
         matrix.verdict()
     );
@@ -214,20 +216,98 @@ fn what_others_published_stands_beside_it() {
     matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
     let text = matrix.text();
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[2].ends_with("their mean  their sd  their max  their overruns  whose"), "{text}");
+    assert!(lines[2].ends_with("their min  their mean  their sd  their max  their overruns  whose"), "{text}");
     assert!(lines[3].ends_with("  7.036     3.167    402.131               4    [1]"), "{text}");
     // Loads are told by the recording, not by a factor's name. A second one of the same combination: a line of its own, with nothing of ours.
-    assert!(lines[4].trim_start().starts_with("5  ") && lines[4].ends_with("[2]"), "{text}");
+    assert!(lines[4].trim_start().starts_with("3  ") && lines[4].ends_with("[2]"), "{text}");
     assert!(lines[7].ends_with("–      –"), "{text}");
     assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy not told; 100,000 wake-ups"), "{text}");
     assert!(text.contains("2 of 2 published figures stand beside a combination."), "{text}");
     let csv = matrix.csv();
     assert_eq!(csv.lines().count(), 6, "{csv}");
     assert!(
-        csv.contains("1ms,none,2,0,0,machine,6,") && csv.contains(",Another,2020,a desk,4.19,fifo,30000,3000,5000,,289000,"),
+        csv.contains("1ms,none,,1000000,2,0,0,machine,6,")
+            && csv.contains(",Another,2020,a desk,4.19,fifo,30000,3000,5000,,289000,"),
         "{csv}"
     );
     let json = matrix.json();
     assert_eq!(json["combinations"][0]["published"][0]["mean_ns"], json!(7_036));
     assert_eq!(json["combinations"][2]["published"], json!([]));
+}
+
+/// Two threads as cyclictest starts them: 1 ms and 1.5 ms. Document 003 publishes a line for each.
+#[test]
+fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
+    let mut recorded = Synthetic::idle().threads(2).samples(&[10_000, 2_000, 30_000]).build();
+    recorded.document.host.before.preemption = Some("voluntary".into());
+    recorded.document.threads[1].interval_ns = plan::Nanos(1_500_000);
+    let desktop = || Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    let mut matrix = desktop();
+    matrix.add(0, 1, recorded.clone());
+    matrix.add(0, 2, recorded);
+    matrix.published = Some(Published::along().unwrap());
+    let text = matrix.text();
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("load")).collect();
+    let cells = |line: usize| lines[line].split_whitespace().take(8).collect::<Vec<_>>();
+    assert_eq!(cells(0), ["load", "thread", "runs", "n", "min", "mean", "sd", "p50"], "{text}");
+    assert_eq!(cells(1), ["none", "0:", "1ms", "2", "6", "2.0", "14.0", "12.9"], "{text}");
+    assert!(lines[2].contains("  5         –        289"), "{text}");
+    let second = lines.iter().position(|line| line.trim_start().starts_with("1: 1")).unwrap();
+    assert!(cells(second)[2..] == ["6", "2.0", "14.0", "12.9", "~10.0", "30.0"], "{text}");
+    assert!(lines[second].contains("  5         –        369"), "{text}");
+    assert!(text.replace('\n', " ").contains("thread 1; 20,010 wake-ups"), "{text}");
+    let csv = matrix.csv();
+    assert!(csv.contains("\r\nnone,0,1000000,2,") && csv.contains("\r\nnone,1,1500000,2,"), "{csv}");
+    let threads = &matrix.json()["combinations"][0]["threads"];
+    assert_eq!((&threads[1]["interval_ns"], &threads[1]["min_ns"]), (&json!(1_500_000), &json!(2_000)));
+    assert!(threads[0]["published"].as_array().is_some_and(|theirs| !theirs.is_empty()), "{threads}");
+}
+
+#[test]
+fn what_spoils_a_row_stands_in_front_of_its_figures() {
+    let mut matrix = Matrix::new(None, vec!["load".into()], ["none", "cpu"].map(|load| vec![Some(load.to_owned())]).into_iter());
+    matrix.add(0, 1, Synthetic::idle().threads(1).due(2_000).build());
+    let mut recorded = Synthetic::hackbench().threads(1).due(2_000).build();
+    recorded.document.load_missed = true;
+    matrix.add(1, 1, recorded);
+    let text = matrix.text();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("load  caveats "), "{text}");
+    assert!(lines[1].starts_with("none  –  "), "{text}");
+    assert!(lines[2].starts_with("cpu   load missed, steal 1.0 %, clocksource changed  2,000"), "{text}");
+    assert!(matrix.csv().contains("steal time 1.0 % (20.0 ms) on CPU 0"), "{}", matrix.csv());
+    let verdict = matrix.verdict();
+    let front =
+        "In 1 combination a load missed its level. At worst steal 1.0 %, clocksource changed in 1 combination: woke at most";
+    assert!(verdict.starts_with(front), "{verdict}");
+}
+
+#[test]
+fn a_factor_side_by_side_says_what_it_does() {
+    let levels = ["none", "mem-alloc"];
+    let rows =
+        ["300us", "1ms"].iter().flat_map(|interval| levels.map(|load| vec![Some((*interval).to_owned()), Some(load.to_owned())]));
+    let mut matrix = Matrix::new(None, vec!["interval".into(), "load".into()], rows);
+    let late = |n: usize| {
+        // As many due in each, whatever is skipped.
+        let mut samples = vec![4_000; 61 - n];
+        samples.extend(vec![1_000_000; n]);
+        Synthetic::idle().threads(1).samples(&samples).build()
+    };
+    matrix.add(0, 1, late(0));
+    matrix.add(1, 1, late(30));
+    matrix.add(2, 1, late(0));
+    matrix.add(3, 1, late(41));
+    let text = matrix.by("load").unwrap();
+    assert!(text.starts_with("mem-alloc raises overruns from 0 to 36, all else equal in 2 cases."), "{text}");
+    assert!(
+        text.replace('\n', " ").contains("mem-alloc raises max from 4.0 to 1,000.0 µs, all else equal in 2 cases."),
+        "{text}"
+    );
+    assert!(!text.contains("p50 from") && !text.contains("raises p99"), "quantiles of 20 and 90 say nothing: {text}");
+    let lines: Vec<&str> = text.lines().collect();
+    let head = lines.iter().position(|line| line.starts_with("interval  figure")).unwrap();
+    assert!(lines[head].contains("none") && lines[head].ends_with("mem-alloc"), "{text}");
+    assert!(lines[head + 1].starts_with("300us") && lines[head + 1].contains("p50"), "{text}");
+    assert!(matrix.by("kernel").is_err() && matrix.by("kernel").unwrap_err().contains("interval, load"));
 }

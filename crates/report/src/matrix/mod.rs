@@ -5,6 +5,7 @@
 //! largest of their maxima. Recordings are added one by one and let go, but for those with the latest wake-ups that a page
 //! is to draw, so a plan of thousands needs no more memory than its histograms.
 
+mod by;
 mod conditions;
 mod drawing;
 mod heat;
@@ -15,18 +16,21 @@ mod page;
 mod page_tests;
 mod pooled;
 mod published;
+mod settings;
 mod sheet;
 mod values;
 mod verdict;
 
 pub use published::{Published, PublishedError};
+pub use settings::{SETTINGS, kernel_arguments, normalised, settings_of};
 
 use crate::claims::Claims;
 use crate::format::{count, counted};
 use crate::lab;
 use crate::language::{say, word};
 use crate::notices::NO_REAL_TIME;
-use crate::overview::{Overview, Quantile, list};
+use crate::options::ChartOptions;
+use crate::overview::{Overview, Quantile, list, population};
 use conditions::Conditions;
 use plan::Limit;
 use pooled::{Judgement, Pooled};
@@ -51,8 +55,12 @@ pub struct Matrix {
     rows: Vec<Pooled>,
     /// What the plan wants its figures to stay below.
     pub limits: Vec<Limit>,
+    /// How its charts are drawn.
+    pub options: ChartOptions,
     /// Figures of others to stand beside ours.
     pub published: Option<Published>,
+    /// Recordings of runs that did not come to their end: in no row, and named.
+    pub incomplete: Vec<String>,
     /// What runs may claim was not computed, because there are more than so many.
     pub claims_left_out_above: Option<usize>,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
@@ -174,10 +182,18 @@ impl Matrix {
         names.join("; ")
     }
 
+    /// Some of the recordings that are in no row: `a, b and 52 more`.
+    fn incomplete_by_name(&self) -> String {
+        let mut names: Vec<String> = self.incomplete.iter().take(MOST_NAMED).cloned().collect();
+        let more = self.incomplete.len() - names.len();
+        names.extend((more > 0).then(|| say!("{n} more", n = count(more as u64))));
+        format!("{}.", names.join(", "))
+    }
+
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![say!("Latencies in µs, as measured.")];
-        if self.rows.iter().any(|row| row.quantile(Quantile::P9999).is_some()) {
+        let mut notes = vec![population(self.rows.iter().any(Pooled::has_skipped)).to_owned()];
+        if self.rows.iter().any(|row| row.quantile(Quantile::P50).is_some()) {
             notes[0] += word(" ~: from the histogram, up to 1 % above.");
         }
         if self.rows.iter().any(|row| row.runs > 1) {
@@ -204,6 +220,13 @@ impl Matrix {
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
             notes.push(say!("{runs} of the plan have no recording: {rows}.", runs = counted(self.missing(), "run"), rows));
+        }
+        if !self.incomplete.is_empty() {
+            notes.push(say!(
+                "{recordings} of runs that did not come to their end: not in the table. {names}",
+                recordings = counted(self.incomplete.len() as u64, "recording"),
+                names = self.incomplete_by_name()
+            ));
         }
         if let Some(most) = self.claims_left_out_above {
             notes.push(say!(

@@ -8,6 +8,7 @@ use super::sheet::Sheet;
 use crate::charts;
 use crate::format::{self, count, counted};
 use crate::language::{say, word};
+use crate::limits_view::LimitsView;
 use crate::method::{self, Command};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
@@ -33,6 +34,7 @@ const LONGEST_PLAN: usize = 20_000;
 struct Page {
     frame: Frame,
     opening: Opening,
+    limits: Option<LimitsView>,
     head: Vec<Head>,
     rows: Vec<Row>,
     left_out: String,
@@ -122,7 +124,7 @@ impl Matrix {
     /// link says it.
     #[must_use]
     pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>) -> String {
-        let room = Room { rows: 0, curves: 0, runs: 0, steps: 2 };
+        let room = Room { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
         let page = self.content(plan, command_line, self.views(10_000, true), room, MOST_ROWS);
         rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
     }
@@ -144,6 +146,7 @@ impl Matrix {
                 about: self.about(),
                 notices: self.notices(),
             },
+            limits: LimitsView::of(&self.options.gate),
             head,
             rows,
             left_out: left_out(without, |n| {
@@ -203,7 +206,7 @@ impl Matrix {
         }
         let rights = self.rights();
         if !rights.is_empty() {
-            let text = say!("{rights}. These are no real-time figures.", rights = rights.trim_end_matches([':', ' ']));
+            let text = say!("{rights}. These are no real-time figures.", rights);
             told.push(notice(word("Rights and scheduling."), text, self.grant.clone().unwrap_or_default()));
         }
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
@@ -231,7 +234,7 @@ impl Matrix {
     fn table(&self, sheet: &Sheet, room: usize) -> (Vec<Head>, Vec<Row>, usize) {
         let columns = sheet.columns();
         let head =
-            columns.iter().map(|column| Head { name: sheet.head[*column].name.clone(), is_factor: *column < sheet.factors });
+            columns.iter().map(|column| Head { name: sheet.head[*column].name.clone(), is_factor: sheet.is_text(*column) });
         let wanted = self.first_rows(room);
         let mut rows: Vec<Row> = Vec::new();
         let mut before: Option<&super::sheet::Line> = None;
@@ -243,9 +246,10 @@ impl Matrix {
             let cell = |column: &usize| Cell {
                 text: line.cells[*column].clone(),
                 is_long: line.cells[*column].chars().count() > LONGEST_LINE,
-                is_factor: *column < sheet.factors,
+                is_factor: sheet.is_text(*column),
                 kind: match sheet.head[*column].figure {
                     None if same(*column) => "same",
+                    Some("caveats") if line.cells[*column] != "–" => "bad",
                     Some("max") => "max",
                     Some("load, %") if self.rows[line.row].missed => "bad",
                     Some("overruns" | "skipped") if !matches!(line.cells[*column].as_str(), "0" | "–" | "") => "bad",
@@ -279,12 +283,12 @@ impl Matrix {
         let view = |chart: Chart| {
             let over_time = chart == Chart::Time;
             let all = if over_time { self.worst_runs() } else { self.selected_pooled() };
-            let series = Charts::new(&all, steps);
+            let series = Charts::new(&all, &self.options, steps);
             let panels = if over_time { word(" A panel for each run.") } else { "" };
             ChartView {
                 id: chart.file(),
                 title: chart.title(),
-                lead: format!("{}{panels}", page_charts::lead(chart, &series)),
+                lead: format!("{}{panels}", page_charts::lead(chart, &series, &all)),
                 alternative: chart.described(&series, &all),
                 svg: charts::draw(chart, &series, &all),
                 table: fixed.then(|| page_charts::table(chart, &series, &all)),

@@ -5,13 +5,15 @@
 //! about latencies, so it is counted as a run and not as samples.
 
 use super::published::{MatchKey, Published, PublishedRun};
+use crate::caveats::{self, Caveat};
 use crate::format::counted;
 use crate::lab::Kind;
 use crate::language::say;
 use crate::overview::{Overview, Quantile};
-use plan::{Figure, Limit};
+use crate::series::Counted;
+use plan::{Figure, Limit, Nanos};
 use recording::{Document, Recorded};
-use stats::{Activations, Histogram, Moments};
+use stats::{Activations, Histogram, LinearHistogram, Moments};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -52,7 +54,11 @@ pub(super) struct Pooled {
     pub(super) activations: Activations,
     pub(super) lost: u64,
     pub(super) histogram: Histogram,
+    pub(super) linear: LinearHistogram,
     pub(super) moments: Moments,
+    /// Both with each skipped activation counted in: what every figure is of.
+    pub(super) due_histogram: Histogram,
+    pub(super) due_moments: Moments,
     /// The maximum of each repeat, ns.
     pub(super) maxima: Vec<i64>,
     /// The interval of all threads of all repeats, ns, while they share one.
@@ -68,6 +74,12 @@ pub(super) struct Pooled {
     pub(super) denied: bool,
     /// What else a reader must know before the figures, each once.
     pub(super) spoiled: Vec<String>,
+    /// What is wrong with its runs in a few letters each, to stand beside the figures.
+    pub(super) marks: Vec<String>,
+    /// What else the machine did meanwhile: of each kind, the worst of all runs.
+    pub(super) caveats: Vec<Caveat>,
+    /// Its threads, where they have intervals of their own: figures of one are no figures of the other.
+    pub(super) threads: Vec<PooledThread>,
     judged: [Judged; JUDGED.len()],
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
@@ -77,10 +89,77 @@ pub(super) struct Pooled {
     made_by: Option<String>,
 }
 
+/// One thread of a combination, over all repeats.
+#[derive(Debug)]
+pub(super) struct PooledThread {
+    pub(super) index: usize,
+    pub(super) interval_ns: Nanos,
+    pub(super) activations: Activations,
+    histogram: Histogram,
+    moments: Moments,
+    due_histogram: Histogram,
+    due_moments: Moments,
+    /// The maximum of each repeat, ns.
+    pub(super) maxima: Vec<i64>,
+    key: Option<MatchKey>,
+}
+
+/// Latencies of one kind: of all activations that were due, or as measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Latencies<'p> {
+    histogram: &'p Histogram,
+    pub(super) moments: &'p Moments,
+}
+
+impl Latencies<'_> {
+    /// A quantile of all repeats, ns: up to 1 % above the exact one.
+    pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
+        quantile.of(self.histogram, self.moments)
+    }
+}
+
+/// The figures of a combination, or of one of its threads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figures<'p> {
+    pub(super) activations: &'p Activations,
+    /// Skipped activations counted in.
+    pub(super) due: Latencies<'p>,
+    pub(super) as_measured: Latencies<'p>,
+    maxima: &'p [i64],
+}
+
+impl Figures<'_> {
+    /// The smallest and the largest maximum of the repeats, ns.
+    pub(super) fn spread(&self) -> Option<(i64, i64)> {
+        Some((*self.maxima.iter().min()?, *self.maxima.iter().max()?))
+    }
+}
+
+impl PooledThread {
+    pub(super) fn figures(&self) -> Figures<'_> {
+        Figures {
+            activations: &self.activations,
+            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments },
+            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments },
+            maxima: &self.maxima,
+        }
+    }
+
+    /// What others have measured under the same circumstances.
+    pub(super) fn beside(&self, published: &Published) -> Vec<Arc<PublishedRun>> {
+        self.key.as_ref().map_or_else(Vec::new, |key| published.beside(key))
+    }
+}
+
 impl Pooled {
     /// A combination of which nothing is recorded yet.
     pub(super) fn of(at: Vec<usize>) -> Self {
         Pooled { at, ..Pooled::default() }
+    }
+
+    /// Its latencies.
+    pub(super) fn counted(&self) -> Counted<'_> {
+        Counted { histogram: &self.histogram, linear: &self.linear, moments: &self.moments }
     }
 
     /// Adds a run; whether it tells anything that none before it told.
@@ -94,6 +173,7 @@ impl Pooled {
         }
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
+        caveats::merge(&mut self.caveats, caveats::of(document));
         self.maxima.extend(overview.moments.max());
         let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
         let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
@@ -105,8 +185,12 @@ impl Pooled {
         self.activations.merge(&overview.activations);
         self.lost += overview.lost;
         self.histogram.merge(&overview.histogram);
+        self.linear.merge(&overview.linear);
         self.moments.merge(&overview.moments);
+        self.due_histogram.merge(&overview.due_histogram);
+        self.due_moments.merge(&overview.due_moments);
         self.judge(document);
+        self.add_threads(overview);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
                 Some((low, high)) => (*low, *high) = (low.min(reached.mean), high.max(reached.mean)),
@@ -116,6 +200,38 @@ impl Pooled {
         self.missed |= document.load_missed;
         self.spoil(overview);
         true
+    }
+
+    /// Each thread by itself, unless all have one interval.
+    fn add_threads(&mut self, overview: &Overview<'_>) {
+        if overview.interval_ns().is_some() {
+            return;
+        }
+        let recorded = overview.recorded;
+        for (thread, statistics) in recorded.document.threads.iter().zip(&recorded.threads) {
+            let place = self.threads.iter().position(|known| known.index == thread.index).unwrap_or_else(|| {
+                self.threads.push(PooledThread {
+                    index: thread.index,
+                    interval_ns: thread.interval_ns,
+                    activations: Activations::default(),
+                    histogram: Histogram::default(),
+                    moments: Moments::default(),
+                    due_histogram: Histogram::default(),
+                    due_moments: Moments::default(),
+                    maxima: Vec::new(),
+                    key: MatchKey::of_thread(&recorded.document, thread),
+                });
+                self.threads.len() - 1
+            });
+            let pooled = &mut self.threads[place];
+            pooled.activations.merge(&thread.activations);
+            pooled.histogram.merge(&statistics.histogram);
+            pooled.moments.merge(&statistics.moments);
+            let (histogram, moments) = statistics.of_all_due();
+            pooled.due_histogram.merge(histogram);
+            pooled.due_moments.merge(moments);
+            pooled.maxima.extend(statistics.moments.max());
+        }
     }
 
     fn judge(&mut self, document: &Document) {
@@ -135,17 +251,25 @@ impl Pooled {
         let made_by = made_by(&overview.recorded.document);
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
-        let spoilers = [
-            overview.cut_short(),
-            (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample"))),
-            other.then(|| say!("its repeats were not made by one machine, kernel and program")),
-            (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, which equal runs do not")),
-        ];
-        for spoiler in spoilers.into_iter().flatten() {
+        let lost = (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample")));
+        let other = other.then(|| say!("its repeats were not made by one machine, kernel and program"));
+        let differ = (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, which equal runs do not"));
+        let marks = [other.as_ref().map(|_| say!("not one machine")), differ.as_ref().map(|_| say!("repeats differ"))];
+        for mark in caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten()) {
+            if !self.marks.contains(&mark) {
+                self.marks.push(mark);
+            }
+        }
+        for spoiler in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.spoiled.contains(&spoiler) {
                 self.spoiled.push(spoiler);
             }
         }
+    }
+
+    /// What its figures must not be read without, in a few letters each: `no real-time rights, steal 26.3 %`.
+    pub(super) fn in_short(&self) -> Vec<String> {
+        self.marks.iter().cloned().chain(self.caveats.iter().map(|caveat| caveat.short.clone())).collect()
     }
 
     /// Whether its figures are all that was asked for.
@@ -153,14 +277,24 @@ impl Pooled {
         self.runs > 0 && self.missing == 0 && self.spoiled.is_empty() && !self.missed && !self.denied
     }
 
-    /// The smallest and the largest maximum of the repeats, ns.
-    pub(super) fn spread(&self) -> Option<(i64, i64)> {
-        Some((*self.maxima.iter().min()?, *self.maxima.iter().max()?))
+    /// Of all its threads.
+    pub(super) fn figures(&self) -> Figures<'_> {
+        Figures {
+            activations: &self.activations,
+            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments },
+            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments },
+            maxima: &self.maxima,
+        }
     }
 
-    /// A quantile of all repeats, ns: up to 1 % above the exact one.
+    /// Whether any activation was skipped that could be counted in.
+    pub(super) fn has_skipped(&self) -> bool {
+        self.due_moments.count() > self.moments.count()
+    }
+
+    /// A quantile of all repeats, skipped activations counted in, ns: up to 1 % above the exact one.
     pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        quantile.of(&self.histogram, &self.moments)
+        self.figures().due.quantile(quantile)
     }
 
     /// How a figure of the worst thread of the worst run, with the skipped activations counted in, stands to its limit.
@@ -180,6 +314,16 @@ impl Pooled {
     pub(super) fn beside(&self, published: &Published) -> Vec<Arc<PublishedRun>> {
         self.key.as_ref().map_or_else(Vec::new, |key| published.beside(key))
     }
+}
+
+/// A row's threads where they have intervals of their own; otherwise the row as one.
+pub(super) fn parts(row: &Pooled) -> Vec<Option<&PooledThread>> {
+    if row.threads.is_empty() { vec![None] } else { row.threads.iter().map(Some).collect() }
+}
+
+/// What others have measured under the same circumstances as such a part.
+pub(super) fn beside(row: &Pooled, part: Option<&PooledThread>, published: &Published) -> Vec<Arc<PublishedRun>> {
+    part.map_or_else(|| row.beside(published), |part| part.beside(published))
 }
 
 /// What has to be the same of runs that are pooled: in the lab the program too, since every byte of a guest moves its figures.

@@ -4,6 +4,7 @@
 use crate::language::{say, word};
 use crate::overview::Overview;
 use plan::{LoadSpec, Policy};
+use recording::{Document, Thread};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -57,6 +58,7 @@ pub(crate) struct PublishedRun {
     pub(crate) sd_ns: Option<i64>,
     pub(crate) max_ns: Option<i64>,
     /// As they were published, with the digits they have, µs.
+    pub(crate) min_us: Option<String>,
     pub(crate) mean_us: Option<String>,
     pub(crate) sd_us: Option<String>,
     pub(crate) max_us: Option<String>,
@@ -191,6 +193,7 @@ impl Line {
             mean_ns: written("avg_us", self.avg_us.as_deref())?,
             sd_ns: written("sd_us", self.sd_us.as_deref())?,
             max_ns: written("max_us", self.max_us.as_deref())?,
+            min_us: told(self.min_us),
             mean_us: told(self.avg_us),
             sd_us: told(self.sd_us),
             max_us: told(self.max_us),
@@ -228,9 +231,15 @@ const CO_KERNELS: [&str; 5] = ["xenomai", "cobalt", "ipipe", "dovetail", "evl"];
 
 impl MatchKey {
     /// That of a recording; none where it could match by accident only: preemption that is not known, a co-kernel, loads with
-    /// options, threads with intervals of their own.
+    /// options, threads with intervals of their own, each of which has a key of its own.
     pub(crate) fn of(overview: &Overview<'_>) -> Option<MatchKey> {
+        overview.interval_ns()?;
         let document = &overview.recorded.document;
+        MatchKey::of_thread(document, document.threads.first()?)
+    }
+
+    /// That of one thread of a recording.
+    pub(crate) fn of_thread(document: &Document, thread: &Thread) -> Option<MatchKey> {
         let before = &document.host.before;
         let preemption = before.preemption.as_deref()?;
         let kernel = before.kernel.as_deref().unwrap_or_default().to_lowercase();
@@ -241,8 +250,8 @@ impl MatchKey {
         loads.sort();
         Some(MatchKey {
             patch: if preemption.contains("PREEMPT_RT") { "PREEMPT_RT" } else { "none" }.to_owned(),
-            interval_ns: overview.interval_ns()?,
-            policy: document.threads.first().map(|thread| thread.scheduling.policy),
+            interval_ns: thread.interval_ns.0,
+            policy: Some(thread.scheduling.policy),
             loads,
         })
     }
@@ -253,10 +262,12 @@ impl MatchKey {
     }
 }
 
-/// A load's name and level; none for a level that is no percentage, and for options: another CPU is another load.
+/// A load's name and level; none for a level that is no percentage, and for options: another CPU is another load. On all CPUs it
+/// is what others have measured.
 fn load(spec: &LoadSpec) -> Option<(String, u8)> {
     let level = spec.level().map_or(Some(100), |level| level.strip_suffix('%')?.parse().ok())?;
-    (spec.options().next().is_none() && spec.command().is_none()).then(|| (spec.name().to_owned(), level))
+    let as_published = spec.options().all(|option| option == ("cpus", "all")) && spec.command().is_none();
+    as_published.then(|| (spec.name().to_owned(), level))
 }
 
 #[cfg(test)]
@@ -312,6 +323,7 @@ mod tests {
         assert_eq!(sources(&Synthetic::idle().load("cpu").build()), "C");
         assert_eq!(sources(&Synthetic::idle().build()), "G");
         assert_eq!(sources(&Synthetic::idle().load("cpu").load("io-sync").build()), "H");
+        assert_eq!(sources(&Synthetic::idle().load("cpu,cpus=all").load("io-sync,cpus=all").build()), "H", "all CPUs are named");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{Judgement, NOTHING, Pooled};
+use super::pooled::{Judgement, NOTHING, Pooled, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::lab::Kind;
@@ -15,9 +15,26 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The names of our figures.
-const OURS: [&str; 10] = ["runs", "n", "mean", "sd", "p99.99", "max", "max of runs", "overruns", "skipped", "load, %"];
+const OURS: [&str; 16] = [
+    "caveats",
+    "thread",
+    "runs",
+    "n",
+    "min",
+    "mean",
+    "sd",
+    "p50",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+    "max of runs",
+    "overruns",
+    "skipped",
+    "load, %",
+];
 /// The names of what others have published; the last is a reference.
-const THEIRS: [&str; 5] = ["their mean", "their sd", "their max", "their overruns", "whose"];
+const THEIRS: [&str; 6] = ["their min", "their mean", "their sd", "their max", "their overruns", "whose"];
 
 /// The table, cell by cell.
 pub(super) struct Sheet {
@@ -66,30 +83,32 @@ impl Sheet {
             head.extend(THEIRS.map(Column::of_figure));
         }
         let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
-        let mut beside = BTreeSet::new();
+        let mut matched = BTreeSet::new();
         let whole = matrix.rows.iter().all(|row| row.runs == 1);
         for (place, row) in matrix.rows.iter().enumerate() {
-            let mut cells = ours_of(matrix, row, whole);
-            let Some(published) = &matrix.published else {
-                sheet.lines.push(Line { row: place, cells });
-                continue;
-            };
-            let theirs = row.beside(published);
-            beside.extend(theirs.iter().map(|run| run.place));
-            for run in &theirs {
-                cells.resize(ours, String::new());
-                cells.extend(sheet.theirs(run));
-                sheet.lines.push(Line { row: place, cells: std::mem::take(&mut cells) });
-            }
-            if theirs.is_empty() {
-                cells.extend(THEIRS.map(|_| NOTHING.to_owned()));
-                sheet.lines.push(Line { row: place, cells });
+            for part in parts(row) {
+                let mut cells = ours_of(matrix, row, part, whole);
+                let Some(published) = &matrix.published else {
+                    sheet.lines.push(Line { row: place, cells });
+                    continue;
+                };
+                let theirs = beside(row, part, published);
+                matched.extend(theirs.iter().map(|run| run.place));
+                for run in &theirs {
+                    cells.resize(ours, String::new());
+                    cells.extend(sheet.theirs(run));
+                    sheet.lines.push(Line { row: place, cells: std::mem::take(&mut cells) });
+                }
+                if theirs.is_empty() {
+                    cells.extend(THEIRS.map(|_| NOTHING.to_owned()));
+                    sheet.lines.push(Line { row: place, cells });
+                }
             }
         }
         // What comes from outside cannot move a cursor or break a line.
         let cells = sheet.lines.iter_mut().flat_map(|line| &mut line.cells);
         cells.filter(|cell| cell.contains(char::is_control)).for_each(|cell| *cell = cell.replace(char::is_control, " "));
-        sheet.published = matrix.published.as_ref().map(|published| (beside.len(), published.len()));
+        sheet.published = matrix.published.as_ref().map(|published| (matched.len(), published.len()));
         sheet
     }
 
@@ -97,7 +116,7 @@ impl Sheet {
         let written = |text: &Option<String>| text.clone().unwrap_or_else(|| NOTHING.to_owned());
         let overruns = run.overruns.map_or_else(|| NOTHING.to_owned(), count);
         let whose = format!("[{}]", self.reference(run));
-        [written(&run.mean_us), written(&run.sd_us), written(&run.max_us), overruns, whose]
+        [written(&run.min_us), written(&run.mean_us), written(&run.sd_us), written(&run.max_us), overruns, whose]
     }
 
     /// The number of a source, from 1.
@@ -113,6 +132,11 @@ impl Sheet {
         known + 1
     }
 
+    /// Read from the left.
+    pub(super) fn is_text(&self, column: usize) -> bool {
+        matches!(self.head[column].figure, None | Some("caveats" | "thread"))
+    }
+
     /// Columns in which something stands; one of nothing says nothing.
     pub(super) fn columns(&self) -> Vec<usize> {
         let empty =
@@ -121,12 +145,16 @@ impl Sheet {
     }
 }
 
-/// The factors' values and our figures. How many runs there are is told unless it is one each, `whole`.
-fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
+/// The factors' values and our figures, of one thread or of all. What is true of the whole row stands in its first line. How
+/// many runs there are is told unless it is one each, `whole`.
+fn ours_of(matrix: &Matrix, row: &Pooled, part: Option<&PooledThread>, whole: bool) -> Vec<String> {
+    let again = part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
+    let of_row = |text: String| if again { String::new() } else { text };
     // In virtual time each ns is meant.
     let text = if row.kind == Some(Kind::Virtual) { exact_micros } else { micros };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
-    let spread = row.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
+    let all = part.map_or_else(|| row.figures(), PooledThread::figures);
+    let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
         same if same + 1 == row.runs => say!("{n} identical", n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
     });
@@ -135,22 +163,32 @@ fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
         0 => count(row.runs.into()),
         missing => say!("{n} of {all}", n = row.runs, all = row.runs + missing),
     };
-    let value = |factor| matrix.value(row, factor).unwrap_or(NOTHING).to_owned();
+    let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
+    let quantile = |quantile| all.due.quantile(quantile).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns)));
+    let thread = part.map_or_else(|| NOTHING.to_owned(), |part| format!("{}: {}", part.index, part.interval_ns));
+    let caveats = row.in_short().join(word(", "));
+    let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     let figures = [
-        runs.clone(),
-        count(row.moments.count()),
-        or_nothing(row.moments.mean().map(rounded)),
-        or_nothing(row.moments.sd().map(rounded)),
-        row.quantile(Quantile::P9999).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns))),
-        or_nothing(row.moments.max()),
+        of_row(caveats),
+        thread,
+        of_row(runs.clone()),
+        count(all.due.moments.count()),
+        or_nothing(all.due.moments.min()),
+        or_nothing(all.due.moments.mean().map(rounded)),
+        or_nothing(all.due.moments.sd().map(rounded)),
+        quantile(Quantile::P50),
+        quantile(Quantile::P99),
+        quantile(Quantile::P999),
+        quantile(Quantile::P9999),
+        or_nothing(all.due.moments.max()),
         spread.unwrap_or_else(|| NOTHING.to_owned()),
-        count(row.activations.late),
-        count(row.activations.skipped),
-        reached(row),
+        count(all.activations.late),
+        count(all.activations.skipped),
+        of_row(reached(row)),
     ];
-    let nothing = || std::iter::once(runs.clone()).chain(OURS[1..].iter().map(|_| NOTHING.to_owned())).collect::<Vec<_>>();
-    cells.extend(if row.runs == 0 { nothing() } else { figures.into() });
+    let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
+    cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
         let told = |limit: &plan::Limit| match row.judge_by(limit) {
             Judgement::Beyond => Some(limit.figure.to_string()),
@@ -158,7 +196,7 @@ fn ours_of(matrix: &Matrix, row: &Pooled, whole: bool) -> Vec<String> {
             _ => None,
         };
         let beyond = matrix.limits.iter().filter_map(told).collect::<Vec<_>>().join(" ");
-        cells.push(if beyond.is_empty() { NOTHING.to_owned() } else { beyond });
+        cells.push(of_row(if beyond.is_empty() { NOTHING.to_owned() } else { beyond }));
     }
     cells
 }
@@ -194,11 +232,7 @@ impl Matrix {
         let head: Vec<String> = sheet.head.iter().map(|column| column.name.clone()).collect();
         for cells in std::iter::once(&head).chain(sheet.lines.iter().map(|line| &line.cells)) {
             let cell = |(column, width): (&usize, &usize)| {
-                if *column < sheet.factors {
-                    format!("{:<width$}", cells[*column])
-                } else {
-                    format!("{:>width$}", cells[*column])
-                }
+                if sheet.is_text(*column) { format!("{:<width$}", cells[*column]) } else { format!("{:>width$}", cells[*column]) }
             };
             out.push_str(shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end());
             out.push('\n');
@@ -222,7 +256,7 @@ impl Matrix {
         };
         let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
         out += &line(&sheet.head.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
-        let rule = |column: &usize| if *column < sheet.factors { "---" } else { "--:" };
+        let rule = |column: &usize| if sheet.is_text(*column) { "---" } else { "--:" };
         let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
         sheet.lines.iter().for_each(|one| out += &line(&one.cells));
         for note in self.notes().into_iter().chain(sheet.sources()) {

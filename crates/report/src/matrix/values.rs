@@ -2,21 +2,27 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::{Judgement, Pooled};
+use super::pooled::{Judgement, Latencies, Pooled, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::lab::Kind;
 use crate::overview::Quantile;
 use serde_json::{Map, Value, json};
 
 /// Columns behind the factors.
-const OURS: [&str; 20] = [
+const OURS: [&str; 34] = [
+    "thread",
+    "interval_ns",
     "runs",
     "runs_missing",
     "runs_identical",
     "time",
     "n",
+    "min_ns",
     "mean_ns",
     "sd_ns",
+    "p50_ns",
+    "p99_ns",
+    "p999_ns",
     "p9999_ns",
     "max_ns",
     "max_of_runs_least_ns",
@@ -30,6 +36,14 @@ const OURS: [&str; 20] = [
     "spoiled",
     "beyond",
     "not_told",
+    "as_measured_n",
+    "as_measured_min_ns",
+    "as_measured_mean_ns",
+    "as_measured_sd_ns",
+    "as_measured_p50_ns",
+    "as_measured_p99_ns",
+    "as_measured_p999_ns",
+    "as_measured_p9999_ns",
 ];
 /// Columns of what others have published, where it was asked for.
 const THEIRS: [&str; 12] = [
@@ -70,36 +84,47 @@ impl Matrix {
                 .collect(),
         );
         for row in &self.rows {
-            let factors = (0..self.factors.len()).map(|factor| text(self.value(row, factor)));
-            let ours: Vec<String> = factors.chain(self.ours(row)).collect();
-            let beside = self.published.as_ref().map(|published| row.beside(published));
-            match beside.as_deref() {
-                None => write(ours),
-                Some([]) => write(ours.into_iter().chain(THEIRS.map(|_| String::new())).collect()),
-                Some(runs) => runs.iter().for_each(|run| write(ours.iter().cloned().chain(theirs_of(run)).collect())),
+            for part in parts(row) {
+                let factors = (0..self.factors.len()).map(|factor| text(self.value(row, factor)));
+                let ours: Vec<String> = factors.chain(self.ours(row, part)).collect();
+                let beside = self.published.as_ref().map(|published| beside(row, part, published));
+                match beside.as_deref() {
+                    None => write(ours),
+                    Some([]) => write(ours.into_iter().chain(THEIRS.map(|_| String::new())).collect()),
+                    Some(runs) => runs.iter().for_each(|run| write(ours.iter().cloned().chain(theirs_of(run)).collect())),
+                }
             }
         }
         writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
     }
 
-    fn ours(&self, row: &Pooled) -> [String; OURS.len()] {
+    /// Of one thread, where threads have lines of their own; what is true of the whole row stands in each of them.
+    fn ours(&self, row: &Pooled, part: Option<&PooledThread>) -> [String; OURS.len()] {
+        let all = part.map_or_else(|| row.figures(), PooledThread::figures);
         // Of several loads, in their order.
         let percent = |of: fn(&(f64, f64)) -> String| row.reached.iter().map(of).collect::<Vec<_>>().join(" ");
         let of_runs = |n: u64| text((row.runs > 0).then_some(n));
+        let interval_ns = part.map_or(row.interval_ns, |part| Some(part.interval_ns.0));
         [
+            text(part.map(|part| part.index)),
+            text(interval_ns.filter(|_| row.runs > 0)),
             row.runs.to_string(),
             row.missing.to_string(),
             of_runs(row.identical.into()),
             text(row.kind.map(Kind::key)),
-            of_runs(row.moments.count()),
-            text(row.moments.mean()),
-            text(row.moments.sd()),
-            text(row.quantile(Quantile::P9999)),
-            text(row.moments.max()),
-            text(row.spread().map(|(low, _)| low)),
-            text(row.spread().map(|(_, high)| high)),
-            of_runs(row.activations.late),
-            of_runs(row.activations.skipped),
+            of_runs(all.due.moments.count()),
+            text(all.due.moments.min()),
+            text(all.due.moments.mean()),
+            text(all.due.moments.sd()),
+            text(all.due.quantile(Quantile::P50)),
+            text(all.due.quantile(Quantile::P99)),
+            text(all.due.quantile(Quantile::P999)),
+            text(all.due.quantile(Quantile::P9999)),
+            text(all.due.moments.max()),
+            text(all.spread().map(|(low, _)| low)),
+            text(all.spread().map(|(_, high)| high)),
+            of_runs(all.activations.late),
+            of_runs(all.activations.skipped),
             of_runs(row.lost),
             percent(|(low, _)| low.to_string()),
             percent(|(_, high)| high.to_string()),
@@ -107,6 +132,14 @@ impl Matrix {
             spoilers(row).join("; "),
             self.standing(row, Judgement::Beyond).join(" "),
             self.standing(row, Judgement::NotTold).join(" "),
+            of_runs(all.as_measured.moments.count()),
+            text(all.as_measured.moments.min()),
+            text(all.as_measured.moments.mean()),
+            text(all.as_measured.moments.sd()),
+            text(all.as_measured.quantile(Quantile::P50)),
+            text(all.as_measured.quantile(Quantile::P99)),
+            text(all.as_measured.quantile(Quantile::P999)),
+            text(all.as_measured.quantile(Quantile::P9999)),
         ]
     }
 
@@ -133,11 +166,16 @@ impl Matrix {
                 "runs_missing": row.missing,
                 "runs_identical": of_runs(row.identical.into()),
                 "time": row.kind.map(Kind::key),
-                "n": of_runs(row.moments.count()),
-                "mean_ns": row.moments.mean(),
-                "sd_ns": row.moments.sd(),
+                "n": of_runs(row.due_moments.count()),
+                "min_ns": row.due_moments.min(),
+                "mean_ns": row.due_moments.mean(),
+                "sd_ns": row.due_moments.sd(),
+                "p50_ns": row.quantile(Quantile::P50),
+                "p99_ns": row.quantile(Quantile::P99),
+                "p999_ns": row.quantile(Quantile::P999),
                 "p9999_ns": row.quantile(Quantile::P9999),
-                "max_ns": row.moments.max(),
+                "max_ns": row.due_moments.max(),
+                "as_measured": (row.runs > 0).then(|| as_measured(row.figures().as_measured)),
                 "max_of_runs_ns": row.maxima,
                 "overruns": of_runs(row.activations.late),
                 "skipped": of_runs(row.activations.skipped),
@@ -151,6 +189,9 @@ impl Matrix {
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();
             }
+            if !row.threads.is_empty() {
+                object["threads"] = row.threads.iter().map(|thread| self.thread_json(thread)).collect();
+            }
             object
         };
         json!({
@@ -162,8 +203,50 @@ impl Matrix {
     }
 }
 
+impl Matrix {
+    /// A thread with an interval of its own.
+    fn thread_json(&self, thread: &PooledThread) -> Value {
+        let all = thread.figures();
+        let mut object = json!({
+            "thread": thread.index,
+            "interval_ns": thread.interval_ns.0,
+            "n": all.due.moments.count(),
+            "min_ns": all.due.moments.min(),
+            "mean_ns": all.due.moments.mean(),
+            "sd_ns": all.due.moments.sd(),
+            "p50_ns": all.due.quantile(Quantile::P50),
+            "p99_ns": all.due.quantile(Quantile::P99),
+            "p999_ns": all.due.quantile(Quantile::P999),
+            "p9999_ns": all.due.quantile(Quantile::P9999),
+            "max_ns": all.due.moments.max(),
+            "as_measured": as_measured(all.as_measured),
+            "overruns": all.activations.late,
+            "skipped": all.activations.skipped,
+        });
+        if let Some(published) = &self.published {
+            object["published"] = thread.beside(published).iter().map(|run| published_json(run)).collect();
+        }
+        object
+    }
+}
+
+/// The same figures of the activations that ran; the largest is the same.
+fn as_measured(latencies: Latencies<'_>) -> Value {
+    json!({
+        "n": latencies.moments.count(),
+        "min_ns": latencies.moments.min(),
+        "mean_ns": latencies.moments.mean(),
+        "sd_ns": latencies.moments.sd(),
+        "p50_ns": latencies.quantile(Quantile::P50),
+        "p99_ns": latencies.quantile(Quantile::P99),
+        "p999_ns": latencies.quantile(Quantile::P999),
+        "p9999_ns": latencies.quantile(Quantile::P9999),
+    })
+}
+
 fn spoilers(row: &Pooled) -> Vec<&str> {
-    row.rights.iter().chain(&row.spoiled).map(String::as_str).collect()
+    let caveats = row.caveats.iter().map(|caveat| &caveat.phrase);
+    row.rights.iter().chain(&row.spoiled).chain(caveats).map(String::as_str).collect()
 }
 
 fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {

@@ -3,6 +3,7 @@
 
 use super::Matrix;
 use super::pooled::Pooled;
+use crate::caveats;
 use crate::format::{at_most, count, counted};
 use crate::lab::{self, Kind};
 use crate::language::{say, word};
@@ -29,23 +30,29 @@ impl Matrix {
         kinds
     }
 
-    /// One line: what the figures say, and how much of it is spoiled or missing.
+    /// One line: how much is spoiled, then what the figures say, and what is missing.
     #[must_use]
     pub fn verdict(&self) -> String {
-        let mut text = self.headline();
         let of = |n: usize| counted(n as u64, "combination");
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
-        if spoiled > 0 {
-            text += &say!(" Something spoils the figures of {rows}.", rows = of(spoiled));
-        }
         let missed = self.rows.iter().filter(|row| row.missed).count();
-        if missed > 0 {
-            text += &say!(" In {rows} a load missed its level.", rows = of(missed));
-        }
-        if self.missing() > 0 {
-            text += &say!(" {runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
-        }
-        text
+        let mut sentences: Vec<String> = Vec::new();
+        sentences.extend((spoiled > 0).then(|| say!("Something spoils the figures of {rows}.", rows = of(spoiled))));
+        sentences.extend((missed > 0).then(|| say!("In {rows} a load missed its level.", rows = of(missed))));
+        sentences.push(self.headline());
+        let missing = || say!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
+        sentences.extend((self.missing() > 0).then(missing));
+        sentences.join(" ")
+    }
+
+    /// What the machines did meanwhile, the worst of each kind: `at worst steal 26.3 % in 2 combinations`.
+    fn caveats(&self) -> Option<String> {
+        let rows = self.rows.iter().filter(|row| !row.caveats.is_empty());
+        let mut worst = Vec::new();
+        rows.clone().for_each(|row| caveats::merge(&mut worst, row.caveats.clone()));
+        let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
+        let rows = counted(rows.count() as u64, "combination");
+        (!short.is_empty()).then(|| say!("at worst {caveats} in {rows}", rows, caveats = short.join(word(", "))))
     }
 
     /// What spoils all figures, what the ns are if they are not a machine's, the largest and the smallest maximum of each
@@ -56,7 +63,14 @@ impl Matrix {
             let nothing = word(if kinds.is_empty() { "nothing is recorded yet" } else { "no activation woke" });
             return say!("{rows}, and {nothing}.", rows = counted(self.rows.len() as u64, "combination"), nothing);
         }
-        let before = self.rights() + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
+        let rights = Some(self.rights()).filter(|rights| !rights.is_empty());
+        let conditions: Vec<String> = rights.into_iter().chain(self.caveats()).collect();
+        let conditions = if conditions.is_empty() {
+            String::new()
+        } else {
+            verdict::capitalised(&say!("{conditions}: ", conditions = conditions.join(word("; "))))
+        };
+        let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
         let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
         let woke = word(if before.is_empty() { "Woke" } else { "woke" });
@@ -90,7 +104,7 @@ impl Matrix {
         Some(text)
     }
 
-    /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations: `; empty where nothing is amiss.
+    /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations`; empty where nothing is amiss.
     pub(super) fn rights(&self) -> String {
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         let mut known: Vec<(&str, usize, bool)> = Vec::new();
@@ -110,7 +124,7 @@ impl Matrix {
             }
         };
         let told: Vec<String> = known.iter().take(MOST_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
-        if told.is_empty() { String::new() } else { say!("{rights}: ", rights = told.join(word("; "))) }
+        told.join(word("; "))
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a reader must know before any figure that rests on a recording, and before two are compared: in front of what `gate` and
+//! `compare` say.
+
+use crate::caveats;
+use crate::events::{self, Source};
+use crate::format::count;
+use crate::gate::spoiled;
+use crate::language::say;
+use crate::overview::{Overview, list};
+
+/// Recordings differ in steal time from so many points of all CPU time on ...
+const LEAST_STEAL: f64 = 1.0;
+/// ... in how busy the CPUs were from so many on ...
+const POINTS_APART: f64 = 10.0;
+/// ... and in an interrupt's rate where one is so many times the other, and at least so many a second.
+const TIMES_APART: f64 = 5.0;
+const LEAST_PER_SECOND: f64 = 100.0;
+/// Interrupts that are named.
+const MOST_NAMED: usize = 3;
+
+/// What the CPUs did meanwhile, percent of the time of all of them.
+#[derive(Clone, Copy)]
+struct Spent {
+    steal: f64,
+    /// All but idle, waiting for a disk, and stolen.
+    busy: f64,
+}
+
+fn spent(overview: &Overview<'_>) -> Option<Spent> {
+    let time = events::cpu_time(std::slice::from_ref(overview));
+    let of = |wanted: &dyn Fn(&str) -> bool| -> f64 {
+        time.iter().filter(|time| wanted(&time.kind)).filter_map(|time| Some((*time.shares.first()?)?.0)).sum()
+    };
+    let known = time.iter().any(|time| time.kind == "idle");
+    known.then(|| Spent {
+        steal: of(&|kind| kind == "steal"),
+        busy: of(&|kind| !matches!(kind, "idle" | "iowait" | "steal" | "guest" | "guest_nice")),
+    })
+}
+
+/// What spoils a recording's figures, the gravest first, each as a phrase.
+pub(crate) fn of(overview: &Overview<'_>) -> Vec<String> {
+    let mut all: Vec<String> = overview.not_real_time().map(|how| say!("measured with {how}", how)).into_iter().collect();
+    all.extend(spoiled(overview.recorded));
+    all.extend(caveats::of(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
+    all
+}
+
+/// A condition that differs between two groups of recordings: what it is, and the values of both.
+pub(crate) struct Apart {
+    pub(crate) name: String,
+    pub(crate) base: String,
+    pub(crate) other: String,
+}
+
+impl Apart {
+    /// `steal time: 26.3 % | 1.3 %`.
+    pub(crate) fn in_words(&self) -> String {
+        say!("{name}: {base} against {other}", name = self.name, base = self.other, other = self.base)
+    }
+}
+
+/// In what the recordings of two groups, the first so many and the others, differ that was not asked for: steal time, how busy the
+/// CPUs were under the same loads, and interrupts that were much more frequent in one.
+pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
+    let (base, other) = all.split_at(first.min(all.len()));
+    let mean = |group: &[Overview<'_>], of: fn(&Spent) -> f64| average(group.iter().filter_map(spent).map(|spent| of(&spent)));
+    let both = |of: fn(&Spent) -> f64| mean(base, of).zip(mean(other, of));
+    let percent = |value: f64| format!("{value:.1} %");
+    let mut apart = Vec::new();
+    if let Some((first, second)) = both(|spent| spent.steal)
+        && (first - second).abs() >= LEAST_STEAL
+    {
+        apart.push(Apart { name: say!("steal time"), base: percent(first), other: percent(second) });
+    }
+    let loads = |group: &[Overview<'_>]| group.first().and_then(Overview::loads);
+    if loads(base) == loads(other)
+        && let Some((first, second)) = both(|spent| spent.busy)
+        && (first - second).abs() >= POINTS_APART
+    {
+        apart.push(Apart { name: say!("CPUs busy, with whatever"), base: percent(first), other: percent(second) });
+    }
+    apart.extend(interrupts(all, first));
+    apart
+}
+
+fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    (count > 0.0).then(|| sum / count)
+}
+
+/// The interrupts whose rates differ most.
+fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
+    let is_known = |one: &Overview<'_>| {
+        let host = &one.recorded.document.host;
+        !host.before.interrupts.is_empty() && host.after.as_ref().is_some_and(|after| !after.interrupts.is_empty())
+    };
+    if !all.iter().all(is_known) {
+        return Vec::new();
+    }
+    let (sources, _) = events::interrupts(all);
+    let rates = |source: &Source| {
+        let rates: Vec<f64> =
+            source.rises.iter().map(|rise| rise.as_ref().and_then(|rise| rise.per_second).unwrap_or(0.0)).collect();
+        let (base, other) = rates.split_at(first.min(rates.len()));
+        average(base.iter().copied()).zip(average(other.iter().copied()))
+    };
+    let mut differ: Vec<(&Source, f64, f64)> = sources
+        .iter()
+        .filter_map(|source| rates(source).map(|(a, b)| (source, a, b)))
+        .filter(|(_, a, b)| a.max(*b) >= LEAST_PER_SECOND && a.max(*b) >= TIMES_APART * a.min(*b))
+        .collect();
+    differ.sort_by(|x, y| y.1.max(y.2).total_cmp(&x.1.max(x.2)));
+    differ.truncate(MOST_NAMED);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, rounded, saturating")]
+    let per_second = |rate: f64| format!("{}/s", count(rate.round() as u64));
+    let name = |source: &Source| {
+        if source.description.is_empty() { source.name.clone() } else { format!("{} ({})", source.name, source.description) }
+    };
+    differ
+        .into_iter()
+        .map(|(source, a, b)| Apart {
+            name: say!("interrupts {name}", name = name(source)),
+            base: per_second(a),
+            other: per_second(b),
+        })
+        .collect()
+}
+
+/// `one: measured with SCHED_OTHER`; the same of all recordings of a group in one phrase.
+pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
+    let mut by_caveat: Vec<(String, Vec<String>)> = Vec::new();
+    for overview in all {
+        for caveat in of(overview) {
+            match by_caveat.iter_mut().find(|(known, _)| *known == caveat) {
+                Some((_, names)) => names.push(overview.name.clone()),
+                None => by_caveat.push((caveat, vec![overview.name.clone()])),
+            }
+        }
+    }
+    by_caveat.into_iter().map(|(why, names)| say!("{recording}: {why}", recording = list(&names), why)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use recording::Recorded;
+
+    /// Of all CPU time after the first look, so many percent of each kind.
+    fn spend(recorded: &mut Recorded, kinds: &[(&str, u64)]) {
+        let host = &mut recorded.document.host;
+        for cpu in &mut host.after.as_mut().unwrap().cpus {
+            for time in cpu.time_ms.values_mut() {
+                *time = 1_000_000;
+            }
+            for (kind, percent) in kinds {
+                cpu.time_ms.insert((*kind).to_owned(), 1_000_000 + percent * 100);
+            }
+        }
+    }
+
+    #[test]
+    fn what_spoils_a_recording_is_said_of_it() {
+        let mut stolen = Synthetic::hackbench().build();
+        spend(&mut stolen, &[("user", 700), ("steal", 263), ("idle", 37)]);
+        stolen.document.load_missed = true;
+        let said = of(&Overview::of(&stolen));
+        assert!(said[0].starts_with("a load was off") && said[1].starts_with("steal time 26.3 %"), "{said:?}");
+    }
+
+    #[test]
+    fn conditions_that_differ_between_groups() {
+        let (mut first, mut second) = (Synthetic::hackbench().build(), Synthetic::hackbench().build());
+        spend(&mut first, &[("user", 724), ("steal", 263), ("idle", 13)]);
+        spend(&mut second, &[("user", 300), ("steal", 13), ("idle", 687)]);
+        let events = &mut second.document.host.after.as_mut().unwrap().interrupts;
+        events.iter_mut().filter(|event| event.name == "RES").for_each(|event| event.counts.fill(5_000));
+        let said: Vec<String> = between(&[Overview::of(&first), Overview::of(&second)], 1).iter().map(Apart::in_words).collect();
+        assert_eq!(said[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with whatever: 30.0 % against 72.4 %"]);
+        assert!(said[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "), "{said:?}");
+        assert!(between(&[Overview::of(&first), Overview::of(&first)], 1).is_empty());
+    }
+}

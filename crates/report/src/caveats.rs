@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What else the machine did during a run that its figures must not be read without: it stands in front of them wherever
+//! they are one line.
+//!
+//! Computed from the two looks at the machine, not taken from a recording's warnings: those are whole sentences, in English,
+//! with what to do about it.
+
+use crate::format::{count, latency};
+use crate::language::say;
+use crate::overview::cut_short;
+use plan::CpuId;
+use recording::{CpuTimeChange, Document, changes};
+
+/// What kind of thing it is; of each kind a reader needs the worst only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Steal,
+    OtherWork,
+    Clocksource,
+    CpusOnline,
+    LoadNotSettled,
+}
+
+impl Kind {
+    /// What weighs most first.
+    const ALL: [Kind; 5] = [Kind::Steal, Kind::OtherWork, Kind::Clocksource, Kind::CpusOnline, Kind::LoadNotSettled];
+}
+
+/// The code of the warning that a load was not in its steady state.
+const NOT_SETTLED: &str = "load-not-settled";
+
+/// One thing that the figures must not be read without.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Caveat {
+    pub(crate) kind: Kind,
+    /// Percent of a CPU, where it has a size.
+    percent: f64,
+    /// A phrase: `steal time 26.3 % (2.63 s) on CPU 1`.
+    pub(crate) phrase: String,
+    /// A few letters for a table: `steal 26.3 %`.
+    pub(crate) short: String,
+}
+
+/// All of a recording, each kind once.
+pub(crate) fn of(document: &Document) -> Vec<Caveat> {
+    let not_settled = document.warnings.iter().any(|warning| warning.code == NOT_SETTLED).then(|| Caveat {
+        kind: Kind::LoadNotSettled,
+        percent: 0.0,
+        phrase: say!("load not steady when measuring began"),
+        short: say!("load not steady"),
+    });
+    of_machine(document).into_iter().chain(not_settled).collect()
+}
+
+/// What the two looks at the machine tell.
+fn of_machine(document: &Document) -> Vec<Caveat> {
+    let Some(after) = &document.host.after else { return Vec::new() };
+    let before = &document.host.before;
+    let found = changes(before, after);
+    let fact = |name: &str| found.facts.iter().find(|fact| fact.cpu.is_none() && fact.name == name);
+    let clocksource = fact("clocksource").filter(|_| before.clocksource.is_some() && after.clocksource.is_some());
+    let online = fact("cpus").filter(|_| !before.cpus.is_empty() && !after.cpus.is_empty());
+    let all = [
+        steal(document, &found.cpu_times),
+        other_work(document),
+        clocksource.map(|fact| Caveat {
+            kind: Kind::Clocksource,
+            percent: 0.0,
+            phrase: say!("clocksource changed from {was} to {is}", was = fact.before, is = fact.after),
+            short: say!("clocksource changed"),
+        }),
+        online.map(|fact| Caveat {
+            kind: Kind::CpusOnline,
+            percent: 0.0,
+            phrase: say!("CPUs online changed from {was} to {is}", was = fact.before, is = fact.after),
+            short: say!("CPUs changed"),
+        }),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The hypervisor ran something else on a CPU that was measured.
+fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
+    let is_measured = |cpu: CpuId| document.threads.iter().any(|thread| thread.cpu == cpu);
+    let stolen = |time: &CpuTimeChange| time.time_ms.get("steal").copied().filter(|ms| *ms > 0);
+    let measured = times.iter().filter(|time| is_measured(time.cpu) && stolen(time).is_some());
+    // Of equals, the first CPU.
+    let worst = measured.rev().max_by_key(|time| stolen(time))?;
+    let ms = stolen(worst)?;
+    let share = 100.0 * ms as f64 / worst.elapsed_ms.max(1) as f64;
+    let time = latency(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
+    let percent = tenths(share);
+    Some(Caveat {
+        kind: Kind::Steal,
+        percent: share,
+        phrase: say!("steal time {percent} % ({time}) on CPU {cpu}", percent, time, cpu = worst.cpu),
+        short: say!("steal {percent} %", percent),
+    })
+}
+
+fn other_work(document: &Document) -> Option<Caveat> {
+    let other = document.other_work()?;
+    let percent = tenths(other.percent);
+    let phrase = match other.cpus.first() {
+        Some((cpu, _)) => say!("other work used {percent} % of CPU {cpu}", cpu, percent),
+        None => say!("other processes used {percent} % of a CPU", percent),
+    };
+    Some(Caveat { kind: Kind::OtherWork, percent: other.percent, phrase, short: say!("other work {percent} %", percent) })
+}
+
+/// A share to a tenth of a percent; one that is there is not shown as 0.
+fn tenths(percent: f64) -> String {
+    if percent < 0.1 { "<0.1".to_owned() } else { format!("{percent:.1}") }
+}
+
+/// What a single run must not be read without, in a few letters each.
+pub(crate) fn in_short(document: &Document) -> Vec<String> {
+    own(document).into_iter().chain(of(document).into_iter().map(|caveat| caveat.short)).collect()
+}
+
+/// What is wrong with the run itself, in a few letters each.
+pub(crate) fn own(document: &Document) -> Vec<String> {
+    let asked = document.run.scheduling.policy.is_real_time();
+    let granted = document.instrument.real_time && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
+    let own = [
+        (asked && !granted).then(|| say!("no real-time rights")),
+        cut_short(document).map(|_| say!("cut short")),
+        document.threads.iter().any(|thread| thread.proof.samples_lost > 0).then(|| say!("samples lost")),
+        document.load_missed.then(|| say!("load missed")),
+    ];
+    own.into_iter().flatten().collect()
+}
+
+/// Adds those of one more run: of each kind, the worst stays.
+pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
+    for caveat in more {
+        match all.iter_mut().find(|known| known.kind == caveat.kind) {
+            Some(known) if known.percent < caveat.percent => *known = caveat,
+            Some(_) => {}
+            None => all.push(caveat),
+        }
+    }
+    all.sort_by_key(|caveat| caveat.kind);
+}
+
+/// Of several recordings, each kind once: the worst, with the recording it is of and how many more have it.
+pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
+    let each: Vec<(&str, Vec<Caveat>)> = all.iter().map(|(name, document)| (*name, of(document))).collect();
+    let phrase = |kind: Kind| {
+        let having = || each.iter().filter_map(|(name, caveats)| Some((name, caveats.iter().find(|one| one.kind == kind)?)));
+        let (name, worst) = having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
+        let mut text = worst.phrase.clone();
+        if all.len() > 1 {
+            text += &say!(" in {name}", name);
+            let more = having().count() - 1;
+            text += &if more > 0 { say!(" and {n} more", n = count(more as u64)) } else { String::new() };
+        }
+        Some(text)
+    };
+    Kind::ALL.into_iter().filter_map(phrase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use recording::{BusyProcess, Processes};
+
+    #[test]
+    fn two_busy_loops_beside_a_run_are_said_with_their_share() {
+        let mut recorded = Synthetic::idle().build();
+        assert_eq!(of(&recorded.document), [], "nobody recorded what used the time");
+        let after = recorded.document.host.after.as_mut().unwrap();
+        // 10 s, of which 17 % were busy before, and on CPU 1 another 8 s now.
+        *after.cpus[1].time_ms.get_mut("idle").unwrap() -= 8_000;
+        *after.cpus[1].time_ms.get_mut("user").unwrap() += 8_000;
+        let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
+        recorded.document.host.processes = Some(Processes { own_ms: 3_600, busiest: vec![busy] });
+        let caveats = of(&recorded.document);
+        assert_eq!(caveats.len(), 1);
+        assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("other work used 79.0 % of CPU 1", "other work 79.0 %"));
+    }
+
+    #[test]
+    fn a_load_that_had_not_settled_is_said() {
+        let mut recorded = Synthetic::idle().load("cpu").build();
+        recorded.document.host.after = None;
+        recorded.document.warnings[0].code = NOT_SETTLED.to_owned();
+        assert_eq!(in_short(&recorded.document), ["load not steady"]);
+    }
+
+    #[test]
+    fn of_several_recordings_the_worst_is_named() {
+        let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());
+        let mut worse = busy.clone();
+        *worse.document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
+        let said = phrases(&[("a", &idle.document), ("b", &busy.document), ("c", &worse.document)]);
+        assert_eq!(
+            said,
+            ["steal time 24.0 % (3.10 s) on CPU 1 in c and 1 more", "clocksource changed from tsc to hpet in b and 1 more"]
+        );
+        assert_eq!(phrases(&[("b", &busy.document)])[0], "steal time 1.0 % (100 ms) on CPU 0");
+        let mut all = of(&busy.document);
+        merge(&mut all, of(&worse.document));
+        let short: Vec<&str> = all.iter().map(|caveat| caveat.short.as_str()).collect();
+        assert_eq!(short, ["steal 24.0 %", "clocksource changed"]);
+    }
+}

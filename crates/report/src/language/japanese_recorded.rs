@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Japanese for what recordings hold as sentences: warnings, what was seen, and what to do.
+
+/// English and Japanese; `{name}` stands for what differs. The longer of two forms that both fit comes first.
+pub(super) const TEXTS: &[(&str, &str)] = &[
+    // The loads.
+    (
+        "No load on measured CPU {list}: loads run on CPU {loaded}, as this program does.",
+        "測定対象の CPU {list} に負荷がかかっていません。負荷はこのプログラムと同じ CPU {loaded} で動作します。",
+    ),
+    ("load {spec}, without cpus=", "負荷 {spec}(cpus= の指定なし)"),
+    (
+        "To load the measured CPUs too, add cpus=all: --load {spec},cpus=all",
+        "測定対象の CPU にも負荷をかけるには cpus=all を追加してください: --load {spec},cpus=all",
+    ),
+    // The machine.
+    (
+        "The CPUs may slow down when they have little to do, and a wake-up then takes longer.",
+        "CPU ガバナーが performance ではないため、低負荷時に CPU 周波数が下がり、起床遅延が増える可能性があります。",
+    ),
+    (
+        "The CPUs ran at another frequency after the run than before it, so its latencies were not taken at one speed.",
+        "測定の前後で CPU 周波数が異なります。測定中の周波数は一定ではありません。",
+    ),
+    ("CPU {cpu}: {was} MHz before, {is} MHz after", "CPU {cpu}: 測定前 {was} MHz、測定後 {is} MHz"),
+    (
+        "The kernel changed the clock it keeps time with during the run, so times before and after are not comparable.",
+        "測定中にカーネルのクロックソースが切り替わりました。切り替えの前後の時刻は比較できません。",
+    ),
+    (
+        "The kernel says why: sudo dmesg | grep -i clocksource",
+        "理由はカーネルログを確認してください: sudo dmesg | grep -i clocksource",
+    ),
+    (
+        "The kernel keeps time with {clock}, whose every reading costs so much that it shows in each latency.",
+        "クロックソースが {clock} です。読み出しに時間がかかるため、すべてのレイテンシに影響します。",
+    ),
+    ("clocksource {clock}, available: {available}", "クロックソース {clock}、利用可能: {available}"),
+    (
+        "The kernel says why it has no faster one: sudo dmesg | grep -iE 'clocksource|tsc'",
+        "より高速なクロックソースがない理由はカーネルログを確認してください: sudo dmesg | grep -iE 'clocksource|tsc'",
+    ),
+    (
+        "This is a virtual machine: every latency includes what the hypervisor and its other guests add to it.",
+        "仮想マシン上の測定です。レイテンシにはハイパーバイザーとほかのゲストの影響が含まれます。",
+    ),
+    ("a hypervisor below {cpu}", "ハイパーバイザー上の CPU: {cpu}"),
+    (
+        "To judge the hardware, measure on it; to judge the guest, measure on the hypervisor's host at the same time.",
+        "ハードウェアを評価する場合は実機で測定してください。ゲストを評価する場合は、ホスト側でも同時に測定してください。",
+    ),
+    (
+        "For {total} ms in all, CPU {cpus} had work to do while the hypervisor ran something else; a wake-up due then was late.",
+        "steal 時間: ハイパーバイザーが CPU {cpus} を合計 {total} ms の間、別の処理に割り当てました。その間の起床は遅延しています。",
+    ),
+    ("CPU {cpu}: {ms} ms, {share} of its time", "CPU {cpu}: {ms} ms(時間の {share})"),
+    (
+        "Give each virtual CPU a physical one of its own, on the hypervisor's host: virsh vcpupin DOMAIN VCPU CPU",
+        "ホスト側で仮想 CPU を物理 CPU に固定してください: virsh vcpupin DOMAIN VCPU CPU",
+    ),
+    (
+        "CPUs went offline or came online during the run; the kernel stops all others for that, and moves their work.",
+        "測定中に CPU がオフラインまたはオンラインになりました。その間カーネルはほかの CPU を停止し、処理を移動します。",
+    ),
+    ("CPUs {was} online before, {is} after", "オンライン CPU: 測定前 {was}、測定後 {is}"),
+    (
+        "See who did it (sudo dmesg | grep -i -E 'cpu ?[0-9]+'), stop it, and measure again.",
+        "カーネルログ(sudo dmesg | grep -i -E 'cpu ?[0-9]+')で原因を確認し、取り除いてから再測定してください。",
+    ),
+    ("and {n} more", "ほか {n} 件"),
+    (
+        "Isolated CPU{s} {list} not measured: add -a {list}.",
+        "分離 CPU(isolcpus) {list} は測定していません。-a {list} を付けてください。",
+    ),
+    (
+        "isolated: CPU {isolated}; measured, by the affinity that was inherited: CPU {measured}",
+        "分離 CPU: {isolated}、測定した CPU(継承したアフィニティによる): {measured}",
+    ),
+    (
+        "Name the CPUs to be measured: -a {list}, or in a plan cpus = \"{list}\".",
+        "測定する CPU を -a {list}、または測定計画の cpus = \"{list}\" で指定してください。",
+    ),
+    // The run.
+    (
+        "No real-time rights: measured with {got}, not {asked}; the figures say little about real-time threads.",
+        "リアルタイム権限なし: {asked} を要求しましたが、{got} で測定しました。リアルタイムスレッドの性能は評価できません。",
+    ),
+    ("the kernel refused {asked}: {error}", "カーネルが {asked} を拒否: {error}"),
+    (
+        "Memory could not be locked: a page fault may show as a latency.",
+        "メモリをロックできませんでした。ページフォルトがレイテンシに現れる可能性があります。",
+    ),
+    ("the limit on locked memory is {limit} KiB", "ロックできるメモリの上限は {limit} KiB"),
+    (
+        "Raise it with a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf, or run as root.",
+        "/etc/security/limits.d/realtime.conf に '@realtime - memlock unlimited' を追加して上限を上げるか、root で実行してください。",
+    ),
+    ("Run as root.", "root で実行してください。"),
+    (
+        "CPUs may sleep deeply between activations: /dev/cpu_dma_latency is not held at 0.",
+        "/dev/cpu_dma_latency を 0 に固定できないため、起床の間に CPU が深いアイドル状態に入る可能性があります。",
+    ),
+    (
+        "Run as root, or measure the machine as it is with --no-dma-latency.",
+        "root で実行するか、--no-dma-latency を付けて現状のまま測定してください。",
+    ),
+    (
+        "The guard has no priority above the measuring threads': should they need all of a CPU's time, nothing ends the run.",
+        "監視スレッドの優先度が測定スレッドより高くないため、測定スレッドが CPU を占有しても測定を中断できません。",
+    ),
+    (
+        "Measure with a lower --prio, below 99 and below the limit on real-time priorities (ulimit -r).",
+        "--prio を 99 未満、かつリアルタイム優先度の上限(ulimit -r)未満に下げて測定してください。",
+    ),
+    (
+        "The disk took long to store samples: a power cut would have cost more than the last second.",
+        "サンプルの書き込みに時間がかかりました。この間に電源が切れると、1 秒分を超えるサンプルが失われます。",
+    ),
+    ("up to {seconds} s from a write until the disk had it", "書き込みからディスクへの反映まで最大 {seconds} s"),
+    ("Record to a faster disk.", "より高速なディスクに記録してください。"),
+    (
+        "Thread {index} did not run any more when the run ended: something keeps CPU {cpu} from it.",
+        "測定終了時にスレッド {index} が動作していませんでした。CPU {cpu} がほかの処理に占有されています。",
+    ),
+    ("it was asked to end and did not within 3 s", "終了要求から 3 s 以内に終了しませんでした"),
+    (
+        "{n} samples of thread {index} did not reach the recording; they are counted, but not in its statistics.",
+        "スレッド {index} のサンプル {n} 個を記録できませんでした。起床回数には含めますが、統計値には含みません。",
+    ),
+    ("of {n} that woke", "起床 {n} 回中"),
+    (
+        "Measure with a longer interval, fewer threads or less load, or record to a faster disk.",
+        "周期を長くする、スレッド数や負荷を減らす、またはより高速なディスクに記録してください。",
+    ),
+    ("Thread {index} took page faults while it measured.", "スレッド {index} で測定中にページフォルトが発生しました。"),
+    (
+        "{minor} minor and {major} major between its first and last activation",
+        "最初から最後の起床までに minor {minor} 回、major {major} 回",
+    ),
+    (
+        "Lock memory: see the warning about it, or run as root.",
+        "メモリをロックしてください(メモリロックの警告を参照)。または root で実行してください。",
+    ),
+    (
+        "{place} was counted as {counted} and recorded as {recorded}.",
+        "{place} の計数値 {counted} と記録値 {recorded} が一致しません。",
+    ),
+    ("the thread's own count against the samples on disk", "スレッドの計数値とディスク上のサンプルとの比較"),
+    ("Please report this as a defect of teiji, with the recording.", "teiji の不具合です。記録を添えて報告してください。"),
+    // Loads.
+    (
+        "Load '{spec}' was not in its steady state when measuring began: its start may be in the first latencies.",
+        "負荷 '{spec}' が定常状態に達する前に測定を開始しました。初期のレイテンシに負荷の起動の影響が含まれる可能性があります。",
+    ),
+    (
+        "steady: every task has worked, and the load's rate was level for {ms} ms",
+        "定常状態の条件: 全タスクが動作済みで、負荷の処理速度が {ms} ms の間一定",
+    ),
+    (
+        "Let it settle longer, for example with --settle 20s.",
+        "--settle 20s などで、負荷が安定するまでの待ち時間を延ばしてください。",
+    ),
+    ("the load '{spec}' ran under other conditions than usual", "負荷 '{spec}' の実行条件が通常と異なります"),
+    ("Start the measurement without nice.", "nice を付けずに測定を開始してください"),
+    (
+        "load_missed: the load '{spec}' reached {reached} % of {place} instead of {asked} %: the figures do not stand for that load.",
+        "負荷の目標未達(load_missed): '{spec}' の {place} での実測負荷率 {reached} %(目標 {asked} %)。測定値は目標の負荷率での値ではありません。",
+    ),
+    ("CPU {cpu} was {percent} % busy in all", "CPU {cpu} の全体の使用率 {percent} %"),
+    (
+        "Ask for less, or keep from these CPUs what else runs there.",
+        "目標の負荷率を下げるか、これらの CPU からほかの処理を除いてください。",
+    ),
+    (
+        "the load '{spec}' did not hold until the end: the figures were taken with less load than asked for.",
+        "負荷 '{spec}' が測定中に終了しました。測定の一部は目標より低い負荷で行われています。",
+    ),
+    (
+        "See the kernel's log for a process killed for want of memory, and measure again.",
+        "メモリ不足によるプロセスの強制終了がないかカーネルログを確認し、再測定してください。",
+    ),
+    (
+        "Run the command alone: it must last as long as the measurement. There is no shell; for one write cmd:sh -c '...'.",
+        "コマンドを単独で実行し、測定より長く動き続けることを確認してください。シェルは介在しません。必要なら cmd:sh -c '...' と指定してください。",
+    ),
+];
+
+/// What a gate has found, in the same way; it is put together from pieces, longest first.
+pub(super) const GATE: &[(&str, &str)] = &[
+    ("at most {upper} µs, {observed} observed on thread {thread}", "上側信頼限界 {upper} µs、実測 {observed}(スレッド {thread})"),
+    ("at most {upper} µs, {observed} observed", "上側信頼限界 {upper} µs、実測 {observed}"),
+    ("at least {lower} µs on thread {thread}", "下側信頼限界 {lower} µs(スレッド {thread})"),
+    ("at least {lower} µs", "下側信頼限界 {lower} µs"),
+    ("{micros} µs observed on thread {thread}, at most: not known", "実測 {micros} µs(スレッド {thread})、上側信頼限界は不明"),
+    ("{micros} µs observed, at most: not known", "実測 {micros} µs、上側信頼限界は不明"),
+    ("{micros} µs on thread {thread}", "{micros} µs(スレッド {thread})"),
+    ("{n} of {all} beyond {limit}: a rate of at most {rate}", "{all} 回中 {n} 回が {limit} 超、発生率の上側信頼限界 {rate}"),
+    ("{n} of {all} beyond {limit}: a rate of at least {rate}", "{all} 回中 {n} 回が {limit} 超、発生率の下側信頼限界 {rate}"),
+    ("{n} of {all} beyond {limit}: a rate of {rate}", "{all} 回中 {n} 回が {limit} 超、発生率 {rate}"),
+    ("{n} of {all} activations", "起床 {all} 回中 {n} 回"),
+    ("{percent} % below the limit", "制限より {percent} % 小さい"),
+    ("{percent} % beyond the limit", "制限を {percent} % 超過"),
+    ("{n} times the limit", "制限の {n} 倍"),
+    (
+        "too few activations to bound a {level} at this confidence",
+        "サンプル不足のため、この信頼度での {level} の信頼限界は求められません",
+    ),
+    ("a longer run would bound it closer", "測定時間を延ばせば区間を狭められます"),
+    ("a longer run would tell", "測定時間を延ばせば判定できます"),
+    ("longer runs would tell", "測定時間を延ばせば判定できます"),
+    ("it takes {n} more activations without one beyond", "超過なしで、さらに {n} 回の起床が必要です"),
+    ("a {level} takes {needs}", "{level} には {needs} 回の起床が必要です"),
+    ("{n} activations do not carry it", "起床 {n} 回ではサンプル不足です"),
+    ("thread {thread} never woke", "スレッド {thread} は一度も起床していません"),
+    ("nothing woke", "起床なし"),
+];

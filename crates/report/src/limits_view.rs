@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What became of limits, as a page shows it: the verdict of all, then each limit in each recording.
+
+use crate::format::counted;
+use crate::gate::{Gate, Judged, Verdict};
+use crate::language::{recorded, say, word};
+
+/// Limits that are listed; those that fail come first.
+const MOST_ROWS: usize = 200;
+
+/// Of a page that was asked to hold limits against its recordings.
+pub(crate) struct LimitsView {
+    /// `pass`, `fail` or `unsure`.
+    pub(crate) kind: &'static str,
+    pub(crate) sign: &'static str,
+    pub(crate) headline: String,
+    pub(crate) rows: Vec<LimitRow>,
+    pub(crate) left_out: String,
+}
+
+/// One limit in one recording.
+pub(crate) struct LimitRow {
+    pub(crate) kind: &'static str,
+    pub(crate) sign: &'static str,
+    pub(crate) verdict: &'static str,
+    pub(crate) limit: String,
+    pub(crate) recording: String,
+    pub(crate) words: String,
+}
+
+impl LimitsView {
+    /// None where nothing was held against the recordings.
+    pub(crate) fn of(gate: &Gate) -> Option<LimitsView> {
+        if gate.judged.is_empty() {
+            return None;
+        }
+        let verdict = gate.verdict();
+        let n = gate.judged.iter().filter(|judged| judged.verdict == verdict).count();
+        let limits = counted(gate.judged.len() as u64, "limit");
+        let headline = match verdict {
+            Verdict::Pass => say!("Pass: {limits}", limits),
+            Verdict::Fail => say!("Fail: {n} of {limits}", n, limits),
+            Verdict::NotEnough => say!("Not enough evidence: {n} of {limits}", n, limits),
+        };
+        let mut judged: Vec<&Judged> = gate.judged.iter().collect();
+        judged.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
+        let left_out = judged.len().saturating_sub(MOST_ROWS);
+        Some(LimitsView {
+            kind: kind(verdict),
+            sign: verdict.sign(),
+            headline,
+            rows: judged.into_iter().take(MOST_ROWS).map(row).collect(),
+            left_out: crate::page::left_out(left_out, |n| {
+                say!("{n} more limits are not listed. No verdict among them is worse.", n)
+            }),
+        })
+    }
+}
+
+fn row(judged: &Judged) -> LimitRow {
+    LimitRow {
+        kind: kind(judged.verdict),
+        sign: judged.verdict.sign(),
+        verdict: word(match judged.verdict {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::NotEnough => "not enough evidence",
+        }),
+        limit: judged.limit.clone(),
+        recording: judged.recording.clone(),
+        words: recorded(&judged.in_words()),
+    }
+}
+
+const fn kind(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "pass",
+        Verdict::Fail => "fail",
+        Verdict::NotEnough => "unsure",
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How charts are drawn, where the reader says so: the same in SVG files and, until something else is chosen there, on the page.
+
+use crate::bins::{Bins, FLOOR_NS};
+use crate::equal_bins::{self, EqualBins};
+use crate::gate::{Gate, Limit, LimitLine};
+use plan::Nanos;
+use serde::Serialize;
+use stats::Moments;
+
+/// How values are spread along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AxisScale {
+    /// Evenly.
+    Linear,
+    /// By their order of magnitude.
+    Log,
+}
+
+/// How high the steps of a histogram are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Heights {
+    /// Activations.
+    Counts,
+    /// Their share of all activations of the recording.
+    Shares,
+}
+
+/// What is drawn over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OverTime {
+    /// From the smallest to the largest latency.
+    #[default]
+    Latency,
+    /// From the smallest to the largest jitter.
+    Jitter,
+}
+
+/// What a reader asked for; nothing is asked for by default.
+#[derive(Clone, Debug, Default)]
+pub struct ChartOptions {
+    /// Latencies of the histogram. Logarithmic, unless they all lie close together or bins of equal width are asked for.
+    pub x: Option<AxisScale>,
+    /// Counts of the histogram; logarithmic.
+    pub y: Option<AxisScale>,
+    /// Width of the histogram's bins; by the axis and the latencies.
+    pub bin: Option<Nanos>,
+    /// Shares where the recordings differ in their number of latencies.
+    pub heights: Option<Heights>,
+    /// What is drawn over time.
+    pub over_time: OverTime,
+    /// All recordings over one another over time, rather than below one another.
+    pub overlay: bool,
+    /// Limits whose lines are drawn.
+    pub limits: Vec<Limit>,
+    /// What became of them.
+    pub gate: Gate,
+}
+
+/// The same, with everything decided.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Style {
+    pub(crate) x: AxisScale,
+    pub(crate) y: AxisScale,
+    /// Width of the bins, ns. None: as long as the axis is logarithmic, bins that grow with their values.
+    pub(crate) bin_ns: Option<i64>,
+    /// Width of bins on a linear axis where none was asked for, ns.
+    pub(crate) auto_bin_ns: i64,
+    /// How much larger the next bin's values are where bins grow, percent.
+    pub(crate) step_percent: f64,
+    pub(crate) heights: Heights,
+    pub(crate) over_time: OverTime,
+    pub(crate) overlay: bool,
+}
+
+/// Latencies that differ by less than this factor lie close together: a logarithmic axis is as good as linear for them.
+const CLOSE: i64 = 2;
+/// Numbers of latencies that differ by less than this share are as good as equal.
+const ALIKE: f64 = 0.01;
+
+impl Style {
+    pub(crate) fn new(options: &ChartOptions, moments: &[&Moments], bins: Bins, equal: &[&EqualBins]) -> Style {
+        let min = moments.iter().filter_map(|moments| moments.min()).min();
+        let max = moments.iter().filter_map(|moments| moments.max()).max();
+        let close = min.zip(max).is_some_and(|(min, max)| min >= FLOOR_NS && max < min.saturating_mul(CLOSE));
+        let linear = (close || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
+        let counts = || moments.iter().map(|moments| moments.count()).filter(|count| *count > 0);
+        let (fewest, most) = (counts().min().unwrap_or(0) as f64, counts().max().unwrap_or(0) as f64);
+        let heights = if most - fewest > ALIKE * most { Heights::Shares } else { Heights::Counts };
+        Style {
+            x: options.x.unwrap_or(if linear { AxisScale::Linear } else { AxisScale::Log }),
+            y: options.y.unwrap_or(AxisScale::Log),
+            bin_ns: options.bin.map(|width| width.0.max(1)),
+            auto_bin_ns: equal_bins::automatic(equal),
+            step_percent: (bins.step_percent() * 10.0).round() / 10.0,
+            heights: options.heights.unwrap_or(heights),
+            over_time: options.over_time,
+            overlay: options.overlay,
+        }
+    }
+}
+
+impl ChartOptions {
+    /// The lines of its limits, each with what became of it in the worst of the recordings.
+    pub(crate) fn lines(&self) -> Vec<LimitLine> {
+        let line = |limit: &Limit| {
+            let mut line = limit.line()?;
+            let of = self.gate.judged.iter().filter(|judged| judged.limit == line.text);
+            line.verdict = of.map(|judged| judged.verdict).max();
+            Some(line)
+        };
+        self.limits.iter().filter_map(line).collect()
+    }
+}

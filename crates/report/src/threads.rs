@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figures of recordings for programs and for other texts: a row for each thread, or one figure alone.
+
+use crate::format;
+use crate::gate::Examined;
+use crate::overview::population;
+use recording::{Recorded, Thread};
+use stats::{ExactRequest, Level, Statistics, Summary};
+use std::str::FromStr;
+
+/// What is known of a thread before its latencies.
+const OF_THREAD: [&str; 9] = ["recording", "thread", "cpu", "interval_ns", "due", "on_time", "late", "skipped", "lost"];
+/// Its latencies: with skipped activations counted in, then as measured, these named `as_measured_...`.
+const OF_LATENCIES: [&str; 10] =
+    ["count", "min_ns", "mean_ns", "sd_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns"];
+
+fn text<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// One column of [`OF_LATENCIES`] each; empty where there are too few latencies for it.
+fn latencies(summary: Option<Summary>) -> [String; OF_LATENCIES.len()] {
+    let Some(summary) = summary else { return std::array::from_fn(|_| String::new()) };
+    let carried = |value: i64, level: Level| text((summary.count >= level.needs()).then_some(value));
+    [
+        summary.count.to_string(),
+        summary.min.to_string(),
+        summary.mean.to_string(),
+        text(summary.sd),
+        summary.p50.to_string(),
+        carried(summary.p90, Level::P90),
+        carried(summary.p99, Level::P99),
+        carried(summary.p999, Level::P999),
+        carried(summary.p9999, Level::P9999),
+        summary.max.to_string(),
+    ]
+}
+
+fn threads(recorded: &Recorded) -> impl Iterator<Item = (&Thread, &Statistics)> {
+    recorded.document.threads.iter().zip(&recorded.threads)
+}
+
+/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
+#[must_use]
+pub fn threads_csv(recordings: &[Recorded]) -> String {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    // Into memory, and each record as long as the first: nothing can fail.
+    let mut write = |cells: Vec<String>| drop(writer.write_record(&cells));
+    let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
+    write(OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured).collect());
+    for recorded in recordings {
+        for (thread, statistics) in threads(recorded) {
+            let counts = thread.activations;
+            let numbers = [counts.due, counts.on_time, counts.late, counts.skipped, thread.proof.samples_lost];
+            let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu.to_string()];
+            cells.push(thread.interval_ns.0.to_string());
+            cells.extend(numbers.iter().map(u64::to_string));
+            cells.extend(latencies(statistics.latency_with_skipped));
+            cells.extend(latencies(statistics.latency));
+            write(cells);
+        }
+    }
+    writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it one as measured where
+/// activations were skipped.
+#[must_use]
+pub fn threads_markdown(recordings: &[Recorded]) -> String {
+    let has_skipped =
+        recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
+    let mut out = format!(
+        "{}\n\n| recording | thread | CPU | due | late | skipped | min | mean | p50 | p99 | p99.9 | max |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        population(has_skipped)
+    );
+    for recorded in recordings {
+        for (thread, statistics) in threads(recorded) {
+            let counts = [thread.activations.due, thread.activations.late, thread.activations.skipped].map(format::count);
+            let name = recorded.name().replace('|', "\\|").replace(char::is_control, " ");
+            let cells: Vec<String> = counts.into_iter().chain(in_micros(statistics.latency_with_skipped)).collect();
+            out += &format!("| {name} | {} | {} | {} |\n", thread.index, thread.cpu, cells.join(" | "));
+            if statistics.with_skipped.is_some() {
+                let cells = in_micros(statistics.latency).join(" | ");
+                out += &format!("| {name}, as measured | {} | {} | | | | {cells} |\n", thread.index, thread.cpu);
+            }
+        }
+    }
+    out
+}
+
+/// Min, mean, p50, p99, p99.9, max, µs.
+fn in_micros(latencies: Option<Summary>) -> [String; 6] {
+    let of = |ns: fn(&Summary) -> i64, level: Option<Level>| {
+        let carried = latencies.filter(|summary| level.is_none_or(|level| summary.count >= level.needs()));
+        carried.map_or_else(|| "–".to_owned(), |summary| format::micros(ns(&summary)))
+    };
+    [
+        of(|summary| summary.min, None),
+        of(|summary| format::rounded(summary.mean), None),
+        of(|summary| summary.p50, Some(Level::P50)),
+        of(|summary| summary.p99, Some(Level::P99)),
+        of(|summary| summary.p999, Some(Level::P999)),
+        of(|summary| summary.max, None),
+    ]
+}
+
+/// One figure of a recording, over all its threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure(Which);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Which {
+    Min,
+    Mean,
+    Max,
+    Quantile(Level),
+    Count(&'static str),
+}
+
+const COUNTS: [&str; 5] = ["due", "on_time", "late", "skipped", "lost"];
+
+impl FromStr for Figure {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = || COUNTS.into_iter().find(|name| *name == text).map(Which::Count);
+        let which = match text {
+            "min" => Some(Which::Min),
+            "mean" => Some(Which::Mean),
+            "max" => Some(Which::Max),
+            _ => text.strip_prefix('p').and_then(Level::percent).map(Which::Quantile).or_else(count),
+        };
+        which
+            .map(Figure)
+            .ok_or_else(|| "it is min, mean, max, a quantile such as p99.9, due, on_time, late, skipped or lost".to_owned())
+    }
+}
+
+impl Figure {
+    /// What is to be known exactly of a recording's latencies before this is asked of it.
+    #[must_use]
+    pub fn exact_request(self) -> ExactRequest {
+        let levels = if let Which::Quantile(level) = self.0 { vec![level] } else { Vec::new() };
+        ExactRequest { levels, ..ExactRequest::default() }
+    }
+
+    /// Its value, as a gate sees it: latencies in µs, with skipped activations counted in, those of the thread that is worst in
+    /// it; counts of all threads together. None where the recording does not carry it.
+    #[must_use]
+    pub fn of(self, examined: &Examined) -> Option<String> {
+        if let Which::Count(name) = self.0 {
+            return Some(counted(&examined.recorded, name).to_string());
+        }
+        let summaries: Vec<Summary> =
+            examined.analyses.iter().map(|analysis| analysis.statistics.latency_with_skipped).collect::<Option<_>>()?;
+        let ns = match self.0 {
+            Which::Count(_) => None,
+            Which::Min => summaries.iter().map(|summary| summary.min).min(),
+            Which::Mean => summaries.iter().map(|summary| format::rounded(summary.mean)).max(),
+            Which::Max => summaries.iter().map(|summary| summary.max).max(),
+            Which::Quantile(level) => {
+                let observed = examined.analyses.iter().zip(&summaries).map(|(analysis, summary)| {
+                    analysis.quantile(level, 0.95).filter(|_| summary.count >= level.needs()).map(|interval| interval.observed)
+                });
+                observed.collect::<Option<Vec<_>>>()?.into_iter().max()
+            }
+        }?;
+        let sign = if ns < 0 { "-" } else { "" };
+        Some(format!("{sign}{}.{:03}", ns.unsigned_abs() / 1_000, ns.unsigned_abs() % 1_000))
+    }
+}
+
+fn counted(recorded: &Recorded, name: &str) -> u64 {
+    let of = |thread: &Thread| match name {
+        "due" => thread.activations.due,
+        "on_time" => thread.activations.on_time,
+        "late" => thread.activations.late,
+        "skipped" => thread.activations.skipped,
+        _ => thread.proof.samples_lost,
+    };
+    recorded.document.threads.iter().map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use stats::{AfterOverrun, Span, analyse};
+
+    #[test]
+    fn a_row_for_each_thread() {
+        let recordings = [
+            Synthetic::idle().threads(2).build(),
+            Synthetic::idle().threads(1).samples(&[1_000, 2_500]).title("few | here").build(),
+        ];
+        let csv = threads_csv(&recordings);
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 4);
+        assert!(lines[0].starts_with("recording,thread,cpu,interval_ns,due,on_time,late,skipped,lost,count,min_ns,"), "{csv}");
+        assert!(lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns"), "{csv}");
+        assert!(lines[3].contains(",2,1000,1750,") && lines[3].contains(",1000,,,,,2500,"), "p90 and more are not known: {csv}");
+        let cells = |line: &str| line.matches(',').count();
+        assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");
+        let table = threads_markdown(&recordings);
+        assert!(table.contains("| few \\| here | 0 | ") && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"), "{table}");
+    }
+
+    #[test]
+    fn one_figure_is_one_number() {
+        let latencies = [1_000, 2_500, -300];
+        let recorded = Synthetic::idle().threads(1).samples(&latencies).build();
+        let Ok(analysis) = analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
+        let examined = Examined { recorded, analyses: vec![analysis] };
+        let figure = |name: &str| name.parse::<Figure>().unwrap().of(&examined);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!([figure("max"), figure("min"), figure("p50")], [some("2.500"), some("-0.300"), some("1.000")]);
+        assert_eq!([figure("due"), figure("skipped"), figure("mean")], [some("3"), some("0"), some("1.067")]);
+        assert_eq!(figure("p99"), None, "three latencies have no 99th percentile");
+        for wrong in ["", "p", "p101", "median", "Max"] {
+            assert!(wrong.parse::<Figure>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Latency or jitter over time as SVG: recordings below one another, each with its loads, or over one another.
+
+use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
+use crate::language::word;
+use crate::load_chart;
+use crate::options::OverTime;
+use crate::scale::{Scale, tick_label};
+use crate::series::{Charts, Series};
+use crate::svg::{Anchor, Svg, colour};
+use crate::words::Chart;
+
+const PANEL: f64 = 150.0;
+/// A panel of several recordings.
+const OVERLAID: f64 = 320.0;
+/// Steps of a panel: two pixels each.
+const PANEL_STEPS: usize = 420;
+
+pub(crate) fn draw(charts: &Charts, description: &str) -> String {
+    if charts.style.overlay { overlaid(charts, description) } else { below_one_another(charts, description) }
+}
+
+/// The vertical axis of all panels.
+fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
+    let what = charts.style.over_time;
+    let (min, max) = charts.range_ns(what).unwrap_or((1_000, 10_000));
+    match what {
+        OverTime::Latency => {
+            let limits = || charts.limits.iter().map(|limit| limit.latency_ns);
+            let (min, max) = (limits().fold(min, i64::min), limits().fold(max, i64::max));
+            Scale::log(us(min).max(0.1) * 0.8, us(max).max(0.2) * 1.25, bottom, top)
+        }
+        OverTime::Jitter => {
+            let room = us(max - min).max(0.1) * 0.06;
+            Scale::linear(us(min.min(0)) - room, us(max.max(0)) + room, bottom, top)
+        }
+    }
+}
+
+fn vertical_name(charts: &Charts) -> &'static str {
+    word(match charts.style.over_time {
+        OverTime::Latency => "latency, µs (logarithmic)",
+        OverTime::Jitter => "jitter, µs",
+    })
+}
+
+/// Recordings over one another in one panel: the same times stand over one another.
+fn overlaid(charts: &Charts, description: &str) -> String {
+    let right = f64::from(WIDTH) - RIGHT;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one panel")]
+    let (mut svg, top) = framed(Chart::Time, charts, description, (10.0 + OVERLAID + BOTTOM) as u32);
+    let (top, bottom) = (top + 10.0, top + 10.0 + OVERLAID);
+    let longest = charts.recordings.iter().map(|series| series.time.length_ns).max().unwrap_or(1).max(1);
+    let x = Scale::linear(0.0, plan::Nanos(longest).as_secs_f64(), LEFT, right);
+    let plot = Plot { x, y: vertical(charts, bottom, top), left: LEFT, right, top, bottom };
+    plot.grid(&mut svg, 10, 8, tick_label);
+    // The widest first, so that the narrower ones are seen before them.
+    let what = charts.style.over_time;
+    let width = |series: &Series| {
+        let (min, max) = series.time.drawn(what);
+        min.iter().flatten().min().zip(max.iter().flatten().max()).map(|(min, max)| max - min)
+    };
+    let mut order: Vec<usize> = (0..charts.recordings.len()).collect();
+    order.sort_by_key(|place| std::cmp::Reverse(width(&charts.recordings[*place])));
+    for place in order {
+        band(&mut svg, &plot, place, &charts.recordings[place], what);
+    }
+    if what == OverTime::Latency {
+        plot.limits_up(&mut svg, charts);
+    }
+    plot.names(&mut svg, word("time since the first activation, s"), vertical_name(charts));
+    svg.finish()
+}
+
+/// A panel for each recording, with its loads below it.
+fn below_one_another(charts: &Charts, description: &str) -> String {
+    let right = f64::from(WIDTH) - RIGHT;
+    let heights: Vec<f64> =
+        charts.recordings.iter().map(|series| PANEL + 24.0 + load_chart::height(&series.loads, right - LEFT)).collect();
+    let whole = heights.iter().sum::<f64>().max(PANEL + 24.0) + BOTTOM - 12.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most sixteen panels")]
+    let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
+    let what = charts.style.over_time;
+    let mut next = top + 10.0;
+    for (place, (series, height)) in charts.recordings.iter().zip(&heights).enumerate() {
+        let (top, bottom) = (next, next + PANEL);
+        next += height;
+        let seconds = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
+        let plot = Plot {
+            x: Scale::linear(0.0, seconds, LEFT, right),
+            y: vertical(charts, bottom, top),
+            left: LEFT,
+            right,
+            top,
+            bottom,
+        };
+        if series.loads.drawn.is_empty() {
+            plot.grid(&mut svg, 10, 5, tick_label);
+        } else {
+            plot.lines(&mut svg, 10, 5, tick_label);
+            load_chart::draw(&mut svg, &plot, place, &series.loads);
+        }
+        recurring(&mut svg, &plot, series);
+        band(&mut svg, &plot, place, series, what);
+        if what == OverTime::Latency {
+            plot.limits_up(&mut svg, charts);
+        }
+        plot.name_y(&mut svg, vertical_name(charts));
+    }
+    let below = svg.height() - 8.0;
+    svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, word("time since the first activation, s"));
+    svg.finish()
+}
+
+/// Where late wake-ups recur: dotted lines, or ticks at the foot where those would be too near; none nearer than that.
+fn recurring(svg: &mut Svg, plot: &Plot, series: &Series) {
+    let end = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
+    for period in &series.periods {
+        let (first, every) = (period.first_ns / 1e9, period.period_ns / 1e9);
+        let apart = plot.x.at(every) - plot.x.at(0.0);
+        if apart.is_nan() || apart < 3.0 {
+            continue;
+        }
+        let times = (0_u32..).map(|n| first + f64::from(n) * every).take_while(|at| *at <= end);
+        let (top, style) = if apart >= 24.0 { (plot.top, " stroke-dasharray=\"2 4\"") } else { (plot.bottom - 6.0, "") };
+        let lines: Vec<Vec<(f64, f64)>> = times.map(|at| vec![(plot.x.at(at), top), (plot.x.at(at), plot.bottom)]).collect();
+        svg.path(&lines, &format!("fill=\"none\" stroke=\"#16191d\" stroke-opacity=\"0.4\" stroke-width=\"0.8\"{style}"));
+    }
+}
+
+fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, what: OverTime) {
+    let time = series.time.reduced(PANEL_STEPS);
+    let (min_ns, max_ns) = time.drawn(what);
+    let at = |step: usize| plot.x.at(plan::Nanos(time.step_ns).as_secs_f64() * step as f64);
+    let extents: Vec<Option<(f64, f64)>> = min_ns
+        .iter()
+        .zip(max_ns)
+        .map(|(min, max)| min.zip(*max).map(|(min, max)| (plot.y.at(us(min)), plot.y.at(us(max)))))
+        .collect();
+    let mut parts = Vec::new();
+    let mut step = 0;
+    for run in extents.chunk_by(|a, b| a.is_some() == b.is_some()) {
+        let bounds: Vec<(f64, f64)> = run.iter().flatten().copied().collect();
+        let upper = (step..).zip(&bounds).flat_map(|(step, (_, max))| [(at(step), *max), (at(step + 1), *max)]);
+        let lower =
+            (step..step + bounds.len()).zip(&bounds).rev().flat_map(|(step, (min, _))| [(at(step + 1), *min), (at(step), *min)]);
+        parts.push(upper.chain(lower).collect());
+        step += run.len();
+    }
+    let colour = colour(place);
+    svg.path(&parts, &format!("fill=\"{colour}\" fill-opacity=\"0.45\" stroke=\"{colour}\" stroke-width=\"0.7\""));
+    for worst in series.worst.iter().filter(|_| what == OverTime::Latency) {
+        let x = plot.x.at(plan::Nanos(worst.since_start_ns).as_secs_f64());
+        svg.circle(
+            x,
+            plot.y.at(us(worst.latency_ns)),
+            2.6,
+            &format!("fill=\"#ffffff\" stroke=\"{colour}\" stroke-width=\"1.3\""),
+        );
+    }
+    let marks: Vec<Vec<(f64, f64)>> = time
+        .missing
+        .iter()
+        .map(|(step, _)| vec![(at(*step) - 3.0, plot.top - 7.0), (at(*step) + 3.0, plot.top - 7.0), (at(*step), plot.top - 1.0)])
+        .collect();
+    if !marks.is_empty() {
+        svg.path(&marks, "fill=\"#16191d\" stroke=\"none\"");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ChartOptions;
+    use crate::overview::Overview;
+    use crate::synthetic::Synthetic;
+
+    fn drawn(options: &ChartOptions) -> String {
+        let recordings = [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
+        draw(&Charts::new(&Overview::of_all(&recordings), options, 10_000), "")
+    }
+
+    #[test]
+    fn jitter_is_drawn_on_both_sides_of_zero() {
+        let svg = drawn(&ChartOptions { over_time: OverTime::Jitter, ..ChartOptions::default() });
+        assert!(svg.contains(">jitter, µs</text>") && svg.contains(">-"), "{svg}");
+        assert!(!svg.contains("NaN"));
+    }
+
+    #[test]
+    fn two_runs_lie_over_one_another() {
+        let apart = drawn(&ChartOptions::default());
+        let over = drawn(&ChartOptions { overlay: true, ..ChartOptions::default() });
+        let axes = |svg: &str| svg.matches("latency, µs (logarithmic)</text>").count();
+        assert_eq!((axes(&apart), axes(&over)), (2, 1));
+        let bands = |svg: &str| svg.matches("fill-opacity=\"0.45\"").count();
+        assert_eq!((bands(&apart), bands(&over)), (2, 2));
+    }
+}
