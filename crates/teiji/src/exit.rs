@@ -3,11 +3,13 @@
 
 use crate::output;
 use recording::{Document, End};
+use rustix::io::Errno;
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 /// For `--help`.
-pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run could not be carried out";
+pub const CODES: &str = "Exit codes: 0 done; 1 a limit was exceeded, or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed, or its output could not be written";
 
 /// A limit was exceeded (`--break-above`), or a check failed (`verify`).
 pub const EXCEEDED: u8 = 1;
@@ -15,15 +17,14 @@ pub const EXCEEDED: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
 /// A gate whose recordings do not show whether a limit holds.
 pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
-/// The run itself could not be carried out.
+/// The run itself failed, or a disk did: it is full, or it cannot be read or written.
 pub const NOT_CARRIED_OUT: u8 = 4;
 
 /// The exit code of a recording that is there.
 pub fn of_end(document: &Document) -> u8 {
     match document.end {
         Some(End::BreakAbove { .. }) => EXCEEDED,
-        Some(End::Guard { .. }) => NOT_CARRIED_OUT,
-        Some(End::RecordingFailed { .. }) => BAD_INPUT,
+        Some(End::Guard { .. } | End::ClockFailed { .. } | End::Overtime { .. } | End::RecordingFailed { .. }) => NOT_CARRIED_OUT,
         _ => 0,
     }
 }
@@ -44,14 +45,20 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// The user has to change something.
+    /// The user has to change something, unless a disk is the cause.
     pub fn bad_input(error: impl Into<anyhow::Error>) -> Self {
-        Failure { code: BAD_INPUT, error: error.into() }
+        let error = error.into();
+        Failure { code: if is_disk_failure(&error) { NOT_CARRIED_OUT } else { BAD_INPUT }, error }
     }
 
     /// The machine did not let us.
     pub fn not_carried_out(error: impl Into<anyhow::Error>) -> Self {
         Failure { code: NOT_CARRIED_OUT, error: error.into() }
+    }
+
+    /// Says first what failed because of it.
+    pub fn within(self, what: &'static str) -> Self {
+        Failure { error: self.error.context(what), ..self }
     }
 
     /// Says it of one of several, and gives the code.
@@ -67,6 +74,14 @@ impl Failure {
     }
 }
 
+/// Whether a disk that is full or broken is the cause: then nothing is wrong with what was asked for.
+pub fn is_disk_failure(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
+        let is_full = matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+        is_full || cause.raw_os_error() == Some(Errno::IO.raw_os_error())
+    })
+}
+
 /// The error and what caused it, without saying anything twice: most of our errors name their cause themselves.
 pub fn in_full(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
@@ -80,6 +95,16 @@ pub fn in_full(error: &anyhow::Error) -> String {
 mod tests {
     use super::*;
     use anyhow::{Context, anyhow};
+
+    #[test]
+    fn a_full_or_broken_disk_is_no_bad_input() {
+        let code = |errno: Errno| {
+            let cause = Err::<(), _>(io::Error::from(errno)).context("cannot write report.html");
+            Failure::bad_input(cause.unwrap_err()).code
+        };
+        assert_eq!([Errno::NOSPC, Errno::DQUOT, Errno::IO].map(code), [NOT_CARRIED_OUT; 3]);
+        assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::ROFS].map(code), [BAD_INPUT; 3]);
+    }
 
     #[test]
     fn a_cause_is_said_once() {

@@ -180,13 +180,19 @@ fn how_far(progress: &Progress) -> String {
     let done = (i128::from(elapsed) * i128::from(BAR) / i128::from(expected)).clamp(0, i128::from(BAR));
     let done = usize::try_from(done).unwrap_or(0);
     let bar = format!("{}{}", "#".repeat(done), ".".repeat(usize::try_from(BAR).unwrap_or(0) - done));
-    let left = Nanos((expected - elapsed).max(0));
-    format!("[{bar}] {} of {}, {} left", clock(Nanos(elapsed.min(expected))), clock(Nanos(expected)), clock(left))
+    // Whole seconds that add up. What has passed is rounded down, so that nothing has "0 left" before it ends; threads that
+    // start some µs after one another make a run of 2 s none of 3 s.
+    let all = ((expected + SECOND - HARDLY) / SECOND).max(1);
+    let passed = if elapsed >= expected { all } else { (elapsed / SECOND).min(all) };
+    format!("[{bar}] {} of {}, {} left", clock(passed), clock(all), clock(all - passed))
 }
 
-/// `1:02:03` or `02:03`; seconds are rounded up, so that nothing has "0 left" before it ends.
-fn clock(span: Nanos) -> String {
-    let seconds = span.0.div_euclid(1_000_000_000) + i64::from(span.0.rem_euclid(1_000_000_000) > 0);
+const SECOND: i64 = 1_000_000_000;
+/// What is no second more, ns.
+const HARDLY: i64 = 10_000_000;
+
+/// Seconds as `1:02:03` or `02:03`.
+fn clock(seconds: i64) -> String {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
 }
@@ -249,11 +255,26 @@ mod tests {
             }],
         };
         let lines = draw(&progress, 2);
-        assert_eq!(lines[0], "[######..................] 00:03 of 00:10, 00:08 left");
+        assert_eq!(lines[0], "[######..................] 00:02 of 00:10, 00:08 left");
         assert_eq!(lines[3], "      0    0       3.2      70.0      65.4     100.0   12345.7      3       21");
         let load = " load cpu@50%,cpus=0: 50.0 % now, - on average of 50 %  it has stopped!";
         assert_eq!(lines[4..], [line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]);
         assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
+    }
+
+    #[test]
+    fn seconds_passed_and_left_are_seconds_in_all() {
+        let told = |elapsed_ms: i64, expected_ms: i64| {
+            let ns = |ms: i64| Nanos(ms * 1_000_000);
+            let progress = Progress { elapsed_ns: ns(elapsed_ms), expected_ns: ns(expected_ms), threads: vec![], loads: vec![] };
+            how_far(&progress).split_once("] ").unwrap().1.to_owned()
+        };
+        assert_eq!(told(1_300, 4_000), "00:01 of 00:04, 00:03 left");
+        assert_eq!(told(3_999, 4_000), "00:03 of 00:04, 00:01 left");
+        assert_eq!(told(3_400, 3_500), "00:03 of 00:04, 00:01 left");
+        assert_eq!(told(4_100, 4_000), "00:04 of 00:04, 00:00 left");
+        assert_eq!(told(1_300, 2_001), "00:01 of 00:02, 00:01 left");
+        assert_eq!(told(0, 3_723_000), "00:00 of 1:02:03, 1:02:03 left");
     }
 
     #[test]

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program: reads the command line, hands it to its verb, and turns what comes back into an exit code.
 //!
-//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run could not be carried out.
+//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed, or its output
+//! could not be written.
 #![forbid(unsafe_code)]
 
 mod commands;
 mod exit;
+mod hints;
 mod live;
 mod output;
+mod overwrite;
 
 use clap::{Parser, Subcommand};
 use probe::{Clock, Monotonic};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// How late does this Linux machine wake up, why, and may one rely on it?
+/// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be woken
 #[derive(Parser)]
 #[command(name = "teiji", version, max_term_width = 100, after_help = exit::CODES)]
 struct Cli {
@@ -27,6 +31,8 @@ enum Verb {
     Measure(commands::measure::Args),
     /// Carry out a plan: every combination of what it varies
     Run(commands::run::Args),
+    /// List the plans that come along, and what each measures
+    Plans(commands::plans::Args),
     /// Keep this machine busy, and say what was reached
     Load(commands::load::Args),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
@@ -35,6 +41,8 @@ enum Verb {
     Show(commands::show::Args),
     /// Recompute every figure of recordings from their samples
     Verify(commands::verify::Args),
+    /// Write a recording's samples or its histogram as CSV
+    Export(commands::export::Args),
     /// Make one offline HTML page of recordings
     Report(commands::report::Args),
     /// Say what differs between recordings, with confidence
@@ -62,13 +70,20 @@ fn main() -> ExitCode {
     if commands::lab_init::is_first_process() {
         commands::lab_init::first_process();
     }
-    let result = match Cli::parse().verb {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&words) {
+        Ok(cli) => cli,
+        Err(error) => return unread(&error, &words),
+    };
+    let result = match cli.verb {
         Verb::Measure(args) => commands::measure::run(&args, started),
         Verb::Run(args) => commands::run::run(&args),
+        Verb::Plans(args) => commands::plans::run(&args),
         Verb::Load(args) => commands::load::run(&args),
         Verb::Hackbench(args) => commands::hackbench::run(&args),
         Verb::Show(args) => commands::show::run(&args),
         Verb::Verify(args) => commands::verify::run(&args),
+        Verb::Export(args) => commands::export::run(&args),
         Verb::Report(args) => commands::report::run(&args),
         Verb::Compare(args) => commands::compare::run(&args),
         Verb::Gate(args) => commands::gate::run(&args),
@@ -79,6 +94,26 @@ fn main() -> ExitCode {
         Verb::LoadWorker(args) => return commands::load_worker::run(&args),
     };
     result.unwrap_or_else(|failure| failure.report())
+}
+
+/// A command line that cannot be read, or that asks for help.
+fn unread(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    let hint = match hints::histogram_hint(words) {
+        Some(hint) if !error.use_stderr() => {
+            output::complain("error: -h asks for help here, and takes no number");
+            Some(hint)
+        }
+        _ => {
+            let _ = error.print();
+            hints::hint(words, error)
+        }
+    };
+    match hint {
+        None if !error.use_stderr() => return ExitCode::SUCCESS,
+        None => {}
+        Some(hint) => output::complain(&format!("\n{hint}")),
+    }
+    ExitCode::from(exit::BAD_INPUT)
 }
 
 #[cfg(test)]

@@ -2,14 +2,30 @@
 //! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the work goes on.
 
 use anyhow::{Context, anyhow};
-use std::io::{ErrorKind, Write, stderr, stdout};
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
+use tempfile::{NamedTempFile, TempPath};
 
 /// Says what was asked for.
 pub fn say(text: &str) {
     let mut out = stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
     let _ = out.flush();
+}
+
+/// Whether what is said goes to a terminal that shows colour. NO_COLOR, set to anything, asks for none (no-color.org).
+pub fn paint() -> report::Paint {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    if stdout().is_terminal() && !unwanted && !dumb { report::Paint::Colour } else { report::Paint::Plain }
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Says what somebody should know.
@@ -44,36 +60,99 @@ pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
     write_together(&[(path, content)])
 }
 
-/// All of these files, or none of them.
+/// All of these files, or none of them: whatever fails, files that were there are as they were.
 pub fn write_together(files: &[(&Path, &str)]) -> anyhow::Result<()> {
     for (place, (path, _)) in files.iter().enumerate() {
         anyhow::ensure!(!files[..place].iter().any(|(other, _)| is_same(other, path)), "{} is named twice", path.display());
     }
+    let named = |path: &Path| format!("cannot write {}", path.display());
     let mut written = Vec::new();
-    let all = files.iter().try_for_each(|(path, content)| {
-        let mut write = || -> anyhow::Result<()> {
-            match replaced(path) {
-                Some(target) => {
-                    let new = new_beside(&target)?;
-                    written.push((new.clone(), target));
-                    Ok(std::fs::write(new, content)?)
-                }
-                // A device, a pipe: it is written to, not replaced.
-                None => Ok(std::fs::write(path, content)?),
-            }
-        };
-        write().with_context(|| format!("cannot write {}", path.display()))
-    });
-    let all = all.and_then(|()| {
-        let mut each = written.iter();
-        each.try_for_each(|(new, target)| {
-            std::fs::rename(new, target).with_context(|| format!("cannot write {}", target.display()))
-        })
-    });
-    if all.is_err() {
-        written.iter().for_each(|(new, _)| drop(std::fs::remove_file(new)));
+    let mut devices = Vec::new();
+    for (path, content) in files {
+        match replaced(path) {
+            Some(target) => written.push(Written::beside(target, content).with_context(|| named(path))?),
+            // A device, a pipe: it is written to, not replaced.
+            None => devices.push((path, content)),
+        }
     }
-    all
+    // These cannot be undone, so nothing but renaming comes after them.
+    devices.into_iter().try_for_each(|(path, content)| std::fs::write(path, content).with_context(|| named(path)))?;
+    let mut replaced: Vec<Replaced> = Vec::new();
+    for file in written {
+        let target = file.target.clone();
+        match file.put_in_place() {
+            Ok(one) => replaced.push(one),
+            Err(error) => {
+                let undone = replaced.into_iter().rev().try_for_each(Replaced::undo);
+                return Err(undone.err().unwrap_or_else(|| anyhow!(error).context(named(&target))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A new file that waits to take its place.
+struct Written {
+    target: PathBuf,
+    /// Removed when dropped.
+    new: TempPath,
+}
+
+/// A file that has taken its place, and what it takes to put the old one back.
+struct Replaced {
+    target: PathBuf,
+    /// Removed when dropped; none where there was no file.
+    old: Option<TempPath>,
+}
+
+impl Written {
+    fn beside(target: PathBuf, content: &str) -> anyhow::Result<Self> {
+        let _ = target.file_name().with_context(|| format!("{} is no name for a file", target.display()))?;
+        let mut file = nameless_beside(&target, |path| File::create_new(path))?;
+        file.as_file_mut().write_all(content.as_bytes())?;
+        Ok(Written { target, new: file.into_temp_path() })
+    }
+
+    fn put_in_place(self) -> io::Result<Replaced> {
+        let Written { target, new } = self;
+        let old = match target.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Ok(found) if found.is_file() => Some(nameless_beside(&target, |path| second_name(&target, path))?.into_temp_path()),
+            // What cannot be replaced says so itself.
+            _ => None,
+        };
+        new.persist(&target).map_err(|error| error.error)?;
+        Ok(Replaced { target, old })
+    }
+}
+
+impl Replaced {
+    fn undo(self) -> anyhow::Result<()> {
+        let Replaced { target, old } = self;
+        let Some(old) = old else {
+            return std::fs::remove_file(&target).with_context(|| format!("cannot remove {} again", target.display()));
+        };
+        old.persist(&target).map_err(|error| {
+            let kept = error.path.keep().map_or_else(|error| error.to_string(), |path| path.display().to_string());
+            anyhow!(error.error).context(format!("cannot put back {}, which is now {kept}", target.display()))
+        })
+    }
+}
+
+/// Makes something in the folder of a file under a name that nobody else has.
+fn nameless_beside<F>(target: &Path, make: impl FnMut(&Path) -> io::Result<F>) -> io::Result<NamedTempFile<F>> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix(".teiji-").make_in(folder, make)
+}
+
+/// A second name for a file, or a copy where the file system has no second names, as on a USB stick.
+fn second_name(file: &Path, name: &Path) -> io::Result<()> {
+    match std::fs::hard_link(file, name) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            io::copy(&mut File::open(file)?, &mut File::create_new(name)?).map(drop)
+        }
+        linked => linked,
+    }
 }
 
 /// The file that is replaced: at the end of links. None where something else than a file is in its place.
@@ -83,12 +162,6 @@ fn replaced(path: &Path) -> Option<PathBuf> {
         Ok(found) if !found.is_dir() => None,
         _ => Some(path.to_owned()),
     }
-}
-
-fn new_beside(path: &Path) -> anyhow::Result<PathBuf> {
-    let mut name = path.file_name().with_context(|| format!("{} is no name for a file", path.display()))?.to_owned();
-    name.push(".new");
-    Ok(path.with_file_name(name))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -121,6 +194,37 @@ mod tests {
         write_whole(Path::new("/dev/null"), "not replaced").unwrap();
         assert!(!Path::new("/dev/null").is_file());
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_path_is_quoted_where_a_shell_would_split_it() {
+        assert_eq!(quoted(Path::new("out/007-load=cpu@50%.teiji")), "out/007-load=cpu@50%.teiji");
+        assert_eq!(quoted(Path::new("it's here")), r"'it'\''s here'");
+    }
+
+    #[test]
+    fn what_was_there_comes_back_if_a_later_file_cannot_take_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, new, taken] = ["one", "new", "taken"].map(|name| folder.path().join(name));
+        std::fs::write(&one, "first").unwrap();
+        // Its content can be written, beside it, but no file takes the place of a folder.
+        std::fs::create_dir(&taken).unwrap();
+        let error = write_together(&[(&one, "second"), (&new, "second"), (&taken, "")]).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write "), "{error:#}");
+        assert_eq!(std::fs::read_to_string(&one).unwrap(), "first");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left behind");
+    }
+
+    #[test]
+    fn files_that_only_look_like_ours_are_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let (report, new) = (folder.path().join("report.html"), folder.path().join("report.html.new"));
+        std::fs::write(&new, "the user's").unwrap();
+        write_whole(&report, "first").unwrap();
+        write_whole(&report, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(&new).unwrap(), "the user's");
+        assert_eq!(std::fs::read_to_string(&report).unwrap(), "second");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji compare`: what differs between recordings, with confidence, and what else differs between them.
 
+use crate::commands::joint::{self, Alike, Joint, Row};
 use crate::exit::{Failure, Outcome};
 use crate::output;
+use crate::overwrite;
 use ::report::{Comparisons, Language, Repeats, speaking, time_of_groups};
 use anyhow::anyhow;
+use serde_json::json;
+use stats::ExactRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are repeats of one another
-    #[arg(required = true, value_name = "REC")]
+    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are repeats of one another. With folders
+    /// of plans among them: whatever differs in the kernel alone, or else in the first setting that differs
+    #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
     /// Recordings that are repeats of one another, with commas between them, compared with those above; may be given several times
     #[arg(long, value_name = "REC,...", value_parser = paths)]
@@ -26,8 +31,11 @@ pub struct Args {
     #[arg(long, group = "form")]
     md: bool,
     /// Write one offline page with the distributions laid over one another into this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+    /// Replace a page that teiji did not write
+    #[arg(long, requires = "html")]
+    force: bool,
     /// Language of text, Markdown and page: en, or ja for Japanese; JSON is in English
     #[arg(long, value_name = "LANG", default_value = "en", value_parser = super::language)]
     lang: Language,
@@ -43,6 +51,10 @@ fn paths(text: &str) -> Result<Paths, String> {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    overwrite::refuse_foreign(args.html.as_deref(), args.force).map_err(Failure::bad_input)?;
+    if args.with.is_empty() && joint::has_folder(&args.recordings) {
+        return by_factor(args);
+    }
     let groups = groups(args)?;
     if let Some(path) = &args.html {
         let page = speaking(args.lang, || Ok(compared(args, &groups)?.html(&groups, &output::command_line().join(" "))))?;
@@ -67,12 +79,66 @@ fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
 }
 
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
+    let exact = ExactRequest::default();
     if !args.with.is_empty() {
         let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
-        return named.map(|paths| super::examine(paths).map(Repeats::of)).collect();
+        return named.map(|paths| super::examine(&joint::recordings(paths)?.0, &exact).map(Repeats::of)).collect();
     }
     if args.recordings.len() < 2 {
         return Err(Failure::bad_input(anyhow!("one recording has nothing to be compared with: name another")));
     }
-    args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path)).map(Repeats::of)).collect()
+    args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::of)).collect()
+}
+
+/// One comparison for each set of rows that differ in nothing but the first factor, such as the kernel.
+fn by_factor(args: &Args) -> Outcome {
+    let joint = Joint::of(&args.recordings)?;
+    let bad = |why: String| Failure::bad_input(anyhow!(why));
+    let Some((factor, sets)) = joint.alike() else {
+        return Err(bad("all that was named has the same settings: name recordings of another kernel, say".to_owned()));
+    };
+    let (sets, single): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| set.rows.len() > 1);
+    if sets.is_empty() {
+        return Err(bad(format!("nothing to compare by {factor}: no two recordings differ in it alone")));
+    }
+    if args.html.is_some() && sets.len() > 1 {
+        let many = sets.len();
+        return Err(bad(format!(
+            "--html shows one comparison, and these are {many}: teiji report lays any of them over one another"
+        )));
+    }
+    let language = if args.json { Language::English } else { args.lang };
+    let mut documents = Vec::new();
+    for (place, Alike { common, rows }) in sets.iter().enumerate() {
+        let group = |(value, row): &(&str, &Row)| {
+            Ok(Repeats::of(super::examine(&row.recordings, &ExactRequest::default())?).called(format!("{factor}={value}")))
+        };
+        let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
+        if let Some(path) = &args.html {
+            let page = speaking(args.lang, || Ok(compared(args, &groups)?.html(&groups, &output::command_line().join(" "))))?;
+            output::write_whole(path, &page).map_err(Failure::bad_input)?;
+        }
+        let heading = if common.is_empty() { factor } else { common.as_str() };
+        let said = speaking(language, || {
+            let compared = compared(args, &groups)?;
+            if args.json {
+                documents.push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
+                return Ok(String::new());
+            }
+            Ok(match args.md {
+                true => format!("### {heading}\n\n{}", compared.markdown()),
+                false => format!("{}== {heading} ==\n{}", if place > 0 { "\n" } else { "" }, compared.text()),
+            })
+        })?;
+        if !args.json {
+            output::say(&said);
+        }
+    }
+    if args.json {
+        output::say(&recording::document_text(&documents).map_err(Failure::not_carried_out)?);
+    }
+    for Alike { common, .. } in &single {
+        output::complain(&format!("{common}: recorded with one value of {factor} alone, and compared with nothing"));
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji gate`: limits held against recordings, for what runs builds.
 
+use crate::commands::joint;
 use crate::exit::{EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE, Outcome};
 use crate::output;
-use ::report::{Gate, Limit, Verdict};
+use ::report::{self, Gate, Limit, Verdict};
 use anyhow::{Context, anyhow};
+use stats::ExactRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji); every limit must hold in each
-    #[arg(required = true, value_name = "REC")]
+    /// Recordings (NAME.teiji) and folders of plans; every limit must hold in each recording
+    #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
     /// What must hold: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'skipped==0', 'late<3',
-    /// 'lost==0'; may be given several times
+    /// 'lost==0'; may be given several times [default: the [limits] of the plans named]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// An earlier recording, which none of these may be worse than in any quantile
@@ -35,15 +37,20 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    if args.limits.is_empty() && args.baseline.is_none() {
+    let limits = if args.limits.is_empty() { of_plans(&args.recordings)? } else { args.limits.clone() };
+    if limits.is_empty() && args.baseline.is_none() {
         return Err(Failure::bad_input(anyhow!(
             "nothing to hold against the recordings: name a --limit, such as 'max<100us', or a --baseline"
         )));
     }
-    let recordings = super::examine(&args.recordings)?;
-    let mut gate = Gate::of(&args.limits, &recordings);
+    let (paths, missing) = joint::recordings(&args.recordings)?;
+    if paths.is_empty() {
+        return Err(Failure::bad_input(anyhow!("nothing is recorded yet: teiji run --resume goes on with a plan")));
+    }
+    let recordings = super::examine(&paths, &Limit::exact_request(&limits))?;
+    let mut gate = Gate::of(&limits, &recordings);
     if let Some(path) = &args.baseline {
-        let baseline = super::examine(std::slice::from_ref(path))?;
+        let baseline = super::examine(std::slice::from_ref(path), &ExactRequest::default())?;
         let baseline = baseline.first().context("no baseline").map_err(Failure::bad_input)?;
         gate.against(baseline, args.worse_than, &recordings).map_err(|why| Failure::bad_input(anyhow!(why)))?;
     }
@@ -55,11 +62,31 @@ pub fn run(args: &Args) -> Outcome {
         (_, true) => gate.tap(),
         _ => gate.text(),
     });
-    Ok(match gate.verdict() {
-        Verdict::Pass => ExitCode::SUCCESS,
-        Verdict::Fail => ExitCode::from(EXCEEDED),
-        Verdict::NotEnough => ExitCode::from(NOT_ENOUGH_EVIDENCE),
-    })
+    if missing > 0 {
+        output::complain(&format!(
+            "no recording of {}: what is not recorded cannot pass",
+            report::counted(missing as u64, "run")
+        ));
+    }
+    if missing > 0 && gate.verdict() == Verdict::Pass {
+        return Ok(ExitCode::from(NOT_ENOUGH_EVIDENCE));
+    }
+    Ok(super::exit_of(&gate))
+}
+
+/// The limits of the plans that were named.
+fn of_plans(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
+    let parse = |limit: plan::Limit| limit.to_string().parse::<Limit>().map_err(Failure::bad_input);
+    joint::limits(paths)?.into_iter().map(parse).collect()
+}
+
+/// The exit code of a verdict.
+pub const fn code(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Pass => 0,
+        Verdict::Fail => EXCEEDED,
+        Verdict::NotEnough => NOT_ENOUGH_EVIDENCE,
+    }
 }
 
 /// `10%` or `0.1`; 0 and more.

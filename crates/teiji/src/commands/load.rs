@@ -2,6 +2,7 @@
 //! `teiji load`: loads alone, and what they reached.
 
 use crate::commands::load_worker;
+use crate::commands::measure::process_cpus;
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::live::{Drawing, rows};
 use crate::output;
@@ -24,7 +25,7 @@ pub struct Args {
     /// For how long, such as 10s or 3h; a bare number counts seconds [default: until Ctrl-C]
     #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     duration: Option<Nanos>,
-    /// CPUs to be busy, such as 1-3,!2 [default: all this process may use]
+    /// CPUs to be busy, such as 1-3,!2 or all [default: the affinity inherited]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Print what was reached as JSON on standard output, and nothing else
@@ -49,7 +50,9 @@ const EVERY: u32 = 5;
 pub fn run(args: &Args) -> Outcome {
     let checked = decide(args).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
-    let mut loads = Loads::start(checked, Path::new("/proc/self/exe"), load_worker::VERB).map_err(Failure::not_carried_out)?;
+    let cancelled = || signals.caught().is_some();
+    let mut loads =
+        Loads::start(checked, Path::new("/proc/self/exe"), load_worker::VERB, cancelled).map_err(Failure::not_carried_out)?;
     loads.begin();
     let start = Instant::now();
     let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));
@@ -83,10 +86,10 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn decide(args: &Args) -> anyhow::Result<Vec<load::Checked>> {
-    let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
-    let cpus = args.cpus.as_ref().map_or(Ok(available.clone()), |list| list.resolve(&available))?;
+    let of_process = process_cpus()?;
+    let cpus = args.cpus.as_ref().map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
     let limits = Limits::here(None, args.loads.len());
-    Ok(args.loads.iter().map(|spec| check(spec, &cpus, &available, &limits)).collect::<Result<_, _>>()?)
+    Ok(args.loads.iter().map(|spec| check(spec, &cpus, &of_process.usable, &limits)).collect::<Result<_, _>>()?)
 }
 
 fn percent(value: Option<f64>) -> String {

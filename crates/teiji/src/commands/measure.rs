@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji measure`: one run, now.
 
-use crate::commands::load_worker;
 use crate::commands::run_flags::RunFlags;
+use crate::commands::{gate, load_worker};
 use crate::exit::{Failure, Outcome, of_end};
 use crate::live::Live;
 use crate::output;
-use anyhow::Context;
-use plan::{CpuId, Nanos, Run};
-use recording::End;
-use runner::{Order, RunnerError, Signals, carry_out, grant};
+use anyhow::{Context, anyhow};
+use plan::{Nanos, ProcessCpus, Run};
+use recording::{End, Recorded, Warning};
+use report::{Gate, Limit};
+use runner::{Order, RunnerError, Signals, TooShort, carry_out, grant, try_interval};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,6 +22,10 @@ pub struct Args {
     /// The recording's folder; must not exist [default: teiji-DATE-TIME.teiji]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// What must hold, as `teiji gate` judges it: 'max<200us', 'p99.99<50us@95%', 'skipped==0'; exit code 1 where it does not, 3
+    /// where the run does not show it [repeatable]
+    #[arg(long = "limit", value_name = "LIMIT")]
+    limits: Vec<Limit>,
     /// Print run.json on standard output, and nothing else
     #[arg(long)]
     json: bool,
@@ -36,20 +41,44 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
     if let Some(warning) = &order.granted.warning {
         output::complain(&format!("{} To change that: {}", warning.message, warning.next_step));
     }
+    if let Some(note) = args.measured.interval_note().filter(|_| !args.quiet && !args.json) {
+        output::complain(&note);
+    }
+    for warning in &order.warnings {
+        output::complain(&format!("Warning: {} Seen: {}. {}", warning.message, warning.evidence, warning.next_step));
+    }
     let mut live = Live::new(args.quiet || args.json);
     let result = carry_out(&order, &signals, &mut live);
     live.clear();
     let recorded = result.map_err(failure)?;
+    let gate = judged(args, &recorded)?;
     if args.json {
         output::say(&recording::document_text(&recorded.document).map_err(Failure::not_carried_out)?);
     } else {
-        output::say(&report::terminal_summary(&recorded));
-        output::say(&format!("Recording: {}", recorded.path.display()));
+        output::say(&report::terminal_summary(&recorded, output::paint()));
+        output::say(&format!("\nRecording: {}", recorded.path.display()));
+        output::say(&format!("Next: teiji report {}", output::quoted(&recorded.path)));
+    }
+    if let Some(gate) = &gate {
+        // Standard output is for run.json where that was asked for.
+        if args.json { output::complain(gate.text().trim_end()) } else { output::say(&format!("\n{}", gate.text())) }
     }
     if let Some(End::RecordingFailed { error }) = &recorded.document.end {
         output::complain(&format!("error: the recording ended early: {error}"));
     }
-    Ok(ExitCode::from(of_end(&recorded.document)))
+    Ok(ExitCode::from(match of_end(&recorded.document) {
+        0 => gate.map_or(0, |gate| gate::code(gate.verdict())),
+        ended => ended,
+    }))
+}
+
+/// The run held against its limits, from the disk, by what `teiji gate` does.
+fn judged(args: &Args, recorded: &Recorded) -> Result<Option<Gate>, Failure> {
+    if args.limits.is_empty() {
+        return Ok(None);
+    }
+    let examined = super::examine(std::slice::from_ref(&recorded.path), &Limit::exact_request(&args.limits))?;
+    Ok(Some(Gate::of(&args.limits, &examined)))
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are the machine's.
@@ -62,19 +91,37 @@ fn failure(error: RunnerError) -> Failure {
 
 /// From what was said to what will be done. Everything that can be found wrong is found wrong here.
 fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
-    let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
-    let cpus = args.measured.cpus(&available)?;
+    let cpus = process_cpus()?;
+    let run = args.measured.run(&args.measured.cpus(&cpus)?)?;
     let directory = args.output.clone().unwrap_or_else(|| output::new_name("teiji", ".teiji"));
-    order(args.measured.run(&cpus)?, directory, &available, started)
+    let warnings = left_out(&args.measured, &run, &cpus).into_iter().collect();
+    order(run, warnings, directory, &cpus, started).map_err(|error| match args.measured.interval_note() {
+        Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
+        _ => error,
+    })
+}
+
+/// The CPUs this process runs on, and those it may ask for.
+pub fn process_cpus() -> anyhow::Result<ProcessCpus> {
+    probe::process_cpus().context("cannot read which CPUs this process may use")
+}
+
+/// What to say where nobody named CPUs and some are left out that are there to be measured.
+pub fn left_out(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Option<Warning> {
+    if flags.names_cpus() { None } else { runner::isolated_not_measured(run, &cpus.usable) }
 }
 
 /// What the runner needs for a run on this machine, whose threads and loads may use these CPUs.
-pub fn order(run: Run, directory: PathBuf, available: &[CpuId], started: Nanos) -> anyhow::Result<Order> {
+pub fn order(run: Run, warnings: Vec<Warning>, directory: PathBuf, cpus: &ProcessCpus, started: Nanos) -> anyhow::Result<Order> {
     let granted = grant(run.scheduling);
     let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
-    let loads = run.loads.iter().map(|spec| load::check(spec, &run.cpus, available, &limits)).collect::<Result<_, _>>()?;
+    let loads =
+        run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits)).collect::<Result<Vec<_>, _>>()?;
+    let elsewhere = runner::loads_elsewhere(&run, &loads);
+    let warnings = warnings.into_iter().chain(elsewhere).chain(try_interval(&run, granted.scheduling)?).collect();
     Ok(Order {
         granted,
+        warnings,
         run,
         loads,
         load_verb: load_worker::VERB,

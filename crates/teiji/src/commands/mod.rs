@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One file per verb.
 
+mod chart_flags;
 pub mod compare;
+pub mod export;
 pub mod gate;
 pub mod hackbench;
+mod joint;
 pub mod lab;
 pub mod lab_emulator;
 pub mod lab_init;
@@ -11,6 +14,7 @@ pub mod load;
 pub mod load_worker;
 pub mod measure;
 pub mod plan_length;
+pub mod plans;
 pub mod report;
 pub mod run;
 mod run_flags;
@@ -18,11 +22,12 @@ pub mod show;
 pub mod verify;
 
 use crate::exit::Failure;
-use ::report::{Claims, Examined, Language};
-use anyhow::{Context, anyhow};
+use ::report::{Claims, Examined, Gate, Language, Limit};
+use anyhow::Context;
 use recording::{Recorded, Recording};
-use stats::Analysis;
+use stats::{Analysis, ExactRequest};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// A language by its tag.
 fn language(tag: &str) -> Result<Language, String> {
@@ -35,24 +40,60 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
     paths.iter().map(|path| Recording::open(path).and_then(Recording::summarise).map_err(Failure::bad_input)).collect()
 }
 
-/// Reads recordings with all their samples, and what these tell beyond their figures.
-fn examine(paths: &[PathBuf]) -> Result<Vec<Examined>, Failure> {
+/// Reads recordings with all their samples, and what these tell beyond their figures; what `exact` asks for is known exactly.
+fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let examine = |path: &PathBuf| {
-        if run::is_folder(path) {
-            let name = path.display();
-            return Err(Failure::bad_input(anyhow!("{name} is the folder of a plan: name its recordings, {name}/*.teiji")));
-        }
         let (recorded, analyses) =
-            Recording::open(path).and_then(|one| one.analyse(Analysis::clone)).map_err(Failure::bad_input)?;
+            Recording::open(path).and_then(|one| one.analyse(exact, Analysis::clone)).map_err(Failure::bad_input)?;
         Ok(Examined { recorded, analyses })
     };
     paths.iter().map(examine).collect()
 }
 
+/// A recording, and what each of its threads' figures may claim.
+type WithClaims = (Recorded, Vec<Claims>);
+
 /// Reads recordings with all their samples, and keeps of each thread what its figures may claim.
-fn read_with_claims(paths: &[PathBuf]) -> Result<Vec<(Recorded, Vec<Claims>)>, Failure> {
-    let read = |path: &PathBuf| Recording::open(path).and_then(|one| one.analyse(Claims::of)).map_err(Failure::bad_input);
+fn read_with_claims(paths: &[PathBuf]) -> Result<Vec<WithClaims>, Failure> {
+    let exact = ExactRequest::default();
+    let read = |path: &PathBuf| Recording::open(path).and_then(|one| one.analyse(&exact, Claims::of)).map_err(Failure::bad_input);
     paths.iter().map(read).collect()
+}
+
+/// The same, with limits held against each.
+fn read_and_judge(paths: &[PathBuf], limits: &[Limit]) -> Result<(Vec<WithClaims>, Gate), Failure> {
+    if limits.is_empty() {
+        return Ok((read_with_claims(paths)?, Gate::default()));
+    }
+    let mut gate = Gate::default();
+    let mut all = Vec::with_capacity(paths.len());
+    for path in paths {
+        // One after the other: an analysis takes some MB a thread, and what it claims hardly any.
+        let examined = examine(std::slice::from_ref(path), &Limit::exact_request(limits))?;
+        gate.merge(Gate::of(limits, &examined));
+        all.extend(examined.into_iter().map(|one| {
+            let claims = one.analyses.iter().map(Claims::of).collect();
+            (one.recorded, claims)
+        }));
+    }
+    Ok((all, gate))
+}
+
+/// Limits held against all that was named, folders of plans among it.
+fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<Gate, Failure> {
+    let mut gate = Gate::default();
+    if limits.is_empty() {
+        return Ok(gate);
+    }
+    for path in &joint::recordings(paths)?.0 {
+        gate.merge(Gate::of(limits, &examine(std::slice::from_ref(path), &Limit::exact_request(limits))?));
+    }
+    Ok(gate)
+}
+
+/// How a command ends that holds limits against recordings.
+fn exit_of(gate: &Gate) -> ExitCode {
+    ExitCode::from(gate::code(gate.verdict()))
 }
 
 /// The figures of others that `--beside` asks for.
@@ -62,4 +103,12 @@ fn published(asked: &Path) -> anyhow::Result<::report::Published> {
     }
     let text = std::fs::read(asked).with_context(|| format!("cannot read {}", asked.display()))?;
     Ok(::report::Published::read(&asked.display().to_string(), &text)?)
+}
+
+/// The table of what was named, a folder of a plan among it.
+fn table(paths: &[PathBuf], wanted: run::Wanted) -> Result<::report::Matrix, Failure> {
+    match paths {
+        [folder] if run::is_folder(folder) => run::table(folder, wanted).map_err(Failure::bad_input),
+        _ => joint::Joint::of(paths)?.matrix(wanted),
+    }
 }

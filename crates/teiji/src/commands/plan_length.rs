@@ -3,7 +3,7 @@
 
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use plan::{Nanos, Unit};
+use plan::{Interval, Nanos};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub struct Args {
     /// The rate to be claimed: fewer than so many activations are beyond the limit; 1e-9, or 1/1000000000
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: f64,
-    /// Time between two activations of a thread
+    /// Time between two activations of a thread, such as 200us or 1/1024s, or their rate, such as 1kHz
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
     interval: Nanos,
     /// How sure the claim is to be
@@ -74,7 +74,7 @@ fn confidence(text: &str) -> Result<f64, String> {
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    let interval = Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())?;
+    let interval = text.parse::<Interval>().map_err(|error| error.to_string())?.nanos;
     if interval.0 > 0 { Ok(interval) } else { Err("an interval is above 0".to_owned()) }
 }
 

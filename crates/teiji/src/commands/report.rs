@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji report`: one offline page of any number of recordings, or of a plan.
 
-use crate::commands::run as plans;
+use crate::commands::chart_flags::ChartFlags;
+use crate::commands::{joint, run as plans, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use ::report::{Language, speaking};
+use crate::overwrite::{self, marked};
+use ::report::{ChartOptions, Gate, Language, Limit, speaking};
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji), several laid over one another; or the folder of a plan
+    /// Recordings (NAME.teiji), several laid over one another; with the folder of a plan among them, all of it in one table
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// The page
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    /// The page, HTML
+    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
     output: PathBuf,
+    /// Replace files that teiji did not write
+    #[arg(long)]
+    force: bool,
     /// Write the same charts as SVG files into this folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
@@ -26,6 +31,12 @@ pub struct Args {
     /// Of a plan: lay beside it what others have measured, as in `teiji show`
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
+    /// Hold this against every recording and draw it as a line, such as 'max<100us'; may be given several times. The exit code is
+    /// then that of `teiji gate`, whose limits these are
+    #[arg(long = "limit", value_name = "LIMIT")]
+    limits: Vec<Limit>,
+    #[command(flatten)]
+    charts: ChartFlags,
     /// Language of the page: en, or ja for Japanese
     #[arg(long, value_name = "LANG", default_value = "en", value_parser = super::language)]
     lang: Language,
@@ -37,52 +48,81 @@ struct Report {
     charts: Vec<(String, String)>,
     markdown: Option<String>,
     verdict: String,
+    gate: Gate,
 }
 
 pub fn run(args: &Args) -> Outcome {
+    overwrite::check_page_name(&args.output).map_err(Failure::bad_input)?;
+    let named = [Some(&args.output), args.md.as_ref()];
+    overwrite::refuse_foreign(named.into_iter().flatten().map(PathBuf::as_path), args.force).map_err(Failure::bad_input)?;
     let report = speaking(args.lang, || report(args))?;
     let mut files = vec![(args.output.clone(), report.page)];
+    let new_folder = args.svg.as_ref().filter(|folder| !folder.exists());
     if let Some(folder) = &args.svg {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::bad_input)?;
-        files.extend(report.charts.into_iter().map(|(name, content)| (folder.join(name), content)));
+        files.extend(report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content))));
     }
-    files.extend(args.md.clone().zip(report.markdown));
+    files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
+    overwrite::refuse_foreign(files.iter().map(|(path, _)| path.as_path()), args.force).map_err(Failure::bad_input)?;
     let files: Vec<(&Path, &str)> = files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
-    output::write_together(&files).map_err(Failure::bad_input)?;
+    output::write_together(&files).map_err(|error| {
+        // Empty: none of the charts is in it.
+        let _ = new_folder.map(std::fs::remove_dir);
+        Failure::bad_input(error)
+    })?;
     output::say(&report.verdict);
+    if !args.limits.is_empty() {
+        output::say(&report.gate.text());
+    }
     output::say(&format!("Report: {}", args.output.display()));
-    Ok(ExitCode::SUCCESS)
+    Ok(if args.limits.is_empty() { ExitCode::SUCCESS } else { super::exit_of(&report.gate) })
 }
 
 fn report(args: &Args) -> Result<Report, Failure> {
     let command_line = output::command_line().join(" ");
     let pictures = pictures(args);
-    if let [folder] = args.recordings.as_slice()
-        && plans::is_folder(folder)
-    {
-        let mut matrix = plans::table(folder, plans::Wanted::Claims).map_err(Failure::bad_input)?;
+    if joint::has_folder(&args.recordings) {
+        let mut matrix = table(&args.recordings, plans::Wanted::Claims)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
-        let plan = plans::text(folder).map_err(Failure::bad_input)?;
+        matrix.options = ChartOptions {
+            gate: super::judge_all(&args.recordings, &args.limits)?,
+            limits: if args.limits.is_empty() { of_plan(&matrix.limits) } else { args.limits.clone() },
+            ..args.charts.options()
+        };
+        let plan = plan_texts(&args.recordings)?;
         let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };
         let markdown = args.md.as_ref().map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref()));
-        return Ok(Report { page: matrix.html(&plan, &command_line), charts, markdown, verdict: matrix.verdict() });
+        let page = matrix.html(&plan, &command_line);
+        return Ok(Report { page, charts, markdown, verdict: matrix.verdict(), gate: matrix.options.gate });
     }
     if args.beside.is_some() {
-        return Err(Failure::bad_input(anyhow!("--beside is for one folder of a plan")));
+        return Err(Failure::bad_input(anyhow!("--beside is for folders of plans")));
     }
-    if let Some(folder) = args.recordings.iter().find(|path| plans::is_folder(path)) {
-        let name = folder.display();
-        let error =
-            anyhow!("{name} is the folder of a plan, and has a report of its own; beside others, name its runs: {name}/*.teiji");
-        return Err(Failure::bad_input(error));
-    }
-    let (recordings, claims): (Vec<_>, Vec<_>) = super::read_with_claims(&args.recordings)?.into_iter().unzip();
-    let charts = if args.svg.is_some() { ::report::svg_charts(&recordings, &claims) } else { Vec::new() };
-    let markdown = args.md.as_ref().map(|_| ::report::markdown(&recordings, &claims, &command_line, pictures.as_deref()));
-    let page = ::report::html(&recordings, &claims, &command_line);
-    Ok(Report { page, charts, markdown, verdict: ::report::verdict(&recordings) })
+    let (read, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
+    let (recordings, claims): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
+    let charts = if args.svg.is_some() { ::report::svg_charts(&recordings, &claims, &options) } else { Vec::new() };
+    let markdown =
+        args.md.as_ref().map(|_| ::report::markdown(&recordings, &claims, &options, &command_line, pictures.as_deref()));
+    let page = ::report::html(&recordings, &claims, &options, &command_line);
+    Ok(Report { page, charts, markdown, verdict: ::report::verdict(&recordings), gate: options.gate })
+}
+
+/// The limits of a plan, which are read as those of a gate are.
+fn of_plan(limits: &[plan::Limit]) -> Vec<Limit> {
+    limits.iter().filter_map(|limit| limit.to_string().parse().ok()).collect()
+}
+
+/// The plans as run; of several, each below its path.
+fn plan_texts(paths: &[PathBuf]) -> Result<String, Failure> {
+    let folders = joint::plans(paths)?;
+    let text = |folder: &PathBuf| {
+        let text = plans::text(folder).map_err(Failure::bad_input)?;
+        Ok(if folders.len() > 1 { format!("# {}\n\n{text}\n", folder.display()) } else { text })
+    };
+    folders.iter().map(text).collect()
 }
 
 /// A part of a link: what could end it, or is not the same everywhere, by its bytes.

@@ -2,16 +2,17 @@
 //! The flags that say what to measure, wherever it is measured: what was said, and what that adds up to.
 
 use plan::{
-    CpuError, CpuId, CpuList, Length, LoadSpec, MOST_THREADS, Missed, Nanos, Policy, Probe, Run, RunError, Scheduling, Unit,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MOST_THREADS, Missed, Nanos, Policy, Probe, ProcessCpus, Run, RunError,
+    Scheduling, Settle, Unit,
 };
 use std::str::FromStr;
 
 /// What was said.
 #[derive(clap::Args)]
 pub struct RunFlags {
-    /// Time between two wake-ups, such as 200us or 1ms; a bare number counts microseconds
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = micros, allow_hyphen_values = true)]
-    interval: Nanos,
+    /// Time between two wake-ups, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds
+    #[arg(short, long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
+    interval: Interval,
     /// Activations due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
@@ -21,7 +22,7 @@ pub struct RunFlags {
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
     #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
     threads: Option<usize>,
-    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 [default: all this process may use]
+    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity inherited, without isolated CPUs]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Real-time priority, 1 to 99 [default: 90]
@@ -48,7 +49,15 @@ pub struct RunFlags {
     /// Do not hold /dev/cpu_dma_latency at 0: let CPUs sleep as deeply as they are set up to
     #[arg(long)]
     no_dma_latency: bool,
-    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10 [repeatable]
+    /// Do not force samples to the disk while measuring: a power cut may then cost more than the last second
+    #[arg(long)]
+    no_sync: bool,
+    /// How long loads settle before the first wake-up that counts: auto (until each is in its steady state, at most 10 s), a
+    /// time such as 2s, or 0
+    #[arg(long, value_name = "TIME", default_value = "auto", allow_hyphen_values = true)]
+    settle: Settle,
+    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10; on all CPUs, or
+    /// with cpus=0+2-3 on these [repeatable]
     #[arg(long = "load", value_name = "SPEC")]
     loads: Vec<LoadSpec>,
     /// What to call the run in summaries and reports
@@ -60,8 +69,10 @@ fn micros(text: &str) -> Result<Nanos, plan::DurationError> {
     Nanos::parse(text, Unit::Microsecond)
 }
 
-fn seconds(text: &str) -> Result<Nanos, plan::DurationError> {
-    Nanos::parse(text, Unit::Second)
+/// A length of 0 is refused by the flag, so that cyclictest's `-d 0` gets the translation that other flags of its get.
+fn seconds(text: &str) -> Result<Nanos, String> {
+    let length = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
+    if length.0 > 0 { Ok(length) } else { Err("a run has a length above 0".to_owned()) }
 }
 
 fn count<T: FromStr>(text: &str) -> Result<T, String> {
@@ -73,9 +84,19 @@ fn priority(text: &str) -> Result<i64, String> {
 }
 
 impl RunFlags {
-    /// The CPUs to be measured, of those available.
-    pub fn cpus(&self, available: &[CpuId]) -> Result<Vec<CpuId>, CpuError> {
-        self.cpus.as_ref().map_or_else(|| Ok(available.to_vec()), |list| list.resolve(available))
+    /// The CPUs to be measured: those named, or where the process runs anyway.
+    pub fn cpus(&self, of: &ProcessCpus) -> Result<Vec<CpuId>, CpuError> {
+        self.cpus.as_ref().map_or_else(|| Ok(of.inherited.clone()), |list| list.resolve(&of.usable))
+    }
+
+    /// Whether somebody said which CPUs to measure.
+    pub const fn names_cpus(&self) -> bool {
+        self.cpus.is_some()
+    }
+
+    /// What a reader should know of how the interval was written.
+    pub fn interval_note(&self) -> Option<String> {
+        self.interval.note()
     }
 
     /// The loads as written.
@@ -88,7 +109,7 @@ impl RunFlags {
         let run = Run {
             title: self.title.clone(),
             probe: Probe::Cyclic,
-            interval_ns: self.interval,
+            interval_ns: self.interval.nanos,
             distance_ns: self.distance,
             length: match (self.samples, self.duration) {
                 (Some(samples), _) => Length::Samples(samples),
@@ -101,6 +122,8 @@ impl RunFlags {
             break_above_ns: self.break_above,
             missed: if self.catch_up { Missed::CatchUp } else { Missed::Skip },
             hold_dma_latency: !self.no_dma_latency,
+            sync: !self.no_sync,
+            settle: self.settle,
             loads: self.loads.clone(),
         };
         run.check()?;

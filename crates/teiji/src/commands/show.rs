@@ -1,57 +1,122 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji show`: the summary again, from disk, with histogram and claims; of a plan's folder, its table.
 
-use crate::commands::run;
+use crate::commands::{joint, run, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use anyhow::anyhow;
+use ::report::{Figure, Gate, Limit};
+use anyhow::{Context, anyhow};
+use recording::Recorded;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji), or the folder of a plan
+    /// Recordings (NAME.teiji) and folders of plans: with a folder among them, all of it in one table
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// Of a plan: comma-separated values, ns
+    /// Comma-separated values, ns: a row for each thread; of a plan for each combination
     #[arg(long, group = "form")]
     csv: bool,
-    /// Of a plan: a table of Markdown
+    /// The same as a table of Markdown, µs
     #[arg(long, group = "form")]
     md: bool,
-    /// Of a plan: JSON
+    /// JSON: run.json, of several recordings an array of them; of a plan its table
     #[arg(long, group = "form")]
     json: bool,
+    /// One number a recording: min, mean, max, p99.9 or any quantile, µs; due, on_time, late, skipped or lost. Over all threads,
+    /// with skipped activations counted in, as `teiji gate` sees it
+    #[arg(long, value_name = "FIGURE", group = "form")]
+    figure: Option<Figure>,
+    /// Hold this against every recording, such as 'max<100us'; may be given several times. The exit code is then that of
+    /// `teiji gate`, whose limits these are
+    #[arg(long = "limit", value_name = "LIMIT")]
+    limits: Vec<Limit>,
     /// Of a plan: lay beside it what others have measured under the same load, level, period and patch: `published` for the
     /// figures that come along (plans/published.csv), or a file like it
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
+    /// Of a plan: the values of this factor side by side, and what each does where all else is equal
+    #[arg(long, value_name = "FACTOR", conflicts_with_all = ["form", "beside"])]
+    by: Option<String>,
 }
 
 pub fn run(args: &Args) -> Outcome {
-    if let [folder] = args.recordings.as_slice()
-        && run::is_folder(folder)
-    {
-        let mut matrix = run::table(folder, run::Wanted::Figures).map_err(Failure::bad_input)?;
+    if joint::has_folder(&args.recordings) {
+        if args.figure.is_some() {
+            return Err(Failure::bad_input(anyhow!("--figure is for recordings: name those of the plan, DIR/*.teiji")));
+        }
+        let gate = super::judge_all(&args.recordings, &args.limits)?;
+        let text_wanted = !(args.csv || args.md || args.json);
+        if !args.limits.is_empty() && text_wanted {
+            output::say(&gate.text());
+        }
+        let mut matrix = table(&args.recordings, run::Wanted::Figures)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
+        if let Some(factor) = &args.by {
+            output::say(&matrix.by(factor).map_err(|error| Failure::bad_input(anyhow!(error)))?);
+            return Ok(ended(args, &gate));
+        }
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(),
             (.., true) => recording::document_text(&matrix.json()).map_err(Failure::not_carried_out)?,
             _ => matrix.text(),
         });
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ended(args, &gate));
     }
-    if args.csv || args.md || args.json || args.beside.is_some() {
-        return Err(Failure::bad_input(anyhow!("--csv, --md, --json and --beside are for one folder of a plan")));
+    if args.beside.is_some() || args.by.is_some() {
+        return Err(Failure::bad_input(anyhow!("--beside and --by are for folders of plans")));
     }
-    let recordings = super::read_with_claims(&args.recordings)?;
+    if let Some(figure) = args.figure {
+        return one_figure(figure, &args.recordings);
+    }
+    if args.csv || args.md || args.json {
+        let gate = super::judge_all(&args.recordings, &args.limits)?;
+        let recordings = super::read(&args.recordings)?;
+        output::say(&match (args.csv, args.md) {
+            (true, _) => report::threads_csv(&recordings),
+            (_, true) => report::threads_markdown(&recordings),
+            _ => documents(&recordings).map_err(Failure::not_carried_out)?,
+        });
+        return Ok(ended(args, &gate));
+    }
+    let (recordings, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
+    if !args.limits.is_empty() {
+        output::say(&gate.text());
+    }
     for (position, (recorded, claims)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
             output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, recorded.path.display()));
         }
-        output::say(&report::terminal_summary(recorded));
+        output::say(&report::terminal_summary(recorded, output::paint()));
         output::say(&report::terminal_claims(recorded, claims));
     }
+    let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
+    output::say(&format!("\nNext: teiji report {}", all.join(" ")));
+    Ok(ended(args, &gate))
+}
+
+/// Without limits nothing can fail.
+fn ended(args: &Args, gate: &Gate) -> ExitCode {
+    if args.limits.is_empty() { ExitCode::SUCCESS } else { super::exit_of(gate) }
+}
+
+/// What stands alone is not in an array.
+fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
+    match recordings {
+        [one] => recording::document_text(&one.document),
+        several => recording::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>()),
+    }
+}
+
+fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Outcome {
+    let mut numbers = Vec::new();
+    for examined in super::examine(recordings, &figure.exact_request())? {
+        let name = examined.recorded.path.display().to_string();
+        let number = figure.of(&examined).with_context(|| format!("{name} has too few latencies for that figure"));
+        numbers.push(number.map_err(Failure::bad_input)?);
+    }
+    output::say(&numbers.join("\n"));
     Ok(ExitCode::SUCCESS)
 }

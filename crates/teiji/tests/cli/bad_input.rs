@@ -4,7 +4,7 @@
 //! What is said stands in `tests/golden/*.txt`, one session per file, to be read and judged as a whole. To write the files
 //! anew after a message was changed on purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji bad_input`, and look at the diff.
 
-use crate::support::{Place, Running, Said, TEIJI, cpus, is_root};
+use crate::support::{Place, Running, Said, TEIJI, is_root};
 use plan::CpuList;
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
@@ -35,9 +35,9 @@ fn furnished() -> Place {
 
 /// What depends on the machine, and on who runs the tests: somebody without real-time rights hears of that first.
 fn masked(text: &str) -> String {
-    let cpus = CpuList::format(&cpus());
+    let cpus = CpuList::format(&probe::process_cpus().unwrap().usable);
     let text = text.split_inclusive('\n').filter(|line| !line.starts_with("No real-time rights")).collect::<String>();
-    text.replace(&format!("run on CPUs {cpus}\n"), "run on CPUs [CPUS]\n")
+    text.replace(&format!("usable: {cpus}\n"), "usable: [CPUS]\n")
         .replace(&format!("no CPU of {cpus}\n"), "no CPU of [CPUS]\n")
         .lines()
         .map(|line| {
@@ -88,6 +88,11 @@ fn differences<'a>(expected: &'a str, got: &'a str) -> impl Iterator<Item = Stri
 #[test]
 fn gates_and_comparisons() {
     assert_golden("judging.txt");
+}
+
+#[test]
+fn cyclictest() {
+    assert_golden("cyclictest.txt");
 }
 
 #[test]

@@ -54,10 +54,27 @@ fn nothing_is_left_on_a_disk_that_was_full() {
     let err = place.read("err");
     assert_eq!(
         (place.read("code").as_str(), place.read("out").as_str(), place.read("left").as_str()),
-        ("2\n", "", "filler\n"),
+        ("4\n", "", "filler\n"),
         "{err}"
     );
     assert!(err.contains("disk/x.teiji") && err.contains("No space left on device"), "{err}");
+}
+
+/// What is written of recordings that are there: nothing is wrong with the command line.
+#[test]
+fn a_report_without_room() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -n 20 --warmup 0 -o x.teiji");
+    let script = "
+        head -c 1000K /dev/zero > disk/filler
+        code=0; \"$TEIJI\" report x.teiji -o disk/report.html > out 2> err || code=$?
+        echo $code > code; ls -A disk > left";
+    let Some(said) = on_small_disk(&place, script) else { return };
+    assert_well(&said);
+    let err = place.read("err");
+    assert_eq!((place.read("code").as_str(), place.read("left").as_str()), ("4\n", "filler\n"), "{err}");
+    assert!(err.contains("cannot write disk/report.html: No space left on device"), "{err}");
 }
 
 #[test]
@@ -86,11 +103,11 @@ fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
         cp -r disk/x.teiji kept.teiji";
     let Some(said) = on_small_disk(&place, script) else { return };
     let err = place.read("err");
-    assert_eq!((place.read("code").as_str(), said.code), ("2\n", Some(0)), "{err}\n{said:?}");
+    assert_eq!((place.read("code").as_str(), said.code), ("4\n", Some(0)), "{err}\n{said:?}");
     assert!(err.contains("No space left on device") && err.contains("disk/x.teiji/samples-"), "{err}");
     // The summary of what there is comes nevertheless, now and later.
     for summary in [place.read("out"), place.read("shown")] {
-        assert!(summary.contains("NOT THE WHOLE RUN") && summary.contains("SAMPLES LOST"), "{summary}");
+        assert!(summary.starts_with("The recording was stopped early: it could not") && summary.contains(" lost:"), "{summary}");
     }
     let document = place.document("kept.teiji");
     assert_kept_what_was_written(&document);
@@ -134,7 +151,28 @@ fn all_or_nothing_at_every_filling() {
     let results: Vec<Vec<u32>> =
         said.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
     for result in &results {
-        assert!(matches!(result[1..], [0, 2] | [2, 1]), "of filling, exit code and names on the disk: {result:?} of {results:?}");
+        assert!(matches!(result[1..], [0, 2] | [4, 1]), "of filling, exit code and names on the disk: {result:?} of {results:?}");
     }
-    assert_eq!((results[0][1], results[12][1]), (0, 2), "{results:?}");
+    assert_eq!((results[0][1], results[12][1]), (0, 4), "{results:?}");
+}
+
+/// No other run finds room either: the plan ends, and what was recorded stays.
+#[test]
+fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
+    let _turn = alone();
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), "[measure]\ninterval = '50us'\nduration = '20s'\n[vary]\nprio = [10, 20]\n").unwrap();
+    let script = "
+        code=0; \"$TEIJI\" run plan.toml -q -o disk/x > out 2> err || code=$?
+        echo $code > code
+        cp -r disk/x kept";
+    let Some(said) = on_small_disk(&place, script) else { return };
+    assert_well(&said);
+    let err = place.read("err");
+    assert_eq!(place.read("code"), "4\n", "{err}");
+    let name = "kept/incomplete/01-prio=10.teiji";
+    assert!(err.contains("it stopped, because it could not be recorded") || err.contains("No space left on device"), "{err}");
+    assert!(err.contains("kept in disk/x/incomplete/01-prio=10.teiji"), "{err}");
+    assert!(err.contains("ended because nothing more can be written") && !err.contains("run 2 of 2"), "{err}");
+    assert_kept_what_was_written(&place.document(name));
 }

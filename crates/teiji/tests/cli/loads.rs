@@ -3,8 +3,10 @@
 
 use crate::support::document::Document;
 use crate::support::processes::assert_gone;
-use crate::support::{Place, Running, Said, TEIJI, alone, may_real_time, quiet_cpu, soon};
+use crate::support::{Place, Running, Said, TEIJI, alone, cpus, may_real_time, quiet_cpu, soon};
+use plan::CpuList;
 use rustix::process::Signal;
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -57,11 +59,11 @@ fn a_load_that_misses_its_level_marks_the_run() {
 #[test]
 fn a_command_that_dies_while_measuring_marks_the_run() {
     let place = Place::new();
-    let said = carry_out(&place, &["measure", "-i", "1ms", "-d", "2s", "--load", "cmd:\"sleep 1\"", "-o", "x.teiji"]);
+    let said = carry_out(&place, &["measure", "-i", "1ms", "-d", "4s", "--load", "cmd:\"sleep 3\"", "-o", "x.teiji"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let document = place.document("x.teiji");
     assert!(document.at("/load/0/alive") == false && document.warns_of("load-died"), "{:?}", document.at("/load"));
-    assert!(said.out.contains("'cmd:\"sleep 1\"' did not hold until the end"), "{}", said.out);
+    assert!(said.out.contains("'cmd:\"sleep 3\"' did not hold until the end"), "{}", said.out);
 }
 
 #[test]
@@ -134,4 +136,48 @@ fn hackbench_speaks_as_its_model() {
         let seconds = lines[2].strip_prefix("Time: ").unwrap();
         assert!(seconds.parse::<f64>().unwrap() > 0.0 && seconds.rsplit_once('.').unwrap().1.len() == 3, "{words}: {seconds}");
     }
+}
+
+/// The lab's machine has its own directories, and a check changes nothing on this one.
+#[test]
+fn checking_a_disk_load_touches_no_disk() {
+    let place = Place::new();
+    let there = "[vary]\nkernel = ['debian:amd64']\nload = ['disk,dir=/only/there', 'cmd:/only/there']\n";
+    std::fs::write(place.join("there.toml"), there).unwrap();
+    let there = place.teiji("run --dry-run there.toml");
+    // Whether an emulator and a program for its guests are here is this machine's matter.
+    assert!(there.code == Some(0) || there.err.starts_with("error: it cannot begin here: "), "{there:?}");
+    let here = format!("[vary]\nload = ['disk,dir={}']\n", place.path().display());
+    std::fs::write(place.join("here.toml"), here).unwrap();
+    let mut traced = place.command("strace");
+    traced.args(["-f", "-e", "trace=open,openat,creat", "-o", "trace", TEIJI, "run", "--dry-run", "here.toml"]);
+    let Ok(status) = traced.stdout(Stdio::null()).status() else { return eprintln!("needs strace") };
+    assert!(status.success(), "{status}");
+    let trace = place.read("trace");
+    assert!(trace.contains("here.toml"), "{trace}");
+    let made: Vec<_> = trace.lines().filter(|line| line.contains("O_CREAT") || line.contains("O_TMPFILE")).collect();
+    assert!(made.is_empty(), "{made:?}");
+}
+
+/// Whoever measures one CPU and loads the machine means the machine: hackbench's 400 tasks shared the measured CPU.
+#[test]
+fn a_load_runs_on_all_cpus_unless_it_is_told_otherwise() {
+    let _turn = alone();
+    let place = Place::new();
+    let (all, quiet) = (cpus(), quiet_cpu());
+    let said = place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1 -o x.teiji"));
+    let numbers = |document: &Document, list: &str| document.list(list).iter().map(|cpu| cpu.whole("")).collect::<Vec<_>>();
+    let document = place.document("x.teiji");
+    let expected: Vec<i64> = all.iter().map(|cpu| i64::from(cpu.0)).collect();
+    assert_eq!(
+        (numbers(&document, "/load/0/cpus"), numbers(&document, "/run/cpus")),
+        (expected.clone(), vec![i64::from(quiet.0)])
+    );
+    let place_of_load =
+        format!("Load hackbench,groups=1 on CPU{} {}:", if all.len() == 1 { "" } else { "s" }, CpuList::format(&all));
+    assert!(said.out.contains(&place_of_load), "{}", said.out);
+    place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1,cpus=all -o all.teiji"));
+    place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1,cpus={quiet} -o one.teiji"));
+    assert_eq!(numbers(&place.document("all.teiji"), "/load/0/cpus"), expected);
+    assert_eq!(numbers(&place.document("one.teiji"), "/load/0/cpus"), [i64::from(quiet.0)]);
 }

@@ -7,12 +7,17 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests, outside of any #[test]")]
 
 mod accounting;
+mod affinity;
 mod bad_input;
+mod disk;
+mod faults;
 mod full_disk;
+mod intervals;
 mod judging;
 mod killed;
 mod limits;
 mod loads;
+mod memory;
 mod ordinary_user;
 mod plans;
 mod reading;

@@ -13,8 +13,9 @@ const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = 
 
 /// The recordings of a folder, in order.
 fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let is_recording = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "teiji");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map(|entries| entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect())
+        .map(|entries| entries.map(|entry| entry.unwrap().path()).filter(is_recording).collect())
         .unwrap_or_default();
     found.sort();
     found
@@ -24,6 +25,11 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files.map(|path| (path.clone(), std::fs::read(&path).unwrap())).collect()
+}
+
+/// Recordings of runs that did not come to their end.
+fn kept(place: &Place) -> Vec<PathBuf> {
+    recordings(&place.join("out/incomplete"))
 }
 
 /// 24 recordings, each whole, of each combination as many as there are repeats.
@@ -91,20 +97,23 @@ fn nothing_is_left_to_do() {
     assert_eq!(place.listing(), before);
 
     let table = place.well("show out").out;
-    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(table.starts_with("prio  "), "{table}");
+    let csv = place.well("show out --csv").out;
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let n = rows[0].iter().position(|name| *name == "n").unwrap();
     // A busy machine may skip some of them; n is what woke.
     let most = 20 * crate::support::cpus().len();
-    assert_eq!(rows[0][..2], ["prio", "n"], "{table}");
-    for (row, prio) in [(&rows[1], "10"), (&rows[2], "20")] {
-        assert_eq!(row[0], prio, "{table}");
-        assert!((1..=most).contains(&row[1].parse().unwrap()), "{table}");
+    for (row, prio) in [(1, "10"), (2, "20")] {
+        assert_eq!(rows[row][0], prio, "{csv}");
+        assert!(table.lines().nth(row).is_some_and(|line| line.starts_with(prio)), "{table}");
+        assert!((1..=most).contains(&rows[row][n].parse().unwrap()), "{csv}");
     }
     std::fs::remove_dir_all(&recordings(&place.join("out"))[1]).unwrap();
     let csv = place.well("show out --csv").out;
-    assert!(csv.contains("\r\n20,0,1,,,,"), "{csv}");
+    assert!(csv.contains("\r\n20,,,0,1,,,,"), "{csv}");
     let json: serde_json::Value = serde_json::from_str(&place.well("show out --json").out).unwrap();
     assert_eq!(json["missing_runs"], 1);
-    assert!(place.well("show out --md").out.contains("| 20 | 0 of 1 | – |"));
+    assert!(place.well("show out --md").out.contains(" | 0 of 1 | – |"));
 }
 
 /// Under 1 ms and no load, whatever the kernel and the rights, there are two documents to stand beside.
@@ -136,6 +145,14 @@ fn published_figures_and_the_page() {
     assert!(page.contains("<th scope=\"col\">their mean</th>") && page.contains("cpu@33%"));
     let charts = |name: &str| std::fs::read_to_string(place.join("charts").join(name)).is_ok_and(|svg| svg.starts_with("<svg "));
     assert!(charts("histogram.svg") && charts("latency-over-time.svg") && charts("exceedance.svg") && !charts("heat-map.svg"));
+
+    // A limit is held against every run of the plan.
+    let said = place.teiji("show out --limit max<1ns");
+    assert_eq!((said.code, said.out.starts_with("FAIL: 2 of 2 limits\n")), (Some(1), true), "{said:?}");
+    let said = place.teiji("report out --limit max<1ns -o page.html --svg charts");
+    assert_eq!((said.code, said.out.contains("FAIL: 2 of 2 limits")), (Some(1), true), "{said:?}");
+    assert!(place.read("page.html").contains("✗ Fail: 2 of 2 limits"));
+    assert!(place.read("charts/histogram.svg").contains("✗ max&lt;1ns</text>"));
 }
 
 #[test]
@@ -178,11 +195,42 @@ fn after_a_power_cut() {
         place.well(&format!("verify {}", path.display()));
     }
     assert!(contents(&all[2]) == untouched);
+    // What a machine recorded before it went down may say why it did.
+    assert_eq!(std::fs::read(kept(&place)[1].join("samples-0.arrows")).unwrap(), &bytes[..bytes.len() - 20]);
 
     std::fs::write(place.join("out/plan.toml"), "").unwrap();
     let said = place.teiji("run --resume out");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("has no seed: it was cut off"), "{said:?}");
+}
+
+/// As the guard ends it that found the machine starved.
+#[test]
+fn a_run_that_was_ended_by_the_guard_is_kept() {
+    let _turn = alone();
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
+    place.well("run plan.toml -q -o out");
+    let name = "out/01-prio=10.teiji";
+    let mut document = place.document(name).0;
+    document["state"] = "stopped".into();
+    document["end"] = serde_json::json!({ "reason": "guard", "starved_ns": 5_000_000_000_i64 });
+    std::fs::write(place.join(name).join("run.json"), document.to_string()).unwrap();
+    let evidence = contents(&place.join(name));
+
+    let said = place.well("run --resume out -q");
+    assert!(said.out.contains("2 of 2 runs recorded"), "{said:?}");
+    assert_eq!(place.document(name).text("/state"), "complete");
+    assert_eq!(kept(&place).len(), 1, "{said:?}");
+    let files = |of: &BTreeMap<PathBuf, Vec<u8>>| of.values().cloned().collect::<Vec<_>>();
+    assert!(files(&contents(&kept(&place)[0])) == files(&evidence), "kept as it was");
+    assert!(said.err.contains("kept in out/incomplete/01-prio=10.teiji"), "{said:?}");
+    let table = place.well("show out").out;
+    assert!(table.contains("1 recording of runs that did not come to their end"), "{table}");
+    // Once more, and nothing takes the place of the first.
+    std::fs::write(place.join(name).join("run.json"), document.to_string()).unwrap();
+    place.well("run --resume out -q");
+    assert_eq!(kept(&place).len(), 2);
 }
 
 /// Two names of one kernel would be two rows of one combination, and a plan that cannot be read back.
@@ -216,14 +264,27 @@ fn the_projects_own_plans() {
             continue;
         }
         for form in ["", "--quick"] {
-            let out = place.well(&format!("run --dry-run {form} {}", path.display())).out;
-            said.insert(format!("{name}{form}"), out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
+            let dry = place.teiji(&format!("run --dry-run {form} {}", path.display()));
+            // Whether an emulator and a program for its guests are here is this machine's matter.
+            assert!(dry.code == Some(0) || dry.err.starts_with("error: it cannot begin here: "), "{dry:?}");
+            said.insert(format!("{name}{form}"), dry.out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
         }
     }
-    assert!(said["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.1 min of time in guests"), "{said:?}");
+    assert!(said["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.5 min of time in guests"), "{said:?}");
     assert!(said["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "), "{said:?}");
     assert!(said["desktop-4.19"].starts_with("8 runs of 8 combinations; "), "{said:?}");
     assert_eq!(said.len(), 8, "{said:?}");
+}
+
+/// A script that asks whether a plan can begin reads the exit code.
+#[test]
+fn a_dry_run_of_what_cannot_begin() {
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), "[measure]\nkernel = 'debian:amd64'\nprogram = 'nosuch'\nsamples = 1_000\n").unwrap();
+    let said = place.teiji("run --dry-run plan.toml");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.out.contains("1 run of 1 combination; "), "the list comes all the same: {said:?}");
+    assert!(said.err.starts_with("error: it cannot begin here: cannot read the program for the guest, nosuch"), "{said:?}");
 }
 
 #[test]
@@ -234,4 +295,111 @@ fn a_dry_run_carries_out_nothing() {
     assert!(said.out.contains("24 runs of 8 combinations; "), "{said:?}");
     assert_eq!(said.out.lines().filter(|line| line.contains("repeat 3")).count(), 8, "{said:?}");
     assert_eq!(place.listing(), before);
+}
+
+/// A board's two boots: what this kernel cannot measure is missing until another is booted.
+#[test]
+fn two_boots_in_one_folder() {
+    let _turn = alone();
+    let place = Place::new();
+    let text = "title = 'Two boots'\n[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = ['9.9.9-vanilla', '9.9.9-rt']\nprio = [10, 20]\n\
+                [limits]\nmax = '10s'\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    let said = place.well("run --here plan.toml -q -o board").out;
+    assert!(
+        said.contains("Still missing: kernel=9.9.9-vanilla; kernel=9.9.9-rt. Boot it, then: teiji run --here plan.toml -o board"),
+        "{said}"
+    );
+    let release = rustix::system::uname().release().to_str().unwrap().to_owned();
+    let own = format!("board/{release}");
+    assert_eq!(recordings(&place.join(&own)).len(), 2);
+    // The same command measures nothing twice.
+    let before = place.listing();
+    place.well("run --here plan.toml -q -o board");
+    place.well("run --resume board -q");
+    assert_eq!(place.listing(), before);
+
+    // The other boot, as its kernel would have recorded it.
+    let other = place.join("board/9.9.9-rt");
+    std::fs::create_dir(&other).unwrap();
+    let rename = |text: String| text.replace(&release, "9.9.9-rt");
+    for name in ["plan.toml", "index.json"] {
+        std::fs::write(other.join(name), rename(place.read(&format!("{own}/{name}")))).unwrap();
+    }
+    for from in recordings(&place.join(&own)) {
+        let to = other.join(from.file_name().unwrap());
+        std::fs::create_dir(&to).unwrap();
+        for (path, content) in contents(&from) {
+            let content = if path.extension().is_some_and(|e| e == "json") {
+                rename(String::from_utf8(content).unwrap()).into_bytes()
+            } else {
+                content
+            };
+            std::fs::write(to.join(path.file_name().unwrap()), content).unwrap();
+        }
+    }
+    let said = place.well("run --here plan.toml -q -o board").out;
+    assert!(said.contains("Still missing: kernel=9.9.9-vanilla. Boot it"), "{said}");
+
+    // One evaluation of both, and of any mix.
+    let table = place.well("show board").out;
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[2][..2], ["kernel", "prio"], "{table}");
+    let named = |row: &Vec<&str>| format!("{} {}", row[0], row[1]);
+    let mut kernels: Vec<String> = rows[3..7].iter().map(named).collect();
+    kernels.sort();
+    let mut expected = ["9.9.9-rt", &release].map(|kernel| ["10", "20"].map(|prio| format!("{kernel} {prio}"))).concat();
+    expected.sort();
+    assert_eq!(kernels, expected, "{table}");
+    let first = recordings(&place.join(&own))[0].display().to_string();
+    let mixed: serde_json::Value = serde_json::from_str(&place.well(&format!("show board/9.9.9-rt {first} --json")).out).unwrap();
+    assert_eq!(mixed["combinations"].as_array().unwrap().len(), 3, "{mixed}");
+    assert!(place.well("report board -o page.html").out.contains("Report: page.html"));
+    assert!(place.read("page.html").contains("9.9.9-rt"));
+    let compared = place.well("compare board").out;
+    assert!(
+        compared.contains("== prio=10 ==") && compared.contains("== prio=20 ==") && compared.contains("kernel=9.9.9-rt"),
+        "{compared}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&place.well("compare board --json").out).unwrap();
+    assert_eq!((json.as_array().unwrap().len(), json[0]["factor"].as_str()), (2, Some("kernel")), "{json}");
+    // The plan's own limits, on all four; and what is not recorded does not pass.
+    assert_eq!(place.teiji("gate board").out.matches("max<10s").count(), 4);
+    std::fs::remove_dir_all(&recordings(&other)[0]).unwrap();
+    let said = place.teiji("gate board");
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.err.contains("no recording of 1 run: what is not recorded cannot pass"), "{said:?}");
+
+    std::fs::write(place.join("plan.toml"), text.replace("20\n", "30\n")).unwrap();
+    let said = place.teiji("run --here plan.toml -q -o board");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("was begun with another plan"), "{said:?}");
+}
+
+/// The program alone, without its project beside it.
+#[test]
+fn plans_that_come_along() {
+    let _turn = alone();
+    let place = Place::new();
+    let list = place.well("plans").out;
+    for name in ["toshiba-memory", "desktop-4.19", "rtc-jitter"] {
+        assert!(list.lines().any(|line| line == name), "{list}");
+    }
+    assert!(list.contains("54 runs, varying kernel, interval, load"), "{list}");
+    assert!(list.contains("Cannot run yet: ") && list.contains("there is no probe 'rtc' yet"), "{list}");
+    let own = place.well("plans toshiba-memory").out;
+    assert_eq!(own, std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/toshiba-memory.toml")).unwrap());
+    assert_eq!(place.teiji("plans nosuch").code, Some(2));
+
+    let dry = place.well("run --here --dry-run toshiba-memory").out;
+    assert!(dry.contains("27 runs of 27 combinations"), "{dry}");
+    let said = place.teiji("run --dry-run toshibamemory");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("the plans that come along are arm64-dev-zero, desktop-4.19"), "{said:?}");
+    // A file of that name comes first.
+    std::fs::write(place.join("toshiba-memory"), "[measure]\nsamples = 20\n").unwrap();
+    assert!(place.well("run --dry-run toshiba-memory").out.contains("1 run of 1 combination"));
+    // Its results have its name, which has a dot in it.
+    std::fs::write(place.join("desktop-4.19"), "[measure]\nsamples = 20\n").unwrap();
+    assert!(place.well("run -q desktop-4.19").out.contains("in desktop-4.19-20"));
 }

@@ -105,6 +105,48 @@ fn a_changed_figure_is_named_with_both_values() {
     assert_eq!((said.code, said.out), (Some(1), expected));
 }
 
+/// What a run says of its own end and of its loads has to follow from the rest of it.
+#[test]
+fn a_changed_end_is_named() {
+    type Change = fn(&mut Value);
+    let _original = measured();
+    let changes: [(&str, &str, Change); 6] = [
+        ("state: recorded stopped", "complete, by end: Done", |value| value["state"] = json!("stopped")),
+        ("state: recorded complete", "stopped, by end: Guard", |value| {
+            value["end"] = json!({ "reason": "guard", "starved_ns": 5_000_000_000_i64 });
+        }),
+        ("state: recorded complete, with 250 activations due of thread 0", "300 were planned", |value| {
+            value["run"]["length"] = json!({ "samples": 300 });
+        }),
+        ("end.latency_ns: recorded 3600000000000", "of thread 0", |value| {
+            value["state"] = json!("stopped");
+            value["end"] = json!({ "reason": "break-above", "thread": 0, "activation": 3, "latency_ns": 3_600_000_000_000_i64 });
+        }),
+        ("load_missed: recorded true", "recomputed false", |value| value["load_missed"] = json!(true)),
+        ("threads[0].samples_file: recorded ../../samples-0.arrows", "samples-0.arrows", |value| {
+            value["threads"][0]["samples_file"] = json!("../../samples-0.arrows");
+        }),
+    ];
+    for (place, instead, change) in changes {
+        let said = changed(change).teiji("verify x.teiji");
+        assert_eq!(said.code, Some(1), "{place}: {said:?}");
+        assert!(said.out.contains(place) && said.out.contains(instead), "{place}: {said:?}");
+    }
+}
+
+/// One latency in another bucket is two lines, not two histograms.
+#[test]
+fn a_changed_histogram_is_named_briefly() {
+    let place = changed(|value| {
+        let buckets = value.pointer_mut("/threads/0/histogram_ns/buckets").unwrap().as_array_mut().unwrap();
+        buckets.remove(0);
+    });
+    let said = place.teiji("verify x.teiji");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("threads[0].histogram_ns.buckets: recorded ") && said.out.contains(" entries, "), "{said:?}");
+    assert!(said.out.lines().all(|line| line.len() < 600) && said.out.lines().count() <= 4, "{said:?}");
+}
+
 #[test]
 fn one_bad_recording_among_good_ones() {
     let original = measured();
@@ -186,7 +228,9 @@ fn several_are_shown_one_after_the_other() {
     let place = measured();
     let [one, two] = ["one", "two"].map(|name| place.well(&format!("show {name}.teiji")).out);
     let both = place.well("show one.teiji two.teiji").out;
-    assert_eq!(both, format!("== one.teiji ==\n{one}\n== two.teiji ==\n{two}"));
+    let [one, two] = [&one, &two].map(|said| said.split_once("\nNext: teiji report ").unwrap().0);
+    let next = "\nNext: teiji report one.teiji two.teiji\n";
+    assert_eq!(both, format!("== one.teiji ==\n{one}\n== two.teiji ==\n{two}{next}"));
 }
 
 /// What a run ends with is what is shown again.
@@ -195,7 +239,7 @@ fn shown_as_measured() {
     let _turn = alone();
     let place = Place::new();
     let measured = place.well("measure -n 100 -o x.teiji");
-    assert_eq!(measured.out, place.summary("x.teiji") + "Recording: x.teiji\n");
+    assert_eq!(measured.out, place.summary("x.teiji") + "\nRecording: x.teiji\nNext: teiji report x.teiji\n");
 }
 
 #[test]
@@ -219,7 +263,7 @@ fn one_page_and_its_charts() {
     assert_eq!(place.listing().len(), 5, "{:?}", place.listing());
     // The usual name, and what was there before is replaced as a whole.
     write(place.join("report.html"), "old").unwrap();
-    place.well(&format!("report {one}"));
+    place.well(&format!("report {one} --force"));
     assert!(place.read("report.html").trim_end().ends_with("</html>"));
 }
 
@@ -231,6 +275,11 @@ fn a_report_that_cannot_be_written() {
     for output in ["missing/report.html", "/sys/report.html", "."] {
         assert_refused(&place.teiji(&format!("report {one} -o {output}")), &["error: ", output]);
     }
+    assert_refused(
+        &place.teiji(&format!("report {one} -o missing/report.html --svg charts")),
+        &["error: ", "missing/report.html"],
+    );
+    assert!(!place.join("charts").exists(), "an empty folder looks like one whose charts are gone");
     write(place.join("file"), "").unwrap();
     let said = place.teiji(&format!("report {one} --svg file"));
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
@@ -248,4 +297,28 @@ fn a_reader_that_goes_away_is_no_error() {
         shell
     });
     assert_eq!(said.end().err, "0\n");
+}
+
+/// Whoever has a report.html of their own keeps it.
+#[test]
+fn only_a_report_is_replaced_by_a_report() {
+    let place = copy("one.teiji");
+    place.well("report x.teiji --md one.md --svg charts");
+    place.well("report x.teiji --md one.md --svg charts");
+    for (mine, words) in [
+        ("report.html", "report x.teiji"),
+        ("one.md", "report x.teiji -o other.html --md one.md"),
+        ("charts/exceedance.svg", "report x.teiji -o other.html --svg charts"),
+        ("page.html", "compare x.teiji x.teiji --html page.html"),
+    ] {
+        std::fs::write(place.join(mine), "mine").unwrap();
+        let said = place.teiji(words);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words}: {said:?}");
+        assert!(said.err.contains(&format!("{mine} exists, and teiji did not write it")), "{said:?}");
+        assert_eq!(place.read(mine), "mine");
+        assert!(!place.join("other.html").exists());
+        place.well(&format!("{words} --force"));
+        assert_ne!(place.read(mine), "mine");
+        let _ = std::fs::remove_file(place.join("other.html"));
+    }
 }

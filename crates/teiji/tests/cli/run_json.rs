@@ -242,7 +242,7 @@ fn a_recording_without_a_name() {
     let place = Place::new();
     let first = place.well("measure -n 20 -i 1ms").out;
     let second = place.well("measure -n 20 -i 1ms").out;
-    let names = [first, second].map(|out| out.lines().last().unwrap().strip_prefix("Recording: ").unwrap().to_owned());
+    let names = [first, second].map(|out| out.lines().find_map(|line| line.strip_prefix("Recording: ")).unwrap().to_owned());
     assert!(names.iter().all(|name| name.starts_with("teiji-20") && place.join(name).join("run.json").exists()), "{names:?}");
     assert_ne!(names[0], names[1]);
 }

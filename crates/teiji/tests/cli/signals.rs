@@ -4,7 +4,7 @@
 
 use crate::support::processes::assert_gone;
 use crate::support::pty::OnTerminal;
-use crate::support::{MILLISECOND, Place, SECOND, alone, sleep_until};
+use crate::support::{MILLISECOND, Place, SECOND, alone, sleep_until, soon};
 use rustix::process::Signal;
 use std::thread::sleep;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn asked_to_end(signals: &[Signal], name: &str) {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
-    assert!(said.out.contains(&format!("NOT THE WHOLE RUN: this recording was stopped early by {name}.")), "{said:?}");
+    assert!(said.out.contains(&format!("The recording was stopped early by {name}.")), "{said:?}");
 }
 
 /// The recording is whole as far as it goes, and says by what it was ended.
@@ -169,4 +169,29 @@ fn suspended_and_resumed() {
         assert!(thread.whole("/latency_ns/max") > 5_900 * MILLISECOND, "{thread:?}");
     }
     place.well("verify x.teiji");
+}
+
+/// As rt-tests' hackbench: whoever stops it gets the time until then, and exit code 0.
+#[test]
+fn hackbench_prints_its_time_when_it_is_stopped() {
+    let _turn = alone();
+    let place = Place::new();
+    for (words, signal) in [
+        ("hackbench -g 2 -l 100000000", Signal::INT),
+        ("hackbench -g 2 -l 100000000 -T", Signal::INT),
+        ("hackbench -g 1 -l 100000000 -p", Signal::TERM),
+    ] {
+        let running = place.start(words);
+        if !words.contains("-T") {
+            soon("its tasks are there", Duration::from_secs(10), || !running.descendants().is_empty());
+        }
+        sleep(Duration::from_millis(500));
+        let before = running.descendants();
+        running.signal(signal);
+        let said = running.end_within(Duration::from_secs(5));
+        let time = said.out.lines().last().and_then(|line| line.strip_prefix("Time: ")).map(str::parse::<f64>);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{words}: {said:?}");
+        assert!(matches!(time, Some(Ok(seconds)) if seconds > 0.3 && seconds < 10.0), "{words}: {said:?}");
+        assert_gone(&before);
+    }
 }

@@ -2,6 +2,7 @@
 //! Nothing vanishes: a CPU that is blocked five times for 20 ms shows as about a hundred late and skipped activations, each
 //! stall with its time. A tool that silently skips the periods it slept through reports about 15.
 
+use crate::support::document::Document;
 use crate::support::processes::is_stopped;
 use crate::support::{MILLISECOND, Place, Running, alone, may_real_time, now, quiet_cpu, sleep_until, soon};
 use plan::{CpuId, Policy, Scheduling};
@@ -79,6 +80,23 @@ fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -
     assert!(thread.number("/latency_with_skipped_ns/mean") > thread.number("/latency_ns/mean"));
     assert!(thread.whole("/latency_with_skipped_ns/p99") > thread.whole("/latency_ns/p90"));
     place.well("verify stalled.teiji");
+    one_figure(&place, thread);
+}
+
+/// The tables, the figure alone and the gate have the p99 with skipped activations counted in.
+fn one_figure(place: &Place, thread: &Document) {
+    let p99 = thread.whole("/latency_with_skipped_ns/p99");
+    let alone = place.well("show stalled.teiji --figure p99").out;
+    assert_eq!(alone.trim(), format!("{}.{:03}", p99 / 1_000, p99 % 1_000));
+    let gate = Document::parse(&place.well("gate stalled.teiji --limit p99<1h --json").out);
+    assert_eq!(gate.text("/limits/0/seen").replace(',', ""), format!("{} µs", alone.trim()));
+    let csv = place.well("show stalled.teiji --csv").out;
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (head, cells) = (lines.next().unwrap(), lines.next().unwrap());
+    let cell = |name: &str| cells[head.iter().position(|head| *head == name).unwrap()].parse::<i64>();
+    assert_eq!((cell("p99_ns"), cell("as_measured_p99_ns")), (Ok(p99), Ok(thread.whole("/latency_ns/p99"))));
+    let table = place.well("show stalled.teiji").out;
+    assert!(table.contains("µs with skipped counted in") && table.contains("\nAs measured, "), "{table}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn progress_is_drawn_and_removed() {
     let text = screen.text();
     let mut shown = Screen::new(COLUMNS);
     // A command is never broken by us, but a screen breaks whatever is longer than itself.
-    shown.show(&(place.summary("x.teiji") + "Recording: x.teiji\n").replace('\n', "\r\n"));
+    shown.show(&(place.summary("x.teiji") + "\nRecording: x.teiji\nNext: teiji report x.teiji\n").replace('\n', "\r\n"));
     let summary = shown.text();
     assert!(text.ends_with(&summary), "{text}\n-- expected at the end --\n{summary}");
     let before = text.strip_suffix(&summary).unwrap();
@@ -71,5 +71,26 @@ fn nothing_but_text_through_a_pipe() {
     for text in [&said.out, &said.err] {
         assert!(!text.contains(['\x1b', '\r']) && !text.contains(" left"), "{text:?}");
     }
-    assert!(said.out.ends_with("Recording: x.teiji\n"), "{said:?}");
+    assert!(said.out.ends_with("\nRecording: x.teiji\nNext: teiji report x.teiji\n"), "{said:?}");
+}
+
+#[test]
+fn colour_where_there_is_a_terminal_and_nobody_declined() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -n 20 -o x.teiji");
+    let shown = |colour: bool| {
+        let (code, transcript) = OnTerminal::start_with(&place, "show x.teiji", colour).end();
+        assert_eq!(code, Some(0), "{transcript}");
+        transcript
+    };
+    let (coloured, plain) = (shown(true), shown(false));
+    assert!(coloured.starts_with("\x1b[1m") && coloured.contains("\x1b[2m"), "{coloured:?}");
+    assert!(!plain.contains('\x1b'), "{plain:?}");
+    let read = |transcript: &str| {
+        let mut screen = Screen::new(COLUMNS);
+        screen.show(transcript);
+        screen.text()
+    };
+    assert_eq!(read(&coloured), read(&plain));
 }

@@ -53,7 +53,6 @@ pub fn run(args: &Args) -> Outcome {
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let guests = args.place.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
     countable(args, &guests).map_err(Failure::bad_input)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let kernels = place_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
         if !quiet {
             output::complain(text);
@@ -63,6 +62,8 @@ pub fn run(args: &Args) -> Outcome {
     let mut place = args.place.place(kernel).map_err(Failure::bad_input)?;
     countable(args, std::slice::from_ref(&place.guest)).map_err(Failure::bad_input)?;
     place.files = files;
+    // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let mut show = Show::new(quiet);
     let result = lab::execute(&place, errands, args.expect, VERBS, &signals, &mut show);
     show.clear();

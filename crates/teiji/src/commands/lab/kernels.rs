@@ -27,7 +27,7 @@ pub fn list(_: &ListArgs) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let width = kernels.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0);
-    output::say(&format!("{:width$}  {:8}  {:17}  {:>8}", "kernel", "machine", "preemption", "MiB"));
+    output::say(&format!("{:width$}  {:8}  {:27}  {:>8}", "kernel", "machine", "preemption", "MiB"));
     for kernel in kernels {
         let size = std::fs::metadata(&kernel.image).map_or(0, |file| file.len());
         let chosen = match kernel.name.parse() {
@@ -36,10 +36,10 @@ pub fn list(_: &ListArgs) -> Outcome {
         };
         output::say(
             format!(
-                "{:width$}  {:8}  {:17}  {:>8.1}  {}",
+                "{:width$}  {:8}  {:27}  {:>8.1}  {}",
                 kernel.name,
                 kernel.machine.map_or("", plan::Machine::name),
-                kernel.preemption().unwrap_or("not known"),
+                kernel.preemption().as_deref().unwrap_or("not known"),
                 // Of a size, for people.
                 f64::from(u32::try_from(size >> 10).unwrap_or(u32::MAX)) / 1_024.0,
                 if chosen { "without a version, this one" } else { "" },

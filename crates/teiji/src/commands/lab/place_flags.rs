@@ -4,7 +4,7 @@
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Place, Processor, inspect_image};
-use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Unit, shift_of_mips};
+use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Unit, shift_of_mips};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -128,9 +128,10 @@ fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
     }))
 }
 
-/// The CPUs of a guest.
-pub fn cpus(guest: &Guest) -> Vec<CpuId> {
-    (0..guest.cpus).map(CpuId).collect()
+/// The CPUs of a guest. Whoever gives it several means all of them, isolated ones too.
+pub fn cpus(guest: &Guest) -> ProcessCpus {
+    let all: Vec<CpuId> = (0..guest.cpus).map(CpuId).collect();
+    ProcessCpus { inherited: all.clone(), usable: all }
 }
 
 /// Whether a kernel that is given as a path is there: one that is mistyped should be known before others are measured.

@@ -45,7 +45,8 @@ pub fn run(args: &Args) -> Outcome {
     let mut place = lab::again(facts).map_err(failure)?;
     place.program = args.program.clone().or(place.program);
     place.boot_patience = args.boot_timeout.unwrap_or(place.boot_patience);
-    let scratch = tempfile::tempdir().context("cannot make a folder for the new recording").map_err(Failure::not_carried_out)?;
+    let scratch =
+        lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::not_carried_out)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun {
         run: recorded.document.run.clone(),

@@ -60,7 +60,9 @@ pub fn run(args: &Args) -> Outcome {
     for guest in args.place.guests(names).map_err(Failure::bad_input)? {
         checked(&args.measured, &guest).map_err(Failure::bad_input)?;
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
+        output::complain(&note);
+    }
     let kernels = place_flags::kernels(names, &mut |text| {
         if !quiet {
             output::complain(text);
@@ -71,9 +73,11 @@ pub fn run(args: &Args) -> Outcome {
         kernels.into_iter().map(|kernel| args.place.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let runs = runs(args, &places, &output).map_err(Failure::bad_input)?;
 
+    // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     output::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
-    let results = lab::carry_out(&runs, jobs(args.jobs, &places), VERBS, &signals, &mut show);
+    let results = lab::carry_out(&runs, jobs(args.jobs, places.iter().map(|place| place.guest.time)), VERBS, &signals, &mut show);
     show.clear();
     let mut worst = 0;
     let mut recordings = Vec::new();
@@ -152,8 +156,8 @@ fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabR
 
 /// The run for this guest; whatever can be found wrong before it boots is found wrong here.
 pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
-    let available = place_flags::cpus(guest);
-    let cpus = flags.cpus(&available).context("in the guest")?;
+    let of_guest = place_flags::cpus(guest);
+    let cpus = flags.cpus(&of_guest).context("in the guest")?;
     let run = flags.run(&cpus)?;
     let needed = memory_for(&run);
     if needed > u64::from(guest.memory_mib) {
@@ -166,9 +170,8 @@ pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
     }
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
     let limits = load::Limits { memory, probe_prio: Some(run.scheduling.prio.unwrap_or(0)), loads: run.loads.len() };
-    // A command is looked for where it is to run.
-    for spec in flags.loads().iter().filter(|spec| spec.command().is_none()) {
-        load::check(spec, &cpus, &available, &limits)?;
+    for spec in flags.loads() {
+        load::check_elsewhere(spec, &of_guest.inherited, &of_guest.usable, &limits)?;
     }
     Ok(run)
 }
@@ -205,9 +208,9 @@ fn labels(kernels: &[&Kernel]) -> Vec<String> {
 }
 
 /// Guests at once: in the host's time one, since guests would measure each other.
-pub fn jobs(asked: Option<u32>, places: &[Place]) -> usize {
+pub fn jobs(asked: Option<u32>, times: impl IntoIterator<Item = GuestTime>) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let by_clock = places.iter().any(|place| place.guest.time == GuestTime::Host);
+    let by_clock = times.into_iter().any(|time| time == GuestTime::Host);
     asked.map_or(if by_clock { 1 } else { cores }, |jobs| usize::try_from(jobs).unwrap_or(1))
 }
 

@@ -77,6 +77,7 @@ impl Look for Show {
 
 fn line(guest: &GuestProgress) -> String {
     let stage = match guest.stage {
+        Stage::TryingKvm => "trying KVM".to_owned(),
         Stage::Booting => "booting".to_owned(),
         Stage::Measuring => "measuring".to_owned(),
         Stage::Sending { here, of } => format!("sending its results, {} of {} KiB", here >> 10, of >> 10),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
-//! more when the others are done, and the rest goes on.
+//! more when the others are done, and the rest goes on, unless there is no room for it on the disk.
+//!
+//! A run that ends before its time is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
+//! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
 
 use super::folder::{Found, ResultsFolder, found};
 use super::guests_can_begin;
@@ -8,16 +11,17 @@ use super::progress::PlanProgress;
 use super::settings::Point;
 use crate::commands::lab::{Show, VERBS, checked, guests_at_once, kernels_of};
 use crate::commands::measure;
-use crate::exit::Failure;
+use crate::exit::{Failure, is_disk_failure};
 use crate::live::Live;
 use crate::output;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use lab::{GuestProgress, LabError, LabRun, Look};
 use plan::PlannedRun;
 use probe::{Clock, Monotonic};
 use recording::{End, Recorded, Recording};
 use runner::Signals;
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// What to do.
 pub struct Work<'a> {
@@ -37,7 +41,26 @@ pub struct Ended {
     pub failed: usize,
     /// What ended it before its time.
     pub signal: Option<&'static str>,
+    /// It ended before its time because nothing more can be written.
+    pub disk_failed: bool,
 }
+
+/// A run that ended before its time.
+#[derive(Debug)]
+struct EndedEarly {
+    why: String,
+    kept: PathBuf,
+    /// The recording could not be written.
+    disk_failed: bool,
+}
+
+impl fmt::Display for EndedEarly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it {}; what it recorded is kept in {}", self.why, self.kept.display())
+    }
+}
+
+impl std::error::Error for EndedEarly {}
 
 impl Work<'_> {
     /// Carries out what is missing.
@@ -45,25 +68,25 @@ impl Work<'_> {
         let mut progress = PlanProgress::new(0, self.runs.len());
         let mut missing = self.missing(&mut progress).map_err(Failure::bad_input)?;
         guests_can_begin(missing.iter().map(|place| self.point(*place)))?;
-        for attempt in 1..=2 {
+        let mut is_retry = false;
+        loop {
             for place in &missing {
                 progress.want(self.expected_ns(*place), self.point(*place).kernel.is_none());
             }
-            let failed = self.all(&missing, &mut progress)?;
-            if self.signals.caught().is_some() || failed.is_empty() {
-                return Ok(Ended { done: progress.done(), failed: failed.len(), signal: self.signals.caught() });
+            let Failed { places, disk_failed } = self.all(&missing, &mut progress)?;
+            let signal = self.signals.caught();
+            if signal.is_some() || disk_failed || places.is_empty() || is_retry {
+                return Ok(Ended { done: progress.done(), failed: places.len(), signal, disk_failed });
             }
-            if attempt == 1 {
-                output::complain(&format!("{} failed; once more", failed.len()));
-            }
-            missing = failed;
+            output::complain(&format!("{} failed; once more", places.len()));
+            missing = places;
+            is_retry = true;
         }
-        Ok(Ended { done: progress.done(), failed: missing.len(), signal: None })
     }
 
     /// How long a run measures, ns.
     fn expected_ns(&self, place: usize) -> i64 {
-        self.point(place).run.as_ref().map_or(0, |run| run.expected_ns().0)
+        self.point(place).expected_ns()
     }
 
     fn path(&self, place: usize) -> std::path::PathBuf {
@@ -74,7 +97,7 @@ impl Work<'_> {
         &self.points[self.runs[place].combination]
     }
 
-    /// Places of the runs that have no whole recording; what is left of those that were cut off is removed.
+    /// Places of the runs that have no whole recording; what there is of those that were cut off is set aside.
     fn missing(&self, progress: &mut PlanProgress) -> anyhow::Result<Vec<usize>> {
         self.folder.remove_nameless()?;
         let mut missing = Vec::new();
@@ -86,7 +109,14 @@ impl Work<'_> {
                     continue;
                 }
                 Found::Nothing => {}
-                Found::Partial => remove(&path)?,
+                Found::Partial => {
+                    let kept = self.folder.set_aside(&path)?;
+                    output::complain(&format!(
+                        "{}: an earlier attempt was cut short: kept in {}",
+                        self.name(place),
+                        kept.display()
+                    ));
+                }
             }
             missing.push(place);
         }
@@ -94,39 +124,53 @@ impl Work<'_> {
     }
 
     /// Carries out these runs; returns those that failed.
-    fn all(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Vec<usize>, Failure> {
-        let mut failed = Vec::new();
+    fn all(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Failed, Failure> {
+        let mut failed = Failed::default();
         for group in places.chunk_by(|a, b| self.point(*a).kernel.is_some() == self.point(*b).kernel.is_some()) {
             if self.point(group[0]).kernel.is_some() {
-                failed.extend(self.in_lab(group, progress)?);
-                continue;
+                self.in_lab(group, progress, &mut failed)?;
+            } else {
+                self.one_by_one(group, progress, &mut failed)?;
             }
-            for place in group {
-                if self.signals.caught().is_some() {
-                    return Ok(failed);
+            if self.signals.caught().is_some() || failed.disk_failed {
+                break;
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Runs on this machine.
+    fn one_by_one(&self, places: &[usize], progress: &mut PlanProgress, failed: &mut Failed) -> Result<(), Failure> {
+        for place in places {
+            if self.signals.caught().is_some() {
+                return Ok(());
+            }
+            let told = progress.told();
+            if !self.quiet {
+                output::complain(&format!("{}; {told}", self.name(*place)));
+            }
+            match self.here(*place, told) {
+                Ok(Some(recorded)) => {
+                    progress.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document);
                 }
-                let told = progress.told();
-                if !self.quiet {
-                    output::complain(&format!("{}; {told}", self.name(*place)));
-                }
-                match self.here(*place, told) {
-                    Ok(Some(recorded)) => {
-                        progress.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document)
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    progress.one_failed(self.expected_ns(*place));
+                    let disk_failed = failed.add(*place, &error);
+                    Failure::not_carried_out(error).report_for(&self.name(*place));
+                    let path = self.path(*place);
+                    // It began, and an error came before it knew its end.
+                    if found(&path).map_err(Failure::bad_input)? == Found::Partial {
+                        let kept = self.folder.set_aside(&path).map_err(Failure::bad_input)?;
+                        output::complain(&format!("what it recorded is kept in {}", kept.display()));
                     }
-                    Ok(None) => return Ok(failed),
-                    Err(error) => {
-                        progress.one_failed(self.expected_ns(*place));
-                        Failure::not_carried_out(error).report_for(&self.name(*place));
-                        let path = self.path(*place);
-                        if found(&path).map_err(Failure::bad_input)? == Found::Partial {
-                            remove(&path).map_err(Failure::bad_input)?;
-                        }
-                        failed.push(*place);
+                    if disk_failed {
+                        return Ok(());
                     }
                 }
             }
         }
-        Ok(failed)
+        Ok(())
     }
 
     fn name(&self, place: usize) -> String {
@@ -138,16 +182,20 @@ impl Work<'_> {
         let point = self.point(place);
         let run = point.run.clone().context("it has no run")?;
         let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty())), ..run };
-        let order = measure::order(run, self.path(place), &probe::allowed_cpus()?, Monotonic.now())?;
+        let order = {
+            let cpus = measure::process_cpus()?;
+            let warnings = measure::left_out(&point.measured, &run, &cpus).into_iter().collect();
+            measure::order(run, warnings, self.path(place), &cpus, Monotonic.now())?
+        };
         let mut live = Live::under(self.quiet, heading);
         let result = runner::carry_out(&order, self.signals, &mut live);
         live.clear();
         let recorded = result?;
         if let Some(End::Signal { .. }) = &recorded.document.end {
-            remove(&recorded.path)?;
+            remove_interrupted(&recorded.path)?;
             return Ok(None);
         }
-        let recorded = whole(recorded)?;
+        let recorded = self.whole(recorded)?;
         if !self.quiet {
             output::say(&format!("  {}", report::verdict_of_one(&recorded)));
         }
@@ -163,8 +211,7 @@ impl Work<'_> {
     }
 
     /// Runs in the lab, as many guests at once as may be.
-    fn in_lab(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Vec<usize>, Failure> {
-        let mut failed = Vec::new();
+    fn in_lab(&self, places: &[usize], progress: &mut PlanProgress, failed: &mut Failed) -> Result<(), Failure> {
         let mut runs: Vec<LabRun> = Vec::new();
         let mut begun = Vec::new();
         for place in places {
@@ -175,17 +222,17 @@ impl Work<'_> {
                 }
                 Err(error) => {
                     progress.one_failed(self.expected_ns(*place));
+                    failed.add(*place, &error);
                     Failure::not_carried_out(error).report_for(&self.name(*place));
-                    failed.push(*place);
                 }
             }
         }
-        let machines: Vec<lab::Place> = runs.iter().map(|run| run.place.clone()).collect();
+        let at_once = guests_at_once(self.jobs, runs.iter().map(|run| run.place.guest.time));
         let mut look = Guests { show: Show::new(self.quiet), progress };
         let mut ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
             let place: usize = begun[index];
             let expected = self.expected_ns(place);
-            match result.map_err(anyhow::Error::from).and_then(whole) {
+            match result.map_err(anyhow::Error::from).and_then(|recorded| self.whole(recorded)) {
                 Ok(recorded) => {
                     look.progress.one_more(expected, &self.point(place).label, &recorded.document);
                     look.show.say(&format!("{}: {}", self.name(place), report::verdict_of_one(&recorded)));
@@ -195,15 +242,25 @@ impl Work<'_> {
                 }
                 Err(error) => {
                     look.progress.one_failed(expected);
+                    failed.add(place, &error);
                     look.show.without(|| Failure::not_carried_out(error).report_for(&self.name(place)));
-                    failed.push(place);
                 }
             }
         };
-        lab::carry_out_each(&runs, guests_at_once(self.jobs, &machines), VERBS, self.signals, &mut look, &mut ended);
+        lab::carry_out_each(&runs, at_once, VERBS, self.signals, &mut look, &mut ended);
         look.show.clear();
-        self.keep().map_err(Failure::bad_input)?;
-        Ok(failed)
+        self.keep().map_err(Failure::bad_input)
+    }
+
+    /// A recording that came to its end; another one is set aside, out of the next attempt's way.
+    fn whole(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
+        if recorded.document.came_to_its_end() {
+            return Ok(recorded);
+        }
+        let why = report::cut_short(&recorded.document).unwrap_or_default();
+        let disk_failed = matches!(recorded.document.end, Some(End::RecordingFailed { .. }));
+        let kept = self.folder.set_aside(&recorded.path).with_context(|| format!("it {why}"))?;
+        Err(EndedEarly { why, kept, disk_failed }.into())
     }
 
     fn lab_run(&self, place: usize) -> anyhow::Result<LabRun> {
@@ -240,18 +297,25 @@ impl Look for Guests<'_> {
     }
 }
 
-/// A recording that came to its end; of another one nothing is left.
-fn whole(recorded: Recorded) -> anyhow::Result<Recorded> {
-    if recorded.document.came_to_its_end() {
-        return Ok(recorded);
-    }
-    remove(&recorded.path)?;
-    bail!("it {}", report::cut_short(&recorded.document).unwrap_or_default())
+/// Runs that failed.
+#[derive(Default)]
+struct Failed {
+    places: Vec<usize>,
+    /// One of them because nothing more can be written: no other run is worth an attempt.
+    disk_failed: bool,
 }
 
-fn remove(path: &Path) -> anyhow::Result<()> {
-    if path.symlink_metadata().is_ok() {
-        std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was cut off", path.display()))?;
+impl Failed {
+    /// Whether it is because nothing more can be written.
+    fn add(&mut self, place: usize, error: &anyhow::Error) -> bool {
+        self.places.push(place);
+        let ended = error.downcast_ref::<EndedEarly>().is_some_and(|ended| ended.disk_failed);
+        self.disk_failed |= ended || is_disk_failure(error);
+        self.disk_failed
     }
-    Ok(())
+}
+
+/// Removes the recording of a run that the user stopped, and who goes on with the plan measures anew.
+fn remove_interrupted(path: &Path) -> anyhow::Result<()> {
+    std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was interrupted", path.display()))
 }

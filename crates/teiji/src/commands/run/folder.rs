@@ -2,6 +2,7 @@
 //! The folder of a plan that is carried out: the plan as run, an index, and a recording for each run. Which runs are done is
 //! told by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
 
+use super::boots::Boot;
 use crate::output;
 use anyhow::{Context, bail};
 use plan::{Plan, PlannedRun};
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant};
 /// The plan as run, with its seed.
 const PLAN: &str = "plan.toml";
 const INDEX: &str = "index.json";
+/// Recordings of runs that did not come to their end: out of the way of the next attempt, and never removed.
+const INCOMPLETE: &str = "incomplete";
 /// For one that was killed a moment ago to be gone, with all that it has started.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a label in a recording's name.
@@ -34,13 +37,20 @@ pub enum Found {
     Nothing,
     /// A whole recording.
     Done,
-    /// A recording that was cut off, or ended by a signal.
+    /// A recording of a run that did not come to its end, or whose samples are not all there.
     Partial,
 }
 
 impl ResultsFolder {
     /// Makes it, with plan and index.
-    pub fn create(path: &Path, plan: &Plan, text: &str, labels: &[String], runs: &[PlannedRun]) -> anyhow::Result<Self> {
+    pub fn create(
+        path: &Path,
+        plan: &Plan,
+        text: &str,
+        labels: &[String],
+        runs: &[PlannedRun],
+        boot: Option<&Boot>,
+    ) -> anyhow::Result<Self> {
         output::new_folder(path)?;
         let listed: Vec<_> = runs
             .iter()
@@ -55,7 +65,11 @@ impl ResultsFolder {
                 })
             })
             .collect();
-        let index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
+        let mut index =
+            json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
+        if let Some(boot) = boot {
+            index["boot"] = boot.to_json();
+        }
         write(&path.join(INDEX), &recording::document_text(&index)?)?;
         // Last: with the plan there, the folder can be gone on with.
         write(&path.join(PLAN), text)?;
@@ -78,7 +92,20 @@ impl ResultsFolder {
         Ok(ResultsFolder { path: path.to_owned(), _held: held })
     }
 
-    /// Removes recordings that had not got their name when they were cut off.
+    /// Moves a recording that did not come to its end out of the way of the next attempt; says where to.
+    pub fn set_aside(&self, recording: &Path) -> anyhow::Result<PathBuf> {
+        let folder = self.path.join(INCOMPLETE);
+        let stem = recording.file_stem().unwrap_or_default().to_string_lossy();
+        let name = |number: u32| if number == 1 { format!("{stem}.teiji") } else { format!("{stem}.{number}.teiji") };
+        let free = (1..).map(|number| folder.join(name(number))).find(|path| path.symlink_metadata().is_err());
+        let kept = free.context("too many attempts")?;
+        fs::create_dir_all(&folder).and_then(|()| fs::rename(recording, &kept)).with_context(|| {
+            format!("cannot move {}, which did not come to its end, to {}", recording.display(), kept.display())
+        })?;
+        Ok(kept)
+    }
+
+    /// Removes recordings that had not got their name when they were cut off: they had not begun to measure.
     pub fn remove_nameless(&self) -> anyhow::Result<()> {
         for entry in fs::read_dir(&self.path).with_context(|| format!("cannot read {}", self.path.display()))? {
             let entry = entry?;
@@ -126,6 +153,25 @@ pub fn recording(folder: &Path, place: usize, runs: usize, label: &str) -> PathB
 /// Where the plan as run is, in this folder.
 pub fn plan(folder: &Path) -> PathBuf {
     folder.join(PLAN)
+}
+
+/// Recordings of runs that did not come to their end, in this folder.
+pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let folder = folder.join(INCOMPLETE);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(|| format!("cannot read {}", folder.display()))?,
+    };
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    let mut paths = paths.with_context(|| format!("cannot read {}", folder.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// The boot that a folder is of; none for any other folder.
+pub fn boot(folder: &Path) -> Option<Boot> {
+    let index: serde_json::Value = serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok()?;
+    Boot::from_json(index.get("boot")?)
 }
 
 /// What lies where a run's recording should be.

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji run`: a plan, which is every combination of its factors, in one folder.
 
+mod boots;
 mod carry_out;
+mod duration;
 mod folder;
 mod progress;
 mod settings;
+mod shipped;
 mod table;
 
-pub use table::{Wanted, is_folder, table, text};
+pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
+pub use table::{Begun, Wanted, fill, is_folder, table, text};
 
 use crate::commands::lab::{failure, kernels_of};
+use crate::commands::measure::{left_out, process_cpus};
 use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
+use boots::{Boot, WantedBoot};
 use carry_out::{Ended, Work};
 use folder::ResultsFolder;
 use lab::KernelName;
-use plan::{Nanos, Plan, PlannedRun, Value};
+use plan::{Plan, PlannedRun, Value};
 use runner::Signals;
 use settings::{Point, points};
 use std::path::{Path, PathBuf};
@@ -25,8 +31,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The plan
-    #[arg(value_name = "PLAN.toml", required_unless_present = "resume", conflicts_with = "resume")]
+    /// The plan: a file, or one that comes along by its name (teiji plans)
+    #[arg(value_name = "PLAN", required_unless_present = "resume", conflicts_with = "resume")]
     plan: Option<PathBuf>,
     /// Go on with what is missing in this folder of a plan that was begun
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run"])]
@@ -34,13 +40,14 @@ pub struct Args {
     /// The plan's short form, as its table [quick] says, each combination once
     #[arg(long, conflicts_with = "resume")]
     quick: bool,
-    /// On this machine: the plan without its kernels and whatever else is of the lab
+    /// On this machine, boot by boot: the plan without its kernels and whatever else is of the lab. Under another kernel, the same
+    /// command adds what that boot can measure to the folder, and says which boots are still missing
     #[arg(long, conflicts_with = "resume")]
     here: bool,
-    /// Check the plan, and print its runs, their order and how long they take; carry out none
+    /// Check the plan, and print its runs, their order and about how long they take; run none. Exit code 0: it could begin here
     #[arg(long)]
     dry_run: bool,
-    /// The folder for the results; must not exist [default: NAME-DATE-TIME, by the plan's name]
+    /// The folder for the results; must not exist, but with --here may hold other boots [default: NAME-DATE-TIME, by the plan's name]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Guests of the lab at once [default: as many as this machine has CPUs; 1 with time = "host"]
@@ -55,13 +62,14 @@ pub fn run(args: &Args) -> Outcome {
     match (&args.plan, &args.resume) {
         (_, Some(folder)) => resume(args, folder),
         (Some(path), None) if args.dry_run => dry_run(args, path),
+        (Some(path), None) if args.here => here(args, path),
         (Some(path), None) => begin(args, path),
         (None, None) => Err(Failure::bad_input(anyhow!("name a plan"))),
     }
 }
 
 fn read(path: &Path) -> anyhow::Result<Plan> {
-    Ok(Plan::read(path, &mut |path| std::fs::read_to_string(path))?)
+    Ok(Plan::read(path, &mut shipped::read)?)
 }
 
 /// The plan in the form that was asked for.
@@ -72,8 +80,7 @@ fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
 }
 
 fn checked(plan: &Plan) -> anyhow::Result<Vec<Point>> {
-    let available = probe::allowed_cpus().context("cannot read which CPUs this process may use")?;
-    Ok(points(plan, &available)?)
+    Ok(points(plan, &process_cpus()?)?)
 }
 
 /// Whether the emulators and programs for all guests are there: found before the first run, not at each.
@@ -99,6 +106,22 @@ fn new_seed() -> u64 {
     u64::try_from(since.as_nanos() % (1 << 52)).unwrap_or(0)
 }
 
+/// What a plan is called: `desktop-4.19` is no file `desktop-4` with an ending.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".toml").unwrap_or(&name).to_owned()
+}
+
+/// How large a plan is, and what keeps it from beginning on this machine.
+pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
+    let plan = read(path)?;
+    let points = checked(&plan)?;
+    let runs = plan.order.runs(points.len(), 0);
+    let varied: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
+    let of = if varied.is_empty() { String::new() } else { format!(", varying {}", varied.join(", ")) };
+    Ok((format!("{}{of}", counted(runs.len(), "run")), guests_can_begin(points.iter()).err().map(|failure| failure.to_string())))
+}
+
 fn dry_run(args: &Args, path: &Path) -> Outcome {
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
@@ -111,15 +134,13 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
         text += &format!("{:>width$}  {}{repeat}\n", place + 1, points[run.combination].label);
     }
     let combinations = counted(points.len(), "combination");
-    text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), time_of(&points, &runs));
+    text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), duration::told(&points, &runs, args.jobs));
     if plan.order.shuffle && plan.order.seed.is_none() {
         text += "Their order is one of many: the plan names no seed, so each beginning draws its own.\n";
     }
     output::say(&text);
-    // Good to know, but no fault of the plan: it may be looked at on one machine and carried out on another.
-    if let Err(missing) = guests_can_begin(points.iter()) {
-        output::complain(&format!("It could not begin here: {missing}"));
-    }
+    // What cannot begin here is told by the exit code too, after the list: that is of use on another machine.
+    guests_can_begin(points.iter()).map_err(|missing| missing.within("it cannot begin here"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,44 +148,93 @@ fn counted(n: usize, thing: &str) -> String {
     report::counted(n as u64, thing)
 }
 
-/// How long they measure, all together; what lies between two runs comes on top.
-fn time_of(points: &[Point], runs: &[PlannedRun]) -> String {
-    let of = |in_lab: bool| -> (usize, i64) {
-        let chosen = runs.iter().map(|run| &points[run.combination]).filter(|point| point.kernel.is_some() == in_lab);
-        let times = chosen.map(|point| point.run.as_ref().map_or(0, |run| run.expected_ns().0));
-        times.fold((0, 0), |(count, sum), time| (count + 1, sum.saturating_add(time)))
-    };
-    let span = |ns: i64| report::span(Nanos(ns));
-    let parts = [
-        (of(false), "of measuring on this machine, and some tenths of a second between two runs"),
-        (of(true), "of time in guests of the lab, which take several times as long on this machine's clock"),
-    ];
-    let told = parts.iter().filter(|((count, _), _)| *count > 0).map(|((_, ns), what)| format!("{} {what}", span(*ns)));
-    told.collect::<Vec<_>>().join("; ")
-}
-
 fn begin(args: &Args, path: &Path) -> Outcome {
     let mut plan = asked(args, path).map_err(Failure::bad_input)?;
     guests_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem, ""));
+    let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
         let error = anyhow!("{} exists already: choose another name with -o, or go on with it: --resume", output.display());
         return Err(Failure::bad_input(error));
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     name_files(&mut plan, args.quiet).map_err(Failure::not_carried_out)?;
+    // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
     let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
     // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are one value from here on.
     let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs).map_err(Failure::bad_input)?;
+    let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None).map_err(Failure::bad_input)?;
     carry_out(args, &folder, &points, &runs, &signals)
 }
 
+/// What this boot can measure, in a folder of its own among those of other boots.
+fn here(args: &Args, path: &Path) -> Outcome {
+    let whole = read(path).map_err(Failure::bad_input)?;
+    let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
+    let wanted = WantedBoot::of(&whole).map_err(Failure::bad_input)?;
+    let plan = asked(args, path).map_err(Failure::bad_input)?;
+    let points = checked(&plan).map_err(Failure::bad_input)?;
+    let boot = Boot::now().map_err(Failure::not_carried_out)?;
+    let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
+    let others = boots::boots(&root).map_err(Failure::bad_input)?;
+    // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
+    let begun = others.first().map(|(folder, _)| text(folder)).transpose().map_err(Failure::bad_input)?;
+    let seed = match others.first() {
+        Some((folder, _)) => read(&folder::plan(folder)).map_err(Failure::bad_input)?.order.seed,
+        None => plan.order.seed,
+    };
+    let text = plan.as_run(seed.unwrap_or_else(new_seed));
+    if begun.is_some_and(|begun| begun != text) {
+        let error =
+            anyhow!("{} was begun with another plan than {}: choose another name with -o", root.display(), path.display());
+        return Err(Failure::bad_input(error));
+    }
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let own = boot.folder(&root).map_err(Failure::bad_input)?;
+    let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
+    let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
+    let folder = if own.exists() {
+        ResultsFolder::open(&own)
+    } else {
+        let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
+        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some(&boot))
+    };
+    let outcome = carry_out(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
+    let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
+    say_boots(&root, path, &wanted, &made);
+    Ok(outcome)
+}
+
+/// Which boots are there, and which are not.
+fn say_boots(root: &Path, plan: &Path, wanted: &[WantedBoot], made: &[Boot]) {
+    let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
+    kernels.dedup();
+    output::say(&format!("Boots in {}: {}", root.display(), kernels.join(", ")));
+    let missing: Vec<String> = WantedBoot::missing(wanted, made).iter().map(ToString::to_string).collect();
+    if missing.is_empty() {
+        output::say(&format!("Next: teiji report {}", root.display()));
+        return;
+    }
+    let command = format!("teiji run --here {} -o {}", plan.display(), root.display());
+    output::say(&format!("Still missing: {}. Boot it, then: {command}", missing.join("; ")));
+}
+
 fn resume(args: &Args, path: &Path) -> Outcome {
+    // Of a folder of boots, the part of this one.
+    let boots = boots::boots(path).unwrap_or_default();
+    let boot = Boot::now().map_err(Failure::not_carried_out)?;
+    let path = match boots.iter().find(|(_, known)| *known == boot) {
+        Some((own, _)) => own,
+        None if boots.is_empty() => path,
+        None => {
+            let root = path.display();
+            let error =
+                anyhow!("nothing of this boot ({}) is in {root}: begin with teiji run --here PLAN -o {root}", boot.kernel);
+            return Err(Failure::bad_input(error));
+        }
+    };
     let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
@@ -213,15 +283,30 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Before hours of runs on this machine: which CPUs they leave out without being told to. Each run's recording says it too.
+fn warn_of_cpus_left_out(points: &[Point]) -> anyhow::Result<()> {
+    let cpus = process_cpus()?;
+    let here = points.iter().filter(|point| point.kernel.is_none());
+    let mut warnings: Vec<_> = here.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
+    warnings.dedup();
+    for warning in warnings {
+        output::complain(&format!("Warning: {} {}", warning.message, warning.next_step));
+    }
+    Ok(())
+}
+
 fn carry_out(args: &Args, folder: &ResultsFolder, points: &[Point], runs: &[PlannedRun], signals: &Signals) -> Outcome {
+    warn_of_cpus_left_out(points).map_err(Failure::not_carried_out)?;
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
-    let Ended { done, failed, signal } = work.carry_out()?;
+    let Ended { done, failed, signal, disk_failed } = work.carry_out()?;
     let path = folder.path().display();
     output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
     if let Some(signal) = signal {
         output::complain(&format!("ended by {signal}; to go on: teiji run --resume {path}"));
     }
-    if failed > 0 {
+    if disk_failed {
+        output::complain(&format!("ended because nothing more can be written; make room, then: teiji run --resume {path}"));
+    } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
         output::complain(&format!("{} failed{twice}; to try them again: teiji run --resume {path}", counted(failed, "run")));
     }

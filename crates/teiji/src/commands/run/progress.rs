@@ -25,8 +25,10 @@ pub struct PlanProgress {
     began: Instant,
     /// When the last of them ended, ns since the beginning.
     last_end_ns: i64,
-    /// The largest latency of any run, ns, and its label.
-    largest: Option<(i64, String)>,
+    /// The largest latency of any run, ns, its label, and what that run must not be read without.
+    largest: Option<(i64, String, Option<String>)>,
+    /// Runs that must not be read without something.
+    with_caveats: usize,
 }
 
 impl PlanProgress {
@@ -43,6 +45,7 @@ impl PlanProgress {
             began: Instant::now(),
             last_end_ns: 0,
             largest: None,
+            with_caveats: 0,
         }
     }
 
@@ -84,9 +87,11 @@ impl PlanProgress {
     }
 
     fn see(&mut self, label: &str, document: &Document) {
+        let caveats = report::caveats(document);
+        self.with_caveats += usize::from(caveats.is_some());
         let max = document.threads.iter().filter_map(|thread| thread.latency_ns.map(|latency| latency.max)).max();
-        if let Some(max) = max.filter(|max| self.largest.as_ref().is_none_or(|(largest, _)| max > largest)) {
-            self.largest = Some((max, label.to_owned()));
+        if let Some(max) = max.filter(|max| self.largest.as_ref().is_none_or(|(largest, ..)| max > largest)) {
+            self.largest = Some((max, label.to_owned(), caveats));
         }
     }
 
@@ -109,7 +114,10 @@ impl PlanProgress {
                 _ => ", any moment now".to_owned(),
             };
         }
-        if let Some((max, label)) = &self.largest {
+        if self.with_caveats > 0 {
+            text += &format!("; caveats in {}", report::counted(self.with_caveats as u64, "run"));
+        }
+        if let Some((max, label, caveats)) = &self.largest {
             text += &format!("; largest so far {}", report::at_most(*max));
             if !label.is_empty() {
                 // What differs most stands at the end: the last factor changes fastest.
@@ -117,6 +125,7 @@ impl PlanProgress {
                 let end: String = label.chars().skip(letters.saturating_sub(LONGEST_LABEL)).collect();
                 text += &format!(" ({}{end})", if letters > LONGEST_LABEL { "…" } else { "" });
             }
+            text += &caveats.as_ref().map_or_else(String::new, |caveats| format!(", with {caveats}"));
         }
         text
     }
@@ -201,9 +210,18 @@ mod tests {
     #[test]
     fn the_largest_is_told_with_the_end_of_its_label() {
         let mut progress = PlanProgress::new(4, 10);
-        progress.largest = Some((12_345, "load=cpu@50%".into()));
+        progress.largest = Some((12_345, "load=cpu@50%".into(), None));
         assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.4 µs (load=cpu@50%)");
-        progress.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into()));
+        progress.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into(), None));
         assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.4 µs (…-amd64=6.1.0-56 load=cpu@50%)");
+    }
+
+    #[test]
+    fn what_spoils_the_largest_stands_beside_it() {
+        let mut progress = PlanProgress::new(4, 10);
+        progress.with_caveats = 2;
+        progress.largest = Some((148_000_000, "load=none".into(), Some("steal 26.3 %".into())));
+        let told = "4 of 10 done; caveats in 2 runs; largest so far 148 ms (load=none), with steal 26.3 %";
+        assert_eq!(progress.told_after(0), told);
     }
 }

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use lab::KernelName;
 use load::Limits;
-use plan::{Combination, CpuId, Plan, PlanError, Run, Setting, Value};
+use plan::{Combination, GuestTime, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Value};
 use std::collections::BTreeMap;
 
 /// Every flag a plan may set.
@@ -44,37 +44,58 @@ pub struct Point {
     pub measured: RunFlags,
     /// On which machine, if it is for the lab.
     pub place: PlaceFlags,
+    /// Whose time that machine has, as far as it is known without the kernel.
+    pub time: Option<GuestTime>,
     /// The run, as far as it is known without the kernel.
     pub run: Option<Run>,
 }
 
-/// All of a plan's combinations, checked. CPUs are those of this machine that may be used.
-pub fn points(plan: &Plan, available: &[CpuId]) -> Result<Vec<Point>, PlanError> {
+impl Point {
+    /// How long it measures, ns.
+    pub fn expected_ns(&self) -> i64 {
+        self.run.as_ref().map_or(0, |run| run.expected_ns().0)
+    }
+}
+
+/// All of a plan's combinations, checked; for this machine on these CPUs.
+pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<Point>, PlanErrors> {
     let mut command = Flags::command();
     let known: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
     let varied = plan.vary.iter().flat_map(|factor| &factor.values);
-    for setting in plan.measure.iter().chain(varied).chain(plan.include.iter().flatten()) {
-        if setting.key == "probe" {
-            let what = format!(
-                "there is no probe '{}' yet: wake-ups of periodic threads are measured, without this setting",
-                setting.value
-            );
-            return Err(PlanError::at(&setting.at, what));
-        }
-        if !known.contains(&setting.key) {
-            let what = format!("'{}' is no flag of teiji measure or the lab; those are {}", setting.key, known.join(", "));
-            return Err(PlanError::at(&setting.at, what));
-        }
-        let takes_value = command.get_arguments().any(|argument| {
-            argument.get_long() == Some(&setting.key) && argument.get_action().takes_values() && setting.key != "aligned"
-        });
-        if takes_value && setting.value == Value::Switch(false) {
-            return Err(PlanError::at(&setting.at, format!("'{}' takes a value; to leave it out, write \"none\"", setting.key)));
+    let settings = plan.measure.iter().chain(varied).chain(plan.include.iter().flatten());
+    let wrong: Vec<(&Setting, String)> =
+        settings.filter_map(|setting| Some((setting, no_flag(setting, &known, &command)?))).collect();
+    let keys: Vec<&str> = wrong.iter().map(|(setting, _)| setting.key.as_str()).collect();
+    let mut errors: Vec<PlanError> = wrong.iter().map(|(setting, what)| PlanError::at(&setting.at, what)).collect();
+    // What else is wrong is found in the plan without them.
+    let rest = if keys.is_empty() { plan.clone() } else { plan.clone().without(&keys) };
+    let mut rooms = Rooms::default();
+    let points = rest.combinations().and_then(|combinations| {
+        PlanErrors::all(combinations.iter().map(|combination| point(&rest, combination, &mut command, cpus, &mut rooms)))
+    });
+    match points {
+        Ok(points) => PlanErrors::none_of(errors).map(|()| points),
+        Err(others) => {
+            errors.extend(others);
+            Err(PlanErrors::none_of(errors).err().unwrap_or_else(|| PlanError::at(&plan.at, "it cannot be checked").into()))
         }
     }
-    let mut room = Rooms::default();
-    let combinations = plan.combinations()?;
-    combinations.iter().map(|combination| point(plan, combination, &mut command, available, &mut room)).collect()
+}
+
+/// Why a setting is no flag, or not with its kind of value.
+fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Option<String> {
+    let Setting { key, value, .. } = setting;
+    if key == "probe" {
+        return Some(format!("there is no probe '{value}' yet: wake-ups of periodic threads are measured, without this setting"));
+    }
+    if !known.contains(key) {
+        return Some(format!("'{key}' is no flag of teiji measure or the lab; those are {}", known.join(", ")));
+    }
+    let takes_value = command
+        .get_arguments()
+        .any(|argument| argument.get_long() == Some(key) && argument.get_action().takes_values() && key != "aligned");
+    let is_off = takes_value && *value == Value::Switch(false);
+    is_off.then(|| format!("'{key}' takes a value; to leave it out, write \"none\""))
 }
 
 /// What loads may take, by how many there are and the priority measured with: the machine need not be asked for each run.
@@ -85,7 +106,7 @@ fn point(
     plan: &Plan,
     combination: &Combination,
     command: &mut clap::Command,
-    available: &[CpuId],
+    cpus: &ProcessCpus,
     rooms: &mut Rooms,
 ) -> Result<Point, PlanError> {
     let settings = &combination.settings;
@@ -99,6 +120,7 @@ fn point(
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
         PlanError::at(spoken_of(&said, settings).map_or(&plan.at, |setting| &setting.at), format!("{of}{said}"))
     };
+    let mut time = None;
     let run = match &flags.kernel {
         None => {
             let of_the_lab = |setting: &&Setting| OF_THE_LAB.contains(&setting.key.as_str()) && !words(setting).is_empty();
@@ -106,16 +128,17 @@ fn point(
                 let what = format!("'{}' is for the lab, and this combination has no kernel", setting.key);
                 return Err(PlanError::at(&setting.at, what));
             }
-            Some(here(&flags.measured, available, rooms).map_err(wrong)?)
+            Some(here(&flags.measured, cpus, rooms).map_err(wrong)?)
         }
         Some(name) => {
             there_if_a_path(name).map_err(wrong)?;
             let guests = flags.place.guests(std::slice::from_ref(name)).map_err(wrong)?;
+            time = guests.first().map(|guest| guest.time);
             let runs = guests.iter().map(|guest| checked(&flags.measured, guest));
             runs.collect::<Result<Vec<_>, _>>().map_err(wrong)?.pop()
         }
     };
-    Ok(Point { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, run })
+    Ok(Point { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, time, run })
 }
 
 /// The setting that an error is about: the one whose value it names, and best its flag too. Where none is named, what fits
@@ -140,13 +163,13 @@ fn spoken_of<'s>(said: &str, settings: &'s [Setting]) -> Option<&'s Setting> {
 }
 
 /// A run on this machine.
-fn here(flags: &RunFlags, available: &[CpuId], rooms: &mut Rooms) -> anyhow::Result<Run> {
-    let cpus = flags.cpus(available)?;
+fn here(flags: &RunFlags, of_process: &ProcessCpus, rooms: &mut Rooms) -> anyhow::Result<Run> {
+    let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
     let prio = run.scheduling.prio;
     let limits = rooms.0.entry((prio, run.loads.len())).or_insert_with(|| Limits::here(Some(prio.unwrap_or(0)), run.loads.len()));
     for spec in &run.loads {
-        load::check(spec, &cpus, available, limits)?;
+        load::check(spec, &of_process.inherited, &of_process.usable, limits)?;
     }
     Ok(run)
 }
@@ -187,11 +210,13 @@ pub fn label(plan: &Plan, combination: &Combination) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plan::CpuId;
     use std::path::Path;
 
     fn read(text: &str) -> Result<Vec<Point>, String> {
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
-        points(&plan, &[CpuId(0), CpuId(1)]).map_err(|error| error.to_string())
+        let both = vec![CpuId(0), CpuId(1)];
+        points(&plan, &ProcessCpus { inherited: both.clone(), usable: both }).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -218,6 +243,21 @@ mod tests {
         assert!(points[0].kernel.is_none() && points[2].kernel.is_some());
         assert_eq!(points[0].run.as_ref().unwrap().scheduling.prio, Some(90));
         assert_eq!(points[1].run.as_ref().unwrap().scheduling.prio, Some(3));
+    }
+
+    #[test]
+    fn everything_that_is_refused_is_named_once() {
+        let text = "[measure]\npriority = 3\npolicy = 'fast'\n[vary]\nload = ['cup', 'cpu', 'nte']\ninterval = ['1ms', '2ms']\n";
+        let said = read(text).map(|points| points.len()).unwrap_err();
+        let lines: Vec<&str> = said.lines().map(str::trim).collect();
+        assert_eq!(lines.len(), 3, "{said}");
+        assert!(lines[1].starts_with("plan.toml:2:1: 'priority' is no flag"), "{said}");
+        assert!(lines[2].starts_with("plan.toml:3:1: invalid value 'fast'"), "{said}");
+        let said = read(&text.replace("policy = 'fast'", "prio = 3")).map(|points| points.len()).unwrap_err();
+        let lines: Vec<&str> = said.lines().map(str::trim).collect();
+        assert_eq!((lines[0], lines.len()), ("3 errors in the plan", 4), "{said}");
+        assert!(lines[2].starts_with("plan.toml:5:9: load=cup interval=1ms: "), "{said}");
+        assert!(lines[3].starts_with("plan.toml:5:23: load=nte interval=1ms: "), "{said}");
     }
 
     #[test]

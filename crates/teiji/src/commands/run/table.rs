@@ -5,10 +5,10 @@ use super::folder::{self, Found, found};
 use super::settings::label;
 use super::{read, runs};
 use anyhow::Context;
-use plan::Combination;
+use plan::{Combination, Plan, PlannedRun};
 use recording::Recording;
 use report::{Claims, Matrix};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whether a plan was carried out in this folder.
 pub fn is_folder(path: &Path) -> bool {
@@ -33,39 +33,79 @@ pub enum Wanted {
     Claims,
 }
 
+/// A plan that was begun, with what there is of it.
+pub struct Begun {
+    pub plan: Plan,
+    /// Names of the columns: what is varied, then what tells combinations apart that were added.
+    pub keys: Vec<String>,
+    pub combinations: Vec<Combination>,
+    /// In the order carried out, each with its recording if that is whole.
+    pub runs: Vec<(PlannedRun, Option<PathBuf>)>,
+    /// Recordings of runs that did not come to their end.
+    pub incomplete: Vec<String>,
+}
+
+impl Begun {
+    /// Reads the plan of a folder, and finds which of its runs are done.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let plan = read(&folder::plan(path))?;
+        let combinations = plan.combinations()?;
+        let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
+        let mut keys: Vec<String> = plan.vary.iter().map(|factor| factor.key.clone()).collect();
+        for setting in plan.include.iter().flatten() {
+            if !keys.contains(&setting.key) {
+                keys.push(setting.key.clone());
+            }
+        }
+        let planned = runs(&plan, combinations.len())?;
+        let mut runs = Vec::with_capacity(planned.len());
+        for (place, run) in planned.iter().enumerate() {
+            let recording = folder::recording(path, place, planned.len(), &labels[run.combination]);
+            let is_done = found(&recording)? == Found::Done;
+            runs.push((*run, is_done.then_some(recording)));
+        }
+        let incomplete = folder::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
+        Ok(Begun { plan, keys, combinations, runs, incomplete })
+    }
+
+    /// What a setting is in a combination, as the plan writes it.
+    pub fn value(&self, combination: usize, key: &str) -> Option<String> {
+        let settings = &self.combinations[combination].settings;
+        settings.iter().rfind(|setting| setting.key == key).map(|setting| setting.value.to_string())
+    }
+}
+
 /// A row for each combination.
 pub fn table(path: &Path, wanted: Wanted) -> anyhow::Result<Matrix> {
-    let plan = read(&folder::plan(path))?;
-    let combinations = plan.combinations()?;
-    let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
-    // What is varied, then what tells combinations apart that were added.
-    let mut keys: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
-    for setting in plan.include.iter().flatten() {
-        if !keys.contains(&setting.key.as_str()) {
-            keys.push(&setting.key);
-        }
-    }
-    let value = |combination: &Combination, key: &str| {
-        let setting = combination.settings.iter().rfind(|setting| setting.key == key);
-        setting.map(|setting| setting.value.to_string())
-    };
-    let values = combinations.iter().map(|combination| keys.iter().map(|key| value(combination, key)).collect());
-    let mut matrix = Matrix::new(plan.title.clone(), keys.iter().map(|key| (*key).to_owned()).collect(), values);
-    matrix.limits.clone_from(&plan.limits);
-    let runs = runs(&plan, combinations.len())?;
-    for (place, run) in runs.iter().enumerate() {
-        let recording = folder::recording(path, place, runs.len(), &labels[run.combination]);
-        match found(&recording)? {
-            Found::Done if wanted == Wanted::Claims && runs.len() <= MOST_CLAIMING => {
-                let (recorded, claims) = Recording::open(&recording)?.analyse(Claims::of)?;
-                matrix.add_with_claims(run.combination, run.repeat, recorded, claims);
-            }
-            Found::Done => matrix.add(run.combination, run.repeat, Recording::open(&recording)?.summarise()?),
-            Found::Nothing | Found::Partial => matrix.add_missing(run.combination),
-        }
-    }
-    if wanted == Wanted::Claims && runs.len() > MOST_CLAIMING {
+    let begun = Begun::read(path)?;
+    let values = (0..begun.combinations.len()).map(|place| begun.keys.iter().map(|key| begun.value(place, key)).collect());
+    let mut matrix = Matrix::new(begun.plan.title.clone(), begun.keys.clone(), values);
+    matrix.limits.clone_from(&begun.plan.limits);
+    matrix.incomplete.clone_from(&begun.incomplete);
+    let runs = begun.runs.iter().map(|(run, recording)| (run.combination, run.repeat, recording.as_deref()));
+    fill(&mut matrix, runs, wanted)?;
+    Ok(matrix)
+}
+
+/// Adds runs, each to its row, numbered within it; none: there is no recording.
+pub fn fill<'p>(
+    matrix: &mut Matrix,
+    runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
+    wanted: Wanted,
+) -> anyhow::Result<()> {
+    let are_few = runs.len() <= MOST_CLAIMING;
+    if wanted == Wanted::Claims && !are_few {
         matrix.claims_left_out_above = Some(MOST_CLAIMING);
     }
-    Ok(matrix)
+    for (row, repeat, recording) in runs {
+        match recording {
+            Some(path) if wanted == Wanted::Claims && are_few => {
+                let (recorded, claims) = Recording::open(path)?.analyse(&stats::ExactRequest::default(), Claims::of)?;
+                matrix.add_with_claims(row, repeat, recorded, claims);
+            }
+            Some(path) => matrix.add(row, repeat, Recording::open(path)?.summarise()?),
+            None => matrix.add_missing(row),
+        }
+    }
+    Ok(())
 }

@@ -44,7 +44,7 @@ pub fn is_root() -> bool {
 
 /// CPUs this process may use, ascending.
 pub fn cpus() -> Vec<CpuId> {
-    probe::allowed_cpus().unwrap()
+    probe::process_cpus().unwrap().inherited
 }
 
 /// The last CPU: the first one has more to do.
@@ -187,7 +187,7 @@ impl Running {
         let path = self.directory.join(recording).join("run.json");
         let read = || std::fs::read_to_string(&path).map(|text| Document::parse(&text)).ok();
         let measures = |document: &Document| !document.threads().is_empty();
-        soon("the run has begun", Duration::from_secs(10), || read().is_some_and(|document| measures(&document)));
+        soon("the run has begun", Duration::from_secs(30), || read().is_some_and(|document| measures(&document)));
         let document = read().unwrap();
         assert_eq!(document.text("/state"), "running");
         document

@@ -26,6 +26,11 @@ pub struct OnTerminal {
 impl OnTerminal {
     /// Starts the program as the leader of a session that the terminal controls, as a shell's window does.
     pub fn start(place: &Place, words: &str) -> Self {
+        Self::start_with(place, words, false)
+    }
+
+    /// The same, for a user who wants colour or declines it.
+    pub fn start_with(place: &Place, words: &str, colour: bool) -> Self {
         // Not inherited by anybody: the terminal is closed when this side of it is.
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&screen).unwrap();
@@ -35,6 +40,7 @@ impl OnTerminal {
         let name = ptsname(&screen, Vec::new()).unwrap();
         let terminal = OpenOptions::new().read(true).write(true).open(std::ffi::OsStr::from_bytes(name.as_bytes())).unwrap();
         let mut command = place.command("setsid");
+        command.env("TERM", "xterm").env("NO_COLOR", if colour { "" } else { "1" });
         command.args(["--ctty", TEIJI]).args(words.split_whitespace());
         command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
         OnTerminal { screen, running: Running::start_as_is(command), transcript: Vec::new() }

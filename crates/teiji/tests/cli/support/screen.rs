@@ -62,6 +62,8 @@ impl Screen {
                 self.lines[self.row].truncate(self.column);
                 self.lines.truncate(self.row + 1);
             }
+            // Colour is not read.
+            'm' => {}
             _ => panic!("a sequence the program should not use: {parameter}{what}"),
         }
     }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How charts are to be drawn, as flags: what the page's switches do, for its first look and for SVG files.
+
+use ::report::{AxisScale, ChartOptions, Heights, OverTime};
+use plan::{Nanos, Unit};
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Charts (SVG files, and the page as it opens)")]
+pub struct ChartFlags {
+    /// Latency axis of the histogram; linear where bins have one width or all latencies lie close together
+    #[arg(long, value_name = "linear|log", value_parser = axis)]
+    x: Option<AxisScale>,
+    /// Count axis of the histogram
+    #[arg(long, value_name = "linear|log", default_value = "log", value_parser = axis)]
+    y: AxisScale,
+    /// Width of the histogram's bins, such as 1us; by default as the axis and the latencies need it
+    #[arg(long, value_name = "TIME", value_parser = width)]
+    bin: Option<Nanos>,
+    /// Histogram: activations, or their share of the recording's; shares where recordings differ in length
+    #[arg(long, value_name = "counts|shares", value_parser = heights)]
+    heights: Option<Heights>,
+    /// Draw jitter over time, above and below 0, instead of latency
+    #[arg(long)]
+    jitter: bool,
+    /// Over time, lay the recordings over one another instead of below one another
+    #[arg(long)]
+    overlay: bool,
+}
+
+impl ChartFlags {
+    /// Without limits.
+    pub fn options(&self) -> ChartOptions {
+        ChartOptions {
+            x: self.x,
+            y: Some(self.y),
+            bin: self.bin,
+            heights: self.heights,
+            over_time: if self.jitter { OverTime::Jitter } else { OverTime::Latency },
+            overlay: self.overlay,
+            ..ChartOptions::default()
+        }
+    }
+}
+
+fn axis(text: &str) -> Result<AxisScale, String> {
+    match text {
+        "linear" => Ok(AxisScale::Linear),
+        "log" => Ok(AxisScale::Log),
+        _ => Err("expected linear or log".to_owned()),
+    }
+}
+
+fn heights(text: &str) -> Result<Heights, String> {
+    match text {
+        "counts" => Ok(Heights::Counts),
+        "shares" => Ok(Heights::Shares),
+        _ => Err("expected counts or shares".to_owned()),
+    }
+}
+
+fn width(text: &str) -> Result<Nanos, String> {
+    let width = Nanos::parse(text, Unit::Microsecond).map_err(|error| error.to_string())?;
+    if width.0 >= 10 { Ok(width) } else { Err("latencies are counted in bins of 10 ns or more".to_owned()) }
+}

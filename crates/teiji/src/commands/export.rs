@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
+
+use crate::exit::{Failure, Outcome};
+use crate::output;
+use crate::overwrite::refuse_existing;
+use anyhow::Context;
+use recording::{Recording, RecordingError};
+use stats::{Rows, Span};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A recording (NAME.teiji)
+    #[arg(value_name = "REC")]
+    recording: PathBuf,
+    #[command(flatten)]
+    what: What,
+    /// The file, CSV [default: standard output]
+    #[arg(short, long, value_name = "FILE.csv")]
+    output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// A row for each activation that was due: thread, CPU, number, planned time (CLOCK_MONOTONIC) and latency, ns. The latency is
+    /// empty where the activation was skipped or its sample lost
+    #[arg(long)]
+    samples: bool,
+    /// A row for each bucket of the histogram that holds latencies as measured: thread, CPU, smallest and largest latency, ns, and
+    /// how many
+    #[arg(long)]
+    histogram: bool,
+}
+
+pub fn run(args: &Args) -> Outcome {
+    let recording = Recording::open(&args.recording).map_err(Failure::bad_input)?;
+    let write = |to: &mut dyn Write| if args.what.samples { samples(&recording, to) } else { histogram(recording.clone(), to) };
+    match &args.output {
+        Some(path) => into(path, args.force, write).map_err(Failure::bad_input)?,
+        None => match write(&mut io::stdout().lock()) {
+            // Whoever read has seen enough.
+            Err(error) if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) => {}
+            result => result.map_err(Failure::bad_input)?,
+        },
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file, all of it or none of it.
+fn into(path: &Path, force: bool, write: impl Fn(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    refuse_existing(path, force)?;
+    let named = || format!("cannot write {}", path.display());
+    if path.exists() && !path.is_file() {
+        return write(&mut std::fs::File::create(path).with_context(named)?);
+    }
+    let mut name = std::ffi::OsString::from(".teiji-");
+    name.push(path.file_name().with_context(named)?);
+    name.push(format!("-{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let written = std::fs::File::create_new(&new).with_context(named).and_then(|mut file| write(&mut file));
+    let placed = written.and_then(|()| std::fs::rename(&new, path).with_context(named));
+    if placed.is_err() {
+        let _ = std::fs::remove_file(&new);
+    }
+    placed?;
+    output::complain(&format!("Written: {}", path.display()));
+    Ok(())
+}
+
+fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, to);
+    writeln!(out, "thread,cpu,activation,planned_ns,latency_ns")?;
+    let files = recording.each_sample_file(|file| Ok(file.clone()))?;
+    for (thread, file) in recording.document().threads.iter().zip(files) {
+        let (index, cpu) = (thread.index, thread.cpu);
+        let mut row = 0_i64;
+        let mut failed: io::Result<()> = Ok(());
+        let mut one = |latency: Option<i64>| {
+            if failed.is_ok() {
+                let planned = thread.start_ns.0 + row * thread.interval_ns.0;
+                failed = match latency {
+                    Some(latency) => writeln!(out, "{index},{cpu},{row},{planned},{latency}"),
+                    None => writeln!(out, "{index},{cpu},{row},{planned},"),
+                };
+                row += 1;
+            }
+        };
+        let read: Result<(), RecordingError> = file.replay(&mut |span| match span {
+            Span::Woken(latencies) => latencies.iter().for_each(|latency| one(Some((*latency).into()))),
+            Span::Long(latency) => one(Some(latency)),
+            Span::Missing(rows) => (0..rows).for_each(|_| one(None)),
+        });
+        read?;
+        failed?;
+    }
+    Ok(out.flush()?)
+}
+
+fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
+    let recorded = recording.summarise()?;
+    let mut out = BufWriter::new(to);
+    writeln!(out, "thread,cpu,from_ns,to_ns,count")?;
+    for (thread, statistics) in recorded.document.threads.iter().zip(&recorded.threads) {
+        for bucket in statistics.histogram.buckets() {
+            writeln!(out, "{},{},{},{},{}", thread.index, thread.cpu, bucket.lower, bucket.upper, bucket.count)?;
+        }
+    }
+    Ok(out.flush()?)
+}

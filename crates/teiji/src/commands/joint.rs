@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Recordings and folders of plans, named together and evaluated as one: two boots of a board are two folders, and the kernel
+//! is what they differ in. Whatever the recordings differ in becomes a factor, as if one plan had varied it.
+
+use super::run::{self, Begun};
+use crate::exit::Failure;
+use anyhow::Context;
+use plan::Limit;
+use recording::Recording;
+use report::{Matrix, SETTINGS, normalised, settings_of};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The factor that is told even where it has one value: what people boot for.
+const ALWAYS: &str = "kernel";
+
+/// Everything that was named.
+pub struct Joint {
+    title: Option<String>,
+    /// What is varied.
+    pub keys: Vec<String>,
+    /// Grouped as the factors order them.
+    pub rows: Vec<Row>,
+    limits: Vec<Limit>,
+    incomplete: Vec<String>,
+}
+
+/// One combination of what is varied.
+pub struct Row {
+    /// The value of each factor; none where it is not known.
+    pub values: Vec<Option<String>>,
+    pub recordings: Vec<PathBuf>,
+    /// Runs of a plan that have no recording.
+    pub missing: u32,
+}
+
+/// A run that was named, by itself or with its folder.
+struct Entry {
+    settings: BTreeMap<String, String>,
+    recording: Option<PathBuf>,
+}
+
+/// What a path names.
+enum Named {
+    Recording(PathBuf),
+    Plan(PathBuf),
+}
+
+/// Whether one of them is a folder of recordings rather than a recording.
+pub fn has_folder(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| !matches!(named(path).as_deref(), Ok([Named::Recording(_)])))
+}
+
+/// The folders of plans among what was named, also those within a folder.
+pub fn plans(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let all = all_named(paths)?.into_iter();
+    Ok(all.filter_map(|one| if let Named::Plan(path) = one { Some(path) } else { None }).collect())
+}
+
+/// Every recording that was named, by itself or with its folder; and how many runs of plans have none.
+pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure> {
+    let mut found = Vec::new();
+    let mut missing = 0;
+    for one in all_named(paths)? {
+        match one {
+            Named::Recording(path) => found.push(path),
+            Named::Plan(path) => {
+                let begun = Begun::read(&path).map_err(Failure::bad_input)?;
+                missing += begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
+                found.extend(begun.runs.into_iter().filter_map(|(_, recording)| recording));
+            }
+        }
+    }
+    Ok((found, missing))
+}
+
+/// The limits of the plans that were named, where they agree on them.
+pub fn limits(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
+    let plans = plans(paths)?.into_iter().map(|path| Ok(Begun::read(&path).map_err(Failure::bad_input)?.plan.limits));
+    let plans: Vec<Vec<Limit>> = plans.collect::<Result<_, Failure>>()?;
+    Ok(shared(&plans))
+}
+
+fn shared(plans: &[Vec<Limit>]) -> Vec<Limit> {
+    let Some((first, others)) = plans.split_first() else { return Vec::new() };
+    first.iter().filter(|limit| others.iter().all(|other| other.contains(limit))).copied().collect()
+}
+
+fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(named(path).map_err(Failure::bad_input)?);
+    }
+    Ok(all)
+}
+
+/// What lies there: a recording, the folder of a plan, or a folder of such.
+fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
+    let one = |path: PathBuf| if run::is_folder(&path) { Named::Plan(path) } else { Named::Recording(path) };
+    let is_either = |path: &PathBuf| run::is_folder(path) || path.join("run.json").is_file();
+    if !path.is_dir() || is_either(&path.to_owned()) {
+        return Ok(vec![one(path.to_owned())]);
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let within = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    let mut within = within.with_context(|| format!("cannot read {}", path.display()))?;
+    within.retain(is_either);
+    within.sort();
+    // An empty one is called what it is not: a recording.
+    Ok(if within.is_empty() { vec![one(path.to_owned())] } else { within.into_iter().map(one).collect() })
+}
+
+impl Joint {
+    /// Reads what was named, without samples.
+    pub fn of(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let mut entries = Vec::new();
+        let mut titles = Vec::new();
+        let mut limits = Vec::new();
+        let mut incomplete = Vec::new();
+        for one in all_named(paths)? {
+            match one {
+                Named::Recording(path) => {
+                    entries.push(Entry { settings: settings(&path)?, recording: Some(path) });
+                    titles.push(None);
+                }
+                Named::Plan(path) => {
+                    let begun = Begun::read(&path).map_err(Failure::bad_input)?;
+                    entries.extend(of_plan(&begun)?);
+                    titles.push(begun.plan.title);
+                    limits.push(begun.plan.limits);
+                    incomplete.extend(begun.incomplete);
+                }
+            }
+        }
+        titles.dedup();
+        let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
+        let keys = varied(&entries);
+        let rows = rows(&keys, entries);
+        Ok(Joint { title, keys, rows, limits: shared(&limits), incomplete })
+    }
+
+    /// The table of all of it.
+    pub fn matrix(&self, wanted: run::Wanted) -> Result<Matrix, Failure> {
+        let values = self.rows.iter().map(|row| row.values.clone());
+        let mut matrix = Matrix::new(self.title.clone(), self.keys.clone(), values);
+        matrix.limits.clone_from(&self.limits);
+        matrix.incomplete.clone_from(&self.incomplete);
+        let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
+            let recordings = row.recordings.iter().zip(1_u32..).map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
+            recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
+        });
+        let runs: Vec<_> = repeats.collect();
+        run::fill(&mut matrix, runs.into_iter(), wanted).map_err(Failure::bad_input)?;
+        Ok(matrix)
+    }
+
+    /// Sets of rows that differ in one factor, the first that is varied; and that factor. A setting that follows from its value,
+    /// as a boot's arguments may from its kernel, divides no set: whoever compares says that it differs too.
+    pub fn alike(&self) -> Option<(&str, Vec<Alike<'_>>)> {
+        let rows: Vec<&Row> = self.rows.iter().filter(|row| !row.recordings.is_empty()).collect();
+        let is_varied = |place: &usize| rows.iter().any(|row| row.values[*place] != rows[0].values[*place]);
+        let factor = (0..self.keys.len()).find(is_varied)?;
+        let follows = |place: &usize| {
+            let differ = |a: &Row, b: &Row| a.values[factor] == b.values[factor] && a.values[*place] != b.values[*place];
+            !rows.iter().any(|a| rows.iter().any(|b| differ(a, b)))
+        };
+        let others: Vec<usize> =
+            (0..self.keys.len()).filter(|place| *place != factor && is_varied(place) && !follows(place)).collect();
+        let mut sets: Vec<Alike<'_>> = Vec::new();
+        for row in rows {
+            let told = others.iter().filter_map(|place| Some(format!("{}={}", self.keys[*place], row.values[*place].as_ref()?)));
+            let common = told.collect::<Vec<_>>().join(" ");
+            let own = (row.values[factor].as_deref().unwrap_or("not known"), row);
+            match sets.iter_mut().find(|known| known.common == common) {
+                Some(known) => known.rows.push(own),
+                None => sets.push(Alike { common, rows: vec![own] }),
+            }
+        }
+        Some((&self.keys[factor], sets))
+    }
+}
+
+/// Rows that differ in one factor.
+pub struct Alike<'j> {
+    /// Other settings, as people read them; empty where there is one set.
+    pub common: String,
+    /// The factor's value, and the row.
+    pub rows: Vec<(&'j str, &'j Row)>,
+}
+
+fn settings(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let recording = Recording::open(path).map_err(Failure::bad_input)?;
+    Ok(settings_of(recording.document()).into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// The runs of a plan. Of one without a recording it is known what the plan says, and what all others have in common.
+fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
+    let mut entries = Vec::new();
+    for (run, recording) in &begun.runs {
+        let planned = begun.combinations[run.combination].settings.iter();
+        let planned = planned.map(|setting| (setting.key.clone(), normalised(&setting.key, &setting.value.to_string())));
+        let mut known: BTreeMap<String, String> = planned.collect();
+        if let Some(path) = recording {
+            known.extend(settings(path)?);
+        }
+        entries.push(Entry { settings: known, recording: recording.clone() });
+    }
+    let mut common: Option<BTreeMap<String, String>> = None;
+    for entry in entries.iter().filter(|entry| entry.recording.is_some()) {
+        match &mut common {
+            None => common = Some(entry.settings.clone()),
+            Some(common) => common.retain(|key, value| entry.settings.get(key) == Some(value)),
+        }
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.recording.is_none()) {
+        for (key, value) in common.iter().flatten() {
+            entry.settings.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    Ok(entries)
+}
+
+/// The settings that have more than one value: those that recordings know, then whatever else plans set.
+fn varied(entries: &[Entry]) -> Vec<String> {
+    let mut keys: Vec<String> = SETTINGS.map(str::to_owned).into();
+    for key in entries.iter().flat_map(|entry| entry.settings.keys()) {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    let first = |key: &str| entries.first().and_then(|entry| entry.settings.get(key));
+    let is_varied = |key: &String| entries.iter().any(|entry| entry.settings.get(key) != first(key));
+    keys.retain(|key| is_varied(key) || (key == ALWAYS && first(key).is_some()));
+    keys
+}
+
+/// The rows, each factor's values in the order in which they were first met.
+fn rows(keys: &[String], entries: Vec<Entry>) -> Vec<Row> {
+    let mut met: Vec<Vec<Option<String>>> = vec![Vec::new(); keys.len()];
+    let mut rows: BTreeMap<Vec<usize>, Row> = BTreeMap::new();
+    for entry in entries {
+        let values: Vec<Option<String>> = keys.iter().map(|key| entry.settings.get(key).cloned()).collect();
+        let place = |(value, met): (&Option<String>, &mut Vec<Option<String>>)| {
+            met.iter().position(|known| known == value).unwrap_or_else(|| {
+                met.push(value.clone());
+                met.len() - 1
+            })
+        };
+        let at = values.iter().zip(&mut met).map(place).collect();
+        let row = rows.entry(at).or_insert_with(|| Row { values, recordings: Vec::new(), missing: 0 });
+        match entry.recording {
+            Some(path) => row.recordings.push(path),
+            None => row.missing += 1,
+        }
+    }
+    rows.into_values().collect()
+}

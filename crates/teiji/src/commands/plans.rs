@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji plans`: the plans that come along, and what each measures.
+
+use crate::commands::run;
+use crate::exit::{Failure, Outcome};
+use crate::output;
+use anyhow::anyhow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print this plan, to be changed: teiji plans NAME > my.toml
+    #[arg(value_name = "NAME")]
+    name: Option<PathBuf>,
+}
+
+/// Columns of a paragraph.
+const WIDTH: usize = 96;
+
+pub fn run(args: &Args) -> Outcome {
+    if let Some(name) = &args.name {
+        let names = || run::SHIPPED.map(|(name, _)| name).join(", ");
+        let text = run::shipped_text(name).ok_or_else(|| {
+            Failure::bad_input(anyhow!("no plan '{}' comes along: those that do are {}", name.display(), names()))
+        })?;
+        output::say(text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    // What keeps several from beginning is said once.
+    let mut missing: Vec<String> = Vec::new();
+    for (name, plan) in run::SHIPPED {
+        let size = match run::size(Path::new(name)) {
+            Ok((size, None)) => format!("{size}."),
+            Ok((size, Some(why))) => {
+                let place = missing.iter().position(|known| *known == why).unwrap_or_else(|| {
+                    missing.push(why);
+                    missing.len() - 1
+                });
+                format!("{size}. Cannot begin here [{}].", place + 1)
+            }
+            Err(wrong) => format!("Cannot run yet: {wrong}."),
+        };
+        text += &format!("{name}\n");
+        for line in wrapped(&run::about(plan)).into_iter().chain(wrapped(&size)) {
+            text += &format!("    {line}\n");
+        }
+    }
+    for (place, why) in missing.iter().enumerate() {
+        text += &format!("\n{}\n", wrapped(&format!("[{}] {why}", place + 1)).join("\n"));
+    }
+    text += "\nRun one by its name: teiji run NAME\n  --dry-run lists its runs, --quick is its short form, --here runs it on this machine\n";
+    output::say(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= WIDTH) {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

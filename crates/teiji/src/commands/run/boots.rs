@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A plan on this machine, boot by boot: kernels and their arguments cannot be varied without booting, so each boot adds what
+//! it can measure to one folder, and is told what is still missing.
+//!
+//! The folder holds a folder for each boot, by the name of its kernel, which is the folder of a plan like any other.
+
+use super::folder;
+use anyhow::{Context, bail};
+use lab::KernelName;
+use plan::{Plan, Setting, Value};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the machine was booted with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boot {
+    pub machine: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// Kernel arguments, without those that say where the system lies.
+    pub arguments: String,
+}
+
+/// A boot that a plan asks for: its kernel, and kernel arguments; none where the plan does not say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WantedBoot {
+    kernel: Option<String>,
+    append: Option<String>,
+}
+
+impl Boot {
+    /// This one.
+    pub fn now() -> anyhow::Result<Self> {
+        let system = rustix::system::uname();
+        let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+        let line = std::fs::read_to_string("/proc/cmdline").context("cannot read /proc/cmdline")?;
+        Ok(Boot { machine: text(system.nodename()), kernel: text(system.release()), arguments: report::kernel_arguments(&line) })
+    }
+
+    /// As the index of its folder has it.
+    pub fn to_json(&self) -> Json {
+        json!({ "machine": self.machine, "kernel": self.kernel, "arguments": self.arguments })
+    }
+
+    /// None: not a boot.
+    pub fn from_json(value: &Json) -> Option<Self> {
+        let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
+        Some(Boot { machine: text("machine")?, kernel: text("kernel")?, arguments: text("arguments")? })
+    }
+
+    /// Where its folder is, or is to be: that of another boot of the same kernel has its name already.
+    pub fn folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
+        if let Some((path, _)) = boots(root)?.into_iter().find(|(_, boot)| boot == self) {
+            return Ok(path);
+        }
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-.+".contains(c) { c } else { '_' };
+        let kernel: String = self.kernel.chars().map(plain).collect();
+        let name = |number: u32| if number == 1 { kernel.clone() } else { format!("{kernel}.{number}") };
+        (1..).map(|number| root.join(name(number))).find(|path| !path.exists()).context("too many boots")
+    }
+}
+
+/// The boots that have a folder in this one.
+pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
+    if folder::plan(root).is_file() {
+        bail!(
+            "{} is the folder of a plan that was begun without --here, or of one boot: choose another name with -o",
+            root.display()
+        );
+    }
+    if root.symlink_metadata().is_err() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+    let mut paths = paths.with_context(|| format!("cannot read {}", root.display()))?;
+    paths.sort();
+    let boots = paths.iter().filter_map(|path| folder::boot(path).map(|boot| (path.clone(), boot)));
+    let boots: Vec<_> = boots.collect();
+    if boots.is_empty() && !paths.is_empty() {
+        bail!("{} exists already, and has no boot of a plan in it: choose another name with -o", root.display());
+    }
+    Ok(boots)
+}
+
+impl WantedBoot {
+    /// Those that a plan asks for, each once; empty where it names no kernel and no arguments.
+    pub fn of(plan: &Plan) -> anyhow::Result<Vec<Self>> {
+        let mut wanted: Vec<Self> = Vec::new();
+        for combination in plan.combinations()? {
+            let of = |key: &str| {
+                let setting: Option<&Setting> = combination.settings.iter().rfind(|setting| setting.key == key);
+                setting.map(|setting| setting.value.clone())
+            };
+            let text = |value: Option<Value>| match value {
+                Some(Value::Words(words)) if words.is_empty() => None,
+                value => value.map(|value| value.to_string()),
+            };
+            let one = WantedBoot { kernel: text(of("kernel")), append: text(of("append")) };
+            if !wanted.contains(&one) {
+                wanted.push(one);
+            }
+        }
+        wanted.retain(|one| one.kernel.is_some() || one.append.is_some());
+        Ok(wanted)
+    }
+
+    /// Of these, the boots that nobody has made yet. One with more arguments than was asked for is another boot only if it is
+    /// asked for too.
+    pub fn missing(wanted: &[Self], made: &[Boot]) -> Vec<Self> {
+        let best = |boot: &Boot| wanted.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
+        let met: BTreeSet<&Self> = made.iter().filter_map(best).collect();
+        wanted.iter().filter(|one| !met.contains(one)).cloned().collect()
+    }
+
+    fn words(&self) -> Vec<&str> {
+        self.append.iter().flat_map(|words| words.split_whitespace()).collect()
+    }
+
+    fn is(&self, boot: &Boot) -> bool {
+        let has: Vec<&str> = boot.arguments.split_whitespace().collect();
+        let is_kernel = self.kernel.as_deref().is_none_or(|name| is_kernel(name, &boot.kernel));
+        is_kernel && self.words().iter().all(|word| has.contains(word))
+    }
+}
+
+/// Whether a kernel of a plan is the one of this release: Debian's by the release's end, any other by its file's name.
+fn is_kernel(name: &str, release: &str) -> bool {
+    match name.parse() {
+        Ok(KernelName::Debian { flavour, version }) => {
+            let of_debian = release.find(|c: char| c.is_ascii_alphabetic()).map_or("", |at| &release[at..]);
+            of_debian == flavour.name && version.is_none_or(|version| release.starts_with(&version))
+        }
+        Ok(KernelName::Path(path)) => {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            file == release || file.split_once('-').is_some_and(|(_, rest)| rest == release)
+        }
+        Err(_) => name == release,
+    }
+}
+
+impl fmt::Display for WantedBoot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernel = self.kernel.iter().map(|kernel| format!("kernel={kernel}"));
+        let parts: Vec<String> = kernel.chain(self.append.iter().map(|words| format!("append={words}"))).collect();
+        f.write_str(&parts.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boot(kernel: &str, arguments: &str) -> Boot {
+        Boot { machine: "board".into(), kernel: kernel.into(), arguments: arguments.into() }
+    }
+
+    fn wanted(text: &str) -> Vec<WantedBoot> {
+        WantedBoot::of(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn kernels_of_a_plan_are_known_by_their_release() {
+        for (name, release, is) in [
+            ("debian:rt-arm64", "6.1.0-56-rt-arm64", true),
+            ("debian:arm64", "6.1.0-56-rt-arm64", false),
+            ("debian:arm64=6.1.0-56", "6.1.0-56-arm64", true),
+            ("debian:arm64=6.1.0-49", "6.1.0-56-arm64", false),
+            ("/boot/vmlinuz-6.6.31-v8", "6.6.31-v8", true),
+            ("6.6.31-rt-v8", "6.6.31-rt-v8", true),
+            ("6.6.31-v8", "6.6.31-rt-v8", false),
+        ] {
+            assert_eq!(is_kernel(name, release), is, "{name} {release}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_what_no_boot_was() {
+        let text = "[vary]\nkernel = ['debian:arm64', 'debian:rt-arm64']\nappend = ['none', 'isolcpus=1-3']\nload = ['none', 'cpu']\n\
+                    [[exclude]]\nkernel = 'debian:arm64'\nappend = 'isolcpus=1-3'\n";
+        let wanted = wanted(text);
+        assert_eq!(wanted.len(), 3);
+        let missing = |made: &[Boot]| {
+            let missing = WantedBoot::missing(&wanted, made);
+            missing.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let tuned = "kernel=debian:rt-arm64 append=isolcpus=1-3";
+        assert_eq!(missing(&[]), ["kernel=debian:arm64", "kernel=debian:rt-arm64", tuned]);
+        assert_eq!(missing(&[boot("6.1.0-56-arm64", "")]), ["kernel=debian:rt-arm64", tuned]);
+        let both = [boot("6.1.0-56-arm64", ""), boot("6.1.0-56-rt-arm64", "isolcpus=1-3 nosmt")];
+        assert_eq!(missing(&both), ["kernel=debian:rt-arm64"]);
+        assert_eq!(missing(&[boot("5.10.0", "")]).len(), 3);
+        assert_eq!(Boot::from_json(&both[1].to_json()).as_ref(), Some(&both[1]));
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plans that come along in the program: whoever has the program alone can run them by name.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Name and text, as they lie in `plans/`.
+pub const PLANS: [(&str, &str); 5] = [
+    ("arm64-dev-zero", include_str!("../../../../../plans/arm64-dev-zero.toml")),
+    ("desktop-4.19", include_str!("../../../../../plans/desktop-4.19.toml")),
+    ("rpi3-tuned", include_str!("../../../../../plans/rpi3-tuned.toml")),
+    ("rtc-jitter", include_str!("../../../../../plans/rtc-jitter.toml")),
+    ("toshiba-memory", include_str!("../../../../../plans/toshiba-memory.toml")),
+];
+
+/// The text of a plan by its name, with or without `.toml`.
+pub fn text(name: &Path) -> Option<&'static str> {
+    let name = name.to_str()?;
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    PLANS.into_iter().find(|(known, _)| *known == name).map(|(_, text)| text)
+}
+
+/// What a plan measures, in its own words: the paragraph that it opens with.
+pub fn about(text: &str) -> String {
+    let comments = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+    comments.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads the file of a plan; where there is none, the plan of that name that comes along.
+pub fn read(path: &Path) -> io::Result<String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => text(path).map(str::to_owned).ok_or_else(|| not_found(path, error)),
+        read => read,
+    }
+}
+
+/// What looks like a name rather than a path was meant to be one of those that come along.
+fn not_found(path: &Path, error: io::Error) -> io::Error {
+    if path.components().count() > 1 || path.extension().is_some_and(|extension| extension == "toml") {
+        return error;
+    }
+    let names = PLANS.map(|(name, _)| name).join(", ");
+    io::Error::new(error.kind(), format!("there is no such file, and the plans that come along are {names} (teiji plans)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_of_the_project_comes_along() {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans"));
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+            .collect();
+        names.sort();
+        assert_eq!(names, PLANS.map(|(name, _)| name));
+        for (name, text) in PLANS {
+            assert!(about(text).ends_with('.') && about(text).len() > 40, "{name}: {}", about(text));
+        }
+    }
+}

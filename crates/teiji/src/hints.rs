@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What to say to somebody whose command line was meant for another program: cyclictest's flags in teiji's words, and what can be
+//! done about a program of one's own.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+
+/// One of cyclictest's flags, and what it is here.
+struct Flag {
+    short: Option<char>,
+    long: &'static str,
+    value: Takes,
+    here: Here,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Takes {
+    Nothing,
+    /// A value, in the same word or the next.
+    Value,
+    /// Perhaps a value; a word that begins with a dash is none.
+    Perhaps,
+}
+
+enum Here {
+    /// The same flag, with or without its value.
+    Same,
+    /// Leave it out, because of this.
+    Drop(&'static str),
+    /// This flag has its value.
+    Is(&'static str),
+    /// There is nothing like it.
+    None(&'static str),
+}
+
+const fn flag(short: Option<char>, long: &'static str, value: Takes, here: Here) -> Flag {
+    Flag { short, long, value, here }
+}
+
+/// Each thread on a CPU of its own is what happens anyway.
+const ONE_ON_EACH: &str = "one thread on each CPU is what teiji does by itself";
+const ALWAYS_NANOSLEEP: &str = "teiji always sleeps with clock_nanosleep until an absolute time";
+const ALL_RECORDED: &str = "every sample is recorded; teiji show and teiji report draw the histogram";
+
+/// cyclictest's flags that mean something else here, or nothing.
+const FLAGS: &[Flag] = &[
+    flag(Some('m'), "mlockall", Takes::Nothing, Here::Drop("memory is always locked")),
+    flag(Some('S'), "smp", Takes::Nothing, Here::Drop(ONE_ON_EACH)),
+    flag(Some('a'), "affinity", Takes::Perhaps, Here::Is("-a")),
+    flag(Some('t'), "threads", Takes::Perhaps, Here::Same),
+    flag(Some('l'), "loops", Takes::Value, Here::Is("-n")),
+    flag(Some('D'), "duration", Takes::Value, Here::Is("-d")),
+    flag(Some('d'), "distance", Takes::Value, Here::Is("--distance")),
+    flag(Some('n'), "nanosleep", Takes::Perhaps, Here::Drop(ALWAYS_NANOSLEEP)),
+    flag(Some('h'), "histogram", Takes::Perhaps, Here::Drop(ALL_RECORDED)),
+    flag(Some('H'), "histofall", Takes::Perhaps, Here::Drop(ALL_RECORDED)),
+    flag(None, "histfile", Takes::Value, Here::Drop(ALL_RECORDED)),
+    flag(Some('A'), "aligned", Takes::Perhaps, Here::Is("--aligned=")),
+    flag(Some('b'), "breaktrace", Takes::Value, Here::Is("-b")),
+    flag(None, "priority", Takes::Value, Here::Is("-p")),
+    flag(Some('c'), "clock", Takes::Value, Here::Drop("the clock is CLOCK_MONOTONIC")),
+    flag(Some('M'), "refresh_on_max", Takes::Nothing, Here::Drop("progress is drawn a few times a second")),
+    flag(Some('N'), "nsecs", Takes::Nothing, Here::Drop("recordings are in ns, and shown in µs")),
+    flag(Some('u'), "unbuffered", Takes::Nothing, Here::Drop("output is never held back")),
+    flag(Some('v'), "verbose", Takes::Nothing, Here::Drop("every sample is recorded: teiji export --samples")),
+    flag(Some('R'), "resolution", Takes::Nothing, Here::Drop("the clock's resolution is in every recording")),
+    flag(None, "laptop", Takes::Nothing, Here::Is("--no-dma-latency")),
+    flag(None, "default-system", Takes::Nothing, Here::Is("--no-dma-latency")),
+    flag(None, "latency", Takes::Value, Here::Drop("/dev/cpu_dma_latency is held at 0, or not at all with --no-dma-latency")),
+    flag(None, "mainaffinity", Takes::Perhaps, Here::None("only measuring threads are pinned")),
+    flag(None, "priospread", Takes::Nothing, Here::None("all threads have the same priority")),
+    flag(None, "secaligned", Takes::Perhaps, Here::None("starts are not tied to full seconds")),
+    flag(Some('r'), "relative", Takes::Nothing, Here::None("wake-ups are planned at absolute times only")),
+    flag(Some('s'), "system", Takes::Nothing, Here::None(ALWAYS_NANOSLEEP)),
+    flag(Some('x'), "posix_timers", Takes::Nothing, Here::None(ALWAYS_NANOSLEEP)),
+];
+
+/// Flags of ours with a value, which may stand between those of cyclictest.
+const OURS_WITH_VALUE: [char; 3] = ['i', 'p', 'o'];
+const OURS_LONG_WITH_VALUE: [&str; 12] =
+    ["interval", "samples", "cpus", "prio", "policy", "break-above", "warmup", "settle", "load", "title", "output", "limit"];
+
+/// What to say beside an error about this command line, if it was meant for another program.
+pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
+    let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    let words = words.strip_prefix(&["measure"])?;
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let argument = context(ContextKind::InvalidArg)?;
+    match error.kind() {
+        ErrorKind::UnknownArgument if argument == "--pid" => program("./my-loop"),
+        // Behind a bare -t of cyclictest the next flag is taken for its value, and what follows for a program.
+        ErrorKind::UnknownArgument if !argument.starts_with('-') => program(argument).or_else(|| cyclictest(words)),
+        ErrorKind::UnknownArgument => is_of_cyclictest(argument).then(|| cyclictest(words)).flatten(),
+        // A flag that takes no value there, in front of the next flag or of nothing.
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            let value = context(ContextKind::InvalidValue).unwrap_or_default();
+            let is_flag = value.strip_prefix('-').is_some_and(|flag| flag.starts_with(|c: char| c == '-' || c.is_alphabetic()));
+            let bare = ["--samples", "--threads", "--cpus"].iter().any(|flag| argument.starts_with(flag));
+            let distance = argument.starts_with("--duration") && value == "0";
+            (bare && (value.is_empty() || is_flag) || distance).then(|| cyclictest(words)).flatten()
+        }
+        _ => None,
+    }
+}
+
+/// What `-h 400` is here, which asks for a histogram there.
+pub fn histogram_hint(words: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    asks_for_a_histogram(&words).then(|| cyclictest(words.strip_prefix(&["measure"])?)).flatten()
+}
+
+fn is_of_cyclictest(argument: &str) -> bool {
+    match argument.strip_prefix("--") {
+        Some(long) => FLAGS.iter().any(|flag| flag.long == long.split('=').next().unwrap_or(long)),
+        None => argument.chars().nth(1).is_some_and(|letter| FLAGS.iter().any(|flag| flag.short == Some(letter))),
+    }
+}
+
+/// Whether a word asks for help in teiji, and for a histogram in cyclictest.
+fn asks_for_a_histogram(words: &[&str]) -> bool {
+    let is_number = |word: &str| word.parse::<u32>().is_ok();
+    words.first() == Some(&"measure")
+        && words.iter().enumerate().any(|(place, word)| match word.strip_prefix("-h") {
+            Some("") => words.get(place + 1).is_some_and(|next| is_number(next)),
+            Some(number) => is_number(number),
+            None => false,
+        })
+}
+
+/// A program that is to be measured itself. A number or a time is none.
+fn program(name: &str) -> Option<String> {
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    Some(format!(
+        "teiji measure starts threads of its own and measures their wake-ups. Those of another program it cannot measure yet.\n\
+         Possible today:\n\
+         \x20 teiji measure --load 'cmd:{name}'   how late threads wake up beside that program\n\
+         \x20 teiji lab exec --file {name}=/my --run /my --count   the instructions that it takes, if it is static\n\
+         Not yet: the wake-ups of the program itself (teiji measure PROGRAM), or of a process that runs (--pid N)."
+    ))
+}
+
+/// The same command line in teiji's words.
+fn cyclictest(words: &[&str]) -> Option<String> {
+    let mut translation = Translation::default();
+    let mut rest = words.iter().copied().peekable();
+    while let Some(word) = rest.next() {
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            match FLAGS.iter().find(|flag| flag.long == name) {
+                // Ours too, with the same meaning.
+                Some(_) if matches!(name, "threads" | "duration" | "distance" | "aligned") => {
+                    translation.words.push(word.to_owned())
+                }
+                Some(flag) => {
+                    let value = value.or_else(|| rest.next_if(|next| takes(flag.value, next)));
+                    translation.flag(flag, &format!("--{name}"), value);
+                }
+                None => {
+                    translation.words.push(word.to_owned());
+                    if value.is_none() && OURS_LONG_WITH_VALUE.contains(&name) {
+                        translation.words.extend(rest.next().map(str::to_owned));
+                    }
+                }
+            }
+        } else if let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) {
+            for (at, letter) in cluster.char_indices() {
+                let attached = Some(&cluster[at + letter.len_utf8()..]).filter(|attached| !attached.is_empty());
+                let Some(flag) = FLAGS.iter().find(|flag| flag.short == Some(letter)) else {
+                    translation.words.push(format!("-{letter}"));
+                    if OURS_WITH_VALUE.contains(&letter) {
+                        let value = attached.or_else(|| rest.next());
+                        translation.words.extend(value.map(str::to_owned));
+                        break;
+                    }
+                    continue;
+                };
+                let value = match flag.value {
+                    Takes::Nothing => None,
+                    Takes::Value => attached.or_else(|| rest.next()),
+                    Takes::Perhaps => attached
+                        .filter(|attached| !attached.starts_with(char::is_alphabetic))
+                        .or_else(|| rest.next_if(|next| attached.is_none() && takes(flag.value, next))),
+                };
+                translation.flag(flag, &format!("-{letter}"), value);
+                if value.is_some() {
+                    break;
+                }
+            }
+        } else {
+            translation.left_out(word, "it belongs to no flag");
+        }
+    }
+    translation.say_what_differs_unsaid(words);
+    translation.said()
+}
+
+fn takes(value: Takes, next: &str) -> bool {
+    value == Takes::Value || value == Takes::Perhaps && next.starts_with(|c: char| c.is_ascii_digit() || c == '!')
+}
+
+#[derive(Default)]
+struct Translation {
+    /// In teiji's words.
+    words: Vec<String>,
+    /// What each flag that differs is here.
+    lines: Vec<String>,
+}
+
+impl Translation {
+    fn flag(&mut self, flag: &Flag, written: &str, value: Option<&str>) {
+        let shown = value.map_or_else(|| written.to_owned(), |value| format!("{written} {value}"));
+        let instead: Vec<String> = match (flag.long, &flag.here, value) {
+            ("affinity", _, None) => return self.left_out(&shown, "all CPUs are measured by themselves"),
+            ("threads", _, None) => return self.left_out(&shown, ONE_ON_EACH),
+            // -n has a number here, and none there; -t and -a with theirs are the same.
+            ("nanosleep", _, Some(number)) => return self.same(["-n", number]),
+            ("affinity" | "threads" | "breaktrace", _, Some(value)) if written.len() == 2 => return self.same([written, value]),
+            ("distance", _, Some("0")) => return self.left_out(&shown, "the intervals of all threads are the same anyway"),
+            // A length, which is ours, unless there is cyclictest's flag for that too.
+            ("distance", _, Some(value)) if written == "-d" && value.ends_with(char::is_alphabetic) => {
+                return self.same(["-d", value]);
+            }
+            ("loops", _, Some("0")) => return self.left_out(&shown, "a run has a length: -d TIME"),
+            ("aligned", _, value) => vec![value.map_or_else(|| "--aligned".to_owned(), |value| format!("--aligned={value}"))],
+            (_, Here::Drop(why), _) => return self.left_out(&shown, why),
+            (_, Here::None(why), _) => {
+                self.lines.push(format!("  {shown:<10}  has no counterpart: {why}"));
+                return;
+            }
+            (_, Here::Is(name), value) => std::iter::once((*name).to_owned()).chain(value.map(str::to_owned)).collect(),
+            (_, Here::Same, value) => std::iter::once(written.to_owned()).chain(value.map(str::to_owned)).collect(),
+        };
+        self.lines.push(format!("  {shown:<10}  is {}", instead.join(" ")));
+        self.words.extend(instead);
+    }
+
+    fn same(&mut self, words: [&str; 2]) {
+        self.words.extend(words.map(str::to_owned));
+    }
+
+    fn left_out(&mut self, shown: &str, why: &str) {
+        self.lines.push(format!("  {shown:<10}  leave it out: {why}"));
+    }
+
+    /// What cyclictest does where nothing is said, and teiji does not.
+    fn say_what_differs_unsaid(&mut self, words: &[&str]) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let has = |short: char, longs: [&str; 2]| {
+            words.iter().any(|word| match word.strip_prefix("--") {
+                Some(long) => longs.iter().any(|wanted| long.split('=').next() == Some(wanted)),
+                None => word.strip_prefix('-').is_some_and(|cluster| cluster.contains(short)),
+            })
+        };
+        if !has('p', ["priority", "policy"]) && !has('p', ["prio", "policy"]) {
+            self.lines.push(
+                "  without -p  cyclictest's threads are SCHED_OTHER, teiji's SCHED_FIFO 90: --policy other is the same"
+                    .to_owned(),
+            );
+        }
+        if !has('d', ["distance", "distance"]) && (has('t', ["threads", "smp"]) || has('S', ["smp", "smp"])) {
+            self.lines.push(
+                "  without -d  cyclictest lengthens each further thread's interval: --distance 500us is the same".to_owned(),
+            );
+        }
+    }
+
+    /// Nothing where no word differs.
+    fn said(&self) -> Option<String> {
+        let quoted = shlex::try_join(self.words.iter().map(String::as_str)).ok()?;
+        let command = if quoted.is_empty() { "teiji measure".to_owned() } else { format!("teiji measure {quoted}") };
+        let lines = self.lines.join("\n");
+        (!self.lines.is_empty()).then(|| format!("cyclictest's flags in teiji's words:\n{lines}\nWrite: {command}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn words(line: &str) -> Vec<OsString> {
+        std::iter::once("teiji").chain(line.split_whitespace()).map(OsString::from).collect()
+    }
+
+    fn said(line: &str) -> Option<String> {
+        let words = words(line);
+        let error = crate::Cli::command().try_get_matches_from(&words).err()?;
+        histogram_hint(&words).or_else(|| hint(&words, &error))
+    }
+
+    fn command(line: &str) -> String {
+        let said = said(line).unwrap_or_else(|| panic!("{line}"));
+        said.lines().last().and_then(|line| line.strip_prefix("Write: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
+    }
+
+    #[test]
+    fn cyclictest_command_lines() {
+        for (line, translated) in [
+            ("measure -m -S -p 90 -i 200 -l 1000", "teiji measure -p 90 -i 200 -n 1000"),
+            ("measure -mSp90 -i200 -h 400 -D 10m", "teiji measure -p 90 -i 200 -d 10m"),
+            ("measure --smp -a -t -n -d 0", "teiji measure"),
+            ("measure -a 1-3 -t 2 -l 5 -q", "teiji measure -a 1-3 -t 2 -n 5 -q"),
+            ("measure -t -a 1 -D 1h --histogram=400", "teiji measure -a 1 -d 1h"),
+            ("measure --mlockall --priority=80 --loops=9 --breaktrace=100", "teiji measure -p 80 -n 9 -b 100"),
+            ("measure -m -d 10s", "teiji measure -d 10s"),
+            ("measure -m -D 10 -d 500 -A", "teiji measure -d 10 --distance 500 --aligned"),
+            ("measure -t5 -n", "teiji measure -t 5"),
+            ("measure -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000", "teiji measure -p 90 -i 200 -q -n 5000"),
+        ] {
+            assert_eq!(command(line), translated, "{line}");
+        }
+        let said = said("measure -m -r").unwrap();
+        assert!(
+            said.contains("  -m          leave it out: memory is always locked\n  -r          has no counterpart: "),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn nothing_to_say() {
+        for line in [
+            "measure -i 200us -n 5 -a 1 -t 2",
+            "show -m",
+            "measure --distance 5us",
+            "measure --bogus",
+            "measure -n 10 -b 5",
+            "run x.toml",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+        let asks = |line: &str| histogram_hint(&words(line)).is_some();
+        assert!(asks("measure -h 400") && asks("measure -q -h400"));
+        assert!(!asks("measure -h") && !asks("show -h 400") && !asks("measure -h -q"));
+    }
+
+    #[test]
+    fn a_program_of_ones_own() {
+        for (line, name) in [
+            ("measure ./my-loop", "'cmd:./my-loop'"),
+            ("measure -o x/y.teiji -i 1ms -- my-loop --fast", "'cmd:my-loop'"),
+            ("measure --pid 77", "'cmd:./my-loop'"),
+            ("measure --pid=77", "'cmd:./my-loop'"),
+            ("measure -o x/y.teiji /usr/bin/top", "'cmd:/usr/bin/top'"),
+        ] {
+            let said = said(line).unwrap();
+            assert!(said.contains(name) && said.contains("Not yet: ") && said.contains("--pid N"), "{line}: {said}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What goes wrong below a run: a clock that refuses, threads that do not end, a guard that may not rise, loads that never
+//! settle. Each ends in time, with a recording that says what happened, or leaves nothing.
+
+use crate::support::{Place, Running, TEIJI, alone, is_root, may_real_time, soon};
+use rustix::process::Signal;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The program with a system call spoilt by strace, for each of its threads.
+fn injected(place: &Place, fault: &str) -> Command {
+    let mut command = place.command("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=clock_nanosleep", "-e", fault, TEIJI]);
+    command
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A program that may have real-time priorities up to 50, and no more.
+fn limited(place: &Place, program: &[&str]) -> Command {
+    let mut command = place.command("prlimit");
+    command.args(["--rtprio=50:50", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]).args(program);
+    command
+}
+
+#[test]
+fn a_clock_that_cannot_be_slept_on_ends_the_run() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut command = injected(&place, "inject=clock_nanosleep:error=EPERM");
+    command.args("measure --policy other -i 1ms -d 30s --warmup 0 -t 1 -o x.teiji".split(' '));
+    let began = Instant::now();
+    let said = Running::start(command).end();
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    let document = place.document("x.teiji");
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "clock-failed"));
+    assert!(document.text("/end/error").contains("Operation not permitted"));
+    assert!(in_one_line(&said.out).contains("the clock cannot be slept on (thread 0: clock_nanosleep: "), "{said:?}");
+    document.assert_adds_up();
+}
+
+/// Each sleep takes ten intervals, and every activation is to be run: it would take ten times as long as asked for.
+#[test]
+fn no_run_outlives_its_end_by_much() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut command = injected(&place, "inject=clock_nanosleep:delay_exit=10000");
+    command.args("measure --policy other --catch-up -i 1ms -d 2s --warmup 0 -t 1 -o x.teiji".split(' '));
+    let began = Instant::now();
+    let said = Running::start(command).end();
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+    let document = place.document("x.teiji");
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "overtime"));
+    assert!((10_000_000_000..14_000_000_000).contains(&document.whole("/end/by_ns")), "{:?}", document.at("/end"));
+    assert!(in_one_line(&said.out).contains("its threads had not ended 10"), "{said:?}");
+    place.well("verify x.teiji");
+}
+
+#[test]
+fn a_guard_that_cannot_rise_above_the_threads_is_said() {
+    if !may_real_time() {
+        return eprintln!("not tried: without real-time rights there is nothing to guard against");
+    }
+    let _turn = alone();
+    let place = Place::new();
+    for (prio, unarmed) in [(98, false), (99, true)] {
+        place.well(&format!("measure -p {prio} -n 20 -q -o {prio}.teiji"));
+        assert_eq!(place.document(&format!("{prio}.teiji")).warns_of("guard-unarmed"), unarmed, "{prio}");
+    }
+    let may_set_limits = Running::start(limited(&place, &["true"])).end().code == Some(0);
+    if !is_root() || !may_set_limits {
+        return eprintln!("not tried: the limit on priorities cannot be set without CAP_SYS_RESOURCE");
+    }
+    let words = [TEIJI, "measure", "-p", "50", "-n", "20", "-o", "limited.teiji"];
+    let said = Running::start(limited(&place, &words)).end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(place.document("limited.teiji").warns_of("guard-unarmed"), "{said:?}");
+    assert!(said.out.contains("SCHED_FIFO 51: Operation not permitted"), "{said:?}");
+}
+
+#[test]
+fn a_run_that_does_not_wait_for_its_loads_says_so() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -q -n 100 --settle 0 --load hackbench,groups=1 -o hasty.teiji");
+    let document = place.document("hasty.teiji");
+    assert!(document.warns_of("load-not-settled"), "{:?}", document.at("/warnings"));
+    assert_eq!(document.at("/load/0/settled_after_ns"), &serde_json::Value::Null);
+    place.well("measure -q -n 100 --load hackbench,groups=1 -o settled.teiji");
+    let document = place.document("settled.teiji");
+    assert!(!document.warns_of("load-not-settled"), "{:?}", document.at("/warnings"));
+    // Each task has worked, and the rate was level for 400 ms after that.
+    let (load, run) = (document.whole("/load/0/settled_after_ns"), document.whole("/instrument/settled_in_ns"));
+    assert!((400_000_000..=run + 500_000_000).contains(&load) && run < 11_000_000_000, "{load} of {run}");
+}
+
+/// A program of which nothing is known has a second to start, and however long loads settle, Ctrl-C is heard.
+#[test]
+fn interrupted_while_loads_settle() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut command = place.command(TEIJI);
+    command.args(["measure", "-d", "10s", "--settle", "60s", "--load", "cmd:sleep 60", "-o", "x.teiji"]);
+    let running = Running::start(command);
+    soon("the load runs", Duration::from_secs(20), || running.descendants().len() >= 2);
+    running.signal(Signal::INT);
+    let said = running.end_within(Duration::from_secs(5));
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("interrupted before the loads were in their steady state"), "{said:?}");
+    assert_eq!(place.listing(), Vec::<String>::new());
+}
