@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The commands of the README under one name each; what they do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test build cross bench bench-lab fmt clean-demo
+.PHONY: help demo test build cross dist bench bench-lab fmt clean-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -17,6 +17,9 @@ build: ## Build the static release program for this machine
 
 cross: ## Build static programs for aarch64, armv7 and riscv64
 	@./scripts/cross.sh
+
+dist: ## Build the program and, next to it, those that guests of other processors need, into dist/
+	@./scripts/dist.sh
 
 bench: ## Take the figures of SPECIFICATION.md, beside cyclictest
 	@./scripts/bench.sh

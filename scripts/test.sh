@@ -47,6 +47,7 @@ stage_tools() {
     needs cyclictest rt-tests
     needs qemu-system-x86_64 qemu-system-x86
     needs qemu-system-aarch64 qemu-system-arm
+    needs busybox busybox-static
     needs python3 python3 python3-venv
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
     command -v node >/dev/null 2>&1 || missing+=(nodejs)
@@ -136,7 +137,8 @@ clock_stays_in_user_space() {
     strace -f -qq -e trace=clock_gettime,clock_nanosleep -o "$trace" \
         "$(native_program)" measure --quiet -n 200 -t 1 --output "$work/clock.teiji" >/dev/null
     grep -q clock_nanosleep "$trace"
-    if grep -m 3 clock_gettime "$trace"; then
+    # The guard asks for the CPU time of threads, which only the kernel knows, once a second.
+    if grep -m 3 "clock_gettime(CLOCK_MONOTONIC" "$trace"; then
         echo "the static program reads the clock by system calls" >&2
         return 1
     fi
@@ -201,6 +203,7 @@ stage_lab() {
     "$python" -B tests/lab/test_failures.py >"$work/failures.log" 2>&1 &
     failures=$!
     "$python" -B tests/lab/test_lab.py || failed=1
+    "$python" -B tests/lab/test_booted.py || failed=1
     wait "$failures" || failed=1
     cat "$work/failures.log"
     [ "$failed" = 0 ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Memory that teiji measure takes at its peak, summary included, beyond the locked rings, which are as large as the
-interval asks for.
+"""Memory that teiji measure takes at any moment, its summary included, beyond the locked rings, which are as large as the
+interval asks for and are there only while it measures.
 
 The kernel keeps the peak of a process until it ends (VmHWM). It is read when all is done but the last write: run.json goes
 into a pipe of one page that nobody reads yet, so the process waits there. The peak in wait4's rusage would not do: it is
@@ -52,7 +52,9 @@ def figures(programs):
     threads = len(document["threads"])
     rings = document["instrument"]["ring_slots"] * SLOT_BYTES * threads
     locked = "locked" if document["instrument"]["memory_locked"] else "not locked"
-    beyond, early = (whole - rings) / 1e6, (measuring - rings) / 1e6
+    # The rings are given back before the recording is summed up: a peak that comes after them has none in it.
+    beyond = (whole - rings if whole == measuring else max(whole, measuring - rings)) / 1e6
+    early = (measuring - rings) / 1e6
     spread = f"{early:.1f} MB while it measures; rings of {threads} threads {rings / 1e6:.1f} MB; memory {locked}"
     print(f"  {spread}")
     yield Figure.at_most("memory beyond the rings", beyond, MOST_MB, "{:.1f} MB", spread=spread)

@@ -76,15 +76,64 @@ describe('the report page', () => {
     const before = await drawn(page, 'latency-over-time');
     await page.locator('#drawn-figure').selectOption('jitter');
     await settled(page);
-    const largest = recordings.map((recording) => most(recording.time.jitter_ns.filter((ns) => ns !== null)));
+    const largest = recordings.map((recording) => most(recording.time.jitter_max_ns.filter((ns) => ns !== null)));
+    assert.ok(recordings.every((recording) => recording.time.jitter_min_ns.some((ns) => ns !== null && ns < 0)), 'jitter has two sides');
     assert.deepEqual(await shownMaxima(page), largest, 'the largest jitter of each panel');
     const jitter = await drawn(page, 'latency-over-time');
     assert.notDeepEqual(jitter, before);
     assert.ok(jitter.every((canvas) => canvas.inked > 2000), 'something is drawn');
-    assert.match(await page.locator('#latency-over-time .panel-head span').first().textContent(), /jitter at most [\d,.]+ µs/);
+    assert.match(await page.locator('#latency-over-time .panel-head span').first().textContent(), /jitter from -[\d,.]+ to [\d,.]+ µs/);
     await page.locator('#drawn-figure').selectOption('latency');
     await settled(page);
     assert.deepEqual(await shownMaxima(page), recordings.map((recording) => recording.max_ns));
+    assert.deepEqual(it.complaints, []);
+    await page.close();
+  });
+
+  test('lays recordings over one another over time, and takes any of them out', async (t) => {
+    const page = await open();
+    const { recordings } = await embedded(page);
+    if (recordings.length < 2) return t.skip('there is one recording');
+    await page.locator('#latency-over-time [data-panels="overlay"]').click();
+    await settled(page);
+    assert.equal(await page.locator('#latency-over-time .panel').count(), 1);
+    assert.equal((await shownMaxima(page))[0], most(recordings.map((recording) => recording.max_ns)));
+    const both = await drawn(page, 'latency-over-time');
+    assert.ok(both[0].coloured > 500, `${both[0].coloured} coloured pixels`);
+    for (const button of await page.locator('#latency-over-time .legend button').all()) await button.click();
+    await settled(page);
+    assert.ok((await drawn(page, 'latency-over-time'))[0].coloured < both[0].coloured / 10);
+    await page.locator('#latency-over-time [data-panels="each"]').click();
+    await settled(page);
+    assert.equal(await page.locator('#latency-over-time .panel').count(), recordings.length);
+    assert.deepEqual(it.complaints, []);
+    await page.close();
+    return undefined;
+  });
+
+  test('draws bins of any width on either axis, as counts or as shares, and none is lost', async () => {
+    const page = await open();
+    const { recordings } = await embedded(page);
+    const bins = () => page.locator('#histogram .canvas').evaluate((canvas) => ({ width: Number(canvas.dataset.binNs), n: Number(canvas.dataset.bins) }));
+    const before = await drawn(page, 'histogram');
+    await page.locator('#histogram [data-x="linear"]').click();
+    await settled(page);
+    assert.ok((await bins()).width > 0, 'bins of one width on a linear axis');
+    assert.notDeepEqual(await drawn(page, 'histogram'), before);
+    await page.locator('#bin-width').fill('1');
+    await page.keyboard.press('Enter');
+    await settled(page);
+    const micro = await bins();
+    assert.equal(micro.width % 1000, 0, 'a microsecond, or as near as the latencies are known');
+    await page.locator('#bin-width').fill('50');
+    await page.keyboard.press('Enter');
+    await settled(page);
+    assert.ok((await bins()).n < micro.n, 'wider bins are fewer');
+    for (const { equal, samples } of recordings) assert.equal(equal.bins.reduce((sum, [, n]) => sum + n, 0), samples);
+    const counts = await drawn(page, 'histogram');
+    await page.locator('#histogram [data-heights][aria-pressed="false"]').click();
+    await settled(page);
+    assert.notDeepEqual(await drawn(page, 'histogram'), counts);
     assert.deepEqual(it.complaints, []);
     await page.close();
   });
@@ -352,7 +401,7 @@ describe('the report page', () => {
           assert.equal(Number(await cell.getAttribute('data-value')), value, key);
           assert.equal((await cell.textContent()).replaceAll(',', ''), String(value), key);
         }
-        for (const [key, value] of Object.entries(thread.latency_ns ?? {})) {
+        for (const [key, value] of Object.entries(thread.latency_with_skipped_ns ?? {})) {
           if (key === 'count' || value === null) continue;
           const cell = row.locator(`[data-key="${key}"]`);
           const ns = await cell.getAttribute('data-ns');
@@ -360,7 +409,7 @@ describe('the report page', () => {
           if (ns === null) {
             // Only a quantile that the samples do not carry is not shown.
             assert.equal(text, '–', key);
-            assert.ok(key.startsWith('p') && thread.latency_ns.count < 10_000, key);
+            assert.ok(key.startsWith('p') && thread.latency_with_skipped_ns.count < 10_000, key);
             continue;
           }
           assert.ok(Math.abs(Number(ns) - value) <= Math.abs(value) * 1e-12, `${key}: ${ns} for ${value}`);

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a user meets on a machine whose first process is not teiji."""
+
+import json
+import os
+import re
+import unittest
+from pathlib import Path
+
+import booted
+from lab import TEIJI, Lab
+
+
+def parts(text):
+    """What the script printed between its headings, {heading: text}."""
+    found = re.split(r"^=== (.*)$", text.replace("\r", ""), flags=re.MULTILINE)
+    return {heading: part.strip() for heading, part in zip(found[1::2], found[2::2])}
+
+
+class Isolated(Lab):
+    """The kernel keeps its first process, and so everybody, away from isolated CPUs."""
+
+    SCRIPT = """
+        said() {
+            echo "=== $1"
+            shift
+            "$@"
+            echo "exit $?"
+        }
+        short="-q -i 5ms -n 40"
+        echo "=== inherited"
+        grep Cpus_allowed_list /proc/self/status
+        said asked teiji measure $short -a 1 -o asked.teiji
+        said usual teiji measure $short -o usual.teiji
+        said all teiji measure $short -a all -o all.teiji
+        said load teiji measure $short -a 0 --load cpu@20%,cpus=1 -o load.teiji
+        printf '[measure]\nsamples = 40\ninterval = "5ms"\n' >plan.toml
+        said plan teiji run -q plan.toml -o plan
+        said absent teiji measure $short -a 2 -o absent.teiji
+        mkdir /tmp/cgroup
+        mount -t cgroup2 cgroup2 /tmp/cgroup
+        echo +cpuset >/tmp/cgroup/cgroup.subtree_control
+        mkdir /tmp/cgroup/one
+        echo 0 >/tmp/cgroup/one/cpuset.cpus
+        echo $$ >/tmp/cgroup/one/cgroup.procs
+        said forbidden teiji measure $short -a 1 -o forbidden.teiji
+        said confined teiji measure $short -o confined.teiji
+        for name in asked usual all load confined; do
+            echo "=== $name.json"
+            cat $name.teiji/run.json
+        done
+        echo "=== end"
+    """
+
+    def test_isolated_cpus_on_a_users_machine(self):
+        kernel = Path(os.environ["XDG_CACHE_HOME"]) / "teiji" / "kernels" / "debian" / "amd64" / "vmlinuz"
+        said = parts(booted.run(self.folder, kernel, "isolcpus=1", TEIJI, self.SCRIPT))
+        self.assertIn("end", said, said)
+        self.assertRegex(said["inherited"], r"Cpus_allowed_list:\s*0$")
+
+        def measured(name):
+            self.assertRegex(said[name], r"exit 0$", name)
+            described = json.loads(said[f"{name}.json"])
+            warned = [warning for warning in described["warnings"] if warning["code"] == "isolated-not-measured"]
+            return [thread["cpu"] for thread in described["threads"]], warned, described
+
+        self.assertEqual(measured("asked")[:2], ([1], []))
+        self.assertEqual(measured("all")[:2], ([0, 1], []))
+        self.assertEqual(measured("load")[:2], ([0], []))
+        self.assertEqual(measured("load")[2]["load"][0]["cpus"], [1])
+
+        cpus, warned, _ = measured("usual")
+        self.assertEqual((cpus, len(warned)), ([0], 1), said["usual"])
+        self.assertIn("solated CPU 1 not measured: add -a 1", warned[0]["message"])
+        self.assertIn("solated CPU 1 not measured: add -a 1", said["usual"])
+
+        self.assertRegex(said["plan"], "solated CPU 1 not measured: add -a 1")
+
+        # Only what the kernel refuses is refused.
+        for name in ("absent", "forbidden"):
+            self.assertRegex(said[name], r"error: CPU \d cannot be used: .*\n*.*exit 2$", name)
+        self.assertEqual(measured("confined")[:2], ([0], []), "no advice that the kernel would refuse")
+
+
+if __name__ == "__main__":
+    unittest.main()
