@@ -24,11 +24,10 @@ WITHIN = 0.02
 INTERVAL_NS = 1_000_000
 # Activations of the median.
 MEASURED = 3_000
-# Activations of the two lengths that instructions are counted of. The second of the short run, in which files are first
-# written, is in both; what a kernel does once in a while, some 200,000 instructions, is a hundredth of what the rest takes.
-SHORT, LONG = 2_000, 8_000
-# Two lengths here as well: what it costs to start the program that rests is more than what the machine then does by
-# itself. What starts first also pays for reading the program: it is not counted.
+# Activations of the two lengths that instructions are counted of, after a run that is not counted, since what starts first
+# pays for reading the program. What a kernel does once in a while, some 200,000 instructions, is a hundredth of the rest.
+FIRST, SHORT, LONG = 100, 2_000, 8_000
+# The same here: what it costs to start the program that rests is more than what the machine then does by itself.
 FIRST_REST_S, SHORT_REST_S, LONG_REST_S = 1, 2, 8
 # Both programs' letters for the same: one thread, its priority, its interval in µs.
 OPTIONS = ["-t1", f"-p{PRIORITY}", f"-i{INTERVAL_NS // 1_000}"]
@@ -86,12 +85,12 @@ def medians(programs, kernel):
 def instructions(programs, kernel):
     """What one more activation takes of the whole machine, of both."""
     rests = [["/teiji", "lab-init", f"rest={seconds}s"] for seconds in (FIRST_REST_S, SHORT_REST_S, LONG_REST_S)]
-    commands = [*rests, *(program(length) for program in (ours, theirs) for length in (SHORT, LONG))]
+    commands = [*rests, *(program(length) for program in (ours, theirs) for length in (FIRST, SHORT, LONG))]
     done, _ = execute(programs, kernel, commands, "--count")
     _, short_rest, long_rest, *spent = (command["instructions"] for command in done)
     by_itself = Fraction((long_rest - short_rest) * INTERVAL_NS, done[2]["elapsed_ns"] - done[1]["elapsed_ns"])
     return tuple(
-        float(Fraction(long - short, LONG - SHORT) - by_itself) for short, long in (spent[0:2], spent[2:4])
+        float(Fraction(long - short, LONG - SHORT) - by_itself) for short, long in (spent[1:3], spent[4:6])
     )
 
 
