@@ -159,12 +159,21 @@ pub(crate) fn period(period: &Period, interval: Nanos) -> String {
         say!("slower every {activations} activations ({time})", activations, time)
     };
     say!(
-        "{every}: typically {latency}, at {present} % of these times, half of them within {jitter} of it",
+        "{every}: typically {latency}, at {present} % of these times, {when}",
         every,
         latency = latency(period.latency_ns),
         present = format!("{:.0}", period.present * 100.0),
-        jitter = format!("{:.0}", period.jitter.ceil())
+        when = off(period.jitter)
     )
+}
+
+/// How far half of what comes every so often is from its time, in activations.
+fn off(jitter: f64) -> String {
+    match format!("{:.0}", jitter.ceil()).as_str() {
+        "0" => say!("half of them on time to the activation"),
+        "1" => say!("half of them at most 1 activation off"),
+        n => say!("half of them at most {n} activations off", n),
+    }
 }
 
 /// Thousands apart, what stands behind a point as it is.
@@ -255,8 +264,10 @@ mod tests {
             Period { activations: 5_000.0, first: 17.0, jitter: 0.4, present: 0.98, latency_ns: 83_449, chance: 1e-9 };
         assert_eq!(
             period(&five_seconds, Nanos::from_millis(1)),
-            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them within 1 of it"
+            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them at most 1 activation off"
         );
+        assert_eq!(off(0.0), "half of them on time to the activation");
+        assert_eq!(off(2.5), "half of them at most 3 activations off");
         let overruns = Period { latency_ns: 1_000_000, ..five_seconds };
         assert!(period(&overruns, Nanos::from_millis(1)).starts_with("late every 5,000 activations"));
         assert_eq!(thousands("12345.25"), "12,345.25");

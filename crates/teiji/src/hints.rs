@@ -80,9 +80,26 @@ const OURS_WITH_VALUE: [char; 3] = ['i', 'p', 'o'];
 const OURS_LONG_WITH_VALUE: [&str; 12] =
     ["interval", "samples", "cpus", "prio", "policy", "break-above", "warmup", "settle", "load", "title", "output", "limit"];
 
-/// What to say beside an error about this command line, if it was meant for another program.
+/// Commands that are meant to be and are not there yet, and what is possible today.
+const NOT_YET: [(&str, &str); 9] = [
+    ("check", "teiji measure warns of what it finds on this machine, and records it"),
+    ("tune", "teiji measure warns of what it finds on this machine, each with what to do"),
+    ("explain", "teiji report shows what happened on the machine beside the latencies"),
+    ("import", "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read"),
+    ("cyclictest", "teiji measure measures the same; given cyclictest's flags, it says what they are here"),
+    ("history", "teiji compare and teiji gate hold recordings against one another"),
+    ("serve", "teiji report writes one page that opens offline"),
+    ("remote", "copy the program to the board, which needs nothing else, and the recording back"),
+    ("probes", "teiji measure measures wake-ups of periodic threads, which is its one probe"),
+];
+
+/// What to say beside an error about this command line, if it was meant for another program or is not there yet.
 pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let (verb, today) = NOT_YET.iter().find(|(verb, _)| words.first() == Some(verb))?;
+        return Some(format!("teiji {verb} is not there yet. Today: {today}."));
+    }
     let words = words.strip_prefix(&["measure"])?;
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -91,6 +108,9 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     let argument = context(ContextKind::InvalidArg)?;
     match error.kind() {
         ErrorKind::UnknownArgument if argument == "--pid" => program("./my-loop"),
+        ErrorKind::UnknownArgument if argument == "--probe" => {
+            Some("There is one probe yet, wake-ups of periodic threads, which needs no flag: leave --probe out.".to_owned())
+        }
         // Behind a bare -t of cyclictest the next flag is taken for its value, and what follows for a program.
         ErrorKind::UnknownArgument if !argument.starts_with('-') => program(argument).or_else(|| cyclictest(words)),
         ErrorKind::UnknownArgument => is_of_cyclictest(argument).then(|| cyclictest(words)).flatten(),

@@ -25,7 +25,11 @@ impl Compared {
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, .. } = &self.comparison;
         if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.told) {
-            return say!("{second} against {first}: too few activations to compare.", second = self.other, first = self.base);
+            return say!(
+                "{second} against {first}: too few independent wake-ups to compare.",
+                second = self.other,
+                first = self.base
+            );
         }
         let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) = quantiles.iter().partition(|one| one.is_told());
         let mut parts: Vec<String> = told.into_iter().map(quantile).collect();
@@ -136,6 +140,26 @@ fn times(rate: &RateDifference) -> String {
     format!("{}{}", if rate.is_told() { "" } else { word("not told apart: ") }, how_often(rate))
 }
 
+/// A text longer than this is shown where it differs only.
+const LONG: usize = 100;
+
+/// Two texts; if they are long, without the words with which both begin and end.
+fn unlike(base: &str, other: &str) -> (String, String) {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let (base_words, other_words) = (words(base), words(other));
+    let begin = base_words.iter().zip(&other_words).take_while(|(a, b)| a == b).count();
+    let left = base_words.len().min(other_words.len()) - begin;
+    let end = base_words.iter().rev().zip(other_words.iter().rev()).take(left).take_while(|(a, b)| a == b).count();
+    if base.chars().count().max(other.chars().count()) <= LONG {
+        return (base.to_owned(), other.to_owned());
+    }
+    let cut = |words: &[String]| {
+        let (before, after) = (if begin > 0 { "… " } else { "" }, if end > 0 { " …" } else { "" });
+        format!("{before}{}{after}", words[begin..words.len() - end].join(" "))
+    };
+    (cut(&base_words), cut(&other_words))
+}
+
 impl Comparisons {
     /// For a terminal.
     #[must_use]
@@ -178,8 +202,9 @@ impl Comparisons {
             let differs = if compared.differing.is_empty() { "Nothing else is known to differ." } else { "What else differs:" };
             let _ = writeln!(out, "\n{}", word(differs));
             for fact in &compared.differing {
-                let both = format!("{}: {} | {}", fact.name, fact.base.join(", "), fact.other.join(", "));
-                text::wrapped(&mut out, "  ", &format::clip(&both, 400));
+                let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
+                let both = format!("{}: {} | {}", fact.name, format::clip(&base, 200), format::clip(&other, 200));
+                text::wrapped(&mut out, "  ", &both);
             }
         }
         out
@@ -282,6 +307,15 @@ mod tests {
         assert_eq!(often(2.1, None), "at least 2.10 times as often");
         assert_eq!(often(0.001, None), "how much oftener or rarer cannot be said");
         assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
+    }
+
+    #[test]
+    fn of_long_facts_only_what_differs_is_shown() {
+        let line = |kernel: &str| format!("/usr/bin/qemu-system-x86_64 {} -kernel {kernel} {}", "-a b".repeat(30), "-append c");
+        assert_eq!(unlike(&line("one"), &line("two")), ("… one …".to_owned(), "… two …".to_owned()));
+        assert_eq!(unlike("quiet isolcpus=1", "quiet"), ("quiet isolcpus=1".to_owned(), "quiet".to_owned()));
+        let (base, other) = unlike(&"a ".repeat(80), &"a ".repeat(81));
+        assert!(base.chars().count() < 10 && other.chars().count() < 10, "{base:?} {other:?}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Gate {
             let differences = compare(&base, &group(examined)).quantiles;
             let spoiled = spoiled(&examined.recorded).or_else(|| spoiled(&baseline.recorded));
             if differences.is_empty() {
-                let lacking = "too few activations to compare any quantile".to_owned();
+                let lacking = "too few independent wake-ups to compare any quantile".to_owned();
                 self.judged.push(judged(
                     examined,
                     baseline,

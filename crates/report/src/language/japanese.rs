@@ -176,9 +176,12 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("it is heavy", "裾が重い"),
     ("neither an end nor heaviness is certain", "上限の有無、裾の重さとも判定不能"),
     (
-        "{every}: typically {latency}, at {present} % of these times, half of them within {jitter} of it",
-        "{every}。代表値 {latency}、発生率 {present} %、半数はずれが ±{jitter} 回以内",
+        "{every}: typically {latency}, at {present} % of these times, {when}",
+        "{every}。代表値 {latency}、発生率 {present} %、{when}",
     ),
+    ("half of them on time to the activation", "半数は周期どおり"),
+    ("half of them at most 1 activation off", "半数はずれが 1 回以内"),
+    ("half of them at most {n} activations off", "半数はずれが {n} 回以内"),
     ("late every {activations} activations ({time})", "起床 {activations} 回({time})ごとに周期超過"),
     ("slower every {activations} activations ({time})", "起床 {activations} 回({time})ごとに遅延が増大"),
     ("the median", "中央値"),
@@ -266,7 +269,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("the maximum", "max"),
     ("{second} against {first}: {parts}.", "{first} と比べた {second}: {parts}。"),
     (
-        "{second} against {first}: too few activations to compare.",
+        "{second} against {first}: too few independent wake-ups to compare.",
         "{first} と比べた {second}: サンプル不足のため比較できません。",
     ),
     ("{recording} is there twice, as if it were two runs", "{recording} が 2 回指定され、別々の測定として扱われています"),

@@ -69,24 +69,14 @@ impl Matrix {
             if pairs.iter().any(|(a, b)| a.kind != first.kind || b.kind != first.kind) {
                 continue;
             }
-            let sum = |of: fn(&Pooled) -> u64| pairs.iter().fold((0, 0), |(a, b), (was, is)| (a + of(was), b + of(is)));
-            let (late, due) = (sum(|row| row.activations.late), sum(|row| row.activations.due));
-            let largest = |of: fn(&Pooled) -> Option<i64>| {
-                let was = pairs.iter().filter_map(|(was, _)| of(was)).max()?;
-                Some((was, pairs.iter().filter_map(|(_, is)| of(is)).max()?))
+            let change = Change { value: name(value), first: name(0), cases: pairs.len() };
+            let late = pairs.iter().map(|(was, is)| Late::of(was, is)).collect::<Vec<_>>();
+            said.extend(change.of_overruns(&late));
+            let each = |of: fn(&Pooled) -> Option<i64>| {
+                pairs.iter().map(|(was, is)| Some((of(was)?, of(is)?))).collect::<Option<Vec<_>>>()
             };
-            let change = Change {
-                value: name(value),
-                first: name(0),
-                cases: if pairs.len() > 1 {
-                    format!(", all else equal in {} cases", count(pairs.len() as u64))
-                } else {
-                    String::new()
-                },
-            };
-            said.extend(change.of_overruns(late, due));
-            said.extend(largest(|row| row.quantile(Quantile::P99)).and_then(|(was, is)| change.of_latency("p99", was, is)));
-            said.extend(largest(|row| row.moments.max()).and_then(|(was, is)| change.of_latency("max", was, is)));
+            said.extend(each(|row| row.quantile(Quantile::P99)).and_then(|pairs| change.of_latency("p99", &pairs)));
+            said.extend(each(|row| row.moments.max()).and_then(|pairs| change.of_latency("max", &pairs)));
         }
         said
     }
@@ -131,49 +121,155 @@ impl Of {
     }
 }
 
-/// What one value does, as against another.
-struct Change {
-    value: String,
-    first: String,
-    cases: String,
+/// Overruns of a combination and of the one beside it, each with how many activations were due.
+#[derive(Clone, Copy, Default)]
+struct Late {
+    was: u64,
+    is: u64,
+    due_was: u64,
+    due_is: u64,
+}
+
+impl Late {
+    fn of(was: &Pooled, is: &Pooled) -> Late {
+        let (was, is) = (was.activations, is.activations);
+        Late { was: was.late, is: is.late, due_was: was.due, due_is: is.due }
+    }
+
+    fn sum(of: &[Late]) -> Late {
+        of.iter().fold(Late::default(), |sum, one| Late {
+            was: sum.was + one.was,
+            is: sum.is + one.is,
+            due_was: sum.due_was + one.due_was,
+            due_is: sum.due_is + one.due_is,
+        })
+    }
+
+    /// How many activations were due beside how many were before.
+    fn exposed(self) -> f64 {
+        self.due_is as f64 / self.due_was.max(1) as f64
+    }
+
+    /// Counts are told apart where they lie more than two standard deviations from one another: that of a difference of counts
+    /// is the root of their sum.
+    fn way(self) -> Way {
+        let expected = self.was as f64 * self.exposed();
+        if (self.is as f64 - expected).abs() <= 2.0 * (self.is as f64 + expected * self.exposed()).sqrt() {
+            Way::Neither
+        } else if self.is as f64 > expected {
+            Way::Up
+        } else {
+            Way::Down
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Up,
+    Down,
+    Neither,
 }
 
 /// A latency that differs by less than this factor is said to differ by nobody who measures twice.
 const MIN_FACTOR: f64 = 1.1;
 
+fn factor((was, is): (i64, i64)) -> f64 {
+    is as f64 / was.max(1) as f64
+}
+
+fn way(pair: (i64, i64)) -> Way {
+    match factor(pair) {
+        factor if factor >= MIN_FACTOR => Way::Up,
+        factor if factor <= 1.0 / MIN_FACTOR => Way::Down,
+        _ => Way::Neither,
+    }
+}
+
+/// What one value does, as against another, in so many cases with all else equal.
+struct Change {
+    value: String,
+    first: String,
+    cases: usize,
+}
+
 impl Change {
-    /// Counts are told apart where they lie more than two standard deviations from one another: that of a difference of counts
-    /// is the root of their sum.
-    fn of_overruns(&self, (was, is): (u64, u64), (due_was, due_is): (u64, u64)) -> Option<String> {
-        if was == 0 && is == 0 {
-            return Some(format!("{}: no overruns, as {}{}.", self.value, self.first_said(), self.cases));
+    /// Counts are summed over the cases, where they do not go both ways.
+    fn of_overruns(&self, late: &[Late]) -> Option<String> {
+        let sum = Late::sum(late);
+        if sum.was == 0 && sum.is == 0 {
+            let first = if self.first == "none" { "without".to_owned() } else { format!("with {}", self.first) };
+            return Some(format!("{}: no overruns, as {first}{}.", self.value, self.in_all()));
         }
-        let exposed = due_is as f64 / due_was.max(1) as f64;
-        let expected = was as f64 * exposed;
-        if (is as f64 - expected).abs() <= 2.0 * (is as f64 + expected * exposed).sqrt() {
-            return None;
+        let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
+        if let Some(unlike) = self.unlike("overruns", &ways) {
+            return Some(unlike);
         }
-        let verb = if is as f64 > expected { "raises" } else { "lowers" };
-        let of = |n: u64, due: u64| {
-            if (0.95..=1.05).contains(&exposed) { count(n) } else { format!("{} of {}", count(n), count(due)) }
+        let verb = match sum.way() {
+            Way::Up => "raises",
+            Way::Down => "lowers",
+            Way::Neither => return None,
         };
-        Some(self.said(verb, "overruns", &of(was, due_was), &of(is, due_is)))
+        let of = |n: u64, due: u64| {
+            if (0.95..=1.05).contains(&sum.exposed()) { count(n) } else { format!("{} of {}", count(n), count(due)) }
+        };
+        let (was, is) = (of(sum.was, sum.due_was), of(sum.is, sum.due_is));
+        let total = if self.cases > 1 { " in all" } else { "" };
+        Some(format!("{} {verb} overruns from {was} to {is}{total}{}{}.", self.value, self.against(), self.in_all()))
     }
 
-    fn of_latency(&self, figure: &str, was: i64, is: i64) -> Option<String> {
-        let factor = is as f64 / was.max(1) as f64;
-        let verb = if factor >= MIN_FACTOR { "raises" } else { "lowers" };
-        (factor >= MIN_FACTOR || factor <= 1.0 / MIN_FACTOR)
-            .then(|| self.said(verb, figure, &micros(was), &format!("{} µs", micros(is))))
+    /// The latencies of one case, or by what factor they differ in each of several.
+    fn of_latency(&self, figure: &str, pairs: &[(i64, i64)]) -> Option<String> {
+        let ways: Vec<Way> = pairs.iter().map(|pair| way(*pair)).collect();
+        if let Some(unlike) = self.unlike(figure, &ways) {
+            return Some(unlike);
+        }
+        let decided = ways.iter().copied().find(|way| *way != Way::Neither)?;
+        let (verb, factors): (_, Vec<f64>) = match decided {
+            Way::Down => ("lowers", pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| 1.0 / factor(*pair)).collect()),
+            _ => ("raises", pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| factor(*pair)).collect()),
+        };
+        if let [(was, is)] = pairs {
+            return Some(format!(
+                "{} {verb} {figure} from {} to {} µs{}.",
+                self.value,
+                micros(*was),
+                micros(*is),
+                self.against()
+            ));
+        }
+        let (least, most) = factors.iter().fold((f64::MAX, 0.0_f64), |(least, most), one| (least.min(*one), most.max(*one)));
+        let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
+        let times = if least == most { most } else { format!("{least} to {most}") };
+        let cases = if factors.len() == self.cases {
+            self.in_all()
+        } else {
+            format!(", in {} of {} cases with all else equal", factors.len(), self.cases)
+        };
+        Some(format!("{} {verb} {figure} {times} times{}{cases}.", self.value, self.against()))
     }
 
-    fn said(&self, verb: &str, figure: &str, was: &str, is: &str) -> String {
-        let against = if self.first == "none" { String::new() } else { format!(" against {}", self.first) };
-        format!("{} {verb} {figure} from {was} to {is}{against}{}.", self.value, self.cases)
+    /// What is said where some cases go up and others down.
+    fn unlike(&self, figure: &str, ways: &[Way]) -> Option<String> {
+        let of = |way: Way| ways.iter().filter(|one| **one == way).count();
+        (of(Way::Up) > 0 && of(Way::Down) > 0).then(|| {
+            let against = self.against();
+            format!(
+                "{} raises {figure} in {}, lowers it in {} of {} cases{against}.",
+                self.value,
+                of(Way::Up),
+                of(Way::Down),
+                self.cases
+            )
+        })
     }
 
-    fn first_said(&self) -> String {
-        if self.first == "none" { "without".to_owned() } else { format!("with {}", self.first) }
+    fn against(&self) -> String {
+        if self.first == "none" { String::new() } else { format!(" against {}", self.first) }
+    }
+
+    fn in_all(&self) -> String {
+        if self.cases > 1 { format!(", all else equal in {} cases", count(self.cases as u64)) } else { String::new() }
     }
 }
 

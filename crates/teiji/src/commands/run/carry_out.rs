@@ -174,7 +174,11 @@ impl Work<'_> {
     }
 
     fn name(&self, place: usize) -> String {
-        format!("run {} of {}, {}", place + 1, self.runs.len(), self.point(place).label)
+        let name = format!("run {} of {}", place + 1, self.runs.len());
+        match self.point(place).label.as_str() {
+            "" => name,
+            label => format!("{name}, {label}"),
+        }
     }
 
     /// A run on this machine; none: a signal ended it.

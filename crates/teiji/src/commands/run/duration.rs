@@ -36,6 +36,9 @@ pub fn told(points: &[Point], runs: &[PlannedRun], jobs: Option<u32>) -> String 
             span(rounded(most / at_once, 1))
         ));
     }
+    if points.iter().any(Point::settles) {
+        parts.push("and in each run under load some seconds at first, until it has settled".to_owned());
+    }
     parts.join("; ")
 }
 
@@ -88,5 +91,13 @@ mod tests {
     fn runs_on_this_machine_take_as_long_as_they_measure() {
         let said = told_of("[measure]\nduration = '10s'\nwarmup = '0s'\n[vary]\nprio = [1, 2]\n");
         assert_eq!(said, "20 s of measuring on this machine, and some tenths of a second between two runs");
+    }
+
+    /// How long a load takes to settle nobody knows before.
+    #[test]
+    fn settling_is_said_where_loads_settle() {
+        let plan = "[measure]\nduration = '10s'\nload = 'cpu@50%'\n";
+        assert!(told_of(plan).ends_with("under load some seconds at first, until it has settled"), "{}", told_of(plan));
+        assert!(!told_of(&format!("{plan}settle = '0'\n")).contains("settled"));
     }
 }

@@ -131,7 +131,8 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
     let width = runs.len().to_string().len();
     for (place, run) in runs.iter().enumerate() {
         let repeat = if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
-        text += &format!("{:>width$}  {}{repeat}\n", place + 1, points[run.combination].label);
+        text += format!("{:>width$}  {}{repeat}", place + 1, points[run.combination].label).trim_end();
+        text.push('\n');
     }
     let combinations = counted(points.len(), "combination");
     text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), duration::told(&points, &runs, args.jobs));

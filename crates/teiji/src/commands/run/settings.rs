@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use lab::KernelName;
 use load::Limits;
-use plan::{Combination, GuestTime, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Value};
+use plan::{Combination, GuestTime, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
 use std::collections::BTreeMap;
 
 /// Every flag a plan may set.
@@ -54,6 +54,11 @@ impl Point {
     /// How long it measures, ns.
     pub fn expected_ns(&self) -> i64 {
         self.run.as_ref().map_or(0, |run| run.expected_ns().0)
+    }
+
+    /// Whether it waits, for a time that nobody knows before, until its loads have settled.
+    pub fn settles(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| !run.loads.is_empty() && run.settle == Settle::Auto)
     }
 }
 
