@@ -53,6 +53,13 @@ impl Matrix {
         }
         out += &self.side_by_side(factor, &alike);
         out.push('\n');
+        if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
+            let name = &self.factors[factor].name;
+            let nothing = format!(
+                "{NOTHING}: not measured. No two values of {name} stand where all else is equal, so what {name} does cannot be read here."
+            );
+            wrapped(&mut out, "", &nothing);
+        }
         wrapped(&mut out, "", "How certain a difference is: teiji compare, with a recording of each.");
         self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
         Ok(out)

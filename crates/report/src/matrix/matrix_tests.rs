@@ -321,3 +321,12 @@ fn cases_that_go_both_ways_are_not_summed_up() {
     let text = matrix.by("kernel").unwrap().replace('\n', " ");
     assert!(text.contains("rt raises max in 1, lowers it in 1 of 2 cases against vanilla."), "{text}");
 }
+
+#[test]
+fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
+    let rows = [("other", "none"), ("fifo", "49")].map(|(policy, prio)| vec![Some(policy.to_owned()), Some(prio.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["policy".into(), "prio".into()], rows.into_iter());
+    (0..2).for_each(|row| matrix.add(row, 1, Synthetic::idle().threads(1).samples(&[4_000; 4]).build()));
+    let text = matrix.by("policy").unwrap().replace('\n', " ");
+    assert!(text.contains("No two values of policy stand where all else is equal"), "{text}");
+}

@@ -66,6 +66,8 @@ pub fn run(args: &Args) -> Outcome {
         return Ok(ended(args, &gate));
     }
     if args.beside.is_some() || args.by.is_some() {
+        // What cannot be read is said first.
+        super::read(&args.recordings)?;
         return Err(Failure::bad_input(anyhow!("--beside and --by are for folders of plans")));
     }
     if let Some(figure) = args.figure {
