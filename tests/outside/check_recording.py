@@ -86,10 +86,12 @@ def skipped_waits(woken, latencies, rows, interval, catch_up):
     have no sample, were skipped, each having waited for what was left of L.
     """
     waits = []
-    if catch_up:
-        return waits
     following = numpy.append(woken[1:], rows)
-    for place in numpy.flatnonzero(latencies >= interval):
+    overruns = numpy.flatnonzero(latencies >= interval)
+    if catch_up:
+        # All but what the run was stopped before it came to.
+        overruns = overruns[overruns == len(woken) - 1]
+    for place in overruns:
         number, latency = int(woken[place]), int(latencies[place])
         last = min(int(following[place]) - 1, number + latency // interval)
         waits.extend(latency - behind * interval for behind in range(1, last - number + 1))

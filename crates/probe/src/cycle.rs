@@ -52,6 +52,7 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
     // One comparison decides whether an activation is ordinary.
     let remarkable = cycle.break_above.map_or(interval, |limit| interval.min(limit.0.saturating_add(1)));
     let (mut late, mut skipped) = (0, 0);
+    let mut latency = 0;
     let mut next = 0;
     let mut planned = cycle.start.0;
     while next < cycle.activations {
@@ -64,7 +65,7 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
                 break;
             }
         }
-        let latency = clock.now().0 - planned;
+        latency = clock.now().0 - planned;
         ring.push(Sample { activation: next, latency_ns: latency });
         if latency >= remarkable {
             if cycle.break_above.is_some_and(|limit| latency > limit.0) {
@@ -84,10 +85,20 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
             break;
         }
     }
-    Counts { on_time: next - late - skipped, late, skipped }
+    let left = never_caught_up(latency, interval, cycle, next);
+    Counts { on_time: next - late - skipped, late, skipped: skipped + left }
 }
 
-/// Activations after `current` whose planned time is not ahead any more.
+/// Activations whose time had come when a thread that catches up woke last, `next - 1` with this latency, and that it did not come
+/// to run because the run was stopped.
+fn never_caught_up(latency: i64, interval: i64, cycle: &Cycle, next: u64) -> u64 {
+    match cycle.missed {
+        Missed::CatchUp => (latency.max(0) / interval).unsigned_abs().min(cycle.activations - next),
+        Missed::Skip => 0,
+    }
+}
+
+/// Activations after `current` whose planned time is not ahead any more, and that are therefore not run.
 #[cold]
 fn passed_by(latency: i64, interval: i64, cycle: &Cycle, current: u64) -> u64 {
     match cycle.missed {
@@ -219,6 +230,17 @@ mod tests {
         let (counts, samples, _) = run(&cycle, &[0, 2_500, 1_500, 500]);
         assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 0 });
         assert_eq!(samples, [(0, 0), (1, 2_500), (2, 1_500), (3, 500)]);
+    }
+
+    /// Those whose time had come are not run any more, and do not vanish.
+    #[test]
+    fn stopped_while_catching_up() {
+        let cycle = Cycle { missed: Missed::CatchUp, break_above: Some(Nanos(4_000)), ..cycle(10) };
+        let (counts, samples, _) = run(&cycle, &[0, 1_500, 5_700]);
+        assert_eq!(counts, Counts { on_time: 1, late: 2, skipped: 5 });
+        assert_eq!(samples.len(), 3);
+        let (counts, ..) = run(&Cycle { activations: 6, ..cycle }, &[0, 1_500, 5_700]);
+        assert_eq!((counts, counts.due()), (Counts { on_time: 1, late: 2, skipped: 3 }, 6));
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Activations {
 pub enum AfterOverrun {
     /// It went on at the next planned time that lay ahead.
     Skip,
-    /// It ran every activation, late.
+    /// It ran every activation, late, unless it was stopped before.
     CatchUp,
 }
 
@@ -57,6 +57,9 @@ pub struct Accounting {
     next_row: u64,
     /// The overrun that rows without a sample are owed to.
     overrun: Option<Overrun>,
+    /// Rows without a sample behind an overrun, while it is not known whether a thread that catches up woke once more: then they
+    /// are lost, otherwise the run was stopped before it came to run them.
+    open: u64,
     on_time: u64,
     late: u64,
     skipped: u64,
@@ -78,6 +81,7 @@ impl Accounting {
             after,
             next_row: 0,
             overrun: None,
+            open: 0,
             on_time: 0,
             late: 0,
             skipped: 0,
@@ -100,9 +104,30 @@ impl Accounting {
 
     pub(crate) fn visit(&mut self, span: Span<'_>, sink: &mut impl Sink) {
         match span {
-            Span::Woken(values) => self.woken(values, sink),
-            Span::Long(latency) => self.woken_one(latency, sink),
+            Span::Woken([]) | Span::Missing(0) => {}
+            Span::Missing(rows) if self.after == AfterOverrun::CatchUp && self.overrun.is_some() => self.open += rows,
             Span::Missing(rows) => self.missing(rows, sink),
+            Span::Woken(values) => {
+                self.woke_again(sink);
+                self.woken(values, sink);
+            }
+            Span::Long(latency) => {
+                self.woke_again(sink);
+                self.woken_one(latency, sink);
+            }
+        }
+    }
+
+    /// To be called behind the last row.
+    pub(crate) fn finish(&mut self, sink: &mut impl Sink) {
+        let rows = std::mem::take(&mut self.open);
+        self.missing(rows, sink);
+    }
+
+    fn woke_again(&mut self, sink: &mut impl Sink) {
+        if self.open > 0 {
+            self.overrun = None;
+            self.finish(sink);
         }
     }
 
@@ -131,7 +156,7 @@ impl Accounting {
         let late = latency_ns >= self.interval_ns;
         self.late += u64::from(late);
         self.on_time += u64::from(!late);
-        self.overrun = (late && self.after == AfterOverrun::Skip).then_some(Overrun { row, latency_ns });
+        self.overrun = late.then_some(Overrun { row, latency_ns });
     }
 
     fn missing(&mut self, rows: u64, sink: &mut impl Sink) {
@@ -179,6 +204,7 @@ mod tests {
     fn account(after: AfterOverrun, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
         let (mut accounting, mut seen) = (Accounting::new(1_000, after), Seen::default());
         spans.iter().for_each(|span| accounting.visit(*span, &mut seen));
+        accounting.finish(&mut seen);
         (accounting.activations(), accounting.lost(), seen.skipped)
     }
 
@@ -202,6 +228,16 @@ mod tests {
         let expected = Activations { due: 4, on_time: 2, late: 1, skipped: 1 };
         assert_eq!(account(AfterOverrun::Skip, &spans), (expected, 3, vec![4_999_999_000]));
         assert_eq!(account(AfterOverrun::CatchUp, &spans).1, 4);
+    }
+
+    /// A thread that catches up runs what it missed, so that rows between its samples are lost; at the end of a run that was
+    /// stopped it did not come to that.
+    #[test]
+    fn stopped_while_catching_up() {
+        let spans =
+            [Span::Woken(&[10, 2_500]), Span::Missing(2), Span::Woken(&[1_700, 4_200]), Span::Missing(3), Span::Missing(2)];
+        let expected = Activations { due: 8, on_time: 1, late: 3, skipped: 4 };
+        assert_eq!(account(AfterOverrun::CatchUp, &spans), (expected, 3, vec![3_200, 2_200, 1_200, 200]));
     }
 
     #[test]

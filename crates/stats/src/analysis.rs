@@ -134,6 +134,7 @@ pub fn analyse<R: Rows + ?Sized>(
     };
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
+    accounting.finish(&mut watch);
     if watch.pieces.is_open() {
         watch.end_piece();
     }

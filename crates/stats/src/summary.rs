@@ -177,6 +177,7 @@ impl Collect {
             }
             let mut accounting = Accounting::new(interval_ns, after);
             rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
+            accounting.finish(&mut refinement);
             refinement.end_pass();
         }
         let latency = in_brief(&measured, &refinement.found(Population::Measured));
@@ -255,6 +256,7 @@ pub fn summarise<R: Rows + ?Sized>(
     let mut collect = Collect::new(most_steps, rows.size_hint());
     let mut accounting = Accounting::new(interval_ns, after);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
+    accounting.finish(&mut collect);
     Ok(collect.finish(rows, interval_ns, after, &accounting, &ExactRequest::default())?.0)
 }
 
