@@ -79,7 +79,7 @@ def read_samples(folder, name, may_be_cut):
     return woken, latencies, len(column), metadata
 
 
-def skipped_waits(woken, latencies, rows, interval, catch_up):
+def skipped_waits(woken, latencies, rows, interval, catch_up, given_up):
     """How long each skipped activation had waited when its thread ran again.
 
     An activation that woke L late ended at its planned time + L. Those whose planned times had passed by then, and that
@@ -95,6 +95,12 @@ def skipped_waits(woken, latencies, rows, interval, catch_up):
         number, latency = int(woken[place]), int(latencies[place])
         last = min(int(following[place]) - 1, number + latency // interval)
         waits.extend(latency - behind * interval for behind in range(1, last - number + 1))
+    if given_up is not None:
+        # The run was ended without this thread: what it never ran had waited until then.
+        first = int(woken[-1]) + 1 if len(woken) else 0
+        if len(woken) and latencies[-1] >= interval:
+            first += int(latencies[-1]) // interval
+        waits.extend(given_up - row * interval for row in range(first, rows) if given_up >= row * interval)
     return waits
 
 
@@ -164,7 +170,8 @@ def check_thread(differences, folder, document, thread):
     failed = (document["end"] or {}).get("reason") == "recording-failed"
     woken, latencies, rows, metadata = read_samples(folder, thread["samples_file"], failed)
     interval, lost = thread["interval_ns"], thread["proof"]["samples_lost"]
-    waits = skipped_waits(woken, latencies, rows, interval, document["run"]["missed"] == "catch-up")
+    given_up = thread["given_up_ns"] - thread["start_ns"] if "given_up_ns" in thread else None
+    waits = skipped_waits(woken, latencies, rows, interval, document["run"]["missed"] == "catch-up", given_up)
     late = int((latencies >= interval).sum())
 
     counted = thread["activations"]

@@ -171,6 +171,10 @@ pub struct Thread {
     pub interval_ns: Nanos,
     /// Planned time of activation 0, CLOCK_MONOTONIC ns: activation k was planned at this + k x interval.
     pub start_ns: Nanos,
+    /// When the run was ended without it because it did not come back, CLOCK_MONOTONIC ns: what it never ran waited until then at
+    /// least. None for one that came back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up_ns: Option<Nanos>,
     /// The file with its samples.
     pub samples_file: String,
     /// On time, late, skipped.
@@ -197,6 +201,7 @@ impl Thread {
             scheduling,
             interval_ns,
             start_ns,
+            given_up_ns: None,
             samples_file: samples_file(index),
             activations: Activations::default(),
             latency_ns: None,

@@ -182,7 +182,7 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
     if thread.proof.samples_lost == 0 {
         expect("activations.on_time", counted.on_time, rows.on_time);
         expect("activations.late", counted.late, rows.late);
-        // A thread that did not come back has no proof, and nobody to say which of its rows an overrun explains.
+        // A thread that did not come back has no proof, and nobody to say which of its rows between others were lost.
         let never_run = if thread.proof.voluntary_switches.is_none() { statistics.lost } else { 0 };
         expect("activations.skipped", counted.skipped, rows.skipped + never_run);
     }

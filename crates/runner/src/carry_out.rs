@@ -233,6 +233,9 @@ fn closing(
     document.end = Some(tracks.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
     // Rings and buffers go before the statistics take their memory: the end of a run needs no more than the run.
     drop(tracks);
+    for (thread, outcome) in document.threads.iter_mut().zip(outcomes) {
+        thread.given_up_ns = outcome.is_none().then_some(ended);
+    }
     document.state = if document.end == Some(End::Done) { State::Complete } else { State::Stopped };
     document.ended_at = Some(document::time_of_day());
     if let Some(after) = &document.host.after {

@@ -37,6 +37,22 @@ pub enum AfterOverrun {
     CatchUp,
 }
 
+/// By what rule rows without a sample are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// What the thread did after an overrun.
+    pub after: AfterOverrun,
+    /// For a thread that something kept from its CPU until the run was ended without it: when that was, ns since the planned time
+    /// of its activation 0. What it never ran had waited until then at least.
+    pub given_up_ns: Option<i64>,
+}
+
+impl From<AfterOverrun> for Course {
+    fn from(after: AfterOverrun) -> Self {
+        Course { after, given_up_ns: None }
+    }
+}
+
 /// Receives each row's meaning.
 pub(crate) trait Sink {
     /// Activations from number `first` on that woke.
@@ -53,12 +69,11 @@ pub(crate) trait Sink {
 #[derive(Clone, Debug)]
 pub struct Accounting {
     interval_ns: i64,
-    after: AfterOverrun,
+    course: Course,
     next_row: u64,
     /// The overrun that rows without a sample are owed to.
     overrun: Option<Overrun>,
-    /// Rows without a sample behind an overrun, while it is not known whether a thread that catches up woke once more: then they
-    /// are lost, otherwise the run was stopped before it came to run them.
+    /// Rows without a sample, while it matters whether the thread woke once more and that is not known yet.
     open: u64,
     on_time: u64,
     late: u64,
@@ -75,10 +90,10 @@ struct Overrun {
 impl Accounting {
     /// Starts at activation 0 of a thread with this interval.
     #[must_use]
-    pub fn new(interval_ns: i64, after: AfterOverrun) -> Self {
+    pub fn new(interval_ns: i64, course: impl Into<Course>) -> Self {
         Accounting {
             interval_ns: interval_ns.max(1),
-            after,
+            course: course.into(),
             next_row: 0,
             overrun: None,
             open: 0,
@@ -105,7 +120,7 @@ impl Accounting {
     pub(crate) fn visit(&mut self, span: Span<'_>, sink: &mut impl Sink) {
         match span {
             Span::Woken([]) | Span::Missing(0) => {}
-            Span::Missing(rows) if self.after == AfterOverrun::CatchUp && self.overrun.is_some() => self.open += rows,
+            Span::Missing(rows) if self.depends_on_what_follows() => self.open += rows,
             Span::Missing(rows) => self.missing(rows, sink),
             Span::Woken(values) => {
                 self.woke_again(sink);
@@ -118,17 +133,34 @@ impl Accounting {
         }
     }
 
-    /// To be called behind the last row.
-    pub(crate) fn finish(&mut self, sink: &mut impl Sink) {
+    /// A thread that catches up runs what it missed: rows without a sample are lost, unless none follows, because the run was
+    /// stopped. One that the run was ended without never ran what is behind its last sample.
+    fn depends_on_what_follows(&self) -> bool {
+        self.course.given_up_ns.is_some() || (self.course.after == AfterOverrun::CatchUp && self.overrun.is_some())
+    }
+
+    fn woke_again(&mut self, sink: &mut impl Sink) {
+        if self.open == 0 {
+            return;
+        }
+        if self.course.after == AfterOverrun::CatchUp {
+            self.overrun = None;
+        }
         let rows = std::mem::take(&mut self.open);
         self.missing(rows, sink);
     }
 
-    fn woke_again(&mut self, sink: &mut impl Sink) {
-        if self.open > 0 {
-            self.overrun = None;
-            self.finish(sink);
+    /// To be called behind the last row.
+    pub(crate) fn finish(&mut self, sink: &mut impl Sink) {
+        let end = self.next_row + std::mem::take(&mut self.open);
+        self.skip(end, sink, Self::waited);
+        if let Some(given_up_ns) = self.course.given_up_ns {
+            self.skip(end, sink, |accounting, row| {
+                let planned = i64::try_from(row).ok()?.checked_mul(accounting.interval_ns)?;
+                Some(given_up_ns - planned).filter(|waited| *waited >= 0)
+            });
         }
+        self.missing(end - self.next_row, sink);
     }
 
     fn woken(&mut self, values: &[i32], sink: &mut impl Sink) {
@@ -161,17 +193,23 @@ impl Accounting {
 
     fn missing(&mut self, rows: u64, sink: &mut impl Sink) {
         let end = self.next_row + rows;
-        while self.next_row < end {
-            let Some(waited) = self.waited(self.next_row) else { break };
-            sink.skipped(waited);
-            self.skipped += 1;
-            self.next_row += 1;
-        }
+        self.skip(end, sink, Self::waited);
         let lost = end - self.next_row;
         if lost > 0 {
             sink.lost(lost);
             self.lost += lost;
             self.next_row = end;
+        }
+    }
+
+    /// Rows up to `end` that were skipped, as long as it is known how long each had waited.
+    fn skip(&mut self, end: u64, sink: &mut impl Sink, waited: impl Fn(&Self, u64) -> Option<i64>) {
+        while self.next_row < end
+            && let Some(waited) = waited(self, self.next_row)
+        {
+            sink.skipped(waited);
+            self.skipped += 1;
+            self.next_row += 1;
         }
     }
 
@@ -201,8 +239,8 @@ mod tests {
         fn lost(&mut self, _: u64) {}
     }
 
-    fn account(after: AfterOverrun, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
-        let (mut accounting, mut seen) = (Accounting::new(1_000, after), Seen::default());
+    fn account(course: impl Into<Course>, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
+        let (mut accounting, mut seen) = (Accounting::new(1_000, course), Seen::default());
         spans.iter().for_each(|span| accounting.visit(*span, &mut seen));
         accounting.finish(&mut seen);
         (accounting.activations(), accounting.lost(), seen.skipped)
@@ -238,6 +276,15 @@ mod tests {
             [Span::Woken(&[10, 2_500]), Span::Missing(2), Span::Woken(&[1_700, 4_200]), Span::Missing(3), Span::Missing(2)];
         let expected = Activations { due: 8, on_time: 1, late: 3, skipped: 4 };
         assert_eq!(account(AfterOverrun::CatchUp, &spans), (expected, 3, vec![3_200, 2_200, 1_200, 200]));
+    }
+
+    /// What a thread that the run was ended without never ran had waited at least until then.
+    #[test]
+    fn ended_without_the_thread() {
+        let course = Course { after: AfterOverrun::Skip, given_up_ns: Some(9_400) };
+        let spans = [Span::Woken(&[10]), Span::Missing(1), Span::Woken(&[7, 1_500]), Span::Missing(1), Span::Missing(5)];
+        let expected = Activations { due: 9, on_time: 2, late: 1, skipped: 6 };
+        assert_eq!(account(course, &spans), (expected, 1, vec![500, 4_400, 3_400, 2_400, 1_400, 400]));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::rows::Block;
 use crate::summary::Collect;
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, AfterOverrun, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows,
+    Accounting, Course, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows,
     Statistics, TailFit, Worst, WorstActivations,
 };
 use std::collections::HashMap;
@@ -119,10 +119,11 @@ pub struct Analysis {
 pub fn analyse<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
-    after: AfterOverrun,
+    course: impl Into<Course>,
     most_steps: usize,
     exact: &ExactRequest,
 ) -> Result<Analysis, R::Error> {
+    let course = course.into();
     let mut watch = Watch {
         collect: Collect::new(most_steps, rows.size_hint()),
         pieces: Pieces::for_rows(rows.size_hint()),
@@ -132,7 +133,7 @@ pub fn analyse<R: Rows + ?Sized>(
         jitter: JitterOverTime::for_rows(most_steps, rows.size_hint()),
         linear: LinearHistogram::default(),
     };
-    let mut accounting = Accounting::new(interval_ns, after);
+    let mut accounting = Accounting::new(interval_ns, course);
     rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
     accounting.finish(&mut watch);
     if watch.pieces.is_open() {
@@ -140,7 +141,7 @@ pub fn analyse<R: Rows + ?Sized>(
     }
     let Watch { collect, pieces, largest, recurrence, jitter, linear, .. } = watch;
     let mut periods = recurrence.finish();
-    let (mut statistics, counted) = collect.finish(rows, interval_ns, after, &accounting, exact)?;
+    let (mut statistics, counted) = collect.finish(rows, interval_ns, course, &accounting, exact)?;
     statistics.jitter = jitter.finish();
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));

@@ -182,6 +182,15 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     }
 }
 
+impl Group {
+    /// Whether its quantiles are latencies that were observed: those of one thread of one run are; of several, they are pooled, and
+    /// up to 1 % above.
+    #[must_use]
+    pub fn has_observed_quantiles(&self) -> bool {
+        matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
+    }
+}
+
 /// A quantile of a group, ns: the latency that was observed where one thread is the whole group, otherwise up to 1 % above it.
 fn observed(group: &Group, blocks: &Blocks, level: Level) -> i64 {
     let place = Level::ALL.iter().position(|one| *one == level);

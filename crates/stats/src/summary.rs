@@ -6,8 +6,7 @@ use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
 use crate::rows::Block;
 use crate::{
-    Accounting, Activations, AfterOverrun, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
-    WorstActivations,
+    Accounting, Activations, Course, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst, WorstActivations,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -153,7 +152,7 @@ impl Collect {
         self,
         rows: &R,
         interval_ns: i64,
-        after: AfterOverrun,
+        course: Course,
         accounting: &Accounting,
         exact: &ExactRequest,
     ) -> Result<(Statistics, Counted), R::Error> {
@@ -175,7 +174,7 @@ impl Collect {
             if refinement.is_done() {
                 break;
             }
-            let mut accounting = Accounting::new(interval_ns, after);
+            let mut accounting = Accounting::new(interval_ns, course);
             rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
             accounting.finish(&mut refinement);
             refinement.end_pass();
@@ -250,14 +249,15 @@ const MOST_PASSES: usize = 6;
 pub fn summarise<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
-    after: AfterOverrun,
+    course: impl Into<Course>,
     most_steps: usize,
 ) -> Result<Statistics, R::Error> {
+    let course = course.into();
     let mut collect = Collect::new(most_steps, rows.size_hint());
-    let mut accounting = Accounting::new(interval_ns, after);
+    let mut accounting = Accounting::new(interval_ns, course);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
     accounting.finish(&mut collect);
-    Ok(collect.finish(rows, interval_ns, after, &accounting, &ExactRequest::default())?.0)
+    Ok(collect.finish(rows, interval_ns, course, &accounting, &ExactRequest::default())?.0)
 }
 
 #[cfg(test)]

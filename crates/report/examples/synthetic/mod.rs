@@ -197,6 +197,7 @@ impl Synthetic {
             cpu: CpuId(u32::try_from(index).unwrap_or(0)),
             scheduling: Scheduling { policy: Policy::Fifo, prio: Some(90) },
             interval_ns: Nanos(INTERVAL_NS),
+            given_up_ns: None,
             start_ns: Nanos(8_000_000_000),
             samples_file: format!("samples-{index}.arrows"),
             activations: statistics.activations,
@@ -252,7 +253,19 @@ impl Synthetic {
         (1..=self.due / 1_000).map(|second| (8_000_400_000 + second * 1_000_000_000, reached(&mut numbers))).collect()
     }
 
-    fn statistics(&self, thread: u32) -> Statistics {
+    /// The recording with the analyses of its threads, for a request of exact figures.
+    #[allow(dead_code)]
+    pub fn examined(&self, exact: &stats::ExactRequest) -> (Recorded, Vec<stats::Analysis>) {
+        let analysis = |thread| {
+            let Ok(analysis) =
+                self.with_rows(thread, |spans, _| analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.most_steps, exact));
+            analysis
+        };
+        (self.build(), (0..self.threads).map(analysis).collect())
+    }
+
+    /// The rows of a thread, and apart those of its latencies that follow one another.
+    fn with_rows<T>(&self, thread: u32, of: impl FnOnce(&[Span<'_>], &[Vec<i32>]) -> T) -> T {
         let values = self.samples.clone().unwrap_or_else(|| self.latencies(thread));
         let mut rows: Vec<Option<i32>> = Vec::new();
         for value in values {
@@ -271,14 +284,20 @@ impl Synthetic {
             .zip(&woken)
             .map(|(part, woken)| if woken.is_empty() { Span::Missing(part.len() as u64) } else { Span::Woken(woken) })
             .collect();
-        if self.with_jitter {
-            let Ok(analysis) =
-                analyse(spans.as_slice(), INTERVAL_NS, AfterOverrun::Skip, self.most_steps, &stats::ExactRequest::default());
-            return analysis.statistics;
-        }
-        let Ok(mut statistics) = summarise(spans.as_slice(), INTERVAL_NS, AfterOverrun::Skip, self.most_steps);
-        woken.iter().for_each(|values| statistics.linear.record_all(values));
-        statistics
+        of(&spans, &woken)
+    }
+
+    fn statistics(&self, thread: u32) -> Statistics {
+        self.with_rows(thread, |spans, woken| {
+            if self.with_jitter {
+                let exact = stats::ExactRequest::default();
+                let Ok(analysis) = analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.most_steps, &exact);
+                return analysis.statistics;
+            }
+            let Ok(mut statistics) = summarise(spans, INTERVAL_NS, AfterOverrun::Skip, self.most_steps);
+            woken.iter().for_each(|values| statistics.linear.record_all(values));
+            statistics
+        })
     }
 
     /// Latencies with the body and the tail of a virtual machine's.
