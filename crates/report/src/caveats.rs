@@ -7,13 +7,14 @@
 
 use crate::format::{count, latency};
 use crate::language::say;
-use crate::overview::cut_short;
+use crate::overview::{cut_short, list};
 use plan::CpuId;
-use recording::{CpuTimeChange, Document, changes};
+use recording::{CpuTimeChange, Document, Thread, changes};
 
 /// What kind of thing it is; of each kind a reader needs the worst only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
+    NotBack,
     Steal,
     OtherWork,
     Clocksource,
@@ -23,7 +24,8 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// What weighs most first.
-    const ALL: [Kind; 5] = [Kind::Steal, Kind::OtherWork, Kind::Clocksource, Kind::CpusOnline, Kind::LoadNotSettled];
+    const ALL: [Kind; 6] =
+        [Kind::NotBack, Kind::Steal, Kind::OtherWork, Kind::Clocksource, Kind::CpusOnline, Kind::LoadNotSettled];
 }
 
 /// The code of the warning that a load was not in its steady state.
@@ -49,7 +51,24 @@ pub(crate) fn of(document: &Document) -> Vec<Caveat> {
         phrase: say!("load not steady when measuring began"),
         short: say!("load not steady"),
     });
-    of_machine(document).into_iter().chain(not_settled).collect()
+    not_back(document).into_iter().chain(of_machine(document)).chain(not_settled).collect()
+}
+
+/// Threads that something kept from their CPUs until the run was ended without them.
+fn not_back(document: &Document) -> Option<Caveat> {
+    let threads: Vec<&Thread> = document.threads.iter().filter(|thread| thread.given_up_ns.is_some()).collect();
+    let numbers: Vec<String> = threads.iter().map(|thread| thread.index.to_string()).collect();
+    let waited = threads.iter().filter_map(|thread| thread.latency_with_skipped_ns).map(|summary| summary.max).max()?;
+    Some(Caveat {
+        kind: Kind::NotBack,
+        percent: 0.0,
+        phrase: say!(
+            "thread {threads} kept from the CPU until the run was ended, activations waiting up to {time}",
+            threads = list(&numbers),
+            time = latency(waited)
+        ),
+        short: say!("thread kept from its CPU"),
+    })
 }
 
 /// What the two looks at the machine tell.

@@ -7,7 +7,7 @@ use crate::language::{say, word};
 use crate::loads;
 use crate::series::{Counted, MOST_CHARTED};
 use recording::{Document, End, Recorded, State};
-use stats::{Activations, Histogram, LinearHistogram, Moments, nearest_rank};
+use stats::{Activations, Histogram, LinearHistogram, Moments, Summary, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.
 const LONGEST_NAME: usize = 60;
@@ -60,6 +60,18 @@ impl Quantile {
         }
         let (bucket, _) = histogram.bucket_of_rank(nearest_rank(samples, self.numerator, self.denominator))?;
         moments.max().map(|max| bucket.upper.min(max))
+    }
+
+    /// The observed one of a thread's latencies, ns, if there are enough.
+    pub(crate) fn of_summary(self, summary: &Summary) -> Option<i64> {
+        let observed = match (self.numerator, self.denominator) {
+            (50, _) => summary.p50,
+            (90, _) => summary.p90,
+            (99, _) => summary.p99,
+            (_, 1_000) => summary.p999,
+            _ => summary.p9999,
+        };
+        self.is_carried_by(summary.count).then_some(observed)
     }
 }
 

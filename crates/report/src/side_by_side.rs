@@ -54,12 +54,7 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
 /// The observed value where there is one thread; over several, the histogram's.
 fn exact(overview: &Overview<'_>, quantile: Quantile) -> Option<i64> {
     let [thread] = overview.recorded.threads.as_slice() else { return overview.quantile(quantile) };
-    let summary = thread.latency_with_skipped.filter(|summary| quantile.is_carried_by(summary.count))?;
-    Some(match quantile.denominator {
-        1_000 => summary.p999,
-        _ if quantile.numerator == 50 => summary.p50,
-        _ => summary.p99,
-    })
+    thread.latency_with_skipped.and_then(|summary| quantile.of_summary(&summary))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! Figures of recordings for programs and for other texts: a row for each thread, or one figure alone.
 
 use crate::format;
-use crate::gate::Examined;
+use crate::gate::{Count, Examined};
 use crate::overview::population;
 use recording::{Recorded, Thread};
 use stats::{ExactRequest, Level, Statistics, Summary};
@@ -172,12 +172,16 @@ impl Figure {
 }
 
 fn counted(recorded: &Recorded, name: &str) -> u64 {
+    let as_a_gate = |of| crate::gate::counted(recorded, of);
+    match name {
+        "late" => return as_a_gate(Count::Late),
+        "skipped" => return as_a_gate(Count::Skipped),
+        "lost" => return as_a_gate(Count::Lost),
+        _ => {}
+    }
     let of = |thread: &Thread| match name {
         "due" => thread.activations.due,
-        "on_time" => thread.activations.on_time,
-        "late" => thread.activations.late,
-        "skipped" => thread.activations.skipped,
-        _ => thread.proof.samples_lost,
+        _ => thread.activations.on_time,
     };
     recorded.document.threads.iter().map(of).sum()
 }

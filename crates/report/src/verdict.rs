@@ -33,6 +33,7 @@ fn spoilers(all: &[Overview<'_>]) -> Vec<String> {
     let mut sentences = cut_short(all);
     sentences.extend(lost(all));
     sentences.extend(load_missed(all));
+    sentences.extend(contradicting(all));
     sentences
 }
 
@@ -134,6 +135,18 @@ fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
     (sum > 0).then(|| say!("{samples} lost: what they would have shown is not known.", samples = format::counted(sum, "sample")))
+}
+
+/// One sentence for each recording whose figures were changed after they had been taken.
+fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
+    // What was lost or missed is said already, and is no contradiction.
+    let is_whole = |overview: &&Overview<'_>| overview.lost == 0 && !overview.recorded.document.load_missed;
+    let contradicts = all.iter().filter(is_whole).filter(|one| !recording::contradictions(one.recorded).is_empty());
+    let sentence = |overview: &Overview<'_>| {
+        let name = if all.len() == 1 { "run.json".to_owned() } else { format!("{}/run.json", overview.name) };
+        say!("{name} does not say what its samples say: teiji verify names what differs.", name)
+    };
+    contradicts.map(sentence).collect()
 }
 
 /// One sentence for each recording whose load was not the one asked for, with the name that `run.json` has for it.

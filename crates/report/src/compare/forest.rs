@@ -127,7 +127,16 @@ mod tests {
         let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
         let comparison = Comparison { quantiles, rate: None, maximum: None, blocks: (16, 16), between_runs: false };
         let (base, other) = ("a".to_owned(), "b".to_owned());
-        draw(&Compared { base, other, comparison, caveats: Vec::new(), reservations: Vec::new(), differing: Vec::new() }).unwrap()
+        draw(&Compared {
+            base,
+            other,
+            comparison,
+            observed: [true; 2],
+            caveats: Vec::new(),
+            reservations: Vec::new(),
+            differing: Vec::new(),
+        })
+        .unwrap()
     }
 
     #[test]

@@ -46,13 +46,14 @@ impl Compared {
     }
 
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
+        let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
             .map(|one| {
                 let told = if one.is_told() { "" } else { word("not told apart: ") };
                 [
                     one.level.to_string(),
-                    format::micros(one.base_ns),
-                    format::micros(one.other_ns),
+                    format!("{}{}", about[0], format::micros(one.base_ns)),
+                    format!("{}{}", about[1], format::micros(one.other_ns)),
                     format!("{told}{}", change(one.lower, one.upper)),
                 ]
             })
@@ -78,6 +79,9 @@ impl Compared {
     /// What to keep in mind.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.reservations.clone();
+        if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
+            notes.push(say!("~: of all threads and runs together, from the histogram, up to 1 % above"));
+        }
         if !self.comparison.between_runs {
             notes.push(say!(
                 "few runs of each: what is said holds for these runs; another run on the same machine may differ by more"
@@ -276,6 +280,8 @@ impl Comparisons {
             let Comparison { quantiles, rate: beyond, maximum: latest, blocks, between_runs } = &compared.comparison;
             json!({
                 "base": compared.base,
+                "base_quantiles_observed": compared.observed[0],
+                "other_quantiles_observed": compared.observed[1],
                 "other": compared.other,
                 "caveats": compared.caveats,
                 "verdict": compared.verdict(),

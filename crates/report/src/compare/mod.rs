@@ -66,6 +66,8 @@ pub struct Compared {
     base: String,
     other: String,
     comparison: Comparison,
+    /// Whether the quantiles of both groups are latencies that were observed.
+    observed: [bool; 2],
     /// What to know before the figures: what spoils them, and what was not alike though nobody asked for it.
     caveats: Vec<String>,
     /// Why the figures are hardly comparable.
@@ -124,6 +126,7 @@ impl Compared {
             base: of_base,
             other: of_other,
             comparison: compare(&base.group, &other.group),
+            observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
             caveats,
             reservations,
             differing: differing(&base.recordings, &other.recordings, apart),

@@ -9,6 +9,14 @@ use crate::language::say;
 use crate::overview::Overview;
 use stats::{Group, Measured, QuantileDifference, compare};
 
+/// A quantile as it is shown: of several threads it is that of all of them together, and not quite the observed one.
+fn shown(examined: &Examined, ns: i64) -> String {
+    if group(examined).has_observed_quantiles() {
+        return format::latency(ns);
+    }
+    format!("~{} of all threads", format::latency(ns))
+}
+
 /// What a recording is compared by.
 fn group(examined: &Examined) -> Group {
     Group { runs: vec![examined.analyses.iter().map(Measured::from).collect()] }
@@ -60,7 +68,7 @@ impl Gate {
                 } else {
                     Verdict::NotEnough
                 };
-                let seen = format!("{} after {}: {}", format::latency(other_ns), format::latency(base_ns), change(lower, upper));
+                let seen = format!("{} after {}: {}", shown(examined, other_ns), shown(baseline, base_ns), change(lower, upper));
                 let deciding = if verdict == Verdict::Fail { lower } else { upper };
                 let (verdict, lacking) = match (verdict, &spoiled) {
                     (Verdict::Pass, Some(why)) => (Verdict::NotEnough, Some(why.clone())),

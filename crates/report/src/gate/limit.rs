@@ -2,7 +2,7 @@
 //! A limit as people write it for a gate: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
 
 use super::Verdict;
-use plan::{Nanos, Unit};
+use plan::{Figure, Nanos, Unit};
 use serde::Serialize;
 use stats::{ExactRequest, Level};
 use std::fmt;
@@ -38,7 +38,7 @@ pub(super) enum Latency {
 
 /// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
+pub(crate) enum Count {
     Skipped,
     Late,
     Lost,
@@ -50,6 +50,23 @@ pub(super) enum Relation {
     Below,
     AtMost,
     Equal,
+}
+
+impl From<plan::Limit> for Limit {
+    /// A plan's limits are those of a gate.
+    fn from(limit: plan::Limit) -> Self {
+        let of = match limit.figure {
+            Figure::Mean => Latency::Mean,
+            Figure::P50 => Latency::Quantile(Level::P50),
+            Figure::P90 => Latency::Quantile(Level::P90),
+            Figure::P99 => Latency::Quantile(Level::P99),
+            Figure::P999 => Latency::Quantile(Level::P999),
+            Figure::P9999 => Latency::Quantile(Level::P9999),
+            Figure::Max => Latency::Max,
+        };
+        let subject = Subject::Latency { of, limit: limit.below, confidence: None };
+        Limit { text: limit.to_string(), subject, relation: Relation::Below }
+    }
 }
 
 impl Relation {

@@ -15,8 +15,9 @@ use crate::format;
 use crate::language::say;
 use crate::overview::Overview;
 pub(crate) use baseline::change;
+pub(crate) use limit::Count;
 pub(crate) use limit::LimitLine;
-use limit::{Count, Latency, Relation, Subject};
+use limit::{Latency, Relation, Subject};
 pub use limit::{Limit, LimitError};
 use plan::Nanos;
 use recording::{Recorded, State, Thread};
@@ -106,6 +107,7 @@ impl Gate {
     /// Adds what became of limits in other recordings.
     pub fn merge(&mut self, other: Gate) {
         self.judged.extend(other.judged);
+        self.caveats.extend(other.caveats);
     }
 
     /// The worst of all: a limit that fails, otherwise one that cannot be told.
@@ -323,18 +325,24 @@ fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, conf
     Finding { verdict: Verdict::NotEnough, seen, margin: margin(upper), lacking: Some(lacking) }
 }
 
-/// What was counted, of all threads.
-fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
-    let threads = &examined.recorded.document.threads;
+/// How many there were, of all threads.
+pub(crate) fn counted(recorded: &Recorded, of: Count) -> u64 {
+    let threads = &recorded.document.threads;
     // A thread knows of activations that never ran and have no row; what it says is not believed where its samples say more.
     let sum = |said: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
-        threads.iter().zip(&examined.recorded.threads).map(|(thread, samples)| said(thread).max(seen(samples))).sum()
+        threads.iter().zip(&recorded.threads).map(|(thread, samples)| said(thread).max(seen(samples))).sum()
     };
-    let counted = match of {
+    match of {
         Count::Skipped => sum(|thread| thread.activations.skipped, |samples| samples.activations.skipped),
         Count::Late => sum(|thread| thread.activations.late, |samples| samples.activations.late),
         Count::Lost => threads.iter().map(|thread| thread.proof.samples_lost).sum(),
-    };
+    }
+}
+
+/// What was counted, of all threads.
+fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
+    let threads = &examined.recorded.document.threads;
+    let counted = counted(&examined.recorded, of);
     let due: u64 = threads.iter().map(|thread| thread.activations.due).sum();
     let seen = format!("{} of {}", format::count(counted), format::counted(due, "activation"));
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]

@@ -55,6 +55,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (", {n} skipped", "、スキップ {n} 回"),
     ("No real-time rights in {names} ({how})", "{names} はリアルタイム権限なし({how})"),
     ("{conditions}: ", "{conditions}: "),
+    (
+        "thread {threads} kept from the CPU until the run was ended, activations waiting up to {time}",
+        "スレッド {threads} が測定終了まで CPU を得られず、起床の待ち時間は最大 {time}",
+    ),
+    ("thread kept from its CPU", "CPU を得られないスレッドあり"),
     ("steal time {percent} % ({time}) on CPU {cpu}", "CPU {cpu} のスティール時間 {percent} %({time})"),
     ("steal {percent} %", "スティール {percent} %"),
     ("other work used {percent} % of CPU {cpu}", "他の処理による CPU {cpu} の使用率 {percent} %"),
@@ -244,6 +249,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("less than 0.1 %", "0.1 % 未満"),
     (
+        "{name} does not say what its samples say: teiji verify names what differs.",
+        "{name} の内容がサンプルと一致しません。差異は teiji verify で確認できます。",
+    ),
+    (
         "run.json does not say what its samples say: teiji verify names what differs",
         "run.json の内容がサンプルと一致しません(相違点は teiji verify で確認できます)",
     ),
@@ -291,6 +300,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (
         "fewer of the {latest} latest wake-ups are of the second than expected: {n} instead of {expected}",
         "遅延上位 {latest} 回中 {n} 回が比較対象側で、期待値 {expected} 回を下回ります",
+    ),
+    (
+        "~: of all threads and runs together, from the histogram, up to 1 % above",
+        "~: 全スレッド・全測定の合計。ヒストグラムからの近似値(誤差 +1 % 以内)",
     ),
     ("{low} to {high} times as often", "頻度は {low} ~ {high} 倍"),
     ("at least {low} times as often", "頻度は {low} 倍以上"),

@@ -107,7 +107,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("And {rows} like these.", "ほか{rows}も同様です。"),
     ("For real-time rights: {grant}", "リアルタイム権限を得るには: {grant}"),
-    (", and not to be told of {not_told} (?), for want of samples", "、サンプル不足のため判定不能 {not_told} 通り(?)"),
+    (", and not to be told of {not_told} (?): {why}", "、判定不能 {not_told} 通り(?): {why}"),
     (
         "{figure} was beyond its limit in {beyond} of {all}{not_told}",
         "{figure} が上限を超えたのは {all} 通り中 {beyond} 通り{not_told}",

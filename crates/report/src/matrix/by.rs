@@ -2,7 +2,7 @@
 //! The values of one factor side by side, all else equal, and in words what each value does.
 
 use super::Matrix;
-use super::pooled::{NOTHING, Pooled};
+use super::pooled::{Figures, NOTHING, Pooled, PooledThread, parts};
 use crate::format::{count, micros};
 use crate::overview::Quantile;
 use crate::text::{columns, right, wrapped};
@@ -13,20 +13,38 @@ const FIGURES: [(&str, Of); 5] = [
     ("p50", Of::Quantile(Quantile::P50)),
     ("p99", Of::Quantile(Quantile::P99)),
     ("p99.9", Of::Quantile(Quantile::P999)),
-    ("max", Of::Ns(|row| row.moments.max())),
-    ("overruns", Of::Count(|row| row.activations.late)),
+    ("max", Of::Ns(|all| all.due.moments.max())),
+    ("overruns", Of::Count(|all| all.activations.late)),
 ];
 
 /// A figure of a combination.
 #[derive(Clone, Copy)]
 enum Of {
-    Ns(fn(&Pooled) -> Option<i64>),
+    Ns(fn(&Figures<'_>) -> Option<i64>),
     Quantile(Quantile),
-    Count(fn(&Pooled) -> u64),
+    Count(fn(&Figures<'_>) -> u64),
 }
 
-/// Combinations that differ in one factor only, by their other factors: for each value of the factor, its row.
-type Alike<'m> = BTreeMap<Vec<usize>, Vec<Option<&'m Pooled>>>;
+/// A combination, or one of its threads where these have intervals of their own: figures of one are no figures of the other.
+#[derive(Clone, Copy)]
+struct Case<'m> {
+    row: &'m Pooled,
+    thread: Option<&'m PooledThread>,
+}
+
+impl<'m> Case<'m> {
+    fn figures(self) -> Figures<'m> {
+        self.thread.map_or_else(|| self.row.figures(), PooledThread::figures)
+    }
+
+    /// `1: 1500us`, as the table has it.
+    fn thread(self) -> String {
+        self.thread.map_or_else(|| NOTHING.to_owned(), PooledThread::label)
+    }
+}
+
+/// Cases that differ in one factor only, by their other factors and by their thread: for each value of the factor, its case.
+type Alike<'m> = BTreeMap<(Vec<usize>, Option<usize>), Vec<Option<Case<'m>>>>;
 
 impl Matrix {
     /// The table, and above it a sentence for each difference that a factor's values make where all else is equal.
@@ -44,7 +62,11 @@ impl Matrix {
         for row in &self.rows {
             let mut others = row.at.clone();
             let value = others.remove(factor);
-            alike.entry(others).or_insert_with(|| vec![None; values.len()])[value] = Some(row).filter(|row| row.runs > 0);
+            for thread in parts(row) {
+                let key = (others.clone(), thread.map(|thread| thread.index));
+                let cases = alike.entry(key).or_insert_with(|| vec![None; values.len()]);
+                cases[value] = Some(Case { row, thread }).filter(|case| case.row.runs > 0);
+            }
         }
         let mut out = String::new();
         self.effects(factor, &alike).iter().for_each(|sentence| wrapped(&mut out, "", sentence));
@@ -70,20 +92,22 @@ impl Matrix {
         let name = |value: usize| self.factors[factor].values[value].as_deref().unwrap_or(NOTHING).to_owned();
         let mut said = Vec::new();
         for value in 1..self.factors[factor].values.len() {
-            let pairs: Vec<(&Pooled, &Pooled)> = alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
+            let pairs: Vec<(Case<'_>, Case<'_>)> = alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
             let Some((first, _)) = pairs.first() else { continue };
             // Figures on different clocks are not compared.
-            if pairs.iter().any(|(a, b)| a.kind != first.kind || b.kind != first.kind) {
+            if pairs.iter().any(|(a, b)| a.row.kind != first.row.kind || b.row.kind != first.row.kind) {
                 continue;
             }
             let change = Change { value: name(value), first: name(0), cases: pairs.len() };
-            let late = pairs.iter().map(|(was, is)| Late::of(was, is)).collect::<Vec<_>>();
+            let late = pairs.iter().map(|(was, is)| Late::of(*was, *is)).collect::<Vec<_>>();
             said.extend(change.of_overruns(&late));
-            let each = |of: fn(&Pooled) -> Option<i64>| {
-                pairs.iter().map(|(was, is)| Some((of(was)?, of(is)?))).collect::<Option<Vec<_>>>()
+            let is_about = pairs.iter().any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
+            let about = if is_about { "~" } else { "" };
+            let each = |of: fn(&Figures<'_>) -> Option<i64>| {
+                pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
-            said.extend(each(|row| row.quantile(Quantile::P99)).and_then(|pairs| change.of_latency("p99", &pairs)));
-            said.extend(each(|row| row.moments.max()).and_then(|pairs| change.of_latency("max", &pairs)));
+            said.extend(each(|all| all.due.quantile(Quantile::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
+            said.extend(each(|all| all.due.moments.max()).and_then(|pairs| change.of_latency(("max", ""), &pairs)));
         }
         said
     }
@@ -92,25 +116,30 @@ impl Matrix {
         let others: Vec<usize> =
             (0..self.factors.len()).filter(|place| *place != factor && self.varied.contains(place)).collect();
         let mut head: Vec<String> = others.iter().map(|place| self.factors[*place].name.clone()).collect();
+        let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
+        head.extend(by_thread.then(|| "thread".to_owned()));
         head.push("figure".to_owned());
         let texts = head.len();
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())));
         let mut lines = vec![head];
-        for rows in alike.values() {
-            let Some(one) = rows.iter().flatten().next() else { continue };
+        for cases in alike.values() {
+            let Some(one) = cases.iter().flatten().next() else { continue };
             for (index, (figure, of)) in FIGURES.iter().enumerate() {
-                let value = |place: &usize| self.value(one, *place).unwrap_or(NOTHING).to_owned();
+                let value = |place: &usize| self.value(one.row, *place).unwrap_or(NOTHING).to_owned();
                 let mut line: Vec<String> =
                     others.iter().map(|place| if index == 0 { value(place) } else { String::new() }).collect();
+                line.extend(by_thread.then(|| if index == 0 { one.thread() } else { String::new() }));
                 line.push((*figure).to_owned());
-                line.extend(rows.iter().map(|row| row.map_or_else(|| NOTHING.to_owned(), |row| of.text(row))));
+                line.extend(cases.iter().map(|case| case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))));
                 lines.push(line);
             }
-            if rows.iter().flatten().any(|row| !row.in_short().is_empty()) {
-                let mut line = vec![String::new(); others.len()];
+            if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
+                let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
                 line.push("caveats".to_owned());
                 let caveats = |row: &Pooled| Some(row.in_short().join(", ")).filter(|text| !text.is_empty());
-                line.extend(rows.iter().map(|row| row.and_then(caveats).unwrap_or_else(|| NOTHING.to_owned())));
+                line.extend(
+                    cases.iter().map(|case| case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())),
+                );
                 lines.push(line);
             }
         }
@@ -119,11 +148,11 @@ impl Matrix {
 }
 
 impl Of {
-    fn text(self, row: &Pooled) -> String {
+    fn text(self, all: &Figures<'_>) -> String {
         match self {
-            Of::Ns(of) => of(row).map_or_else(|| NOTHING.to_owned(), micros),
-            Of::Quantile(quantile) => row.quantile(quantile).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns))),
-            Of::Count(of) => count(of(row)),
+            Of::Ns(of) => of(all).map_or_else(|| NOTHING.to_owned(), micros),
+            Of::Quantile(quantile) => all.due.quantile_text(quantile),
+            Of::Count(of) => count(of(all)),
         }
     }
 }
@@ -138,8 +167,8 @@ struct Late {
 }
 
 impl Late {
-    fn of(was: &Pooled, is: &Pooled) -> Late {
-        let (was, is) = (was.activations, is.activations);
+    fn of(was: Case<'_>, is: Case<'_>) -> Late {
+        let (was, is) = (*was.figures().activations, *is.figures().activations);
         Late { was: was.late, is: is.late, due_was: was.due, due_is: is.due }
     }
 
@@ -226,7 +255,7 @@ impl Change {
     }
 
     /// The latencies of one case, or by what factor they differ in each of several.
-    fn of_latency(&self, figure: &str, pairs: &[(i64, i64)]) -> Option<String> {
+    fn of_latency(&self, (figure, about): (&str, &str), pairs: &[(i64, i64)]) -> Option<String> {
         let ways: Vec<Way> = pairs.iter().map(|pair| way(*pair)).collect();
         if let Some(unlike) = self.unlike(figure, &ways) {
             return Some(unlike);
@@ -238,7 +267,7 @@ impl Change {
         };
         if let [(was, is)] = pairs {
             return Some(format!(
-                "{} {verb} {figure} from {} to {} µs{}.",
+                "{} {verb} {figure} from {about}{} to {about}{} µs{}.",
                 self.value,
                 micros(*was),
                 micros(*is),

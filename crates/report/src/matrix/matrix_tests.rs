@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::synthetic::Synthetic;
+use crate::{Examined, Gate};
 use serde_json::{Value, json};
 
 fn matrix() -> Matrix {
@@ -58,18 +59,21 @@ fn cells_cannot_break_their_tables() {
 
 #[test]
 fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
-    let mut matrix = matrix();
-    matrix.limits = ["max<60us", "p90<20us", "p99<1us"].map(|limit| limit.parse().unwrap()).into();
+    let limits = ["max<60us", "p90<20us", "p99<50us"];
+    let rows = [Some("none"), Some("net"), None].map(|load| vec![load.map(str::to_owned)]);
+    let mut matrix = Matrix::new(Some("A plan".into()), vec!["load".into()], rows.into_iter());
+    add_judged(&mut matrix, 0, &limits, &Synthetic::idle().threads(1).samples(&[10_000, 20_000, 60_000]));
+    add_judged(&mut matrix, 1, &limits, &Synthetic::idle().threads(1).samples(&[1_000; 10]));
     let json = matrix.json();
     let stands = |row: usize| (json["combinations"][row]["beyond"].clone(), json["combinations"][row]["not_told"].clone());
-    // Runs of three samples carry no p90; one of ten does, and it is 1 µs.
-    assert_eq!(stands(0), (json!(["max"]), json!(["p90", "p99"])));
+    // Three samples carry no p90, but two of them are beyond its limit, and one of three beyond that of the p99 is more than chance.
+    assert_eq!(stands(0), (json!(["max", "p90", "p99"]), json!([])));
     assert_eq!(stands(1), (json!([]), json!(["p99"])));
     assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
     let text = matrix.text();
-    assert!(text.lines().nth(3).unwrap().ends_with("  max p90? p99?"), "{text}");
-    let said = "max was beyond its limit in 1 of 2; p90 was beyond its limit in 0 of 2, and not to be told of 1 (?), for want of \
-                samples; p99 was beyond its limit in 0 of 2, and not to be told of 2 (?)";
+    assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
+    let said = "max was beyond its limit in 1 of 2; p90 was beyond its limit in 1 of 2; p99 was beyond its limit in 1 of 2, and not \
+                to be told of 1 (?): a p99 takes 100.";
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(said), "{text}");
 }
 
@@ -78,25 +82,32 @@ fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
 fn limits_are_judged_exactly_and_with_what_was_skipped() {
     let judged = |samples: &[i32], limit: &str| {
         let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
-        matrix.add(0, 1, Synthetic::idle().threads(1).samples(samples).build());
-        matrix.limits = vec![limit.parse().unwrap()];
-        matrix.rows[0].judge_by(&matrix.limits[0])
+        add_judged(&mut matrix, 0, &[limit], &Synthetic::idle().threads(1).samples(samples));
+        matrix.rows[0].verdict(0).unwrap()
     };
     let mut near = vec![49_950; 100];
     near.extend([50_090; 100]);
-    assert_eq!((judged(&near, "p99<50us"), judged(&near, "p99<50.1us")), (Judgement::Beyond, Judgement::Below));
+    assert_eq!((judged(&near, "p99<50us"), judged(&near, "p99<50.1us")), (Verdict::Fail, Verdict::Pass));
     // One of a hundred is 3.5 ms late and has three skipped behind it: 4 % are late, not 1 %.
     let mut skipping = vec![1_000; 96];
     skipping[10] = 3_500_000;
-    assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Judgement::Below, Judgement::NotTold));
-    skipping.extend([1_000; 20]);
-    assert_eq!(judged(&skipping, "p99<2us"), Judgement::Beyond);
-    let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).build();
-    cut.document.state = recording::State::Running;
-    let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
-    matrix.add(0, 1, cut);
-    let judged_by = |limit: &str| matrix.rows[0].judge_by(&limit.parse().unwrap());
-    assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Judgement::NotTold, Judgement::Beyond), "what was seen was seen");
+    assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Verdict::Pass, Verdict::Fail));
+    assert_eq!(judged(&skipping[20..], "p99<2us"), Verdict::NotEnough);
+    let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).examined(&stats::ExactRequest::default());
+    cut.0.document.state = recording::State::Running;
+    let examined = Examined { recorded: cut.0, analyses: cut.1 };
+    let judged_by = |limit: &str| Gate::of(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict();
+    assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Verdict::NotEnough, Verdict::Fail), "what was seen was seen");
+}
+
+/// Adds a run, held against the plan's limits as `teiji show` does.
+fn add_judged(matrix: &mut Matrix, row: usize, limits: &[&str], run: &Synthetic) {
+    matrix.limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
+    let limits: Vec<crate::Limit> = matrix.limits.iter().copied().map(Into::into).collect();
+    let (recorded, analyses) = run.examined(&crate::Limit::exact_request(&limits));
+    let examined = Examined { recorded, analyses };
+    let judged = Gate::of(&limits, std::slice::from_ref(&examined)).judged;
+    matrix.add_run(row, 1, examined.recorded, Vec::new(), judged);
 }
 
 /// In virtual time a repeat is the same run again: it must not carry what one run does not.
@@ -329,4 +340,19 @@ fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
     (0..2).for_each(|row| matrix.add(row, 1, Synthetic::idle().threads(1).samples(&[4_000; 4]).build()));
     let text = matrix.by("policy").unwrap().replace('\n', " ");
     assert!(text.contains("No two values of policy stand where all else is equal"), "{text}");
+}
+
+/// Threads with intervals of their own are cases of their own.
+#[test]
+fn threads_of_unlike_intervals_are_told_apart() {
+    let rows = ["none", "cpu"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    for (row, max) in [(0, 9_000), (1, 90_000)] {
+        let mut recorded = Synthetic::idle().threads(2).samples(&[4_000, max]).build();
+        recorded.document.threads[1].interval_ns = plan::Nanos::from_millis(2);
+        matrix.add(row, 1, recorded);
+    }
+    let text = matrix.by("load").unwrap();
+    assert!(text.starts_with("cpu: no overruns, as without, all else equal in 2 cases.\ncpu raises max 10.0 times"), "{text}");
+    assert!(text.contains("\n0: 1ms  p50") && text.contains("\n1: 2ms  p50"), "{text}");
 }

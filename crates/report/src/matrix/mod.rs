@@ -26,14 +26,15 @@ pub use settings::{SETTINGS, kernel_arguments, normalised, settings_of};
 
 use crate::claims::Claims;
 use crate::format::{count, counted};
+use crate::gate::{Judged, Verdict};
 use crate::lab;
-use crate::language::{say, word};
+use crate::language::{recorded, say, word};
 use crate::notices::NO_REAL_TIME;
 use crate::options::ChartOptions;
-use crate::overview::{Overview, Quantile, list, population};
+use crate::overview::{Overview, list, population};
 use conditions::Conditions;
 use plan::Limit;
-use pooled::{Judgement, Pooled};
+use pooled::Pooled;
 use recording::Recorded;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
@@ -123,11 +124,12 @@ impl Matrix {
 
     /// Adds a repeat, numbered from 1, to a row.
     pub fn add(&mut self, row: usize, repeat: u32, recorded: Recorded) {
-        self.add_with_claims(row, repeat, recorded, Vec::new());
+        self.add_run(row, repeat, recorded, Vec::new(), Vec::new());
     }
 
-    /// The same, with what its threads' figures may claim.
-    pub fn add_with_claims(&mut self, row: usize, repeat: u32, recorded: Recorded, claims: Vec<Claims>) {
+    /// The same, with what its threads' figures may claim, and what became of each of the limits in it, as a gate judges.
+    pub fn add_run(&mut self, row: usize, repeat: u32, recorded: Recorded, claims: Vec<Claims>, judged: Vec<Judged>) {
+        self.rows[row].judge(judged);
         let one = [Overview::of(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
         self.conditions.add(&one[0]);
@@ -193,7 +195,7 @@ impl Matrix {
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![population(self.rows.iter().any(Pooled::has_skipped)).to_owned()];
-        if self.rows.iter().any(|row| row.quantile(Quantile::P50).is_some()) {
+        if self.rows.iter().any(Pooled::is_about) {
             notes[0] += word(" ~: from the histogram, up to 1 % above.");
         }
         if self.rows.iter().any(|row| row.runs > 1) {
@@ -269,10 +271,13 @@ impl Matrix {
             return None;
         }
         let wanted: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
-        let judged = |limit: &Limit| {
-            let with = |stand: Judgement| measured.iter().filter(|row| row.judge_by(limit) == stand).count();
-            let (beyond, not_told) = (with(Judgement::Beyond), with(Judgement::NotTold));
-            let not_told = (not_told > 0).then(|| say!(", and not to be told of {not_told} (?), for want of samples", not_told));
+        let judged = |(place, limit): (usize, &Limit)| {
+            let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
+            let (beyond, not_told) = (with(Verdict::Fail), with(Verdict::NotEnough));
+            let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking.as_deref());
+            let not_told = (not_told > 0).then(|| {
+                say!(", and not to be told of {not_told} (?): {why}", not_told, why = recorded(why.unwrap_or_default()))
+            });
             say!(
                 "{figure} was beyond its limit in {beyond} of {all}{not_told}",
                 figure = limit.figure,
@@ -281,7 +286,7 @@ impl Matrix {
                 not_told = not_told.unwrap_or_default()
             )
         };
-        let judged: Vec<String> = self.limits.iter().map(judged).collect();
+        let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
         Some(say!(
             "The plan wants {wanted}. Of the worst thread of the worst run, with skipped activations counted in: {judged}.",
             wanted = list(&wanted),

@@ -6,41 +6,20 @@
 
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::caveats::{self, Caveat};
-use crate::format::counted;
+use crate::format::{counted, micros};
+use crate::gate::{Judged, Verdict};
 use crate::lab::Kind;
 use crate::language::say;
 use crate::overview::{Overview, Quantile};
 use crate::series::Counted;
-use plan::{Figure, Limit, Nanos};
+use plan::Nanos;
 use recording::{Document, Recorded};
-use stats::{Activations, Histogram, LinearHistogram, Moments};
+use stats::{Activations, Histogram, LinearHistogram, Moments, Statistics, Summary};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 /// Shown where there is no figure.
 pub(super) const NOTHING: &str = "–";
-
-/// The figures that can be limited.
-const JUDGED: [Figure; 7] = [Figure::Mean, Figure::P50, Figure::P90, Figure::P99, Figure::P999, Figure::P9999, Figure::Max];
-
-/// How a figure stands to its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// It was seen at or above it.
-    Beyond,
-    /// It was seen below it, which is no promise.
-    Below,
-    /// Too few samples, or not all of them.
-    NotTold,
-}
-
-/// The worst of a figure over all runs and threads.
-#[derive(Clone, Copy, Debug, Default)]
-struct Judged {
-    most_ns: Option<i64>,
-    /// Of some run it cannot be told.
-    not_told: bool,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Pooled {
@@ -59,6 +38,7 @@ pub(super) struct Pooled {
     /// Both with each skipped activation counted in: what every figure is of.
     pub(super) due_histogram: Histogram,
     pub(super) due_moments: Moments,
+    observed: Observed,
     /// The maximum of each repeat, ns.
     pub(super) maxima: Vec<i64>,
     /// The interval of all threads of all repeats, ns, while they share one.
@@ -80,7 +60,7 @@ pub(super) struct Pooled {
     pub(super) caveats: Vec<Caveat>,
     /// Its threads, where they have intervals of their own: figures of one are no figures of the other.
     pub(super) threads: Vec<PooledThread>,
-    judged: [Judged; JUDGED.len()],
+    pub(super) judged: Vec<Judged>,
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
     /// Of each repeat that is not another's, where repeats can be identical.
@@ -99,6 +79,7 @@ pub(super) struct PooledThread {
     moments: Moments,
     due_histogram: Histogram,
     due_moments: Moments,
+    observed: Observed,
     /// The maximum of each repeat, ns.
     pub(super) maxima: Vec<i64>,
     key: Option<MatchKey>,
@@ -109,12 +90,58 @@ pub(super) struct PooledThread {
 pub(super) struct Latencies<'p> {
     histogram: &'p Histogram,
     pub(super) moments: &'p Moments,
+    /// Those of one thread of one run.
+    observed: Option<&'p Summary>,
 }
 
 impl Latencies<'_> {
-    /// A quantile of all repeats, ns: up to 1 % above the exact one.
+    /// A quantile of all repeats, ns: the observed one where they are those of one thread of one run, otherwise from the
+    /// histogram and up to 1 % above.
     pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        quantile.of(self.histogram, self.moments)
+        self.observed.map_or_else(|| quantile.of(self.histogram, self.moments), |summary| quantile.of_summary(summary))
+    }
+
+    /// The same as it is shown, µs.
+    pub(super) fn quantile_text(&self, quantile: Quantile) -> String {
+        let text = |ns| format!("{}{}", self.about(), micros(ns));
+        self.quantile(quantile).map_or_else(|| NOTHING.to_owned(), text)
+    }
+
+    /// What stands before a quantile that is not the observed one.
+    pub(super) const fn about(&self) -> &'static str {
+        if self.observed.is_some() { "" } else { "~" }
+    }
+}
+
+/// The figures of one thread of one run, as long as nothing else is pooled with them.
+#[derive(Clone, Copy, Debug, Default)]
+enum Observed {
+    #[default]
+    Nothing,
+    Of {
+        due: Summary,
+        as_measured: Option<Summary>,
+    },
+    Several,
+}
+
+impl Observed {
+    fn add(&mut self, threads: &[Statistics]) {
+        *self = match (*self, threads) {
+            (Observed::Nothing, []) => Observed::Nothing,
+            (Observed::Nothing, [Statistics { latency_with_skipped: Some(due), latency, .. }]) => {
+                Observed::Of { due: *due, as_measured: *latency }
+            }
+            _ => Observed::Several,
+        };
+    }
+
+    const fn due(&self) -> Option<&Summary> {
+        if let Observed::Of { due, .. } = self { Some(due) } else { None }
+    }
+
+    const fn as_measured(&self) -> Option<&Summary> {
+        if let Observed::Of { as_measured: Some(summary), .. } = self { Some(summary) } else { None }
     }
 }
 
@@ -136,11 +163,16 @@ impl Figures<'_> {
 }
 
 impl PooledThread {
+    /// `1: 1500us`.
+    pub(super) fn label(&self) -> String {
+        format!("{}: {}", self.index, self.interval_ns)
+    }
+
     pub(super) fn figures(&self) -> Figures<'_> {
         Figures {
             activations: &self.activations,
-            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments },
-            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments },
+            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: self.observed.due() },
+            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: self.observed.as_measured() },
             maxima: &self.maxima,
         }
     }
@@ -174,7 +206,7 @@ impl Pooled {
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
         caveats::merge(&mut self.caveats, caveats::of(document));
-        self.maxima.extend(overview.moments.max());
+        self.maxima.extend(overview.due_moments.max());
         let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
         let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
         if fingerprint.is_some_and(|fingerprint| self.fingerprints.contains(&fingerprint)) {
@@ -189,7 +221,7 @@ impl Pooled {
         self.moments.merge(&overview.moments);
         self.due_histogram.merge(&overview.due_histogram);
         self.due_moments.merge(&overview.due_moments);
-        self.judge(document);
+        self.observed.add(&overview.recorded.threads);
         self.add_threads(overview);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
@@ -218,6 +250,7 @@ impl Pooled {
                     moments: Moments::default(),
                     due_histogram: Histogram::default(),
                     due_moments: Moments::default(),
+                    observed: Observed::default(),
                     maxima: Vec::new(),
                     key: MatchKey::of_thread(&recorded.document, thread),
                 });
@@ -230,15 +263,20 @@ impl Pooled {
             let (histogram, moments) = statistics.of_all_due();
             pooled.due_histogram.merge(histogram);
             pooled.due_moments.merge(moments);
-            pooled.maxima.extend(statistics.moments.max());
+            pooled.observed.add(std::slice::from_ref(statistics));
+            pooled.maxima.extend(statistics.of_all_due().1.max());
         }
     }
 
-    fn judge(&mut self, document: &Document) {
-        for (figure, judged) in JUDGED.into_iter().zip(&mut self.judged) {
-            match document.worst(figure) {
-                Ok(ns) => judged.most_ns = judged.most_ns.max(Some(ns)),
-                Err(_) => judged.not_told = true,
+    /// Enters what became of the plan's limits in one more run: of each, the worst stays.
+    pub(super) fn judge(&mut self, judged: Vec<Judged>) {
+        if self.judged.is_empty() {
+            self.judged = judged;
+            return;
+        }
+        for (known, new) in self.judged.iter_mut().zip(judged) {
+            if new.verdict > known.verdict {
+                *known = new;
             }
         }
     }
@@ -281,10 +319,16 @@ impl Pooled {
     pub(super) fn figures(&self) -> Figures<'_> {
         Figures {
             activations: &self.activations,
-            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments },
-            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments },
+            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: self.observed.due() },
+            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: self.observed.as_measured() },
             maxima: &self.maxima,
         }
+    }
+
+    /// Whether any of its quantiles is not the observed one.
+    pub(super) fn is_about(&self) -> bool {
+        let is_about = |all: Figures<'_>| all.due.about() != "" && all.due.quantile(Quantile::P50).is_some();
+        parts(self).into_iter().any(|part| is_about(part.map_or_else(|| self.figures(), PooledThread::figures)))
     }
 
     /// Whether any activation was skipped that could be counted in.
@@ -292,22 +336,14 @@ impl Pooled {
         self.due_moments.count() > self.moments.count()
     }
 
-    /// A quantile of all repeats, skipped activations counted in, ns: up to 1 % above the exact one.
+    /// A quantile of all repeats, skipped activations counted in, ns; see [`Latencies::quantile`].
     pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
         self.figures().due.quantile(quantile)
     }
 
-    /// How a figure of the worst thread of the worst run, with the skipped activations counted in, stands to its limit.
-    pub(super) fn judge_by(&self, limit: &Limit) -> Judgement {
-        let place = JUDGED.iter().position(|figure| *figure == limit.figure).unwrap_or(JUDGED.len() - 1);
-        let Judged { most_ns, not_told } = self.judged[place];
-        // What was seen was seen, whatever is missing beside it.
-        let seen = if limit.figure == Figure::Max { most_ns.max(self.moments.max()) } else { most_ns };
-        match seen {
-            Some(ns) if ns >= limit.below.0 => Judgement::Beyond,
-            Some(_) if !not_told => Judgement::Below,
-            _ => Judgement::NotTold,
-        }
+    /// What became of the plan's limit with this number in its worst run; none where no run was held against it.
+    pub(super) fn verdict(&self, limit: usize) -> Option<Verdict> {
+        self.judged.get(limit).map(|judged| judged.verdict)
     }
 
     /// What others have measured under the same circumstances.

@@ -2,9 +2,10 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{Judgement, NOTHING, Pooled, PooledThread, beside, parts};
+use super::pooled::{NOTHING, Pooled, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
+use crate::gate::Verdict;
 use crate::lab::Kind;
 use crate::language::{say, word};
 use crate::overview::Quantile;
@@ -165,8 +166,8 @@ fn ours_of(matrix: &Matrix, row: &Pooled, part: Option<&PooledThread>, whole: bo
     };
     let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
-    let quantile = |quantile| all.due.quantile(quantile).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns)));
-    let thread = part.map_or_else(|| NOTHING.to_owned(), |part| format!("{}: {}", part.index, part.interval_ns));
+    let quantile = |quantile| all.due.quantile_text(quantile);
+    let thread = part.map_or_else(|| NOTHING.to_owned(), PooledThread::label);
     let caveats = row.in_short().join(word(", "));
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     let figures = [
@@ -190,12 +191,12 @@ fn ours_of(matrix: &Matrix, row: &Pooled, part: Option<&PooledThread>, whole: bo
     let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
-        let told = |limit: &plan::Limit| match row.judge_by(limit) {
-            Judgement::Beyond => Some(limit.figure.to_string()),
-            Judgement::NotTold if row.runs > 0 => Some(format!("{}?", limit.figure)),
-            _ => None,
+        let told = |(place, limit): (usize, &plan::Limit)| match row.verdict(place)? {
+            Verdict::Fail => Some(limit.figure.to_string()),
+            Verdict::NotEnough => Some(format!("{}?", limit.figure)),
+            Verdict::Pass => None,
         };
-        let beyond = matrix.limits.iter().filter_map(told).collect::<Vec<_>>().join(" ");
+        let beyond = matrix.limits.iter().enumerate().filter_map(told).collect::<Vec<_>>().join(" ");
         cells.push(of_row(if beyond.is_empty() { NOTHING.to_owned() } else { beyond }));
     }
     cells

@@ -2,8 +2,9 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::{Judgement, Latencies, Pooled, PooledThread, beside, parts};
+use super::pooled::{Latencies, Pooled, PooledThread, beside, parts};
 use super::published::PublishedRun;
+use crate::gate::Verdict;
 use crate::lab::Kind;
 use crate::overview::Quantile;
 use serde_json::{Map, Value, json};
@@ -130,8 +131,8 @@ impl Matrix {
             percent(|(_, high)| high.to_string()),
             text((row.runs > 0).then_some(row.missed)),
             spoilers(row).join("; "),
-            self.standing(row, Judgement::Beyond).join(" "),
-            self.standing(row, Judgement::NotTold).join(" "),
+            self.standing(row, Verdict::Fail).join(" "),
+            self.standing(row, Verdict::NotEnough).join(" "),
             of_runs(all.as_measured.moments.count()),
             text(all.as_measured.moments.min()),
             text(all.as_measured.moments.mean()),
@@ -144,9 +145,9 @@ impl Matrix {
     }
 
     /// The figures that stand so to the plan's limits; none of what is not recorded.
-    fn standing(&self, row: &Pooled, stand: Judgement) -> Vec<String> {
-        let standing = self.limits.iter().filter(|limit| row.runs > 0 && row.judge_by(limit) == stand);
-        standing.map(|limit| limit.figure.to_string()).collect()
+    fn standing(&self, row: &Pooled, verdict: Verdict) -> Vec<String> {
+        let standing = self.limits.iter().enumerate().filter(|(place, _)| row.verdict(*place) == Some(verdict));
+        standing.map(|(_, limit)| limit.figure.to_string()).collect()
     }
 
     /// For a program.
@@ -183,8 +184,8 @@ impl Matrix {
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": (row.runs > 0).then_some(row.missed),
                 "spoiled": spoilers(row),
-                "beyond": self.standing(row, Judgement::Beyond),
-                "not_told": self.standing(row, Judgement::NotTold),
+                "beyond": self.standing(row, Verdict::Fail),
+                "not_told": self.standing(row, Verdict::NotEnough),
             });
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();

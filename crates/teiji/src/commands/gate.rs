@@ -76,8 +76,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// The limits of the plans that were named.
 fn of_plans(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
-    let parse = |limit: plan::Limit| limit.to_string().parse::<Limit>().map_err(Failure::bad_input);
-    joint::limits(paths)?.into_iter().map(parse).collect()
+    Ok(joint::limits(paths)?.into_iter().map(Limit::from).collect())
 }
 
 /// The exit code of a verdict.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use plan::Limit;
 use recording::Recording;
 use report::{Matrix, SETTINGS, normalised, settings_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The factor that is told even where it has one value: what people boot for.
@@ -48,7 +48,8 @@ enum Named {
 
 /// Whether one of them is a folder of recordings rather than a recording.
 pub fn has_folder(paths: &[PathBuf]) -> bool {
-    paths.iter().any(|path| !matches!(named(path).as_deref(), Ok([Named::Recording(_)])))
+    let is_recording = |path: &PathBuf| matches!(named(path).as_deref(), Ok([Named::Recording(found)]) if found == path);
+    paths.iter().any(|path| !is_recording(path))
 }
 
 /// The folders of plans among what was named, also those within a folder.
@@ -57,21 +58,39 @@ pub fn plans(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(all.filter_map(|one| if let Named::Plan(path) = one { Some(path) } else { None }).collect())
 }
 
-/// Every recording that was named, by itself or with its folder; and how many runs of plans have none.
+/// Every recording that was named, by itself or with its folder, each once; and how many runs of plans have none, those of boots
+/// among them that nobody has made.
 pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure> {
     let mut found = Vec::new();
     let mut missing = 0;
-    for one in all_named(paths)? {
-        match one {
-            Named::Recording(path) => found.push(path),
-            Named::Plan(path) => {
-                let begun = Begun::read(&path).map_err(Failure::bad_input)?;
-                missing += begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
-                found.extend(begun.runs.into_iter().filter_map(|(_, recording)| recording));
+    for path in paths {
+        let mut boots = Vec::new();
+        let mut runs_of_a_boot = 0;
+        for one in named(path).map_err(Failure::bad_input)? {
+            match one {
+                Named::Recording(path) => found.push(path),
+                Named::Plan(path) => {
+                    let begun = Begun::read(&path).map_err(Failure::bad_input)?;
+                    missing += begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
+                    runs_of_a_boot = begun.runs.len();
+                    found.extend(begun.runs.into_iter().filter_map(|(_, recording)| recording));
+                    boots.push(path);
+                }
             }
         }
+        // One boot that is named by itself is all that was asked for.
+        if !run::is_folder(path) {
+            missing += run::boots_missing(&boots).len() * runs_of_a_boot;
+        }
     }
+    let mut known = BTreeSet::new();
+    found.retain(|path| known.insert(same(path)));
     Ok((found, missing))
+}
+
+/// A path that is the same for each name of a recording.
+fn same(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// The limits of the plans that were named, where they agree on them.
@@ -132,6 +151,8 @@ impl Joint {
                 }
             }
         }
+        let mut known = BTreeSet::new();
+        entries.retain(|entry| entry.recording.as_deref().is_none_or(|path| known.insert(same(path))));
         titles.dedup();
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);

@@ -88,7 +88,11 @@ fn report(args: &Args) -> Result<Report, Failure> {
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         matrix.options = ChartOptions {
             gate: super::judge_all(&args.recordings, &args.limits)?,
-            limits: if args.limits.is_empty() { of_plan(&matrix.limits) } else { args.limits.clone() },
+            limits: if args.limits.is_empty() {
+                matrix.limits.iter().copied().map(Limit::from).collect()
+            } else {
+                args.limits.clone()
+            },
             ..args.charts.options()
         };
         let plan = plan_texts(&args.recordings)?;
@@ -108,11 +112,6 @@ fn report(args: &Args) -> Result<Report, Failure> {
         args.md.as_ref().map(|_| ::report::markdown(&recordings, &claims, &options, &command_line, pictures.as_deref()));
     let page = ::report::html(&recordings, &claims, &options, &command_line);
     Ok(Report { page, charts, markdown, verdict: ::report::verdict(&recordings), gate: options.gate })
-}
-
-/// The limits of a plan, which are read as those of a gate are.
-fn of_plan(limits: &[plan::Limit]) -> Vec<Limit> {
-    limits.iter().filter_map(|limit| limit.to_string().parse().ok()).collect()
 }
 
 /// The plans as run; of several, each below its path.

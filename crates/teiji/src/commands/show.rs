@@ -71,7 +71,9 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input(anyhow!("--beside and --by are for folders of plans")));
     }
     if let Some(figure) = args.figure {
-        return one_figure(figure, &args.recordings);
+        let gate = super::judge_all(&args.recordings, &args.limits)?;
+        one_figure(figure, &args.recordings)?;
+        return Ok(ended(args, &gate));
     }
     if args.csv || args.md || args.json {
         let gate = super::judge_all(&args.recordings, &args.limits)?;
@@ -112,7 +114,7 @@ fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
     }
 }
 
-fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Outcome {
+fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     for examined in super::examine(recordings, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
@@ -120,5 +122,5 @@ fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Outcome {
         numbers.push(number.map_err(Failure::bad_input)?);
     }
     output::say(&numbers.join("\n"));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -85,6 +85,13 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
     Ok(boots)
 }
 
+/// Of the boots that the plan of these folders asks for, those that are not among them.
+pub fn boots_missing(folders: &[PathBuf]) -> Vec<WantedBoot> {
+    let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
+    let wanted: BTreeSet<WantedBoot> = folders.iter().flat_map(|folder| folder::wanted_boots(folder)).collect();
+    WantedBoot::missing(&wanted.into_iter().collect::<Vec<_>>(), &made)
+}
+
 impl WantedBoot {
     /// Those that a plan asks for, each once; empty where it names no kernel and no arguments.
     pub fn of(plan: &Plan) -> anyhow::Result<Vec<Self>> {
@@ -105,6 +112,16 @@ impl WantedBoot {
         }
         wanted.retain(|one| one.kernel.is_some() || one.append.is_some());
         Ok(wanted)
+    }
+
+    /// As the index of a boot's folder has it.
+    pub fn to_json(&self) -> Json {
+        json!({ "kernel": self.kernel, "append": self.append })
+    }
+
+    pub fn from_json(value: &Json) -> Self {
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        WantedBoot { kernel: text("kernel"), append: text("append") }
     }
 
     /// Of these, the boots that nobody has made yet. One with more arguments than was asked for is another boot only if it is

@@ -2,7 +2,7 @@
 //! The folder of a plan that is carried out: the plan as run, an index, and a recording for each run. Which runs are done is
 //! told by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
 
-use super::boots::Boot;
+use super::boots::{Boot, WantedBoot};
 use crate::output;
 use anyhow::{Context, bail};
 use plan::{Plan, PlannedRun};
@@ -49,7 +49,7 @@ impl ResultsFolder {
         text: &str,
         labels: &[String],
         runs: &[PlannedRun],
-        boot: Option<&Boot>,
+        boot: Option<(&Boot, &[WantedBoot])>,
     ) -> anyhow::Result<Self> {
         output::new_folder(path)?;
         let listed: Vec<_> = runs
@@ -67,8 +67,9 @@ impl ResultsFolder {
             .collect();
         let mut index =
             json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
-        if let Some(boot) = boot {
+        if let Some((boot, wanted)) = boot {
             index["boot"] = boot.to_json();
+            index["boots"] = wanted.iter().map(WantedBoot::to_json).collect();
         }
         write(&path.join(INDEX), &recording::document_text(&index)?)?;
         // Last: with the plan there, the folder can be gone on with.
@@ -172,6 +173,13 @@ pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 pub fn boot(folder: &Path) -> Option<Boot> {
     let index: serde_json::Value = serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok()?;
     Boot::from_json(index.get("boot")?)
+}
+
+/// The boots that the plan of such a folder asks for.
+pub fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
+    let read = || -> Option<serde_json::Value> { serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok() };
+    let index = read().unwrap_or_default();
+    index["boots"].as_array().map_or_else(Vec::new, |all| all.iter().map(WantedBoot::from_json).collect())
 }
 
 /// What lies where a run's recording should be.

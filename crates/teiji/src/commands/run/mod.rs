@@ -10,6 +10,7 @@ mod settings;
 mod shipped;
 mod table;
 
+pub use boots::boots_missing;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, Wanted, fill, is_folder, table, text};
 
@@ -200,7 +201,7 @@ fn here(args: &Args, path: &Path) -> Outcome {
         ResultsFolder::open(&own)
     } else {
         let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some(&boot))
+        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &wanted)))
     };
     let outcome = carry_out(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();

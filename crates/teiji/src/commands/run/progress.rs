@@ -89,7 +89,7 @@ impl PlanProgress {
     fn see(&mut self, label: &str, document: &Document) {
         let caveats = report::caveats(document);
         self.with_caveats += usize::from(caveats.is_some());
-        let max = document.threads.iter().filter_map(|thread| thread.latency_ns.map(|latency| latency.max)).max();
+        let max = document.threads.iter().filter_map(|thread| thread.latency_with_skipped_ns.map(|latency| latency.max)).max();
         if let Some(max) = max.filter(|max| self.largest.as_ref().is_none_or(|(largest, ..)| max > largest)) {
             self.largest = Some((max, label.to_owned(), caveats));
         }

@@ -7,7 +7,8 @@ use super::{read, runs};
 use anyhow::Context;
 use plan::{Combination, Plan, PlannedRun};
 use recording::Recording;
-use report::{Claims, Matrix};
+use report::{Claims, Examined, Gate, Limit, Matrix};
+use stats::Analysis;
 use std::path::{Path, PathBuf};
 
 /// Whether a plan was carried out in this folder.
@@ -97,11 +98,21 @@ pub fn fill<'p>(
     if wanted == Wanted::Claims && !are_few {
         matrix.claims_left_out_above = Some(MOST_CLAIMING);
     }
+    let limits: Vec<Limit> = matrix.limits.iter().copied().map(Limit::from).collect();
+    let exact = Limit::exact_request(&limits);
     for (row, repeat, recording) in runs {
         match recording {
+            Some(path) if !limits.is_empty() => {
+                let (recorded, analyses) = Recording::open(path)?.analyse(&exact, Analysis::clone)?;
+                let claims =
+                    if are_few && wanted == Wanted::Claims { analyses.iter().map(Claims::of).collect() } else { Vec::new() };
+                let examined = Examined { recorded, analyses };
+                let judged = Gate::of(&limits, std::slice::from_ref(&examined)).judged;
+                matrix.add_run(row, repeat, examined.recorded, claims, judged);
+            }
             Some(path) if wanted == Wanted::Claims && are_few => {
-                let (recorded, claims) = Recording::open(path)?.analyse(&stats::ExactRequest::default(), Claims::of)?;
-                matrix.add_with_claims(row, repeat, recorded, claims);
+                let (recorded, claims) = Recording::open(path)?.analyse(&exact, Claims::of)?;
+                matrix.add_run(row, repeat, recorded, claims, Vec::new());
             }
             Some(path) => matrix.add(row, repeat, Recording::open(path)?.summarise()?),
             None => matrix.add_missing(row),
