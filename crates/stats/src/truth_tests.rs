@@ -320,6 +320,36 @@ fn what_is_regular_and_not_later_is_no_period() {
     assert!(matches!(found.as_slice(), [one] if (one.activations - 5.0).abs() < 0.01), "{found:?}");
 }
 
+/// One of four phases is a tenth earlier than the other three, which are alike: none of those is later than the rest.
+#[test]
+fn a_phase_that_is_earlier_makes_no_period_of_the_others() {
+    for (memory, spread) in [(0.0, 0.3), (0.0, 0.7), (0.5, 0.3), (0.5, 0.7), (0.9, 0.7)] {
+        let latency = |(latency, k): (i32, i32)| {
+            let latency = 22_500.0 + spread * f64::from(latency - 20_000);
+            ns(if k % 4 == 0 { 0.9 * latency } else { latency })
+        };
+        for seed in 0..50 {
+            let latencies: Vec<i32> = normal(seed, 10_000, memory).into_iter().zip(0..).map(latency).collect();
+            let found = analysis(&latencies).periods;
+            assert!(found.is_empty(), "memory {memory}, spread {spread}, series {seed}: {found:?}");
+        }
+    }
+}
+
+/// What one phase of four has more than the others is told by all of its latencies, late or not.
+#[test]
+fn a_period_is_as_late_as_half_of_its_wake_ups() {
+    // A timer of 250 Hz beside activations of 1 kHz.
+    let latencies: Vec<i32> = normal(1, 20_000, 0.3)
+        .into_iter()
+        .zip(0..)
+        .map(|(latency, k): (i32, i32)| if k % 4 == 1 { 4_250 } else { 3_580 } + (latency - 20_000) / 60)
+        .collect();
+    let found = analysis(&latencies).periods;
+    assert!(matches!(found.as_slice(), [one] if (one.activations - 4.0).abs() < 0.001 && one.jitter < 0.5), "{found:?}");
+    assert!((found[0].latency_ns - 4_250).abs() <= 5 && found[0].present > 0.95, "{found:?}");
+}
+
 /// Two parts of a run, put together, are the run.
 mod parts {
     use super::*;

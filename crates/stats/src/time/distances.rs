@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How often two late bins lie how far apart, and which distances stand out; see [`super::recurrence`].
 
+use super::places::Window;
 use crate::chance::poisson_at_least;
 
 /// Bins of a window.
@@ -31,6 +32,8 @@ pub(super) struct Distances {
     bins: f64,
     /// Those of the fullest window.
     pub(super) latest: Vec<Bin>,
+    /// That window.
+    pub(super) window: Window,
 }
 
 impl Distances {

@@ -4,6 +4,7 @@
 mod change;
 mod distances;
 mod jitter;
+mod places;
 mod recurrence;
 mod together;
 

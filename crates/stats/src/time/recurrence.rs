@@ -13,6 +13,7 @@
 //! (1946) 27-41).
 
 use super::distances::{BINS, Bin, Distances, NOTHING, RARITIES};
+use super::places::{self, CLEARLY, Window, densest, median, off_place};
 use crate::distribution::Counted;
 use crate::rows::Block;
 
@@ -25,6 +26,11 @@ const LEAST_EVENTS: usize = 5;
 const SHORTEST: usize = 4;
 /// What is late at fewer than this share of its places is not called a period.
 const LEAST_PRESENT: f64 = 0.1;
+/// What recurs exactly is off its activation by up to half of one, as its place lies between two.
+const EXACT: f64 = 0.5;
+/// Half of the late ones lie within their jitter and nearly all within twice that, on either side: where the period is no more than
+/// so many times the jitter, they cover half of it, and lie anywhere.
+const LEAST_OF_JITTERS: f64 = 8.0;
 /// As late are taken, however rare that makes them, at least so many bins.
 const FEWEST_TAKEN: usize = 6;
 /// Widths of a bin are powers of this.
@@ -107,6 +113,7 @@ impl Width {
     fn count(&mut self) {
         let mut latencies: Vec<i64> = self.bins.iter().map(|bin| bin.latency_ns).filter(|latency| *latency > i64::MIN).collect();
         let seen = latencies.len();
+        let window = Window::new(self.begins, self.log2, &self.bins);
         for (rarity, distances) in RARITIES.into_iter().zip(&mut self.by_rarity) {
             let most = (seen / rarity).max(FEWEST_TAKEN);
             if most > seen / 2 || most > seen / 4 && rarity > RARITIES[0] {
@@ -118,6 +125,7 @@ impl Width {
                 distances.add(&late, self.bins.len());
                 if late.len() > distances.latest.len() {
                     distances.latest = late.into_iter().map(|(_, bin)| bin).collect();
+                    distances.window = window.clone();
                 }
             }
         }
@@ -155,7 +163,7 @@ pub struct Period {
     pub jitter: f64,
     /// Share of those places at which there is one.
     pub present: f64,
-    /// How late they are, ns: half of them at least so late.
+    /// How late they are, ns: half of them at least so late, told by all wake-ups at those places.
     pub latency_ns: i64,
     /// The probability that chance alone makes anything as regular in such a run.
     pub chance: f64,
@@ -319,51 +327,20 @@ fn refine(widths: &[Width], found: Found) -> Option<Period> {
     }
     let jitter = median(&mut on.iter().map(|bin| off_place(bin.activation as f64, phase, period)).collect::<Vec<_>>());
     let turns: Vec<u64> = on.iter().map(|bin| ((bin.activation as f64 - phase) / period).round().max(0.0) as u64).collect();
-    let mut latencies: Vec<i64> = on.iter().map(|bin| bin.latency_ns).collect();
-    latencies.sort_unstable();
-    let latency_ns = *latencies.get(latencies.len() / 2)?;
     let present = (turns.len() as f64 / (turns.last()? - turns.first()? + 1) as f64).min(1.0);
-    (present >= LEAST_PRESENT).then_some(Period {
-        activations: period,
-        first: phase,
-        jitter,
-        present,
-        latency_ns,
-        chance: found.chance,
-    })
-}
-
-/// The middle one, or the later of the two; of at least one.
-fn median(values: &mut [f64]) -> f64 {
-    let middle = values.len() / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
-}
-
-/// The middle of the stretch of this width, on a circle of one period, that holds most places.
-fn densest(places: &[f64], period: f64, width: f64) -> f64 {
-    let mut phases: Vec<f64> = places.iter().map(|place| place.rem_euclid(period)).collect();
-    phases.sort_by(f64::total_cmp);
-    let once_more: Vec<f64> = phases.iter().map(|phase| phase + period).collect();
-    let round: Vec<f64> = phases.iter().copied().chain(once_more).collect();
-    let within = |first: usize| &round[first..first + round[first..].partition_point(|phase| *phase <= round[first] + width)];
-    let most = (0..phases.len()).max_by_key(|first| (within(*first).len(), std::cmp::Reverse(*first))).unwrap_or(0);
-    let mut on = within(most).to_vec();
-    if on.is_empty() { 0.0 } else { median(&mut on).rem_euclid(period) }
-}
-
-/// How far a place lies off the nearest one of its phase.
-fn off_place(place: f64, phase: f64, period: f64) -> f64 {
-    let over = (place - phase).rem_euclid(period);
-    over.min(period - over)
+    if present < LEAST_PRESENT || jitter > EXACT && jitter >= period / LEAST_OF_JITTERS {
+        return None;
+    }
+    let (from, to) = (on.first()?.activation as f64, on.last()?.activation as f64);
+    let of = places::Period { activations: period, near, jitter, present };
+    let latency_ns = width.by_rarity[found.rarity].window.clearly_later(&places, from, to, of)?;
+    Some(Period { activations: period, first: phase, jitter, present, latency_ns, chance: found.chance })
 }
 
 /// How much later a longer period's wake-ups have to be than those of one that it is a multiple of, to be something else, and at
 /// how many of its places they have to be that late: the latest of any that recur are some multiple apart.
 const LATER: f64 = 1.3;
 const MOSTLY: f64 = 0.6;
-
-/// So many times the median of all the others is clearly above them.
-const CLEARLY: f64 = 1.1;
 
 impl Period {
     /// Whether what recurs is clearly above the rest: later than three quarters of it, and than its median by a tenth. What is
