@@ -4,7 +4,7 @@
 
 use crate::format::{self, count, latency};
 use crate::language::{say, word};
-use crate::overview::list;
+use crate::overview::{due_since_first, list};
 use crate::refusals;
 use plan::Nanos;
 use recording::{Document, Thread};
@@ -63,8 +63,8 @@ fn said(about: &'static str, words: String) -> Said {
 }
 
 /// Everything that is claimed of one thread.
-pub(crate) fn of_thread(claims: &Claims, thread: &Thread) -> Vec<Said> {
-    claims.quantiles.iter().map(quantile).chain(beside_quantiles(claims, thread)).collect()
+pub(crate) fn of_thread(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Said> {
+    claims.quantiles.iter().map(quantile).chain(beside_quantiles(claims, document, thread)).collect()
 }
 
 /// A quantile and its interval in a table, µs: `16.6` and `16.1–17.3`, `≥ 16.1`, or nothing.
@@ -79,11 +79,11 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
 }
 
 /// The same without the quantiles.
-pub(crate) fn beside_quantiles(claims: &Claims, thread: &Thread) -> Vec<Said> {
+pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Said> {
     let mut all: Vec<Said> = vec![tail(&claims.tail)];
     all.extend((!claims.modes.is_empty()).then(|| modes(&claims.modes)));
     all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns))));
-    all.extend(claims.changes.iter().map(|one| said("change", change(one, thread.interval_ns))));
+    all.extend(claims.changes.iter().map(|one| said("change", change(one, document, thread))));
     all
 }
 
@@ -191,12 +191,12 @@ pub(crate) fn part(part: Part) -> &'static str {
     })
 }
 
-fn change(change: &Change, interval: Nanos) -> String {
+fn change(change: &Change, document: &Document, thread: &Thread) -> String {
     let which = part(change.part);
     let (before, after) = (latency(change.before_ns), latency(change.after_ns));
     match change.kind {
         ChangeKind::Step => {
-            let at = i64::try_from(change.activation).unwrap_or(i64::MAX).saturating_mul(interval.0);
+            let at = due_since_first(document, thread, change.activation);
             say!("{which} goes from {before} to {after} at about {at}", which, before, after, at = format::span(Nanos(at)))
         }
         ChangeKind::Drift => say!("{which} drifts from {before} to {after} over the run", which, before, after),

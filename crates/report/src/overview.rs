@@ -6,7 +6,7 @@ use crate::format;
 use crate::language::{say, word};
 use crate::loads;
 use crate::series::{Counted, MOST_CHARTED};
-use recording::{Document, End, Recorded, State};
+use recording::{Document, End, Recorded, State, Thread};
 use stats::{Activations, Histogram, LinearHistogram, Moments, Summary, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.
@@ -212,6 +212,18 @@ impl<'a> Overview<'a> {
         let first = threads.first()?.interval_ns;
         threads.iter().all(|thread| thread.interval_ns == first).then_some(first.0)
     }
+}
+
+/// When activation 0 of a thread was due, ns since the first activation of the run: threads may start apart from one another.
+pub(crate) fn start_since_first(document: &Document, thread: &Thread) -> i64 {
+    let first = document.threads.iter().map(|thread| thread.start_ns.0).min().unwrap_or(thread.start_ns.0);
+    thread.start_ns.0.saturating_sub(first)
+}
+
+/// When an activation of this thread was due, ns since the first activation of the run.
+pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: u64) -> i64 {
+    let own = i64::try_from(activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+    own.saturating_add(start_since_first(document, thread))
 }
 
 /// Of which activations a table's latencies are.

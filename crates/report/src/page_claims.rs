@@ -44,7 +44,7 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
             ClaimsOfThread {
                 name: say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
                 quantiles,
-                claims: claims::beside_quantiles(claims, thread),
+                claims: claims::beside_quantiles(claims, document, thread),
             }
         });
         ClaimsOf {

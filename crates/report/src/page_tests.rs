@@ -76,6 +76,21 @@ fn what_is_as_measured_says_so_where_anything_was_skipped() {
     assert_eq!(found(&stalled), ([1, 2, 2], true), "the histogram and the exceedance, not what goes over time");
 }
 
+/// With `--aligned=TIME` each thread starts that much later than the one before.
+#[test]
+fn a_change_is_told_since_the_first_activation_of_the_run() {
+    let latencies: Vec<i32> = (0..4_000).map(|n| if n < 2_000 { 5_000 } else { 9_000 } + n % 7 * 10).collect();
+    let Ok(analysis) =
+        analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
+    let mut recorded = Synthetic::idle().threads(2).samples(&latencies).build();
+    recorded.document.threads[1].start_ns.0 += 10_000_000_000;
+    let claims = vec![Claims::of(&analysis); 2];
+    let terminal = crate::terminal_claims(&recorded, &claims);
+    assert!(terminal.contains(" at about 2 s") && terminal.contains(" at about 12 s"), "{terminal}");
+    let page = crate::html(&[recorded], &[claims], &ChartOptions::default(), "teiji report a.teiji");
+    assert!(page.contains(" at about 2 s") && page.contains(" at about 12 s"));
+}
+
 #[test]
 fn jitter_is_offered_where_there_is_any() {
     let offered = |recording: &Recorded| {

@@ -11,7 +11,7 @@ use crate::gate::LimitLine;
 use crate::language::say;
 use crate::load_course::{self, LoadCourses};
 use crate::options::{ChartOptions, OverTime, Style};
-use crate::overview::Overview;
+use crate::overview::{Overview, due_since_first, start_since_first};
 use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
 
@@ -67,7 +67,7 @@ pub(crate) struct Series {
 #[derive(Debug, Serialize)]
 pub(crate) struct Recurring {
     pub(crate) thread: usize,
-    /// The first of their times, and from each to the next; since activation 0.
+    /// The first of their times, since the first activation of the run, and from each to the next.
     pub(crate) first_ns: f64,
     pub(crate) period_ns: f64,
     /// `late every 5,000 activations (5.00 s), ...`.
@@ -80,9 +80,10 @@ impl Recurring {
         let several = overview.recorded.document.threads.len() > 1;
         let of = |(thread, claims): (&recording::Thread, &Claims)| {
             let (index, interval) = (thread.index, thread.interval_ns);
+            let start_ns = start_since_first(&overview.recorded.document, thread) as f64;
             let recurring = move |period: &stats::Period| Recurring {
                 thread: index,
-                first_ns: period.first * interval.0 as f64,
+                first_ns: start_ns + period.first * interval.0 as f64,
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
                     say!("thread {thread}: {words}", thread = index, words = claims::period(period, interval))
@@ -110,7 +111,10 @@ pub(crate) struct Exceedance {
 /// Extremes over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Time {
-    /// Step `i` covers the time from `i * step_ns` after activation 0.
+    /// When the first step begins, since the first activation of the run; 0 in everything that is drawn.
+    #[serde(skip)]
+    pub(crate) start_ns: i64,
+    /// Step `i` covers the time from `i * step_ns` after that.
     pub(crate) step_ns: i64,
     /// How long it is; the last step may be shorter than the others.
     pub(crate) length_ns: i64,
@@ -139,6 +143,7 @@ pub(crate) struct WorstPoint {
     pub(crate) thread: usize,
     pub(crate) cpu: u32,
     pub(crate) activation: u64,
+    /// When it was due, since the first activation of the run.
     pub(crate) since_start_ns: i64,
     pub(crate) latency_ns: i64,
 }
@@ -207,8 +212,12 @@ impl Series {
     pub(crate) fn new(overview: &Overview<'_>, room: Room) -> Series {
         let Room { bins, equal_bins, steps, points } = room;
         let recorded = overview.recorded;
-        let threads = recorded.document.threads.iter().zip(&recorded.threads);
-        let whole: Vec<Time> = threads.clone().map(|(thread, statistics)| Time::of(statistics, thread.interval_ns.0)).collect();
+        let document = &recorded.document;
+        let threads = document.threads.iter().zip(&recorded.threads);
+        let whole: Vec<Time> = threads
+            .clone()
+            .map(|(thread, statistics)| Time::of(statistics, thread.interval_ns.0, start_since_first(document, thread)))
+            .collect();
         let mut worst: Vec<WorstPoint> = threads
             .clone()
             .flat_map(|(thread, statistics)| {
@@ -216,7 +225,7 @@ impl Series {
                     thread: thread.index,
                     cpu: thread.cpu.0,
                     activation: worst.activation,
-                    since_start_ns: i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0),
+                    since_start_ns: due_since_first(document, thread, worst.activation),
                     latency_ns: worst.latency_ns,
                 })
             })
@@ -272,10 +281,11 @@ impl Steps {
 }
 
 impl Time {
-    fn of(statistics: &stats::Statistics, interval_ns: i64) -> Time {
+    fn of(statistics: &stats::Statistics, interval_ns: i64, start_ns: i64) -> Time {
         let lasting = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX).saturating_mul(interval_ns);
         let steps = statistics.envelope.steps();
         Time {
+            start_ns,
             step_ns: lasting(statistics.envelope.rows_per_step()),
             length_ns: lasting(statistics.activations.due + statistics.lost),
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
@@ -308,16 +318,18 @@ impl Time {
         Time::together(std::slice::from_ref(self), most)
     }
 
-    /// Several over the same time as one, in at most `most` steps. A step that straddles two goes to the earlier.
+    /// Several as one that begins with the first activation of the run, in at most `most` steps. A step that straddles two goes to
+    /// the earlier.
     fn together(parts: &[Time], most: usize) -> Time {
         let finest = parts.iter().map(|part| part.step_ns).max().unwrap_or(1).max(1);
-        let length_ns = parts.iter().map(|part| part.length_ns).max().unwrap_or(0);
+        let length_ns = parts.iter().map(|part| part.start_ns.saturating_add(part.length_ns)).max().unwrap_or(0);
         let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
         // Whole multiples of the coarsest part's step, so that equal parts are joined without moving anything.
         let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(most).max(1));
         let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
         let none = || vec![None; steps];
         let mut time = Time {
+            start_ns: 0,
             step_ns,
             length_ns,
             min_ns: none(),
@@ -329,7 +341,8 @@ impl Time {
         let mut missing = vec![0_u64; steps];
         for part in parts {
             let place = |step: usize| {
-                usize::try_from(i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns) / step_ns).unwrap_or(0)
+                let begins = i64::try_from(step).unwrap_or(0).saturating_mul(part.step_ns).saturating_add(part.start_ns);
+                usize::try_from(begins / step_ns).unwrap_or(0)
             };
             let joined = |into: &mut (&mut [Option<i64>], &mut [Option<i64>]), of: (&[Option<i64>], &[Option<i64>])| {
                 for (step, (min, max)) in of.0.iter().zip(of.1).enumerate() {
@@ -418,9 +431,45 @@ mod tests {
         assert!(exceedance.latency_ns.is_sorted_by(|a, b| a < b));
     }
 
+    /// With `--aligned=TIME` each thread starts that much later than the one before.
+    #[test]
+    fn threads_that_start_later_are_drawn_later() {
+        let mut latencies = [5_000; 1_000];
+        latencies[10] = 90_000;
+        let mut recordings = [Synthetic::idle().samples(&latencies).build()];
+        recordings[0].document.threads[1].start_ns.0 += 500_000_000;
+        let period = stats::Period { activations: 4.0, first: 1.0, jitter: 0.0, present: 1.0, latency_ns: 9_000, chance: 1e-9 };
+        let claims = vec![vec![claims_of(vec![period]); 2]];
+        let all = Overview::of_all_with(&recordings, &claims);
+        let series = &Charts::new(&all, &ChartOptions::default(), 10_000).recordings[0];
+        let latest: Vec<i64> = series.worst.iter().take(2).map(|worst| worst.since_start_ns).collect();
+        assert_eq!(latest, [10_000_000, 510_000_000]);
+        let first = |time: &Time| time.min_ns.iter().position(Option::is_some).unwrap() * usize::try_from(time.step_ns).unwrap();
+        let begins: Vec<usize> = series.threads.iter().map(|thread| first(&thread.time)).collect();
+        assert_eq!(begins, [0, 500_000_000]);
+        assert_eq!(series.time.length_ns, 1_500_000_000);
+        let recurs: Vec<f64> = series.periods.iter().map(|period| period.first_ns).collect();
+        assert_eq!(recurs, [1e6, 501e6]);
+    }
+
+    /// Of a thread with these periods, and nothing else to say.
+    fn claims_of(periods: Vec<stats::Period>) -> Claims {
+        let Ok(analysis) = stats::analyse(
+            &[stats::Span::Woken(&[5_000; 1_000])][..],
+            1_000_000,
+            stats::AfterOverrun::Skip,
+            64,
+            &stats::ExactRequest::default(),
+        );
+        let mut claims = Claims::of(&analysis);
+        claims.periods = periods;
+        claims
+    }
+
     #[test]
     fn threads_of_different_intervals_share_one_time_axis() {
         let slow = Time {
+            start_ns: 0,
             step_ns: 3_000,
             length_ns: 6_000,
             min_ns: vec![Some(1), Some(2)],
@@ -430,6 +479,7 @@ mod tests {
             missing: vec![],
         };
         let fast = Time {
+            start_ns: 0,
             step_ns: 2_000,
             length_ns: 5_000,
             min_ns: vec![Some(5), None, Some(0)],
@@ -442,6 +492,7 @@ mod tests {
         assert_eq!(
             both,
             Time {
+                start_ns: 0,
                 step_ns: 3_000,
                 length_ns: 6_000,
                 min_ns: vec![Some(1), Some(0)],

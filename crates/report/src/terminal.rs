@@ -78,7 +78,7 @@ pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
             _ => format!(" of thread {}, the one with the latest wake-up,", thread.index),
         };
         wrapped(&mut out, "", &format!("What the figures{which} may claim at 95 % confidence:"));
-        list_claims(&mut out, &claims::of_thread(claims, thread));
+        list_claims(&mut out, &claims::of_thread(claims, document, thread));
     }
     let at_once = claims::at_once(document, claims);
     if !at_once.is_empty() {
