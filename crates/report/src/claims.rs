@@ -90,7 +90,7 @@ pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Th
 /// `83.4 µs, between 80.1 µs and 90.2 µs`.
 fn quantile(interval: &QuantileInterval) -> Said {
     let seen = latency(interval.observed);
-    let words = match (interval.lower.map(latency), interval.upper.map(format::at_most)) {
+    let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
         (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups to say at most", seen, lower),
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
@@ -257,6 +257,18 @@ fn pair(one: usize, other: usize, both: &Together) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An interval that is rounded does not become narrower.
+    #[test]
+    fn the_lower_end_is_rounded_down() {
+        let seen =
+            QuantileInterval { level: Level::P999, observed: 5_001_000, lower: Some(3_257_700), upper: None, effective: 100.0 };
+        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms; too few independent wake-ups to say at most");
+        let both = QuantileInterval { upper: Some(6_001_000), ..seen };
+        assert_eq!(quantile(&both).words, "5.00 ms, between 3.25 ms and 6.01 ms");
+        let early = QuantileInterval { lower: Some(-3_257_700), ..both };
+        assert_eq!(quantile(&early).words, "5.00 ms, between -3.26 ms and 6.01 ms");
+    }
 
     #[test]
     fn periods_in_words() {

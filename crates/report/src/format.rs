@@ -93,6 +93,11 @@ pub fn at_most(ns: i64) -> String {
     if ns < 0 { latency(ns) } else { three_digits(ns, u64::div_ceil) }
 }
 
+/// The same, rounded down: what stands behind "at least" must not be more than what is known.
+pub(crate) fn at_least(ns: i64) -> String {
+    three_digits(ns, if ns < 0 { u64::div_ceil } else { |value, step| value / step })
+}
+
 fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
     let value = ns.unsigned_abs();
     let sign = if ns < 0 { "-" } else { "" };
