@@ -4,7 +4,6 @@
 use crate::format;
 use crate::gate::{LimitLine, Verdict};
 use crate::language::{say, word};
-use crate::options::OverTime;
 use crate::overview::Overview;
 use crate::scale::{Scale, tick_label};
 use crate::series::Charts;
@@ -53,8 +52,7 @@ pub(crate) fn us(ns: i64) -> f64 {
 pub(crate) fn framed(chart: Chart, charts: &Charts, description: &str, height: u32) -> (Svg, f64) {
     let names: Vec<String> = charts.recordings.iter().map(|series| series.curve.name.clone()).collect();
     let rows = legend_rows(&names, f64::from(WIDTH) - 32.0);
-    let jitter = chart == Chart::Time && charts.style.over_time == OverTime::Jitter;
-    let title = if jitter { word("Jitter over time") } else { chart.title() };
+    let title = &chart.headed(charts);
     let top = TITLE + 20.0 + rows.len() as f64 * LEGEND_LINE;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
     let mut svg = Svg::new(WIDTH, height + top as u32, title, description);
@@ -278,6 +276,29 @@ mod tests {
             assert!(!svg.contains("<script>") && svg.contains("hackbench: "), "{chart:?}");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{chart:?}");
             assert!(svg.len() < 120_000, "{chart:?}: {}", svg.len());
+        }
+    }
+
+    /// Where activations were skipped, tables count them in and charts do not.
+    #[test]
+    fn what_is_drawn_without_skipped_activations_says_so() {
+        let drawn = |overruns: &[usize]| {
+            let mut latencies = [10_000; 200];
+            overruns.iter().for_each(|at| latencies[*at] = 5_500_000);
+            let recordings = [Synthetic::idle().threads(1).title("a").samples(&latencies).build()];
+            let all = Overview::of_all(&recordings);
+            let charts = Charts::new(&all, &ChartOptions::default(), 1_000);
+            Chart::ALL.map(|chart| draw(chart, &charts, &all))
+        };
+        for svg in drawn(&[]) {
+            assert!(!svg.contains("s measured"), "{svg}");
+        }
+        for svg in drawn(&[10, 100]) {
+            let (head, picture) = svg.split_once("</desc>").unwrap();
+            let (title, description) = head.split_once("<desc").unwrap();
+            assert!(title.contains(", as measured, without the 10 skipped activations</title>"), "{title}");
+            assert!(description.contains("As measured, without the 10 skipped activations."), "{description}");
+            assert!(picture.contains(", as measured, without the 10 skipped activations</text>"), "{picture}");
         }
     }
 

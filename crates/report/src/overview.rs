@@ -161,6 +161,11 @@ impl<'a> Overview<'a> {
         self.recorded.threads.iter().any(|statistics| statistics.with_skipped.is_some())
     }
 
+    /// Activations that are drawn in no chart, as they did not wake, and that tables count in.
+    pub(crate) fn skipped_and_not_drawn(&self) -> u64 {
+        self.due_moments.count().saturating_sub(self.moments.count())
+    }
+
     /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
     pub(crate) fn no_real_time(&self) -> Option<String> {
         let document = &self.recorded.document;

@@ -88,7 +88,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         Chart::Exceedance => EXCEEDANCE,
     });
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
-    let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.due_moments.count() > one.moments.count());
+    let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
     let without = if without { word(" As measured: skipped activations are not drawn.") } else { "" };
     format!(
         "{lead}{without}{}",

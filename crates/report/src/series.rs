@@ -27,6 +27,9 @@ pub(crate) struct Charts {
     pub(crate) recordings: Vec<Series>,
     pub(crate) style: Style,
     pub(crate) limits: Vec<LimitLine>,
+    /// Activations of all recordings that were skipped, and are in no picture.
+    #[serde(skip)]
+    pub(crate) skipped: u64,
 }
 
 /// How the latencies of one recording, or of several taken together, are distributed.
@@ -159,7 +162,8 @@ impl Charts {
         let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, &moments, bins, &equal);
-        Charts { edges_ns: bins.edges(), recordings, style, limits: options.lines() }
+        let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
+        Charts { edges_ns: bins.edges(), recordings, style, limits: options.lines(), skipped }
     }
 
     /// Smallest and largest value over time of all, ns.

@@ -40,6 +40,16 @@ impl Chart {
         })
     }
 
+    /// The title of a picture: what is without its skipped activations says so, as tables count them in.
+    pub(crate) fn headed(self, charts: &Charts) -> String {
+        let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
+        let title = if jitter { word("Jitter over time") } else { self.title() };
+        match without_skipped(charts.skipped) {
+            Some(without) => say!("{title}, as measured, {without}", title, without),
+            None => title.to_owned(),
+        }
+    }
+
     /// What it shows, with its figures.
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
@@ -56,6 +66,7 @@ impl Chart {
             Chart::Exceedance => "Share of activations that woke at least so late, both axes logarithmic.",
         };
         let mut parts = vec![word(what).to_owned()];
+        parts.extend(without_skipped(charts.skipped).map(|without| say!("As measured, {without}.", without)));
         for (place, overview) in all.iter().enumerate().take(MOST_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
@@ -69,6 +80,11 @@ impl Chart {
         }
         parts.join(" ")
     }
+}
+
+/// `without the 3 skipped activations`, where there are any.
+fn without_skipped(skipped: u64) -> Option<String> {
+    (skipped > 0).then(|| say!("without the {activations}", activations = counted(skipped, "skipped activation")))
 }
 
 fn distribution(overview: &Overview<'_>) -> String {

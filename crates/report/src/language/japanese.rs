@@ -23,6 +23,7 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("recording", "記録 {n} 件"),
     ("run", "測定 {n} 回"),
     ("sample", "サンプル {n} 個"),
+    ("skipped activation", "スキップされた起床 {n} 回"),
     ("source", "{n} 種類"),
     ("thread", "スレッド {n} 個"),
 ];
@@ -361,6 +362,9 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("skipping", "スキップ"),
     ("catching up", "遅れを取り戻す"),
     // Charts in words.
+    ("As measured, {without}.", "実測のみ({without})。"),
+    ("{title}, as measured, {without}", "{title}(実測のみ、{without})"),
+    ("without the {activations}", "{activations}を除く"),
     ("{name}: {figures}.", "{name}: {figures}。"),
     ("And {recordings} more.", "ほかに{recordings}。"),
     ("How many activations woke how late.", "起床遅延ごとの起床回数。"),

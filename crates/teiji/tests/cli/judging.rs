@@ -76,7 +76,7 @@ fn charts_are_drawn_as_flags_say() {
         histogram.contains(">% of activations in bins of 1 µs (logarithmic)</text>")
             && histogram.contains(">wake-up latency, µs</text>")
     );
-    assert!(time.contains(">Jitter over time</text>") && time.matches(">jitter, µs</text>").count() == 1);
+    assert!(time.contains(">Jitter over time") && time.matches(">jitter, µs</text>").count() == 1);
     let page = place.read("report.html");
     assert!(page.contains("\"bin_ns\":1000") && page.contains("\"over_time\":\"jitter\",\"overlay\":true"));
     place.well("report one.teiji two.teiji --svg charts --x linear --y linear --heights counts -o report.html");
