@@ -235,7 +235,8 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
 fn hero(all: &[Overview<'_>]) -> Option<Hero> {
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
-    let text = format::latency(worst.due_moments.max()?);
+    // As the verdict beside it rounds.
+    let text = format::at_most(worst.due_moments.max()?);
     let (number, unit) = text.rsplit_once(' ')?;
     Some(Hero {
         number: number.to_owned(),

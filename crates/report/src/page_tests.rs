@@ -92,6 +92,20 @@ fn a_change_is_told_since_the_first_activation_of_the_run() {
 }
 
 #[test]
+fn the_figure_and_the_sentence_beside_it_say_the_same() {
+    let said = |worst: i32| {
+        let page = page(&[Synthetic::idle().threads(1).samples(&[-9_000, worst]).build()]);
+        let (_, figure) = page.split_once("<p class=\"figure\"><strong>").unwrap();
+        let (number, rest) = figure.split_once("<small>").unwrap();
+        let figure = format!("{number} {}", rest.split_once("</small>").unwrap().0);
+        let (_, verdict) = page.split_once("<h1 id=\"verdict\">Woke at most ").unwrap();
+        (figure, verdict.split_once(" with no load").unwrap().0.replace('\u{a0}', " "))
+    };
+    assert_eq!(said(111_004), ("112 µs".to_owned(), "112 µs late".to_owned()));
+    assert_eq!(said(-2_340), ("-2.34 µs".to_owned(), "2.34 µs early".to_owned()));
+}
+
+#[test]
 fn jitter_is_offered_where_there_is_any() {
     let offered = |recording: &Recorded| {
         let page = crate::html(std::slice::from_ref(recording), &[], &ChartOptions::default(), "teiji report a.teiji");
