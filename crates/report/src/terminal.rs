@@ -222,11 +222,11 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     wrapped(out, "", "As measured, without the skipped activations:");
     let rows = with.iter().map(|(thread, summary)| {
-        let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(summary.count)];
+        let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(summary.count), micros(summary.min)];
         row.extend(figures(summary));
         row
     });
-    let table = Table { head: vec!["thread", "cpu", "count", "mean", "p50", "p99", "p99.9", "max"], rows: rows.collect() };
+    let table = Table { head: vec!["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"], rows: rows.collect() };
     out.push_str(&table.render());
 }
 
