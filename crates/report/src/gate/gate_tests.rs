@@ -149,6 +149,22 @@ fn a_mean_is_held_against_a_limit_as_it_is() {
     assert_eq!((above.verdict, above.seen.as_str()), (Verdict::Fail, "20.000 µs"));
 }
 
+/// `show --figure mean` and the gate say the same of a recording, wherever the limit lies.
+#[test]
+fn a_mean_is_rounded_as_it_is_shown_alone() {
+    // 19,999.3 ns and 19,999.7 ns.
+    for (twenty, shown) in [(3, "19.999"), (7, "20.000")] {
+        let mut latencies = vec![19_999; 10 - twenty];
+        latencies.extend(vec![20_000; twenty]);
+        let examined = examined(&latencies);
+        let mean: crate::Figure = "mean".parse().unwrap();
+        assert_eq!(mean.of(&examined).as_deref(), Some(shown));
+        for limit in ["mean<25us", "mean<15us"] {
+            assert_eq!(judged(limit, &examined).seen, format!("{shown} µs"), "{limit}");
+        }
+    }
+}
+
 #[test]
 fn a_limit_that_the_recording_breaks_fails() {
     // 203 of 4,000 beyond 1 ms are too many for a 99.99th percentile, whatever else a longer run would show.

@@ -209,8 +209,10 @@ fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, rela
     let Some((value, thread)) = worst else { return nothing("it has no threads") };
     #[expect(clippy::cast_precision_loss, reason = "a limit that people write")]
     let most = limit.0 as f64;
-    // A mean is no whole number of ns: it is shown on the side of the limit that it lies on.
-    let shown = format::rounded(if value < most { value.floor() } else { value.ceil() });
+    // A mean is no whole number of ns: it is rounded to nearest, but stays on the side of the limit that it lies on.
+    let nearest = format::rounded(value);
+    let beside = format::rounded(if value < most { value.floor() } else { value.ceil() });
+    let shown = if nearest == limit.0 { beside } else { nearest };
     let seen = format!("{} µs{}", format::exact_micros(shown), on_thread(examined, thread));
     Finding { verdict: verdict(relation.holds(value, most)), seen, margin: margin(shown, limit.0), lacking: None }
 }
