@@ -129,10 +129,11 @@ impl Run {
         }
     }
 
-    /// How long the threads run before the first activation that counts, ns: longer where loads are to settle.
+    /// How long the threads run before the first activation that counts, ns: longer beside loads that are given time to settle.
     #[must_use]
     pub fn whole_warmup_ns(&self) -> Nanos {
-        let beside = if self.loads.is_empty() || self.settle != Settle::Auto { Nanos::ZERO } else { Settle::BESIDE_THREADS };
+        let as_they_start = self.loads.is_empty() || self.settle == Settle::ForNs(Nanos::ZERO);
+        let beside = if as_they_start { Nanos::ZERO } else { Settle::BESIDE_THREADS };
         Nanos(self.warmup_ns.0.saturating_add(beside.0))
     }
 
@@ -222,6 +223,25 @@ mod tests {
         run.settle = Settle::ForNs(Nanos::ZERO);
         assert_eq!(run.whole_warmup_ns(), Nanos(100_000_000));
         assert_eq!(run.check(), Ok(()));
+    }
+
+    /// Threads that begin beside a load disturb it, however it was decided that the load has settled.
+    #[test]
+    fn threads_warm_up_longer_beside_loads_that_settled() {
+        let mut run = run();
+        let long = Nanos::from_millis(600);
+        for (settle, warmup) in [
+            (Settle::Auto, long),
+            (Settle::ForNs(Nanos::from_secs(1)), long),
+            (Settle::ForNs(Nanos::ZERO), Nanos::from_millis(100)),
+        ] {
+            run.settle = settle;
+            assert_eq!(run.whole_warmup_ns(), warmup, "{settle:?}");
+        }
+        run.settle = Settle::ForNs(Nanos::from_secs(1));
+        assert_eq!(run.expected_ns(), Nanos(600_000_000 + 500_000 + 10_000_000_000));
+        run.loads.clear();
+        assert_eq!(run.whole_warmup_ns(), Nanos::from_millis(100));
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Settle {
     /// A load that has no steady state must not keep a run from beginning.
     pub const MAX_AUTO: Nanos = Nanos::from_secs(10);
 
-    /// How much longer the threads warm up beside loads that settle: wake-ups a thousand times a second change the order in which
+    /// How much longer the threads warm up beside loads that were given time to settle: wake-ups a thousand times a second change the order in which
     /// the tasks of a load run, and it takes a while until that is steady too.
     pub const BESIDE_THREADS: Nanos = Nanos::from_millis(500);
 

@@ -53,7 +53,7 @@ pub struct RunFlags {
     #[arg(long)]
     no_sync: bool,
     /// How long loads settle before the first wake-up that counts: auto (until each is in its steady state, at most 10 s), a
-    /// time such as 2s, or 0
+    /// time such as 2s, or 0; unless it is 0, threads warm up for 500 ms more beside loads
     #[arg(long, value_name = "TIME", default_value = "auto", allow_hyphen_values = true)]
     settle: Settle,
     /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10; on all CPUs, or

@@ -100,4 +100,12 @@ mod tests {
         assert!(told_of(plan).ends_with("under load some seconds at first, until it has settled"), "{}", told_of(plan));
         assert!(!told_of(&format!("{plan}settle = '0'\n")).contains("settled"));
     }
+
+    /// Beside a load that has settled, for a fixed time too, threads warm up for 500 ms more.
+    #[test]
+    fn the_longer_warm_up_beside_loads_is_counted() {
+        let plan = "[measure]\nduration = '1s'\nwarmup = '0s'\nload = 'cpu@50%'\nsettle";
+        assert!(told_of(&format!("{plan} = '1s'\n")).starts_with("1.5 s of measuring"));
+        assert!(told_of(&format!("{plan} = '0'\n")).starts_with("1 s of measuring"));
+    }
 }
