@@ -64,8 +64,11 @@ pub struct Run {
     /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
     pub hold_dma_latency: bool,
     /// Whether samples are forced to the disk while measuring, so that a power cut costs the last second at most.
+    /// Not said by the first recordings: they did not.
+    #[serde(default)]
     pub sync: bool,
-    /// How long the loads may settle before the first activation.
+    /// How long the loads may settle before the first activation. Not said by the first recordings: they did not wait.
+    #[serde(default = "Settle::not_at_all")]
     pub settle: Settle,
     /// What keeps the machine busy meanwhile.
     pub loads: Vec<LoadSpec>,

@@ -26,6 +26,11 @@ impl Settle {
     /// the tasks of a load run, and it takes a while until that is steady too.
     pub const BESIDE_THREADS: Nanos = Nanos::from_millis(500);
 
+    /// The loads' start is measured too.
+    pub(crate) const fn not_at_all() -> Self {
+        Settle::ForNs(Nanos::ZERO)
+    }
+
     /// The longest it may take, ns.
     #[must_use]
     pub const fn bound_ns(self) -> Nanos {

@@ -171,3 +171,17 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
     }
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{Nanos, Settle};
+
+    /// A document of this version as it was written before loads settled and samples were synced: it says neither.
+    #[test]
+    fn documents_written_before_runs_settled_and_synced() {
+        let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
+        assert_eq!((document.run.sync, document.run.settle), (false, Settle::ForNs(Nanos::ZERO)));
+        assert_eq!((document.state, document.threads[0].activations.due), (State::Complete, 200));
+    }
+}
