@@ -59,10 +59,9 @@ impl FromStr for Interval {
                 let bare = nanos.0 != 0 && text.trim().ends_with(|c: char| c.is_ascii_digit() || c == '.');
                 return Ok(interval(nanos, if bare { Reading::Bare } else { Reading::Exact }));
             }
-            Err(error @ (DurationError::Negative(_) | DurationError::NotANumber(_))) => return Err(error),
             // A fraction of a nanosecond, a rate or a ratio: below.
-            Err(DurationError::OutOfRange(_) | DurationError::UnknownUnit { .. } | DurationError::UnknownIntervalUnit { .. }) => {
-            }
+            Err(DurationError::OutOfRange(_) | DurationError::UnknownUnit { .. }) => {}
+            Err(error) => return Err(error),
         }
         let (numerator, denominator) = ratio(text)?;
         let out_of_range = || DurationError::OutOfRange(text.to_owned());
@@ -82,20 +81,23 @@ fn ratio(text: &str) -> Result<(i128, i128), DurationError> {
     let (over, rest) = text.trim().split_once('/').map_or((None, text.trim()), |(over, rest)| (Some(over), rest));
     let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
     let (number, suffix) = (decimal(&rest[..end]).ok_or_else(not_a_number)?, rest[end..].trim_start());
+    let over_value = over.map(|over| decimal(over.trim()).ok_or_else(not_a_number)).transpose()?;
     let times = |(value, places): (i128, i128), unit: i128| value.checked_mul(unit).map(|value| (value, places));
     let unit = |bare: Option<Unit>| match suffix {
         "" => bare,
         _ => Unit::from_suffix(suffix),
     };
-    let (numerator, denominator) = match (over, RATES.iter().find(|(name, _)| suffix.eq_ignore_ascii_case(name))) {
-        // 1/1024s: one second over 1,024. Without a unit it could be seconds as well as microseconds.
+    let (numerator, denominator) = match (over_value, RATES.iter().find(|(name, _)| suffix.eq_ignore_ascii_case(name))) {
+        (Some(_), _) if number.0 == 0 => return Err(DurationError::DividedByZero(text.to_owned())),
+        (Some(_), None) if suffix.is_empty() => return Err(without_unit(text, over, rest)),
+        // 1/1024s: one second over 1,024.
         (Some(over), None) => {
             let unit = unit(None).ok_or_else(|| unknown(text, suffix))?.nanos();
-            let (over, over_places) =
-                times(decimal(over.trim()).ok_or_else(not_a_number)?, unit.into()).ok_or_else(out_of_range)?;
+            let (over, over_places) = times(over, unit.into()).ok_or_else(out_of_range)?;
             let (under, under_places) = number;
             (over.checked_mul(under_places), over_places.checked_mul(under))
         }
+        (None, Some(_)) if number.0 == 0 => return Err(DurationError::ZeroRate(text.to_owned())),
         (None, Some((_, hertz))) => {
             let (rate, places) = times(number, *hertz).ok_or_else(out_of_range)?;
             (places.checked_mul(Unit::Second.nanos().into()), Some(rate))
@@ -109,6 +111,12 @@ fn ratio(text: &str) -> Result<(i128, i128), DurationError> {
         }
     };
     numerator.zip(denominator).filter(|(_, denominator)| *denominator > 0).ok_or_else(out_of_range)
+}
+
+/// 1/3 of what? One over so many may have been meant as a rate.
+fn without_unit(text: &str, over: Option<&str>, under: &str) -> DurationError {
+    let is_rate = over.is_some_and(|over| over.trim() == "1");
+    DurationError::RatioWithoutUnit { text: text.trim().to_owned(), rate: is_rate.then(|| format!("{}Hz", under.trim())) }
 }
 
 fn unknown(text: &str, suffix: &str) -> DurationError {
@@ -198,6 +206,20 @@ mod tests {
         }
         let error = "10xs".parse::<Interval>().unwrap_err().to_string();
         assert_eq!(error, "'10xs' has an unknown unit 'xs': use ns, us, ms, s, m, h or d, or Hz or kHz for a rate");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_rate_or_a_ratio_is_said() {
+        let error = |text: &str| text.parse::<Interval>().unwrap_err().to_string();
+        assert_eq!(error("1/3"), "'1/3' needs a unit: write for example 1/3s or 1/3ms, or 3Hz for a rate");
+        assert_eq!(error("1/2.5"), "'1/2.5' needs a unit: write for example 1/2.5s or 1/2.5ms, or 2.5Hz for a rate");
+        assert_eq!(error("2/3"), "'2/3' needs a unit: write for example 2/3s or 2/3ms");
+        assert_eq!(error("0Hz"), "'0Hz' is not an interval: a rate must be above 0, such as 1kHz");
+        assert_eq!(error("0.0 kHz"), "'0.0 kHz' is not an interval: a rate must be above 0, such as 1kHz");
+        assert_eq!(error("1/0s"), "'1/0s' divides by 0: write for example 1/1024s");
+        assert_eq!(error("1/0"), "'1/0' divides by 0: write for example 1/1024s");
+        assert!(error("abc/3").starts_with("'abc/3' is not a duration"));
+        assert_eq!(error("9GHz"), "'9GHz' has an unknown unit 'GHz': use ns, us, ms, s, m, h or d, or Hz or kHz for a rate");
     }
 
     proptest! {

@@ -77,6 +77,20 @@ pub enum DurationError {
         /// The part that is no unit.
         suffix: String,
     },
+    /// A ratio alone: it could be of seconds as well as of microseconds.
+    #[error("'{text}' needs a unit: write for example {text}s or {text}ms{}", rate.as_ref().map_or_else(String::new, |rate| format!(", or {rate} for a rate")))]
+    RatioWithoutUnit {
+        /// What was written.
+        text: String,
+        /// The rate that may have been meant.
+        rate: Option<String>,
+    },
+    /// A ratio over 0.
+    #[error("'{0}' divides by 0: write for example 1/1024s")]
+    DividedByZero(String),
+    /// A rate of 0.
+    #[error("'{0}' is not an interval: a rate must be above 0, such as 1kHz")]
+    ZeroRate(String),
     /// Below zero.
     #[error("'{0}' is negative: a duration cannot be")]
     Negative(String),
