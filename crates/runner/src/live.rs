@@ -68,13 +68,14 @@ impl Tally {
 
     pub(crate) fn show(&self) -> LiveThread {
         let rank = nearest_rank(self.moments.count(), 99, 100);
+        let max = self.moments.max();
         LiveThread {
             cpu: self.cpu,
             min: self.moments.min(),
             last: self.last.map(|(_, latency_ns)| latency_ns),
             mean: self.moments.mean(),
-            p99: self.histogram.bucket_of_rank(rank).map(|(bucket, _)| bucket.upper),
-            max: self.moments.max(),
+            p99: self.histogram.bucket_of_rank(rank).map(|(bucket, _)| max.map_or(bucket.upper, |max| bucket.upper.min(max))),
+            max,
             late: self.late,
             skipped: self.last.map_or(0, |(activation, _)| activation + 1 - self.moments.count()),
         }
@@ -93,5 +94,14 @@ mod tests {
         let live = tally.show();
         assert_eq!((live.min, live.last, live.max), (Some(10), Some(30), Some(2_500)));
         assert_eq!((live.late, live.skipped), (1, 2));
+    }
+
+    /// The bucket of the 99th percentile may reach beyond the largest latency in it.
+    #[test]
+    fn no_percentile_is_above_the_largest_latency() {
+        let mut tally = Tally::new(CpuId(0), 1_000_000);
+        tally.take(0, &[100_001, 100_001]);
+        let live = tally.show();
+        assert_eq!((live.p99, live.max), (Some(100_001), Some(100_001)));
     }
 }
