@@ -180,10 +180,11 @@ impl Observe<'_> {
     /// Waits until all threads have ended or the run is stopped.
     fn until_the_end(&mut self, measurement: &Measurement, recorder: &Recorder, loads: &mut Loads) {
         let expected = self.order.run.expected_ns().0 - self.order.run.whole_warmup_ns().0;
-        let overtime = match self.order.run.missed {
+        let allowed = match self.order.run.missed {
             Missed::Skip => MAX_OVERTIME,
             Missed::CatchUp => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
         };
+        let mut overtime = Overtime::new(expected, self.poll);
         while !measurement.is_finished() && !self.control.is_stopped() {
             loads.poll();
             let elapsed = Nanos(Monotonic.now().0 - self.begin.0);
@@ -195,8 +196,9 @@ impl Observe<'_> {
                 self.control.stop(StopReason::Asked);
                 return;
             }
-            if elapsed.0 - expected > overtime.0 {
-                self.control.stop(StopReason::Overtime { by_ns: elapsed.0 - expected });
+            let by_ns = overtime.observe(elapsed.0);
+            if by_ns > allowed.0 && !measurement.is_finished() {
+                self.control.stop(StopReason::Overtime { by_ns });
                 return;
             }
             sleep(match u64::try_from(expected - elapsed.0) {
@@ -204,6 +206,32 @@ impl Observe<'_> {
                 _ => POLL_OVERTIME,
             });
         }
+    }
+}
+
+/// How long threads have gone on after the end of their run. Counted look by look and not read off the clock: while the process was
+/// stopped (Ctrl-Z) or the machine was suspended, threads could not end, and nobody looked.
+struct Overtime {
+    /// No more than this passes between two looks.
+    max_step_ns: i64,
+    looked_ns: i64,
+    so_far_ns: i64,
+}
+
+impl Overtime {
+    /// Of a run that is expected to take so long, looked at so often.
+    fn new(expected_ns: i64, poll: Duration) -> Self {
+        let max_step_ns = i64::try_from(poll.as_nanos()).unwrap_or(i64::MAX).saturating_mul(2);
+        Overtime { max_step_ns, looked_ns: expected_ns, so_far_ns: 0 }
+    }
+
+    /// Takes in how long the run has taken, ns, and returns how long that is too long.
+    fn observe(&mut self, elapsed_ns: i64) -> i64 {
+        if elapsed_ns > self.looked_ns {
+            self.so_far_ns += (elapsed_ns - self.looked_ns).min(self.max_step_ns);
+            self.looked_ns = elapsed_ns;
+        }
+        self.so_far_ns
     }
 }
 
@@ -262,4 +290,19 @@ fn closing(
     }
     folder.finish(&recorded.document)?;
     Ok(recorded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overtime_is_what_was_looked_at() {
+        let mut overtime = Overtime::new(1_000_000_000, Duration::from_millis(250));
+        assert_eq!([0, 999_999_999, 1_000_000_000].map(|elapsed| overtime.observe(elapsed)), [0, 0, 0]);
+        assert_eq!(overtime.observe(1_002_000_000), 2_000_000);
+        // Stopped for an hour.
+        assert_eq!(overtime.observe(3_600_000_000_000), 502_000_000);
+        assert_eq!(overtime.observe(3_600_002_000_000), 504_000_000);
+    }
 }

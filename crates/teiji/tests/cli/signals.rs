@@ -171,6 +171,28 @@ fn suspended_and_resumed() {
     place.well("verify x.teiji");
 }
 
+/// Ctrl-Z before the end of a run and `fg` long after it: each activation is accounted for at once, and whoever wakes first
+/// then, nobody says that the threads had not ended in time.
+#[test]
+fn suspended_across_the_end() {
+    let _turn = alone();
+    let place = Place::new();
+    let names = ["a.teiji", "b.teiji", "c.teiji"];
+    let running = names.map(|name| place.start(&format!("measure -q -i 1ms -d 2s -o {name}")));
+    for (running, name) in running.iter().zip(names) {
+        sleep_until(running.begun(name).whole("/threads/0/start_ns") + 200 * MILLISECOND);
+    }
+    running.iter().for_each(|running| running.signal(Signal::STOP));
+    sleep(Duration::from_secs(8));
+    running.iter().for_each(|running| running.signal(Signal::CONT));
+    for (running, name) in running.into_iter().zip(names) {
+        let said = running.end_within(Duration::from_secs(10));
+        let document = place.document(name);
+        document.assert_adds_up();
+        assert_eq!((said.code, document.text("/state")), (Some(0), "complete"), "{name}: {}", document.at("/end"));
+    }
+}
+
 /// As rt-tests' hackbench: whoever stops it gets the time until then, and exit code 0.
 #[test]
 fn hackbench_prints_its_time_when_it_is_stopped() {
