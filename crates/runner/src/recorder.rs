@@ -158,12 +158,15 @@ impl Tracks {
             }
             self.failed = self.failed.take().or(failed);
         }
-        if flush && let Some(syncer) = &self.syncer {
+        let Some(syncer) = &self.syncer else { return };
+        if flush {
             for track in &mut self.tracks {
                 track.tell(syncer);
             }
             syncer.written(now);
         }
+        // What a disk has once refused it may have lost: what comes after is worth nothing without it.
+        self.failed = self.failed.take().or(syncer.refused().map(not_synced));
     }
 
     /// Writes the rest; `due` is what each thread's accounting says. Returns the longest time until the disk had what was
@@ -174,12 +177,9 @@ impl Tracks {
                 self.failed = track.writer.as_mut().and_then(|writer| writer.finish(*due).err());
             }
         }
-        let synced = self.syncer.take()?.end();
-        if let Some(source) = synced.error {
-            let failed = RecordingError::Io { doing: "force to the disk", path: "samples".into(), source };
-            self.failed = self.failed.take().or(Some(failed));
-        }
-        Some(synced.longest)
+        let (longest, refused) = self.syncer.take()?.end();
+        self.failed = self.failed.take().or(refused.map(not_synced));
+        Some(longest)
     }
 
     pub(crate) const fn failed(&self) -> Option<&RecordingError> {
@@ -189,6 +189,10 @@ impl Tracks {
     fn show(&self) -> Vec<LiveThread> {
         self.tracks.iter().filter_map(|track| track.tally.as_ref()).map(Tally::show).collect()
     }
+}
+
+fn not_synced(source: io::Error) -> RecordingError {
+    RecordingError::Io { doing: "force to the disk", path: "samples".into(), source }
 }
 
 impl Track {

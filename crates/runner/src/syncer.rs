@@ -7,6 +7,7 @@ use probe::{Clock, Monotonic};
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 /// What it is told.
@@ -20,23 +21,21 @@ enum Order {
 /// The thread, until it is ended.
 pub(crate) struct Syncer {
     orders: Sender<Order>,
-    thread: JoinHandle<Synced>,
+    /// The longest time from a write until the disk had it.
+    thread: JoinHandle<Nanos>,
+    refusal: Refusal,
 }
 
-/// How it went.
-#[derive(Debug, Default)]
-pub(crate) struct Synced {
-    /// The longest time from a write until the disk had it.
-    pub(crate) longest: Nanos,
-    /// The first thing the disk refused.
-    pub(crate) error: Option<io::Error>,
-}
+/// The first thing the disk refused, until somebody takes it. Locked for that alone: nobody waits here for the disk.
+type Refusal = Arc<Mutex<Option<io::Error>>>;
 
 impl Syncer {
     pub(crate) fn start() -> io::Result<Self> {
         let (orders, ordered) = channel();
+        let refusal = Refusal::default();
+        let refused = Arc::clone(&refusal);
         let thread = Builder::new().name("teiji-sync".into()).stack_size(64 * 1024).spawn(move || {
-            let (mut files, mut synced) = (Vec::new(), Synced::default());
+            let (mut files, mut longest) = (Vec::new(), Nanos::ZERO);
             while let Ok(order) = ordered.recv() {
                 let mut written = None;
                 // All that has come while the disk was busy is one more pass.
@@ -48,14 +47,16 @@ impl Syncer {
                 }
                 if let Some(at) = written {
                     for file in &files {
-                        synced.error = synced.error.take().or(sync(file).err());
+                        if let Err(error) = sync(file) {
+                            refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        }
                     }
-                    synced.longest = synced.longest.max(Nanos(Monotonic.now().0 - at.0));
+                    longest = longest.max(Nanos(Monotonic.now().0 - at.0));
                 }
             }
-            synced
+            longest
         })?;
-        Ok(Syncer { orders, thread })
+        Ok(Syncer { orders, thread, refusal })
     }
 
     /// Keeps this file on the disk from now on.
@@ -68,10 +69,17 @@ impl Syncer {
         let _ = self.orders.send(Order::Written(now));
     }
 
-    /// Waits for the last pass.
-    pub(crate) fn end(self) -> Synced {
-        drop(self.orders);
-        self.thread.join().unwrap_or_default()
+    /// What the disk has refused so far, if that was not asked before.
+    pub(crate) fn refused(&self) -> Option<io::Error> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Waits for the last pass. Returns the longest time from a write until the disk had it, and what it refused.
+    pub(crate) fn end(self) -> (Nanos, Option<io::Error>) {
+        let Syncer { orders, thread, refusal } = self;
+        drop(orders);
+        let longest = thread.join().unwrap_or_default();
+        (longest, refusal.lock().unwrap_or_else(PoisonError::into_inner).take())
     }
 }
 

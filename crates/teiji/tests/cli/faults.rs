@@ -7,10 +7,12 @@ use rustix::process::Signal;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The program with a system call spoilt by strace, for each of its threads.
-fn injected(place: &Place, fault: &str) -> Command {
+/// The program with a system call spoilt by strace, for each of its threads; where a call has several names, by each that
+/// this machine has.
+fn injected(place: &Place, call: &str, fault: &str) -> Command {
     let mut command = place.command("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=clock_nanosleep", "-e", fault, TEIJI]);
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:{fault}"));
+    command.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, TEIJI]);
     command
 }
 
@@ -29,7 +31,7 @@ fn limited(place: &Place, program: &[&str]) -> Command {
 fn a_clock_that_cannot_be_slept_on_ends_the_run() {
     let _turn = alone();
     let place = Place::new();
-    let mut command = injected(&place, "inject=clock_nanosleep:error=EPERM");
+    let mut command = injected(&place, "clock_nanosleep", "error=EPERM");
     command.args("measure --policy other -i 1ms -d 30s --warmup 0 -t 1 -o x.teiji".split(' '));
     let began = Instant::now();
     let said = Running::start(command).end();
@@ -47,7 +49,7 @@ fn a_clock_that_cannot_be_slept_on_ends_the_run() {
 fn no_run_outlives_its_end_by_much() {
     let _turn = alone();
     let place = Place::new();
-    let mut command = injected(&place, "inject=clock_nanosleep:delay_exit=10000");
+    let mut command = injected(&place, "clock_nanosleep", "delay_exit=10000");
     command.args("measure --policy other --catch-up -i 1ms -d 2s --warmup 0 -t 1 -o x.teiji".split(' '));
     let began = Instant::now();
     let said = Running::start(command).end();
@@ -112,4 +114,23 @@ fn interrupted_while_loads_settle() {
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("interrupted before the loads were in their steady state"), "{said:?}");
     assert_eq!(place.listing(), Vec::<String>::new());
+}
+
+/// A disk that takes samples and then says that it has lost them: no use in measuring to the end.
+#[test]
+fn a_disk_that_refuses_to_sync_ends_the_run() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut command = injected(&place, "fdatasync", "error=EIO:when=2+");
+    command.args("measure -q -i 10ms -d 30s -t 1 -o x.teiji".split(' '));
+    let began = Instant::now();
+    let said = Running::start(command).end();
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    let document = place.document("x.teiji");
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "recording-failed"));
+    assert!(document.text("/end/error").contains("force to the disk"), "{:?}", document.at("/end"));
+    assert!(document.threads()[0].whole("/activations/due") < 1_500, "{said:?}");
+    document.assert_adds_up();
+    place.well("verify x.teiji");
 }
