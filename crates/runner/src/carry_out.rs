@@ -99,11 +99,8 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
     document.warnings.extend(document::guard_warning(&measurement.guard_state));
-    // Among hundreds of busy tasks an ordinary thread waits its turn for seconds, and samples wait with it. Only now, so
-    // that measuring threads of ordinary scheduling do not inherit it, as the recorder shall; without the right to, it stays
-    // as it is.
-    let nice_before = rustix::process::getpriority_process(None);
-    let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
+    // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
+    let precedence = Precedence::take();
     let poll = if watch.looks_on() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
     let prepared = folder.begin(&document).and_then(|()| {
@@ -135,10 +132,7 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let outcomes = measurement.join();
     let ended = Monotonic.now();
     let tracks = recorder.stop()?;
-    // The next run of a plan begins as the first one did.
-    if let Ok(nice) = nice_before {
-        let _ = rustix::process::setpriority_process(None, nice);
-    }
+    drop(precedence);
     drop(conditions);
 
     document.load = loads.stop();
@@ -147,6 +141,28 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     document.host.processes = Some(host.process_times().since(&processes_before, std::process::id()));
     document.host.after = Some(host.snapshot());
     Ok(closing(order, folder, document, &outcomes, tracks, document::end(control.reason(), signals.caught()), ended)?)
+}
+
+/// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn for seconds, and samples with
+/// it. Without the right to, it stays as it is. Dropped, it is given back: the next run of a plan begins as the first one did.
+struct Precedence {
+    nice_before: Option<i32>,
+}
+
+impl Precedence {
+    fn take() -> Self {
+        let nice_before = rustix::process::getpriority_process(None).ok();
+        let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
+        Precedence { nice_before }
+    }
+}
+
+impl Drop for Precedence {
+    fn drop(&mut self) {
+        if let Some(nice) = self.nice_before {
+            let _ = rustix::process::setpriority_process(None, nice);
+        }
+    }
 }
 
 /// Plans when activation 0 of the first thread falls due, and opens the files that have to know it. What a run needs is made
@@ -295,6 +311,16 @@ fn closing(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn precedence_is_given_back() {
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let before = nice();
+        let precedence = Precedence::take();
+        assert!(nice() == RECORDER_NICE || nice() == before);
+        drop(precedence);
+        assert_eq!(nice(), before);
+    }
 
     #[test]
     fn overtime_is_what_was_looked_at() {

@@ -20,10 +20,11 @@ const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
 /// A batch is encoded on it.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// The recorder at work.
+/// The recorder at work. Dropped, it ends: a run that does not begin after all leaves no thread to the next one.
 pub(crate) struct Recorder {
     shared: Arc<Shared>,
-    thread: JoinHandle<Tracks>,
+    /// None once it has been waited for.
+    thread: Option<JoinHandle<Tracks>>,
 }
 
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl Recorder {
             tracks
         };
         let thread = Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record).map_err(no_thread)?;
-        Ok(Recorder { shared, thread })
+        Ok(Recorder { shared, thread: Some(thread) })
     }
 
     /// Whether something kept a sample from the disk.
@@ -73,14 +74,26 @@ impl Recorder {
     ///
     /// # Errors
     /// When the recorder itself broke.
-    pub(crate) fn stop(self) -> Result<Tracks, RecordingError> {
-        self.shared.ended.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        self.thread.join().map_err(|_| RecordingError::Io {
+    pub(crate) fn stop(mut self) -> Result<Tracks, RecordingError> {
+        self.join().ok_or_else(|| RecordingError::Io {
             doing: "record",
             path: Path::new("samples").into(),
             source: io::Error::other("the recorder panicked"),
         })
+    }
+
+    /// Has the thread end, and waits for it. None if it panicked, or has been waited for before.
+    fn join(&mut self) -> Option<Tracks> {
+        let thread = self.thread.take()?;
+        self.shared.ended.store(true, Ordering::Release);
+        thread.thread().unpark();
+        thread.join().ok()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.join();
     }
 }
 
@@ -223,5 +236,20 @@ impl Track {
                 _ => Ok(()),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recorder_that_is_dropped_leaves_no_thread() {
+        let tracks = Tracks { tracks: Vec::new(), flushed: Nanos::ZERO, shown: false, syncer: None, failed: None };
+        let recorder = Recorder::start(tracks, Duration::from_millis(1)).unwrap();
+        let shared = Arc::clone(&recorder.shared);
+        drop(recorder);
+        // The thread had its share.
+        assert_eq!(Arc::strong_count(&shared), 1);
     }
 }
