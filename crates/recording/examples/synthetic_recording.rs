@@ -141,7 +141,7 @@ fn opening(threads: u32, activations: u64) -> Document {
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         ended_at: None,
         command_line: vec!["synthetic_recording".to_owned()],
-        instrument: Instrument::default(),
+        instrument: Instrument { real_time: true, ..Instrument::default() },
         warnings: Vec::new(),
         threads: cpus.iter().enumerate().map(thread).collect(),
         load: Vec::new(),

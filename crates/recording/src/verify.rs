@@ -4,8 +4,10 @@
 use crate::recorded::fill_in;
 use crate::samples::labels;
 use crate::{Document, End, LoadEvidence, Recorded, SampleFile, State, Thread, samples_file};
+use plan::Scheduling;
 use serde_json::Value;
 use stats::Statistics;
+use std::fmt::Display;
 use std::path::Path;
 
 /// A figure that does not follow from the samples.
@@ -56,6 +58,7 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
         differences.push(difference("threads", &recorded.document.threads.len(), &recorded.threads.len()));
     }
     ending(recorded, &mut differences);
+    asked(&recorded.document, &mut differences);
     loads(&recorded.document, &mut differences);
     for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
         let place = format!("threads[{index}]");
@@ -74,9 +77,13 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
 fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
     let document = &recorded.document;
     let is_done = document.end == Some(End::Done);
-    if is_done != (document.state == State::Complete) {
+    if is_done != (document.state == State::Complete) || document.end.is_none() {
         let reason = document.end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
-        let state = if is_done { "complete" } else { "stopped" };
+        let state = match document.end {
+            None => "running",
+            Some(End::Done) => "complete",
+            Some(_) => "stopped",
+        };
         differences.push(difference(
             "state",
             &format!("{:?}", document.state).to_lowercase(),
@@ -99,6 +106,29 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
             let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
             differences.push(difference("end.latency_ns", &latency_ns, &format!("{max} of thread {thread}")));
         }
+    }
+}
+
+/// Whether the threads are those that were asked for.
+fn asked(document: &Document, differences: &mut Vec<Difference>) {
+    let run = &document.run;
+    if document.threads.len() != run.cpus.len() {
+        let asked = format!("{} CPUs in run.cpus", run.cpus.len());
+        differences.push(difference("threads", &document.threads.len(), &asked));
+    }
+    // Without the right to what was asked, ordinary scheduling is measured.
+    let granted = if document.instrument.real_time { run.scheduling } else { Scheduling::OTHER };
+    for (index, (thread, cpu)) in document.threads.iter().zip(&run.cpus).enumerate() {
+        let mut expect = |what: &str, recorded: &dyn Display, asked: &dyn Display| {
+            let (recorded, asked) = (recorded.to_string(), asked.to_string());
+            if recorded != asked {
+                differences.push(difference(&format!("threads[{index}].{what}"), &recorded, &format!("{asked}, by run")));
+            }
+        };
+        expect("index", &thread.index, &index);
+        expect("cpu", &thread.cpu, cpu);
+        expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
+        expect("scheduling", &thread.scheduling, &granted);
     }
 }
 
@@ -185,5 +215,53 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
         // A thread that did not come back has no proof, and nobody to say which of its rows between others were lost.
         let never_run = if thread.proof.voluntary_switches.is_none() { statistics.lost } else { 0 };
         expect("activations.skipped", counted.skipped, rows.skipped + never_run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{CpuId, Nanos};
+
+    /// What `asked` finds in a whole recording of one thread that was changed.
+    fn found(change: impl FnOnce(&mut Document)) -> Vec<String> {
+        let json = include_str!("../../../fuzz/corpus/run_json/complete.json");
+        let mut document: Document = serde_json::from_str(json).unwrap();
+        change(&mut document);
+        let mut differences = Vec::new();
+        asked(&document, &mut differences);
+        differences.iter().map(|found| format!("{}: {}, not {}", found.place, found.recorded, found.recomputed)).collect()
+    }
+
+    #[test]
+    fn threads_that_nobody_asked_for_are_named() {
+        assert_eq!(found(|_| ()), Vec::<String>::new());
+        assert_eq!(found(|document| document.run.interval_ns = Nanos(5)), ["threads[0].interval_ns: 500000, not 5, by run"]);
+        assert_eq!(found(|document| document.run.cpus = vec![CpuId(3)]), ["threads[0].cpu: 0, not 3, by run"]);
+        assert_eq!(found(|document| document.threads[0].index = 1), ["threads[0].index: 1, not 0, by run"]);
+        assert_eq!(
+            found(|document| document.run.scheduling = Scheduling::OTHER),
+            ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]
+        );
+        assert_eq!(found(|document| document.run.cpus.push(CpuId(1))), ["threads: 1, not 2 CPUs in run.cpus"]);
+        let second = |document: &mut Document| {
+            document.run.cpus.push(CpuId(1));
+            document.threads.push(document.threads[0].clone());
+            (document.threads[1].index, document.threads[1].cpu) = (1, CpuId(1));
+            document.run.distance_ns = Nanos(500);
+        };
+        assert_eq!(found(second), ["threads[1].interval_ns: 500000, not 500500, by run"]);
+    }
+
+    /// What the rights did not allow was not measured with.
+    #[test]
+    fn threads_without_real_time_rights_have_ordinary_scheduling() {
+        let without = |document: &mut Document| document.instrument.real_time = false;
+        assert_eq!(found(without), ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]);
+        let ordinary = |document: &mut Document| {
+            document.instrument.real_time = false;
+            document.threads[0].scheduling = Scheduling::OTHER;
+        };
+        assert_eq!(found(ordinary), Vec::<String>::new());
     }
 }

@@ -110,7 +110,11 @@ fn a_changed_figure_is_named_with_both_values() {
 fn a_changed_end_is_named() {
     type Change = fn(&mut Value);
     let _original = measured();
-    let changes: [(&str, &str, Change); 6] = [
+    let changes: [(&str, &str, Change); 8] = [
+        ("threads[0].interval_ns: recorded 1000000, recomputed 5, by run", "", |value| value["run"]["interval_ns"] = json!(5)),
+        ("state: recorded stopped", "running, by end: none", |value| {
+            (value["state"], value["end"]) = (json!("stopped"), Value::Null);
+        }),
         ("state: recorded stopped", "complete, by end: Done", |value| value["state"] = json!("stopped")),
         ("state: recorded complete", "stopped, by end: Guard", |value| {
             value["end"] = json!({ "reason": "guard", "starved_ns": 5_000_000_000_i64 });
