@@ -5,13 +5,16 @@
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // The loads.
     (
-        "No load on measured CPU {list}: loads run on CPU {loaded}, as this program does.",
-        "測定対象の CPU {list} に負荷がかかっていません。負荷はこのプログラムと同じ CPU {loaded} で動作します。",
+        "No load on measured CPU {list}: loads run on CPU {loaded}.",
+        "測定対象の CPU {list} に負荷がかかっていません。負荷は CPU {loaded} で動作します。",
     ),
-    ("load {spec}, without cpus=", "負荷 {spec}(cpus= の指定なし)"),
     (
-        "To load the measured CPUs too, add cpus=all: --load {spec},cpus=all",
-        "測定対象の CPU にも負荷をかけるには cpus=all を追加してください: --load {spec},cpus=all",
+        "load {spec}, without cpus=, runs where this program does",
+        "負荷 {spec} は cpus= の指定がなく、このプログラムと同じ CPU で動作",
+    ),
+    (
+        "To load the measured CPUs too, add cpus=all: --load {load}",
+        "測定対象の CPU にも負荷をかけるには cpus=all を追加してください: --load {load}",
     ),
     // The machine.
     (
