@@ -8,13 +8,15 @@
 use crate::format::{count, latency};
 use crate::language::say;
 use crate::overview::{cut_short, list};
-use plan::CpuId;
+use plan::{CpuId, CpuList};
 use recording::{CpuTimeChange, Document, Thread, changes};
+use std::collections::BTreeSet;
 
 /// What kind of thing it is; of each kind a reader needs the worst only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     NotBack,
+    LoadsElsewhere,
     Steal,
     OtherWork,
     Clocksource,
@@ -24,12 +26,21 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// What weighs most first.
-    const ALL: [Kind; 6] =
-        [Kind::NotBack, Kind::Steal, Kind::OtherWork, Kind::Clocksource, Kind::CpusOnline, Kind::LoadNotSettled];
+    const ALL: [Kind; 7] = [
+        Kind::NotBack,
+        Kind::LoadsElsewhere,
+        Kind::Steal,
+        Kind::OtherWork,
+        Kind::Clocksource,
+        Kind::CpusOnline,
+        Kind::LoadNotSettled,
+    ];
 }
 
 /// The code of the warning that a load was not in its steady state.
 const NOT_SETTLED: &str = "load-not-settled";
+/// The code of the warning that loads left measured CPUs out, without anybody having said so.
+const LOADS_ELSEWHERE: &str = "loads-elsewhere";
 
 /// One thing that the figures must not be read without.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +62,8 @@ pub(crate) fn of(document: &Document) -> Vec<Caveat> {
         phrase: say!("load not steady when measuring began"),
         short: say!("load not steady"),
     });
-    not_back(document).into_iter().chain(of_machine(document)).chain(not_settled).collect()
+    let of_the_run = not_back(document).into_iter().chain(loads_elsewhere(document));
+    of_the_run.chain(of_machine(document)).chain(not_settled).collect()
 }
 
 /// Threads that something kept from their CPUs until the run was ended without them.
@@ -69,6 +81,19 @@ fn not_back(document: &Document) -> Option<Caveat> {
         ),
         short: say!("thread kept from its CPU"),
     })
+}
+
+/// Measured CPUs that no load ran on. Where the CPUs of all loads were named, that was meant, and there is no such warning.
+fn loads_elsewhere(document: &Document) -> Option<Caveat> {
+    document.warnings.iter().find(|warning| warning.code == LOADS_ELSEWHERE)?;
+    let loaded = |cpu: CpuId| document.load.iter().any(|load| load.cpus.contains(&cpu));
+    let bare: BTreeSet<CpuId> = document.threads.iter().map(|thread| thread.cpu).filter(|cpu| !loaded(*cpu)).collect();
+    if document.load.is_empty() || bare.is_empty() {
+        return None;
+    }
+    let cpus = CpuList::format(&bare.into_iter().collect::<Vec<_>>());
+    let phrase = say!("no load on measured CPU {cpus}", cpus);
+    Some(Caveat { kind: Kind::LoadsElsewhere, percent: 0.0, phrase, short: say!("no load on CPU {cpus}", cpus) })
 }
 
 /// What the two looks at the machine tell.
@@ -206,6 +231,22 @@ mod tests {
         recorded.document.host.after = None;
         recorded.document.warnings[0].code = NOT_SETTLED.to_owned();
         assert_eq!(in_short(&recorded.document), ["load not steady"]);
+    }
+
+    #[test]
+    fn a_measured_cpu_without_a_load_stands_before_the_figures() {
+        let mut recorded = Synthetic::idle().load("cpu").build();
+        let document = &mut recorded.document;
+        (document.host.after, document.warnings[0].code) = (None, LOADS_ELSEWHERE.to_owned());
+        let measured: Vec<CpuId> = document.threads.iter().map(|thread| thread.cpu).collect();
+        assert_eq!(measured, [CpuId(0), CpuId(1)]);
+        document.load[0].cpus = vec![CpuId(0)];
+        let caveats = of(document);
+        assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("no load on measured CPU 1", "no load on CPU 1"));
+        let verdict = crate::verdict::verdict(&crate::overview::Overview::of_all(std::slice::from_ref(&recorded)));
+        assert!(verdict.starts_with("No load on measured CPU 1: "), "{verdict}");
+        recorded.document.load[0].cpus = measured;
+        assert_eq!(of(&recorded.document), []);
     }
 
     #[test]

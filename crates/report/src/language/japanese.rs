@@ -70,6 +70,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("clocksource changed", "クロックソース変更"),
     ("CPUs online changed from {was} to {is}", "オンライン CPU が {was} から {is} に変化"),
     ("CPUs changed", "CPU 構成変更"),
+    ("no load on measured CPU {cpus}", "測定対象の CPU {cpus} は負荷なし"),
+    ("no load on CPU {cpus}", "CPU {cpus} は負荷なし"),
     ("load not steady when measuring began", "測定開始時に負荷が定常状態に未到達"),
     ("load not steady", "負荷が非定常"),
     (" and {n} more", " ほか {n} 件"),
