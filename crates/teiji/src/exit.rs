@@ -20,6 +20,12 @@ pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
 /// The run itself failed, or a disk did: it is full, or it cannot be read or written.
 pub const NOT_CARRIED_OUT: u8 = 4;
 
+/// The exit code where standard output may have failed: whatever was found did not arrive then. What was wrong with the command
+/// line is still what the user has to change.
+pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
+    if failed && code != ExitCode::from(BAD_INPUT) { ExitCode::from(NOT_CARRIED_OUT) } else { code }
+}
+
 /// The exit code of a recording that is there.
 pub fn of_end(document: &Document) -> u8 {
     match document.end {
@@ -104,6 +110,13 @@ mod tests {
         };
         assert_eq!([Errno::NOSPC, Errno::DQUOT, Errno::IO].map(code), [NOT_CARRIED_OUT; 3]);
         assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::ROFS].map(code), [BAD_INPUT; 3]);
+    }
+
+    #[test]
+    fn what_was_found_and_not_written_is_a_failed_output() {
+        let codes = |failed| [0, EXCEEDED, BAD_INPUT, NOT_ENOUGH_EVIDENCE].map(|code| of_output(ExitCode::from(code), failed));
+        assert_eq!(codes(true), [4, 4, 2, 4].map(ExitCode::from));
+        assert_eq!(codes(false), [0, 1, 2, 3].map(ExitCode::from));
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         Verb::LabEmulator(args) => return commands::lab_emulator::run(&args),
         Verb::LoadWorker(args) => return commands::load_worker::run(&args),
     };
-    result.unwrap_or_else(|failure| failure.report())
+    exit::of_output(result.unwrap_or_else(|failure| failure.report()), output::has_failed())
 }
 
 /// A command line that cannot be read, or that asks for help.
@@ -104,12 +104,15 @@ fn unread(error: &clap::Error, words: &[OsString]) -> ExitCode {
             Some(hint)
         }
         _ => {
-            let _ = error.print();
+            let printed = error.print();
+            if !error.use_stderr() {
+                output::note(printed);
+            }
             hints::hint(words, error)
         }
     };
     match hint {
-        None if !error.use_stderr() => return ExitCode::SUCCESS,
+        None if !error.use_stderr() => return exit::of_output(ExitCode::SUCCESS, output::has_failed()),
         None => {}
         Some(hint) => output::complain(&format!("\n{hint}")),
     }

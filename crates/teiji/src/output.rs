@@ -1,17 +1,57 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the work goes on.
+//! What the program says. A reader that has gone away, a closed pipe or terminal, is no error: the work goes on. It also goes on
+//! where the output cannot be written, but the exit code tells.
 
 use anyhow::{Context, anyhow};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::{NamedTempFile, TempPath};
 
-/// Says what was asked for.
+/// Set once something could not be written to standard output.
+static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Says what was asked for. Where that cannot be written, standard error says so once, and [`has_failed`] from then on.
 pub fn say(text: &str) {
+    note(write_line(text));
+}
+
+fn write_line(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-    let _ = out.flush();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Keeps in mind how writing to standard output went.
+pub fn note(written: io::Result<()>) {
+    if let Err(error) = written
+        && !is_reader_gone(&error)
+        && !OUTPUT_FAILED.swap(true, Ordering::Relaxed)
+    {
+        complain(&format!("error: cannot write to standard output: {error}"));
+    }
+}
+
+/// Whether something that was said could not be written.
+pub fn has_failed() -> bool {
+    OUTPUT_FAILED.load(Ordering::Relaxed)
+}
+
+/// A closed pipe, or a terminal that hung up: that one fails like a broken disk, and does not pass for a terminal any more, but is
+/// still a character device.
+fn is_reader_gone(error: &io::Error) -> bool {
+    let is_device = || {
+        let file = stdout().as_fd().try_clone_to_owned().map(File::from);
+        file.and_then(|file| file.metadata()).is_ok_and(|found| found.file_type().is_char_device())
+    };
+    error.kind() == ErrorKind::BrokenPipe || error.raw_os_error() == Some(Errno::IO.raw_os_error()) && is_device()
 }
 
 /// Whether what is said goes to a terminal that shows colour. NO_COLOR, set to anything, asks for none (no-color.org).

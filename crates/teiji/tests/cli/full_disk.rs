@@ -176,3 +176,50 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
     assert!(err.contains("ended because nothing more can be written") && !err.contains("run 2 of 2"), "{err}");
     assert_kept_what_was_written(&place.document(name));
 }
+
+/// What a command found, and could not say.
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -n 20 --warmup 0 -o x.teiji");
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
+    place.well("run plan.toml -q -o plan");
+    let into = |to: &str, words: &str| {
+        let mut shell = place.command("sh");
+        shell.env("TEIJI", TEIJI).args(["-c", &format!("\"$TEIJI\" {words} {to}")]);
+        Running::start(shell).end()
+    };
+    for words in [
+        "measure -n 20 --json -q -o a.teiji",
+        "measure -n 20 -q -o b.teiji",
+        "show x.teiji --json",
+        "show x.teiji",
+        "show plan --csv",
+        "gate x.teiji --limit 'max<1ns'",
+        "gate x.teiji --limit 'max<100s' --json",
+        "compare x.teiji x.teiji --json",
+        "compare x.teiji x.teiji",
+        "verify x.teiji",
+        "export x.teiji --samples",
+        "report x.teiji -o x.html",
+        "plan-length --rate 1e-3",
+        "plans",
+        "run plan.toml --dry-run",
+        "load cpu@10% -d 1s",
+        "hackbench -g 1 -l 1",
+        "lab kernels",
+        "show --help",
+        "--version",
+    ] {
+        let said = into("> /dev/full", words);
+        assert_eq!(said.code, Some(4), "{words}: {said:?}");
+        assert_eq!(said.err.matches("No space left on device").count(), 1, "{words}: {}", said.err);
+    }
+    for words in ["show x.teiji --json", "gate x.teiji --limit 'max<100s'", "show --help"] {
+        let said = into("| true", words);
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "a reader that has gone away: {words}");
+    }
+    let said = into("> /dev/full", "show missing.teiji");
+    assert_eq!(said.code, Some(2), "{said:?}");
+}
