@@ -2,8 +2,11 @@
 //! What to say to somebody whose command line was meant for another program: cyclictest's flags in teiji's words, and what can be
 //! done about a program of one's own.
 
+use crate::output;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// One of cyclictest's flags, and what it is here.
 struct Flag {
@@ -41,6 +44,9 @@ const fn flag(short: Option<char>, long: &'static str, value: Takes, here: Here)
 const ONE_ON_EACH: &str = "one thread on each CPU is what teiji does by itself";
 const ALWAYS_NANOSLEEP: &str = "teiji always sleeps with clock_nanosleep until an absolute time";
 const ALL_RECORDED: &str = "every sample is recorded; teiji show and teiji report draw the histogram";
+
+/// With one of these cyclictest sets the distance to 0, and says so where another is asked for.
+const HISTOGRAMS: &[&str] = &["histogram", "histofall", "histfile"];
 
 /// cyclictest's flags that mean something else here, or nothing.
 const FLAGS: &[Flag] = &[
@@ -155,33 +161,47 @@ fn program(name: &str) -> Option<String> {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
+    // Once for the shell, and within that once for teiji, which takes a command apart as a shell does.
+    let load = in_quotes(&format!("cmd:{}", shlex::try_quote(name).ok()?));
+    let file = output::quoted(Path::new(&format!("{name}=/my")));
     Some(format!(
         "teiji measure starts threads of its own and measures their wake-ups. Those of another program it cannot measure yet.\n\
          Possible today:\n\
-         \x20 teiji measure --load 'cmd:{name}'   how late threads wake up beside that program\n\
-         \x20 teiji lab exec --file {name}=/my --run /my --count   the instructions that it takes, if it is static\n\
+         \x20 teiji measure --load {load}   how late threads wake up beside that program\n\
+         \x20 teiji lab exec --file {file} --run /my --count   the instructions that it takes, if it is static\n\
          Not yet: the wake-ups of the program itself (teiji measure PROGRAM), or of a process that runs (--pid N)."
     ))
 }
 
-/// The same command line in teiji's words.
+/// In single quotes for a shell.
+fn in_quotes(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The same command line in teiji's words. What a flag means depends on others, in front of it or behind.
 fn cyclictest(words: &[&str]) -> Option<String> {
-    let mut translation = Translation::default();
+    let first = translated(words, BTreeSet::new());
+    translated(words, first.seen).said()
+}
+
+/// Given the flags that stand anywhere in it.
+fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
+    let mut translation = Translation { all, ..Translation::default() };
     let mut rest = words.iter().copied().peekable();
     while let Some(word) = rest.next() {
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             match FLAGS.iter().find(|flag| flag.long == name) {
                 // Ours too, with the same meaning.
-                Some(_) if matches!(name, "threads" | "duration" | "distance" | "aligned") => {
-                    translation.words.push(word.to_owned())
+                Some(_) if is_shared(name) && !(name == "distance" && translation.has(HISTOGRAMS)) => {
+                    translation.ours(name, word);
                 }
                 Some(flag) => {
                     let value = value.or_else(|| rest.next_if(|next| takes(flag.value, next)));
                     translation.flag(flag, &format!("--{name}"), value);
                 }
                 None => {
-                    translation.words.push(word.to_owned());
+                    translation.ours(name, word);
                     if value.is_none() && OURS_LONG_WITH_VALUE.contains(&name) {
                         translation.words.extend(rest.next().map(str::to_owned));
                     }
@@ -191,7 +211,7 @@ fn cyclictest(words: &[&str]) -> Option<String> {
             for (at, letter) in cluster.char_indices() {
                 let attached = Some(&cluster[at + letter.len_utf8()..]).filter(|attached| !attached.is_empty());
                 let Some(flag) = FLAGS.iter().find(|flag| flag.short == Some(letter)) else {
-                    translation.words.push(format!("-{letter}"));
+                    translation.ours(letter.encode_utf8(&mut [0; 4]), &format!("-{letter}"));
                     if OURS_WITH_VALUE.contains(&letter) {
                         let value = attached.or_else(|| rest.next());
                         translation.words.extend(value.map(str::to_owned));
@@ -215,8 +235,13 @@ fn cyclictest(words: &[&str]) -> Option<String> {
             translation.left_out(word, "it belongs to no flag");
         }
     }
-    translation.say_what_differs_unsaid(words);
-    translation.said()
+    translation.say_what_differs_unsaid();
+    translation
+}
+
+/// A flag of both, by its long name.
+fn is_shared(name: &str) -> bool {
+    matches!(name, "threads" | "duration" | "distance" | "aligned")
 }
 
 fn takes(value: Takes, next: &str) -> bool {
@@ -229,22 +254,45 @@ struct Translation {
     words: Vec<String>,
     /// What each flag that differs is here.
     lines: Vec<String>,
+    /// Flags met so far, by their long names, or by their letter if only teiji has them.
+    seen: BTreeSet<String>,
+    /// All flags of the command line.
+    all: BTreeSet<String>,
+    /// One CPU is named, and no more.
+    names_one_cpu: bool,
 }
 
 impl Translation {
+    fn has(&self, any: &[&str]) -> bool {
+        any.iter().any(|name| self.all.contains(*name))
+    }
+
+    /// A flag of ours as it was written.
+    fn ours(&mut self, name: &str, written: &str) {
+        let _ = self.seen.insert(name.to_owned());
+        self.words.push(written.to_owned());
+    }
+
     fn flag(&mut self, flag: &Flag, written: &str, value: Option<&str>) {
         let shown = value.map_or_else(|| written.to_owned(), |value| format!("{written} {value}"));
+        let is_length = written == "-d" && value.is_some_and(|value| value.ends_with(char::is_alphabetic));
+        if !is_length {
+            let _ = self.seen.insert(flag.long.to_owned());
+        }
+        self.names_one_cpu |= flag.long == "affinity" && value.is_some_and(|cpus| cpus.parse::<u32>().is_ok());
         let instead: Vec<String> = match (flag.long, &flag.here, value) {
-            ("affinity", _, None) => return self.left_out(&shown, "all CPUs are measured by themselves"),
+            ("affinity", _, Some(_)) if self.has(&["smp"]) => return self.left_out(&shown, "cyclictest ignores it with -S"),
+            ("affinity", _, None) => return self.left_out(&shown, "teiji pins each thread to a CPU anyway"),
             ("threads", _, None) => return self.left_out(&shown, ONE_ON_EACH),
             // -n has a number here, and none there; -t and -a with theirs are the same.
             ("nanosleep", _, Some(number)) => return self.same(["-n", number]),
             ("affinity" | "threads" | "breaktrace", _, Some(value)) if written.len() == 2 => return self.same([written, value]),
+            ("distance", _, Some(_)) if !is_length && self.has(HISTOGRAMS) => {
+                return self.left_out(&shown, "cyclictest ignores it with a histogram");
+            }
             ("distance", _, Some("0")) => return self.left_out(&shown, "the intervals of all threads are the same anyway"),
             // A length, which is ours, unless there is cyclictest's flag for that too.
-            ("distance", _, Some(value)) if written == "-d" && value.ends_with(char::is_alphabetic) => {
-                return self.same(["-d", value]);
-            }
+            ("distance", _, Some(value)) if is_length => return self.same(["-d", value]),
             ("loops", _, Some("0")) => return self.left_out(&shown, "a run has a length: -d TIME"),
             ("aligned", _, value) => vec![value.map_or_else(|| "--aligned".to_owned(), |value| format!("--aligned={value}"))],
             (_, Here::Drop(why), _) => return self.left_out(&shown, why),
@@ -268,23 +316,22 @@ impl Translation {
     }
 
     /// What cyclictest does where nothing is said, and teiji does not.
-    fn say_what_differs_unsaid(&mut self, words: &[&str]) {
+    fn say_what_differs_unsaid(&mut self) {
         if self.lines.is_empty() {
             return;
         }
-        let has = |short: char, longs: [&str; 2]| {
-            words.iter().any(|word| match word.strip_prefix("--") {
-                Some(long) => longs.iter().any(|wanted| long.split('=').next() == Some(wanted)),
-                None => word.strip_prefix('-').is_some_and(|cluster| cluster.contains(short)),
-            })
-        };
-        if !has('p', ["priority", "policy"]) && !has('p', ["prio", "policy"]) {
+        if !self.has(&["p", "prio", "priority", "policy"]) {
             self.lines.push(
                 "  without -p  cyclictest's threads are SCHED_OTHER, teiji's SCHED_FIFO 90: --policy other is the same"
                     .to_owned(),
             );
         }
-        if !has('d', ["distance", "distance"]) && (has('t', ["threads", "smp"]) || has('S', ["smp", "smp"])) {
+        if !self.has(&["threads", "smp"]) {
+            if !self.names_one_cpu {
+                self.lines.push("  without -t  cyclictest starts one thread, teiji one on each CPU: -t 1 is the same".to_owned());
+                self.same(["-t", "1"]);
+            }
+        } else if !self.has(&["distance"]) && !self.has(HISTOGRAMS) {
             self.lines.push(
                 "  without -d  cyclictest lengthens each further thread's interval: --distance 500us is the same".to_owned(),
             );
@@ -328,11 +375,19 @@ mod tests {
             ("measure --smp -a -t -n -d 0", "teiji measure"),
             ("measure -a 1-3 -t 2 -l 5 -q", "teiji measure -a 1-3 -t 2 -n 5 -q"),
             ("measure -t -a 1 -D 1h --histogram=400", "teiji measure -a 1 -d 1h"),
-            ("measure --mlockall --priority=80 --loops=9 --breaktrace=100", "teiji measure -p 80 -n 9 -b 100"),
-            ("measure -m -d 10s", "teiji measure -d 10s"),
-            ("measure -m -D 10 -d 500 -A", "teiji measure -d 10 --distance 500 --aligned"),
+            ("measure --mlockall --priority=80 --loops=9 --breaktrace=100", "teiji measure -p 80 -n 9 -b 100 -t 1"),
+            ("measure -m -d 10s", "teiji measure -d 10s -t 1"),
+            ("measure -m -D 10 -d 500 -A", "teiji measure -d 10 --distance 500 --aligned -t 1"),
             ("measure -t5 -n", "teiji measure -t 5"),
-            ("measure -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000", "teiji measure -p 90 -i 200 -q -n 5000"),
+            ("measure -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000", "teiji measure -p 90 -i 200 -q -n 5000 -t 1"),
+            ("measure -D 30 -i 1000 -m", "teiji measure -d 30 -i 1000 -t 1"),
+            ("measure -m -a 1 -i 200", "teiji measure -a 1 -i 200"),
+            ("measure -m -a -i 200", "teiji measure -i 200 -t 1"),
+            ("measure -a 1-2 -m", "teiji measure -a 1-2 -t 1"),
+            ("measure -a 1 -S -m", "teiji measure"),
+            ("measure -S -d 300 -h 400", "teiji measure"),
+            ("measure --distance=300 -S -h 400", "teiji measure"),
+            ("measure -S -d 300 -D 1h", "teiji measure --distance 300 -d 1h"),
         ] {
             assert_eq!(command(line), translated, "{line}");
         }
@@ -341,6 +396,15 @@ mod tests {
             said.contains("  -m          leave it out: memory is always locked\n  -r          has no counterpart: "),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_distance_that_is_not_given() {
+        let lengthens = |line: &str| said(line).unwrap().contains("without -d");
+        assert!(lengthens("measure -m -S") && lengthens("measure -m -t 3 -D1d") && lengthens("measure -m -t -d 10s"));
+        for line in ["measure -S -h 400", "measure -h400 -m -t 2", "measure -m -D 10", "measure -m -a 1", "measure -S -d 300"] {
+            assert!(!lengthens(line), "{line}");
+        }
     }
 
     #[test]
@@ -369,8 +433,18 @@ mod tests {
             ("measure --pid=77", "'cmd:./my-loop'"),
             ("measure -o x/y.teiji /usr/bin/top", "'cmd:/usr/bin/top'"),
         ] {
-            let said = said(line).unwrap();
+            let said = said(line).unwrap_or_else(|| panic!("{line}"));
             assert!(said.contains(name) && said.contains("Not yet: ") && said.contains("--pid N"), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_program_whose_name_a_shell_would_split() {
+        for name in ["a b", "it's", "./my-loop"] {
+            let said = program(name).unwrap();
+            let commands: Vec<_> = said.lines().filter(|line| line.starts_with("  teiji")).filter_map(shlex::split).collect();
+            let load = commands[0][3].strip_prefix("cmd:").unwrap();
+            assert_eq!((shlex::split(load).unwrap(), commands[1][4].as_str()), (vec![name.to_owned()], &*format!("{name}=/my")));
         }
     }
 }
