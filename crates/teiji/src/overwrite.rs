@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which files may be written over. A report that teiji wrote is made anew without asking; anything else that lies in its place is
-//! somebody's work, and is only replaced with `--force`.
+//! Which files may be written over. What teiji wrote is made anew without asking by the same kind of output; anything else that
+//! lies in its place is somebody's work, and is only replaced with `--force`.
 
 use anyhow::bail;
 use std::fs::File;
@@ -15,15 +15,55 @@ const GENERATOR: &str = "<meta name=\"generator\" content=\"teiji ";
 /// Bytes of a page's head that are looked at: the verdict stands in it before the generator.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Refuses to replace files that teiji has not written. Empty files and devices may be written to.
-pub fn refuse_foreign<'p>(paths: impl IntoIterator<Item = &'p Path>, force: bool) -> anyhow::Result<()> {
-    for path in paths {
-        if !force && path.is_file() && !is_ours(path) {
-            let path = path.display();
-            bail!("{path} exists, and teiji did not write it: choose another name, or replace it with --force");
+/// How a gate's JUnit file names its only suite.
+const SUITE: &str = "<testsuite name=\"teiji gate\"";
+
+/// What teiji writes where it was told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Page,
+    Markdown,
+    Chart,
+    Junit,
+}
+
+/// Refuses to replace files unless teiji wrote them, and the same kind. Empty files and devices may be written to.
+pub fn refuse_foreign<'p>(files: impl IntoIterator<Item = (&'p Path, Kind)>, force: bool) -> anyhow::Result<()> {
+    for (path, kind) in files {
+        let shown = path.display();
+        match existing(path) {
+            Existing::Nothing => {}
+            _ if force => {}
+            Existing::Ours(known) if known == kind => {}
+            Existing::Ours(known) => bail!(
+                "{shown} exists, and is {}, not {}: choose another name, or replace it with --force",
+                known.named(),
+                kind.named()
+            ),
+            Existing::Foreign => {
+                bail!("{shown} exists, and teiji did not write it: choose another name, or replace it with --force")
+            }
         }
     }
     Ok(())
+}
+
+impl Kind {
+    const fn named(self) -> &'static str {
+        match self {
+            Kind::Page => "an HTML page",
+            Kind::Markdown => "a Markdown text",
+            Kind::Chart => "an SVG chart",
+            Kind::Junit => "a JUnit file",
+        }
+    }
+}
+
+/// What lies where something is to be written.
+enum Existing {
+    Nothing,
+    Ours(Kind),
+    Foreign,
 }
 
 /// Refuses to replace any file that holds something.
@@ -34,14 +74,29 @@ pub fn refuse_existing(path: &Path, force: bool) -> anyhow::Result<()> {
 }
 
 /// A file that cannot be read is not ours.
-fn is_ours(path: &Path) -> bool {
-    let Ok(mut file) = File::open(path) else { return false };
-    let Ok(length) = file.metadata().map(|file| file.len()) else { return false };
-    let mut head = Vec::new();
-    if length == 0 || file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).is_err() {
-        return length == 0;
+fn existing(path: &Path) -> Existing {
+    match path.metadata() {
+        Ok(found) if found.is_file() && found.len() > 0 => {
+            kind_of(path, found.len()).ok().flatten().map_or(Existing::Foreign, Existing::Ours)
+        }
+        _ => Existing::Nothing,
     }
-    String::from_utf8_lossy(&head).contains(GENERATOR) || ends_with_mark(&mut file, length).unwrap_or(false)
+}
+
+fn kind_of(path: &Path, length: u64) -> std::io::Result<Option<Kind>> {
+    let mut file = File::open(path)?;
+    let mut head = Vec::new();
+    let _ = file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    Ok(if head.contains(GENERATOR) {
+        Some(Kind::Page)
+    } else if head.starts_with("<?xml") && head.contains(SUITE) {
+        Some(Kind::Junit)
+    } else if ends_with_mark(&mut file, length)? {
+        Some(if head.starts_with("<svg") { Kind::Chart } else { Kind::Markdown })
+    } else {
+        None
+    })
 }
 
 fn ends_with_mark(file: &mut File, length: u64) -> std::io::Result<bool> {
@@ -60,21 +115,38 @@ pub fn marked(content: &str) -> String {
     }
 }
 
-/// Refuses a name whose ending asks for a format that is not written there.
+/// Refuses a report's name whose ending asks for a format that is not written there.
 pub fn check_page_name(path: &Path) -> anyhow::Result<()> {
-    let Some(ending) = path.extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
     let shown = path.display();
-    match ending.to_ascii_lowercase().as_str() {
-        "html" | "htm" => Ok(()),
-        "md" | "markdown" => bail!("{shown}: Markdown is written with --md {shown}; -o names the HTML page"),
-        "svg" => bail!("{shown}: the charts are SVG files of a folder, written with --svg DIR; -o names the HTML page"),
-        // `report.2026-11` has a date, `run.v2` a version.
-        other if other.starts_with(|c: char| c.is_ascii_alphabetic()) && other.chars().all(char::is_alphabetic) => bail!(
+    match other_format(path).as_deref() {
+        None => Ok(()),
+        Some("md" | "markdown") => bail!("{shown}: Markdown is written with --md {shown}; -o names the HTML page"),
+        Some("svg") => bail!("{shown}: the charts are SVG files of a folder, written with --svg DIR; -o names the HTML page"),
+        Some(other) => bail!(
             "{shown}: a report cannot be written as {other}; the formats are HTML (-o FILE.html), Markdown (--md FILE.md) and \
              SVG charts (--svg DIR). A browser prints the page as PDF"
         ),
-        _ => Ok(()),
     }
+}
+
+/// The same for the page of a comparison, which has no charts of its own.
+pub fn check_comparison_name(path: &Path) -> anyhow::Result<()> {
+    let shown = path.display();
+    match other_format(path).as_deref() {
+        None => Ok(()),
+        Some("md" | "markdown") => bail!("{shown}: --html names the HTML page; Markdown is printed with --md > {shown}"),
+        Some(other) => bail!(
+            "{shown}: a comparison cannot be written as {other}; the formats are HTML (--html FILE.html), and, printed, Markdown \
+             (--md) and JSON (--json). A browser prints the page as PDF"
+        ),
+    }
+}
+
+/// The ending of a name that is not that of a page, in lower case. `report.2026-11` has a date, `run.v2` a version.
+fn other_format(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    let is_format = ending.starts_with(|c: char| c.is_ascii_alphabetic()) && ending.chars().all(char::is_alphabetic);
+    (is_format && ending != "html" && ending != "htm").then_some(ending)
 }
 
 #[cfg(test)]
@@ -95,24 +167,42 @@ mod tests {
         let picture = write("x.svg", &marked("<svg></svg>\n"));
         let (empty, notes) = (write("empty", ""), write("notes.html", "<p>mine"));
         let nowhere = folder.join("nowhere");
-        for ours in [&page, &text, &picture, &empty, &nowhere, &Path::new("/dev/null").to_owned()] {
-            refuse_foreign([ours.as_path()], false).unwrap();
+        let suite = write("x.xml", "<?xml version=\"1.0\"?>\n<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"1\">");
+        let kinds = [(&page, Kind::Page), (&text, Kind::Markdown), (&picture, Kind::Chart), (&suite, Kind::Junit)];
+        for kind in kinds.map(|(_, kind)| kind) {
+            for (ours, written) in kinds {
+                assert_eq!(refuse_foreign([(ours.as_path(), kind)], false).is_ok(), written == kind, "{ours:?} by {kind:?}");
+            }
+            for free in [&empty, &nowhere, &Path::new("/dev/null").to_owned()] {
+                refuse_foreign([(free.as_path(), kind)], false).unwrap();
+            }
         }
-        let error = refuse_foreign([page.as_path(), notes.as_path()], false).unwrap_err().to_string();
+        let error = refuse_foreign([(suite.as_path(), Kind::Page)], false).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "x.xml exists, and is a JUnit file, not an HTML page: choose another name, or replace it with --force"
+            )
+        );
+        let error = refuse_foreign([&page, &notes].map(|path| (path.as_path(), Kind::Page)), false).unwrap_err().to_string();
         assert!(
             error.ends_with("notes.html exists, and teiji did not write it: choose another name, or replace it with --force")
         );
-        refuse_foreign([notes.as_path()], true).unwrap();
+        refuse_foreign([(notes.as_path(), Kind::Page)], true).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
     fn a_name_that_asks_for_another_format() {
         for fine in ["report.html", "x.HTM", "report", "/dev/stdout", "report.2026-11", "a.v2"] {
-            assert!(check_page_name(Path::new(fine)).is_ok(), "{fine}");
+            assert!(check_page_name(Path::new(fine)).is_ok() && check_comparison_name(Path::new(fine)).is_ok(), "{fine}");
         }
         let says = |name: &str| check_page_name(Path::new(name)).unwrap_err().to_string();
         assert!(says("x.pdf").starts_with("x.pdf: a report cannot be written as pdf; the formats are HTML (-o FILE.html), "));
         assert!(says("x.md").contains("--md x.md") && says("charts/x.svg").contains("--svg DIR"));
+        let says = |name: &str| check_comparison_name(Path::new(name)).unwrap_err().to_string();
+        assert!(
+            says("x.PDF").starts_with("x.PDF: a comparison cannot be written as pdf; the formats are HTML (--html FILE.html)")
+        );
+        assert!(says("x.md").contains("printed with --md > x.md"));
     }
 }

@@ -4,7 +4,7 @@
 use crate::commands::joint::{self, Alike, Joint, Row};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use crate::overwrite;
+use crate::overwrite::{self, Kind};
 use ::report::{Comparisons, Language, Repeats, speaking, time_of_groups};
 use anyhow::anyhow;
 use serde_json::json;
@@ -33,7 +33,7 @@ pub struct Args {
     /// Write one offline page with the distributions laid over one another into this file
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
-    /// Replace a page that teiji did not write
+    /// Replace any file; without this, only an earlier page of teiji's
     #[arg(long, requires = "html")]
     force: bool,
     /// Language of text, Markdown and page: en, or ja for Japanese; JSON is in English
@@ -51,7 +51,10 @@ fn paths(text: &str) -> Result<Paths, String> {
 }
 
 pub fn run(args: &Args) -> Outcome {
-    overwrite::refuse_foreign(args.html.as_deref(), args.force).map_err(Failure::bad_input)?;
+    if let Some(path) = &args.html {
+        overwrite::check_comparison_name(path).map_err(Failure::bad_input)?;
+        overwrite::refuse_foreign([(path.as_path(), Kind::Page)], args.force).map_err(Failure::bad_input)?;
+    }
     if args.with.is_empty() && joint::has_folder(&args.recordings) {
         return by_factor(args);
     }

@@ -4,6 +4,7 @@
 use crate::commands::joint;
 use crate::exit::{EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE, Outcome};
 use crate::output;
+use crate::overwrite::{self, Kind};
 use ::report::{self, Gate, Limit, Verdict};
 use anyhow::{Context, anyhow};
 use stats::ExactRequest;
@@ -28,6 +29,9 @@ pub struct Args {
     /// Write JUnit XML to this file as well
     #[arg(long, value_name = "FILE.xml")]
     junit: Option<PathBuf>,
+    /// Replace any file; without this, only an earlier JUnit file of teiji's
+    #[arg(long, requires = "junit")]
+    force: bool,
     /// Print JSON
     #[arg(long, group = "form")]
     json: bool,
@@ -37,6 +41,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Outcome {
+    let junit = args.junit.as_deref().map(|path| (path, Kind::Junit));
+    overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
     let limits = if args.limits.is_empty() { of_plans(&args.recordings)? } else { args.limits.clone() };
     if limits.is_empty() && args.baseline.is_none() {
         return Err(Failure::bad_input(anyhow!(

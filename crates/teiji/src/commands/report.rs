@@ -5,7 +5,7 @@ use crate::commands::chart_flags::ChartFlags;
 use crate::commands::{joint, run as plans, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use crate::overwrite::{self, marked};
+use crate::overwrite::{self, Kind, marked};
 use ::report::{ChartOptions, Gate, Language, Limit, speaking};
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct Args {
     /// The page, HTML
     #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
     output: PathBuf,
-    /// Replace files that teiji did not write
+    /// Replace any file; without this, only earlier output of the same kind
     #[arg(long)]
     force: bool,
     /// Write the same charts as SVG files into this folder
@@ -53,8 +53,9 @@ struct Report {
 
 pub fn run(args: &Args) -> Outcome {
     overwrite::check_page_name(&args.output).map_err(Failure::bad_input)?;
-    let named = [Some(&args.output), args.md.as_ref()];
-    overwrite::refuse_foreign(named.into_iter().flatten().map(PathBuf::as_path), args.force).map_err(Failure::bad_input)?;
+    let page = (args.output.as_path(), Kind::Page);
+    let named = std::iter::once(page).chain(args.md.as_deref().map(|text| (text, Kind::Markdown)));
+    overwrite::refuse_foreign(named, args.force).map_err(Failure::bad_input)?;
     let report = speaking(args.lang, || report(args))?;
     let mut files = vec![(args.output.clone(), report.page)];
     let new_folder = args.svg.as_ref().filter(|folder| !folder.exists());
@@ -62,10 +63,12 @@ pub fn run(args: &Args) -> Outcome {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::bad_input)?;
-        files.extend(report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content))));
+        let charts = report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content)));
+        files.extend(charts);
+        let charts = files.iter().skip(1).map(|(path, _)| (path.as_path(), Kind::Chart));
+        overwrite::refuse_foreign(charts, args.force).map_err(Failure::bad_input)?;
     }
     files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
-    overwrite::refuse_foreign(files.iter().map(|(path, _)| path.as_path()), args.force).map_err(Failure::bad_input)?;
     let files: Vec<(&Path, &str)> = files.iter().map(|(path, content)| (path.as_path(), content.as_str())).collect();
     output::write_together(&files).map_err(|error| {
         // Empty: none of the charts is in it.

@@ -314,6 +314,7 @@ fn only_a_report_is_replaced_by_a_report() {
         ("one.md", "report x.teiji -o other.html --md one.md"),
         ("charts/exceedance.svg", "report x.teiji -o other.html --svg charts"),
         ("page.html", "compare x.teiji x.teiji --html page.html"),
+        ("gate.xml", "gate x.teiji --limit max<1h --junit gate.xml"),
     ] {
         std::fs::write(place.join(mine), "mine").unwrap();
         let said = place.teiji(words);
@@ -323,6 +324,29 @@ fn only_a_report_is_replaced_by_a_report() {
         assert!(!place.join("other.html").exists());
         place.well(&format!("{words} --force"));
         assert_ne!(place.read(mine), "mine");
+        place.well(words);
         let _ = std::fs::remove_file(place.join("other.html"));
     }
+}
+
+/// A name given twice by mistake: a page is not replaced by a text, nor a JUnit file by a page.
+#[test]
+fn a_kind_of_output_is_replaced_by_its_own_kind() {
+    let place = copy("one.teiji");
+    place.well("report x.teiji -o page.html --md text --svg charts");
+    place.well("gate x.teiji --limit max<1h --junit gate");
+    for (written, kind, words) in [
+        ("page.html", "an HTML page", "gate x.teiji --limit max<1h --junit page.html"),
+        ("page.html", "an HTML page", "report x.teiji -o other.html --md page.html"),
+        ("gate", "a JUnit file", "compare x.teiji x.teiji --html gate"),
+        ("text", "a Markdown text", "report x.teiji -o text"),
+        ("charts/exceedance.svg", "an SVG chart", "report x.teiji -o other.html --md charts/exceedance.svg"),
+    ] {
+        let before = place.read(written);
+        assert_refused(&place.teiji(words), &[&format!("{written} exists, and is {kind}, not "), "--force"]);
+        assert_eq!((place.read(written), place.join("other.html").exists()), (before, false), "{words}");
+    }
+    let refused = place.teiji("compare x.teiji x.teiji --html x.pdf");
+    assert_refused(&refused, &["x.pdf: a comparison cannot be written as pdf", "--html FILE.html"]);
+    assert!(!place.join("x.pdf").exists());
 }
