@@ -341,3 +341,50 @@ mod monotonic {
         }
     }
 }
+
+#[test]
+fn one_activation_is_one() {
+    let examined = examined(&[15_000]);
+    assert_eq!(judged("p99<20us", &examined).seen, "1 activation does not carry it");
+    assert_eq!(judged("skipped==0", &examined).seen, "0 of 1 activation");
+    let almost = judged("rate(>50us)<0.5@95%", &self::examined(&[15_000; 4]));
+    assert_eq!(almost.lacking.as_deref(), Some("it takes 1 more activation without one beyond"));
+}
+
+/// Two threads with the same latencies.
+fn on_two_threads(latencies: &[i32]) -> Examined {
+    let (one, other) = (examined(latencies), examined(latencies));
+    let recorded = Synthetic::idle().threads(2).samples(latencies).build();
+    Examined { recorded, analyses: one.analyses.into_iter().chain(other.analyses).collect() }
+}
+
+/// Whatever a limit finds, judged and shown where Japanese is spoken.
+#[test]
+fn every_finding_is_japanese() {
+    use crate::language::recorded;
+    let mut late = vec![15_000; 2_000];
+    late.extend([90_000; 2_000]);
+    let samples = [latencies(20_000, &[80_000, 81_000, 82_000]), late, vec![15_000; 4], vec![15_000], Vec::new()];
+    let mut all: Vec<Examined> = samples.iter().flat_map(|samples| [examined(samples), on_two_threads(samples)]).collect();
+    let mut none = examined(&[]);
+    none.analyses.clear();
+    all.push(none);
+    let figures = ["max", "mean", "p50", "p99", "p99.99", "p99.999"];
+    let latencies = figures.iter().flat_map(|figure| {
+        let bounds = ["1us", "19.91us", "50us", "80us", "1h"];
+        bounds.into_iter().flat_map(move |bound| [format!("{figure}<{bound}"), format!("{figure}<{bound}@95%")])
+    });
+    let rates = ["0.5", "1e-3", "2e-4", "1e-9"].map(|rate| format!("rate(>50us)<{rate}@95%"));
+    let counts = ["skipped==0", "late<3", "lost==0"].map(str::to_owned);
+    let limits = latencies.chain(rates).chain(counts).filter_map(|text| text.parse::<Limit>().ok());
+    let limits: Vec<Limit> = limits.collect();
+    assert!(limits.len() > 50, "{}", limits.len());
+    let found = speaking(Language::Japanese, || {
+        let found = all.iter().flat_map(|examined| limits.iter().map(move |limit| judge(limit, examined)));
+        found.map(|judged| (judged.limit.clone(), recorded(&judged.in_words()))).collect::<Vec<_>>()
+    });
+    for (limit, words) in found {
+        let english = |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase());
+        assert!(!words.split(|c: char| !c.is_alphabetic()).any(english), "{limit}: {words}");
+    }
+}

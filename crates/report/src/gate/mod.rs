@@ -12,7 +12,7 @@ mod limit;
 
 use crate::cautions;
 use crate::format;
-use crate::language::say;
+use crate::language::{Language, say, speaking};
 use crate::overview::Overview;
 pub(crate) use baseline::change;
 pub(crate) use limit::Count;
@@ -128,7 +128,8 @@ struct Finding {
 fn judge(limit: &Limit, examined: &Examined) -> Judged {
     #[expect(clippy::cast_precision_loss, reason = "a latency that is held against a limit that people write")]
     let largest: fn(&Summary) -> f64 = |summary| summary.max as f64;
-    let found = match limit.subject {
+    // In English, whatever is spoken: a page recognises the pieces and says them in its language.
+    let found = speaking(Language::English, || match limit.subject {
         Subject::Latency { of: Latency::Quantile(level), limit: most, confidence } => {
             quantile(examined, level, most, limit.relation, confidence)
         }
@@ -138,7 +139,7 @@ fn judge(limit: &Limit, examined: &Examined) -> Judged {
         }
         Subject::Rate { beyond, limit: most, confidence } => rate(examined, beyond, most, limit.relation, confidence),
         Subject::Count { of, limit: most } => count(examined, of, most, limit.relation),
-    };
+    });
     let mut judged = Judged {
         limit: limit.to_string(),
         recording: examined.recorded.path.display().to_string(),
@@ -278,7 +279,8 @@ fn quantile_of(
     if !is_carried {
         let (has, needs) = (format::counted(of, "activation"), format::count(level.needs()));
         let lacking = Some(format!("a {level} takes {needs}"));
-        return Finding { lacking, ..nothing(&format!("{has} do not carry it")) };
+        let verb = if of == 1 { "does" } else { "do" };
+        return Finding { lacking, ..nothing(&format!("{has} {verb} not carry it")) };
     }
     let Some(confidence) = confidence else {
         let seen = format!("{micros} µs{on}");

@@ -186,6 +186,60 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Run the command alone: it must last as long as the measurement. There is no shell; for one write cmd:sh -c '...'.",
         "コマンドを単独で実行し、測定より長く動き続けることを確認してください。シェルは介在しません。必要なら cmd:sh -c '...' と指定してください。",
     ),
+    ("its pipes are missing", "パイプがありません"),
+    ("its leader said '{line}', which is no report: {error}", "負荷の管理プロセスの出力 '{line}' を解釈できません: {error}"),
+    ("its leader ended before it was told to: {status}", "負荷の管理プロセスが終了要求の前に終了しました: {status}"),
+    ("{alive} of its {tasks} tasks lived to the end", "最後まで動作していたタスクは {tasks} 個中 {alive} 個"),
+    ("it did not stop within {seconds} s", "{seconds} s 以内に停止しませんでした"),
+    (
+        "task {task} of {tasks} (process {pid}) ended by itself: {how}",
+        "タスク {task}/{tasks}(プロセス {pid})が途中で終了しました: {how}",
+    ),
+    ("it does not die", "強制終了できませんでした"),
+    ("it said nothing", "メッセージなし"),
+    (
+        "it runs at nice {nice} as its parent does, and may not go back to 0",
+        "親プロセスと同じ nice {nice} で動作しており、0 に戻す権限がありません",
+    ),
+    // Other work.
+    (
+        "Other processes used {percent} % of one CPU beside the load: the figures are not of that load alone.",
+        "負荷以外のプロセスが CPU 1 個の {percent} % を使用しました。測定値にはこの負荷以外の影響が含まれます。",
+    ),
+    (
+        "Other work kept CPUs up to {percent} % busy, although no load was added: the figures are not those of an idle machine.",
+        "負荷を追加していないにもかかわらず、ほかの処理による CPU 使用率が最大 {percent} % でした。アイドル時の測定値ではありません。",
+    ),
+    (
+        "Stop what does not belong to the test, and measure again. To measure under load, add one with --load.",
+        "測定に関係のない処理を停止して再測定してください。負荷時の測定では --load で負荷を追加してください。",
+    ),
+    ("no process that can be seen from here used CPU time", "参照できる範囲に、CPU 時間を使用したプロセスはありません"),
+    ("CPU time of processes: {processes}", "プロセスの CPU 時間: {processes}"),
+    // The interval and the guard.
+    (
+        "An interval of {interval} is short for this machine: many activations will be late or skipped.",
+        "周期 {interval} はこのマシンには短いため、多くの起床が遅延またはスキップされます。",
+    ),
+    ("in a trial before the run {percent} % were, on CPU {cpu}", "測定前の試行では CPU {cpu} で {percent} %"),
+    (
+        "Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU.",
+        "-i 200us のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。",
+    ),
+    ("its thread ended", "監視スレッドが終了しました"),
+    ("there is no priority above 99", "99 より高い優先度はありません"),
+    // Of so few words that much has their form: last.
+    ("{was} before, {is} after", "測定前 {was}、測定後 {is}"),
+    ("{governor} on CPU {cpus}", "CPU {cpus}: {governor}"),
+];
+
+/// What stands in the place of a figure where there is none, or of a name.
+pub(super) const VALUES: &[(&str, &str)] = &[
+    ("its CPUs", "割り当てた CPU"),
+    ("unknown", "不明"),
+    ("an unknown share", "不明な割合"),
+    ("below 0.1 %", "0.1 % 未満"),
+    ("a CPU of unknown model", "型番不明の CPU"),
 ];
 
 /// What a gate has found, in the same way; it is put together from pieces, longest first.
@@ -200,7 +254,16 @@ pub(super) const GATE: &[(&str, &str)] = &[
     ("{n} of {all} beyond {limit}: a rate of at most {rate}", "{all} 回中 {n} 回が {limit} 超、発生率の上側信頼限界 {rate}"),
     ("{n} of {all} beyond {limit}: a rate of at least {rate}", "{all} 回中 {n} 回が {limit} 超、発生率の下側信頼限界 {rate}"),
     ("{n} of {all} beyond {limit}: a rate of {rate}", "{all} 回中 {n} 回が {limit} 超、発生率 {rate}"),
+    (
+        "{n} of {all} beyond it on thread {thread}, a {level} allows 1 in {one_in}",
+        "{all} 回中 {n} 回が超過(スレッド {thread})、{level} で許容されるのは {one_in} 回に 1 回",
+    ),
+    (
+        "{n} of {all} beyond it, a {level} allows 1 in {one_in}",
+        "{all} 回中 {n} 回が超過、{level} で許容されるのは {one_in} 回に 1 回",
+    ),
     ("{n} of {all} activations", "起床 {all} 回中 {n} 回"),
+    ("{n} of {all} activation", "起床 {all} 回中 {n} 回"),
     ("{percent} % below the limit", "制限より {percent} % 小さい"),
     ("{percent} % beyond the limit", "制限を {percent} % 超過"),
     ("{n} times the limit", "制限の {n} 倍"),
@@ -212,8 +275,11 @@ pub(super) const GATE: &[(&str, &str)] = &[
     ("a longer run would tell", "測定時間を延ばせば判定できます"),
     ("longer runs would tell", "測定時間を延ばせば判定できます"),
     ("it takes {n} more activations without one beyond", "超過なしで、さらに {n} 回の起床が必要です"),
+    ("it takes {n} more activation without one beyond", "超過なしで、さらに {n} 回の起床が必要です"),
     ("a {level} takes {needs}", "{level} には {needs} 回の起床が必要です"),
     ("{n} activations do not carry it", "起床 {n} 回ではサンプル不足です"),
+    ("{n} activation does not carry it", "起床 {n} 回ではサンプル不足です"),
     ("thread {thread} never woke", "スレッド {thread} は一度も起床していません"),
     ("nothing woke", "起床なし"),
+    ("it has no threads", "スレッドがありません"),
 ];

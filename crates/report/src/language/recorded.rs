@@ -48,7 +48,10 @@ fn values<'a>(form: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
 }
 
 fn filled(form: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(form.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    values.iter().fold(form.to_owned(), |text, (name, value)| {
+        let known = japanese_recorded::VALUES.iter().find(|(english, _)| english == value);
+        text.replace(&format!("{{{name}}}"), known.map_or(*value, |(_, japanese)| *japanese))
+    })
 }
 
 #[cfg(test)]
@@ -78,27 +81,94 @@ mod tests {
             in_japanese("Isolated CPUs 1-3 not measured: add -a 1-3."),
             "分離 CPU(isolcpus) 1-3 は測定していません。-a 1-3 を付けてください。"
         );
+        assert_eq!(
+            in_japanese("CPU 0: 1 ms, below 0.1 % of its time; CPU 1: 2 ms, an unknown share of its time; and 3 more"),
+            "CPU 0: 1 ms(時間の 0.1 % 未満); CPU 1: 2 ms(時間の 不明な割合); ほか 3 件"
+        );
+        assert_eq!(
+            in_japanese("CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s"),
+            "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s"
+        );
         for other in ["", "Thread 3 took page faults", "something nobody knows; and 3 more of it"] {
             assert_eq!(in_japanese(other), other);
         }
     }
 
+    /// The files of the rooms that warn, without their tests.
+    fn sources() -> Vec<(String, String)> {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let files = ["host/src", "runner/src", "load/src", "probe/src", "lab/src"]
+            .into_iter()
+            .flat_map(|path| std::fs::read_dir(folder.join(path)).unwrap().map(|entry| entry.unwrap().path()))
+            .filter(|path| path.is_file() && !path.to_string_lossy().contains("tests"));
+        let code = |text: String| text.split("#[cfg(test)]").next().unwrap().to_owned();
+        files.map(|path| (path.display().to_string(), code(std::fs::read_to_string(path).unwrap()))).collect()
+    }
+
     #[test]
     fn every_form_is_that_of_a_warning() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let mut sources = String::new();
-        for path in ["host/src", "runner/src", "load/src", "probe/src"].map(|path| folder.join(path)) {
-            for entry in std::fs::read_dir(path).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
-                sources.push_str(&std::fs::read_to_string(entry.path()).unwrap());
-            }
-        }
+        let sources: String = sources().into_iter().map(|(_, text)| text).collect();
         let sources = without_names(&sources.replace("\\\"", "\""));
-        let unknown: Vec<&str> = japanese_recorded::TEXTS
-            .iter()
+        let unknown: Vec<&str> = [japanese_recorded::TEXTS, japanese_recorded::VALUES]
+            .into_iter()
+            .flatten()
             .map(|(english, _)| *english)
             .filter(|english| !sources.contains(&without_names(english)))
             .collect();
         assert!(unknown.is_empty(), "{unknown:#?}");
+    }
+
+    /// What belongs to no language: commands, names, and what the system says.
+    const OF_NO_LANGUAGE: &[&str] = &[
+        "SCHED_FIFO {}: {}",
+        "thread {}: clock_nanosleep: {}",
+        "mlockall: {}",
+        "ps -eLo pid,rtprio,psr,comm --sort=-rtprio",
+        "sudo setcap cap_sys_nice,cap_ipc_lock=ep {}",
+        "sudo cpupower frequency-set --governor performance --min {} --max {}",
+        "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        "echo {} | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        "CPU {}",
+        "CPU {}: {} %",
+        "{} (pid {}) {} s",
+        // A list, whose items have forms of their own.
+        "{}; and {} more",
+    ];
+
+    /// Every text of the files that make warnings, but for errors, which end a run before there is a recording.
+    #[test]
+    fn every_warning_is_translated() {
+        let makes_warnings =
+            |text: &str| ["warning(", "Warning {", "Unarmed(", "Report::Note {"].iter().any(|it| text.contains(it));
+        let forms = japanese_recorded::TEXTS.iter().chain(japanese_recorded::VALUES).map(|(english, _)| without_names(english));
+        let known: Vec<String> = forms.chain(OF_NO_LANGUAGE.iter().map(|text| (*text).to_owned())).collect();
+        let is_error = |file: &str, text: &str| {
+            file.ends_with("leader.rs") && !text.starts_with("it runs at nice")
+                || text.starts_with("an interval of {} is shorter than a wake-up takes")
+        };
+        let mut seen = 0;
+        for (file, text) in sources().iter().filter(|(_, text)| makes_warnings(text)) {
+            for text in strings(text).iter().map(|text| without_names(text)) {
+                let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 1).count();
+                if words > 1 && text.contains(' ') && !is_error(file, &text) {
+                    seen += 1;
+                    assert!(known.contains(&text), "there is no Japanese for {text:?} of {file}");
+                }
+            }
+        }
+        assert!(seen > 60, "{seen}");
+    }
+
+    /// The strings of a source, a string over several lines in one.
+    fn strings(source: &str) -> Vec<String> {
+        let code: String =
+            source.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect();
+        let code = code.replace("\\\"", "\u{1}").replace("'\"'", "");
+        let joined = |text: &str| {
+            let lines: Vec<&str> = text.split("\\\n").collect();
+            lines.iter().enumerate().map(|(place, line)| if place == 0 { line } else { line.trim_start() }).collect::<String>()
+        };
+        code.split('"').skip(1).step_by(2).map(|text| joined(text).replace('\u{1}', "\"")).collect()
     }
 
     /// With `{}` in the place of every `{name}`.
