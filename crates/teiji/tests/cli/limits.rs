@@ -32,3 +32,19 @@ fn a_limit_that_is_not_exceeded_changes_nothing() {
     place.well("measure -i 1ms -n 100 -b 1h -o x.teiji");
     assert_eq!(place.document("x.teiji").text("/state"), "complete");
 }
+
+/// In a plan such a run is recorded: it is not tried again, and does not make the plan a failure.
+#[test]
+fn a_run_of_a_plan_that_a_latency_ends_is_recorded() {
+    let _turn = alone();
+    let place = Place::new();
+    std::fs::write(place.join("plan.toml"), "[measure]\nduration = '10s'\nbreak-above = '1us'\n[vary]\nprio = [10]\n").unwrap();
+    place.well("run plan.toml -q -o out");
+    let document = place.document("out/01-prio=10.teiji");
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "break-above"));
+    let before = place.read("out/01-prio=10.teiji/run.json");
+    let said = place.well("run --resume out -q");
+    assert!(said.out.starts_with("1 of 1 run"), "{said:?}");
+    assert_eq!(place.read("out/01-prio=10.teiji/run.json"), before);
+    assert!(place.well("show out").out.contains("cut short"));
+}
