@@ -5,6 +5,7 @@ use crate::reader::parse;
 use crate::{Document, HostFacts, Recorded, Recording, RecordingError, SampleWriter, json};
 use plan::{CpuId, Nanos};
 use serde::Serialize;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ const RESERVE_BYTES: usize = 192 * 1024;
 pub struct Folder {
     path: PathBuf,
     begun: bool,
+    /// Files that have been forced to the disk and have not changed since.
+    synced: Vec<OsString>,
 }
 
 impl Folder {
@@ -37,9 +40,11 @@ impl Folder {
         }
         let part = part_of(path);
         fs::create_dir(&part).map_err(RecordingError::io("make the folder", path))?;
-        let mut folder = Folder { path: part, begun: false };
+        let mut folder = Folder { path: part, begun: false, synced: Vec::new() };
         folder.write("host-before.json", &document.host.before)?;
-        folder.replace(document)?;
+        // Not forced to the disk, which may take long: what begins the run is.
+        folder.write(STAGED, document)?;
+        folder.put_in_place()?;
         folder.rename(path)?;
         Ok(folder)
     }
@@ -83,18 +88,32 @@ impl Folder {
     }
 
     /// Forces what the folder holds to the disk, and the folder itself into the one it lies in: after a power cut there is a
-    /// recording of that name.
+    /// recording of that name. What is there already is left alone: the document, which was forced there as it was staged, and
+    /// what an earlier call has seen to. Ends early where it is cancelled, which is asked before each file: a slow disk takes
+    /// seconds for each.
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub fn sync(&self) -> Result<(), RecordingError> {
+    pub fn sync(&mut self, cancelled: &dyn Fn() -> bool) -> Result<(), RecordingError> {
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(RecordingError::io("write", path));
+        let is_first = self.synced.is_empty();
         for entry in fs::read_dir(&self.path).map_err(RecordingError::io("read", &self.path))? {
-            sync(&entry.map_err(RecordingError::io("read", &self.path))?.path())?;
+            let name = entry.map_err(RecordingError::io("read", &self.path))?.file_name();
+            if name == DOCUMENT || self.synced.contains(&name) {
+                continue;
+            }
+            if cancelled() {
+                return Ok(());
+            }
+            sync(&self.path.join(&name))?;
+            self.synced.push(name);
         }
         sync(&self.path)?;
-        let above = self.path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        sync(above)
+        if is_first && !cancelled() {
+            let above = self.path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            sync(above)?;
+        }
+        Ok(())
     }
 
     /// Removes all of it: the run that was begun never was.
@@ -116,14 +135,14 @@ impl Folder {
     ///
     /// # Errors
     /// When they cannot be written; the document of the beginning is then still there.
-    pub fn finish(self, document: &Document) -> Result<(), RecordingError> {
+    pub fn finish(mut self, document: &Document) -> Result<(), RecordingError> {
         let reserve = self.path.join(RESERVE);
         fs::remove_file(&reserve).map_err(RecordingError::io("remove", &reserve))?;
         if let Some(after) = &document.host.after {
             self.write::<HostFacts>("host-after.json", after)?;
         }
         self.replace(document)?;
-        if document.run.sync { self.sync() } else { Ok(()) }
+        if document.run.sync { self.sync(&|| false) } else { Ok(()) }
     }
 
     /// Puts the document in place in one step: whoever reads sees the old one or the new one.
@@ -186,7 +205,7 @@ impl Drop for Folder {
 pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Document)) -> Result<Recorded, RecordingError> {
     let part = part_of(path);
     fs::create_dir(&part).map_err(RecordingError::io("make the folder", &part))?;
-    let part = Folder { path: part, begun: false };
+    let part = Folder { path: part, begun: false, synced: Vec::new() };
     let (document, others): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| *name == DOCUMENT);
     let [(_, document)] = document.as_slice() else { return Err(RecordingError::NotARecording(path.to_owned())) };
     let document = std::str::from_utf8(document).map_err(|error| error.to_string()).and_then(parse);

@@ -56,6 +56,9 @@ pub enum RunnerError {
     /// A load could not be started, or the run was interrupted before it began.
     #[error(transparent)]
     Load(#[from] StartError),
+    /// A signal came before the threads were let go.
+    #[error("interrupted before measuring began")]
+    Interrupted,
 }
 
 /// The recorder's nice level: ordinary scheduling still, but ahead of the loads.
@@ -103,28 +106,35 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let precedence = Precedence::take();
     let poll = if watch.looks_on() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
-    let prepared = folder.begin(&document).and_then(|()| {
+    let not_interrupted = || if cancelled() { Err(RunnerError::Interrupted) } else { Ok(()) };
+    let mut prepare = || -> Result<(Nanos, Recorder), RunnerError> {
+        folder.begin(&document)?;
+        not_interrupted()?;
+        if order.run.sync {
+            folder.sync(&cancelled)?;
+        }
         let consumers = std::mem::take(&mut measurement.consumers);
         let mut tracks = Tracks::new(&folder, &document, consumers, watch.looks_on())?;
         let begin = plan_start(&measurement, |first| {
+            not_interrupted()?;
             document.threads = document::threads(order, &measurement.starts(first));
             document.instrument = document::instrument(order, calibration, &conditions, slots, first, settling);
             tracks.open(&folder, &document)?;
-            folder.stage(&document)
+            Ok(folder.stage(&document)?)
         })?;
         let recorder = Recorder::start(tracks, poll)?;
         // Only now: until here another start may have been planned.
         folder.put_in_place()?;
         measurement.begin(begin);
         Ok((begin, recorder))
-    });
-    let (begin, recorder) = match prepared {
+    };
+    let (begin, recorder) = match prepare() {
         Ok(prepared) => prepared,
         Err(error) => {
             control.stop(StopReason::Asked);
             measurement.join();
             folder.discard();
-            return Err(error.into());
+            return Err(error);
         }
     };
     let mut observe = Observe { order, signals, control: &control, begin, poll, watch };
@@ -168,10 +178,7 @@ impl Drop for Precedence {
 /// Plans when activation 0 of the first thread falls due, and opens the files that have to know it. What a run needs is made
 /// before it begins: made meanwhile, it would stand in the first latencies. If it took longer than planned, it is made again
 /// for a later start; the last attempt stands, and whatever is late then is counted so.
-fn plan_start(
-    measurement: &Measurement,
-    mut open: impl FnMut(Nanos) -> Result<(), RecordingError>,
-) -> Result<Nanos, RecordingError> {
+fn plan_start(measurement: &Measurement, mut open: impl FnMut(Nanos) -> Result<(), RunnerError>) -> Result<Nanos, RunnerError> {
     let mut allowed = SETUP.0;
     loop {
         let first = Nanos(measurement.earliest().0 + allowed);

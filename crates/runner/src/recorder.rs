@@ -118,11 +118,10 @@ struct Track {
 }
 
 impl Tracks {
-    /// What comes out of these rings is to be recorded; `shown` says whether anybody observes the run. Forces to the disk what
-    /// the folder holds so far.
+    /// What comes out of these rings is to be recorded; `shown` says whether anybody observes the run.
     ///
     /// # Errors
-    /// When the disk does not take it, or a thread cannot be made.
+    /// When a thread cannot be made.
     pub(crate) fn new(
         folder: &Folder,
         document: &Document,
@@ -132,7 +131,6 @@ impl Tracks {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
         let mut syncer = None;
         if document.run.sync {
-            folder.sync()?;
             let failed = |source| RecordingError::Io { doing: "start what syncs", path: folder.path().into(), source };
             let started = Syncer::start().map_err(failed)?;
             // The names of files: of the document, which is replaced, and of samples.

@@ -85,7 +85,7 @@ fn judged(args: &Args, recorded: &Recorded) -> Result<Option<Gate>, Failure> {
 fn failure(error: RunnerError) -> Failure {
     match error {
         RunnerError::Recording(error) => Failure::bad_input(error),
-        RunnerError::Probe(_) | RunnerError::Load(_) => Failure::not_carried_out(error),
+        RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Interrupted => Failure::not_carried_out(error),
     }
 }
 

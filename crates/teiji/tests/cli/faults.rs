@@ -5,6 +5,7 @@
 use crate::support::{Place, Running, TEIJI, alone, is_root, may_real_time, soon};
 use rustix::process::Signal;
 use std::process::Command;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The program with a system call spoilt by strace, for each of its threads; where a call has several names, by each that
@@ -133,4 +134,21 @@ fn a_disk_that_refuses_to_sync_ends_the_run() {
     assert!(document.threads()[0].whole("/activations/due") < 1_500, "{said:?}");
     document.assert_adds_up();
     place.well("verify x.teiji");
+}
+
+/// A disk on which each file takes three seconds to sync: whoever interrupts waits for one of them, not for all.
+#[test]
+fn interrupted_while_files_are_synced() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut command = injected(&place, "fsync", "delay_exit=3000000");
+    command.args("measure -q -i 10ms -d 30s -t 1 -o x.teiji".split(' '));
+    let running = Running::start(command);
+    soon("the folder is there", Duration::from_secs(30), || place.join("x.teiji").exists());
+    sleep(Duration::from_millis(500));
+    running.descendants()[0].signal(Signal::INT);
+    let said = running.end_within(Duration::from_secs(8));
+    assert_eq!(said.code, Some(4), "{said:?}");
+    assert!(said.err.contains("interrupted before measuring began"), "{said:?}");
+    assert_eq!(place.listing(), Vec::<String>::new());
 }

@@ -19,7 +19,7 @@ use lab::{GuestProgress, LabError, LabRun, Look};
 use plan::PlannedRun;
 use probe::{Clock, Monotonic};
 use recording::{End, Recorded, Recording};
-use runner::Signals;
+use runner::{RunnerError, Signals};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -194,6 +194,9 @@ impl Work<'_> {
         let mut live = Live::under(self.quiet, heading);
         let result = runner::carry_out(&order, self.signals, &mut live);
         live.clear();
+        if let Err(RunnerError::Interrupted) = result {
+            return Ok(None);
+        }
         let recorded = result?;
         if let Some(End::Signal { .. }) = &recorded.document.end {
             remove_interrupted(&recorded.path)?;

@@ -2,7 +2,7 @@
 //! Processes as /proc shows them: a load must be gone with whoever started it, however that ended.
 
 use super::soon;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use std::time::Duration;
 
 /// A process that cannot be mistaken for a later one with the same number.
@@ -13,6 +13,12 @@ pub struct Process {
     state: char,
     /// Clock ticks since boot.
     started: u64,
+}
+
+impl Process {
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid).unwrap(), signal).unwrap();
+    }
 }
 
 /// One process; none if there is no such.
