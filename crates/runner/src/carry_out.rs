@@ -115,16 +115,15 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
         }
         let consumers = std::mem::take(&mut measurement.consumers);
         let mut tracks = Tracks::new(&folder, &document, consumers, watch.looks_on())?;
-        let begin = plan_start(&measurement, |first| {
+        let open = |first| {
             not_interrupted()?;
             document.threads = document::threads(order, &measurement.starts(first));
             document.instrument = document::instrument(order, calibration, &conditions, slots, first, settling);
             tracks.open(&folder, &document)?;
             Ok(folder.stage(&document)?)
-        })?;
+        };
+        let begin = plan_start(&measurement, open, || Ok(folder.put_in_place()?))?;
         let recorder = Recorder::start(tracks, poll)?;
-        // Only now: until here another start may have been planned.
-        folder.put_in_place()?;
         measurement.begin(begin);
         Ok((begin, recorder))
     };
@@ -175,16 +174,25 @@ impl Drop for Precedence {
     }
 }
 
-/// Plans when activation 0 of the first thread falls due, and opens the files that have to know it. What a run needs is made
-/// before it begins: made meanwhile, it would stand in the first latencies. If it took longer than planned, it is made again
-/// for a later start; the last attempt stands, and whatever is late then is counted so.
-fn plan_start(measurement: &Measurement, mut open: impl FnMut(Nanos) -> Result<(), RunnerError>) -> Result<Nanos, RunnerError> {
+/// Plans when activation 0 of the first thread falls due, opens the files that have to know it, and announces it once they are
+/// made. What a run needs is made before it begins: made meanwhile, it would stand in the first latencies. If it took longer
+/// than planned, or announcing it did, it is made again for a later start; the last attempt stands, and whatever is late then
+/// is counted so.
+fn plan_start(
+    measurement: &Measurement,
+    mut open: impl FnMut(Nanos) -> Result<(), RunnerError>,
+    mut announce: impl FnMut() -> Result<(), RunnerError>,
+) -> Result<Nanos, RunnerError> {
     let mut allowed = SETUP.0;
     loop {
         let first = Nanos(measurement.earliest().0 + allowed);
+        let stands = || measurement.earliest() <= first || allowed > MAX_SETUP.0;
         open(first)?;
-        if measurement.earliest() <= first || allowed > MAX_SETUP.0 {
-            return Ok(first);
+        if stands() {
+            announce()?;
+            if stands() {
+                return Ok(first);
+            }
         }
         allowed *= 4;
     }

@@ -2,7 +2,7 @@
 //! What goes wrong below a run: a clock that refuses, threads that do not end, a guard that may not rise, loads that never
 //! settle. Each ends in time, with a recording that says what happened, or leaves nothing.
 
-use crate::support::{Place, Running, TEIJI, alone, is_root, may_real_time, soon};
+use crate::support::{MILLISECOND, Place, Running, TEIJI, alone, is_root, may_real_time, soon};
 use rustix::process::Signal;
 use std::process::Command;
 use std::thread::sleep;
@@ -151,4 +151,18 @@ fn interrupted_while_files_are_synced() {
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("interrupted before measuring began"), "{said:?}");
     assert_eq!(place.listing(), Vec::<String>::new());
+}
+
+/// Giving the document its name is the last thing before the threads begin. Where that takes long, they begin later: our own
+/// wait is none of the machine's latencies.
+#[test]
+fn a_slow_disk_is_in_no_latency() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut command = injected(&place, "/^rename", "delay_exit=400000");
+    command.args("measure -q -i 1ms -d 1s -t 1 -o x.teiji".split(' '));
+    let said = Running::start(command).end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document = place.document("x.teiji");
+    assert!(document.threads()[0].whole("/latency_ns/max") < 150 * MILLISECOND, "{:?}", document.threads()[0].at("/latency_ns"));
 }
