@@ -41,17 +41,22 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
 /// What only a shell understands: longer operators first.
 const OPERATORS: [&str; 9] = ["&&", "||", "$(", "|", "&", ";", ">", "<", "`"];
 
-/// The first operator of a shell outside of quotes.
+/// The first operator of a shell outside of quotes. Within a word it may be part of an address (`?a=1&b=2`) or an expression
+/// (`a|b`), unless the word is the program itself, or it could be nothing but a substitution.
 fn shell_operator(command: &str) -> Option<&'static str> {
-    let mut quote = None;
+    let command = command.trim_start();
+    let (mut quote, mut word, mut is_program) = (None, 0, true);
     let mut chars = command.char_indices();
     while let Some((at, c)) = chars.next() {
         match (c, quote) {
             ('\\', None | Some('"')) => drop(chars.next()),
             (c, Some(open)) if c == open => quote = None,
             ('\'' | '"', None) => quote = Some(c),
+            (c, None) if c.is_whitespace() => (word, is_program) = (at + c.len_utf8(), false),
             (_, None) => {
-                if let Some(operator) = OPERATORS.iter().find(|operator| command[at..].starts_with(**operator)) {
+                let operator = OPERATORS.iter().copied().find(|operator| command[at..].starts_with(operator));
+                let means_a_shell = |operator| is_program || stands_apart(&command[word..at], operator, &command[at..]);
+                if let Some(operator) = operator.filter(|operator| means_a_shell(operator)) {
                     return Some(operator);
                 }
             }
@@ -59,6 +64,14 @@ fn shell_operator(command: &str) -> Option<&'static str> {
         }
     }
     None
+}
+
+/// Whether an operator begins or ends its word: `before` is what the word has in front of it, `from` all from it on.
+fn stands_apart(before: &str, operator: &str, from: &str) -> bool {
+    // 2>file
+    let of_a_file = matches!(operator, ">" | "<") && before.bytes().all(|byte| byte.is_ascii_digit());
+    let ends = from[operator.len()..].chars().next().is_none_or(char::is_whitespace);
+    matches!(operator, "$(" | "`") || before.is_empty() || of_a_file || ends
 }
 
 /// The load that does what was meant: `cmd:sh -c 'a | b'`, with its options if it has any.
@@ -111,12 +124,31 @@ mod tests {
             ("stress-ng --cpu $(nproc)", "$("),
             ("a 2>&1", ">"),
             ("echo 'a' | b", "|"),
+            (" true|cat", "|"),
+            ("true>file", ">"),
+            ("a 2>file", ">"),
+            ("a 2> file", ">"),
+            ("a b> file", ">"),
+            ("a &>file", "&"),
+            ("a b| c", "|"),
+            ("a b&", "&"),
+            ("a 'b'; c", ";"),
+            ("a --n=$(nproc)", "$("),
+            ("a x`b`", "`"),
         ] {
             assert_eq!(shell_operator(command), Some(operator), "{command}");
         }
         for command in
             ["sh -c 'a | b > c && d; e'", "stress-ng --cpu 2", "awk \"{ x; y }\" file", "echo a\\;b", "grep \"\\\"|\" x", ""]
         {
+            assert_eq!(shell_operator(command), None, "{command}");
+        }
+    }
+
+    /// Nobody who writes an address or an expression means a shell.
+    #[test]
+    fn operators_within_a_word_are_part_of_it() {
+        for command in ["curl http://x/?a=1&b=2", "curl http://x/a;v=2?b", "grep a|b file", "test --where=x<3"] {
             assert_eq!(shell_operator(command), None, "{command}");
         }
     }
