@@ -3,7 +3,7 @@
 
 use crate::evidence::Account;
 use crate::report::{BEGIN, Order, Reading, Report};
-use crate::settling::LEVEL_MS;
+use crate::settling::{LEVEL_MS, UNKNOWN_NS};
 use crate::spec::Checked;
 use crate::tap::Tap;
 use recording::{LoadEvidence, LoadOnCpu, Reached, Warning};
@@ -290,9 +290,19 @@ impl Held {
                 "Load '{}' was not in its steady state when measuring began: its start may be in the first latencies.",
                 self.load.spec
             ),
-            evidence: format!("steady: every task has worked, and the load's rate was level for {LEVEL_MS} ms"),
+            evidence: self.steady(),
             next_step: "Let it settle longer, for example with --settle 20s.".to_owned(),
         })
+    }
+
+    /// What its steady state is: a load without a rate is given time.
+    fn steady(&self) -> String {
+        if self.load.kind.units.is_empty() {
+            let seconds = UNKNOWN_NS / 1_000_000_000;
+            format!("steady: the command has run for {seconds} s")
+        } else {
+            format!("steady: every task has worked, and the load's rate was level for {LEVEL_MS} ms")
+        }
     }
 
     /// What a reader of the figures should know of it.

@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
 
 use load::{Checked, Limits, Loads, StartError, check, worker};
-use plan::{CpuId, LoadSpec};
+use plan::{CpuId, LoadSpec, Nanos, Settle};
 use recording::LoadEvidence;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::io::Read;
@@ -38,6 +38,7 @@ const TESTS: &[(&str, fn())] = &[
     ("mem_fault_takes_a_signal_for_each_page", mem_fault_takes_a_signal_for_each_page),
     ("updates_are_done", updates_are_done),
     ("a_command_that_ends_is_told", a_command_that_ends_is_told),
+    ("a_command_has_a_second_to_settle", a_command_has_a_second_to_settle),
     ("a_command_whose_leader_is_killed", a_command_whose_leader_is_killed),
     ("everything_leaves_nothing", everything_leaves_nothing),
 ];
@@ -389,6 +390,16 @@ fn a_command_that_ends_is_told() {
         sleep(Duration::from_millis(5));
     }
     assert!(!loads.stop()[0].alive && loads.warnings()[0].evidence.contains("ended by itself: exit status: 0"));
+}
+
+/// It has no rate that could be level.
+fn a_command_has_a_second_to_settle() {
+    let mut loads = start(&["cmd:sleep 30", "cpu@10%,cpus=0"]);
+    loads.settle(Settle::ForNs(Nanos::from_millis(50)), || false).unwrap();
+    let evidence: Vec<String> = loads.not_settled().into_iter().map(|warning| warning.evidence).collect();
+    let expected =
+        ["steady: the command has run for 1 s", "steady: every task has worked, and the load's rate was level for 400 ms"];
+    assert_eq!(evidence, expected);
 }
 
 fn signals_of_the_terminal_are_the_owners() {

@@ -159,6 +159,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "steady: every task has worked, and the load's rate was level for {ms} ms",
         "定常状態の条件: 全タスクが動作済みで、負荷の処理速度が {ms} ms の間一定",
     ),
+    ("steady: the command has run for {seconds} s", "定常状態の条件: コマンドの実行開始から {seconds} s 経過"),
     (
         "Let it settle longer, for example with --settle 20s.",
         "--settle 20s などで、負荷が安定するまでの待ち時間を延ばしてください。",
