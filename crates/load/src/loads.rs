@@ -52,6 +52,14 @@ pub enum StartError {
         /// Its own words.
         said: String,
     },
+    /// It was running, and is not any more.
+    #[error("the load '{spec}' ended before the measurement began: {said}")]
+    Ended {
+        /// The load.
+        spec: String,
+        /// How, and its own words.
+        said: String,
+    },
     /// Whoever wanted the loads does not want them any more.
     #[error("interrupted before the loads were in their steady state")]
     Cancelled,
@@ -116,7 +124,10 @@ impl Loads {
     pub fn settle(&mut self, how: Settle, mut cancelled: impl FnMut() -> bool) -> Result<Duration, StartError> {
         let (began, bound) = (Instant::now(), Duration::from_nanos(how.bound_ns().0.unsigned_abs()));
         while !self.held.is_empty() && began.elapsed() < bound {
-            self.check_alive(&mut cancelled)?;
+            self.check_alive(&mut cancelled).map_err(|error| match error {
+                StartError::Failed { spec, said } => StartError::Ended { spec, said },
+                other => other,
+            })?;
             if how == Settle::Auto && self.held.iter().all(Held::settled) {
                 break;
             }

@@ -38,6 +38,7 @@ const TESTS: &[(&str, fn())] = &[
     ("mem_fault_takes_a_signal_for_each_page", mem_fault_takes_a_signal_for_each_page),
     ("updates_are_done", updates_are_done),
     ("a_command_that_ends_is_told", a_command_that_ends_is_told),
+    ("a_command_that_ends_while_it_settles", a_command_that_ends_while_it_settles),
     ("a_command_has_a_second_to_settle", a_command_has_a_second_to_settle),
     ("a_command_whose_leader_is_killed", a_command_whose_leader_is_killed),
     ("everything_leaves_nothing", everything_leaves_nothing),
@@ -390,6 +391,14 @@ fn a_command_that_ends_is_told() {
         sleep(Duration::from_millis(5));
     }
     assert!(!loads.stop()[0].alive && loads.warnings()[0].evidence.contains("ended by itself: exit status: 0"));
+}
+
+/// It was started, and nobody need look for why it could not be.
+fn a_command_that_ends_while_it_settles() {
+    let mut loads = start(&["cmd:sleep 0.3"]);
+    let error = loads.settle(Settle::ForNs(Nanos::from_secs(10)), || false).unwrap_err().to_string();
+    assert!(error.starts_with("the load 'cmd:sleep 0.3' ended before the measurement began: task 1 of 1 (process "), "{error}");
+    assert!(error.ends_with(") ended by itself: exit status: 0"), "{error}");
 }
 
 /// It has no rate that could be level.
