@@ -325,9 +325,9 @@ pub struct Reached {
 /// The machine before and after; what differs is what happened meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// Before the loads were started.
+    /// When measuring began: once the loads, if any, had settled.
     pub before: HostFacts,
-    /// After they were gone; null while the run goes on.
+    /// When it had ended, before the loads were stopped; null while the run goes on.
     pub after: Option<HostFacts>,
     /// CPU time of processes between the two looks; absent where it was not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]

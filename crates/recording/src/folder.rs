@@ -78,6 +78,8 @@ impl Folder {
     /// # Errors
     /// When it cannot be written; the folder is then removed again.
     pub fn begin(&mut self, document: &Document) -> Result<(), RecordingError> {
+        // The look of a run under loads is taken anew once they have settled.
+        self.write("host-before.json", &document.host.before)?;
         self.replace(document)?;
         let known = fs::metadata(self.path.join(DOCUMENT)).map_or(0, |file| file.len());
         let path = self.path.join(RESERVE);

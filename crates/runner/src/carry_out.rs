@@ -88,7 +88,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::opening(order, host.snapshot());
-    let processes_before = host.process_times();
+    let mut processes_before = host.process_times();
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb, cancelled)?;
@@ -104,6 +104,11 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     document.warnings.extend(document::guard_warning(&measurement.guard_state));
     // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
     let precedence = Precedence::take();
+    // What happened while loads started and settled is not what happened while measuring. This look takes long under hundreds of
+    // tasks, so it comes before the warm-up begins, not within it.
+    if !order.run.loads.is_empty() {
+        (document.host.before, processes_before) = (host.snapshot(), host.process_times());
+    }
     let poll = if watch.looks_on() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
     let not_interrupted = || if cancelled() { Err(RunnerError::Interrupted) } else { Ok(()) };
@@ -140,6 +145,8 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     observe.until_the_end(&measurement, &recorder, &mut loads);
     let outcomes = measurement.join();
     let ended = Monotonic.now();
+    // While the loads still run: killing them is work that no activation met.
+    document.host.after = Some(host.snapshot());
     let tracks = recorder.stop()?;
     drop(precedence);
     drop(conditions);
@@ -148,7 +155,6 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     document.load_missed = document.load.iter().any(|load| load.missed);
     document.warnings.extend(loads.warnings());
     document.host.processes = Some(host.process_times().since(&processes_before, std::process::id()));
-    document.host.after = Some(host.snapshot());
     Ok(closing(order, folder, document, &outcomes, tracks, document::end(control.reason(), signals.caught()), ended)?)
 }
 

@@ -56,6 +56,17 @@ fn a_load_that_misses_its_level_marks_the_run() {
     assert!(place.read("x.html").contains("load_missed"));
 }
 
+/// CPU times, interrupts and steal time are differences between the two looks, and are said of the measurement.
+#[test]
+fn what_happened_while_loads_settled_is_not_said_of_the_measurement() {
+    let place = Place::new();
+    place.well("measure -q -i 1ms -d 300ms --settle 6s --load cpu@5% -o x.teiji");
+    let document = place.document("x.teiji");
+    let seconds = document.number("/host/after/uptime_s") - document.number("/host/before/uptime_s");
+    assert!((0.3..6.0).contains(&seconds), "{seconds} s between the looks");
+    assert_eq!(&Document::parse(&place.read("x.teiji/host-before.json")).0, document.at("/host/before"));
+}
+
 #[test]
 fn a_command_that_dies_while_measuring_marks_the_run() {
     let place = Place::new();
