@@ -33,7 +33,7 @@ pub fn other_work(document: &Document) -> Option<Warning> {
 
 fn named(processes: &Processes) -> String {
     if processes.busiest.is_empty() {
-        return "no process that can be seen from here used CPU time".to_owned();
+        return "no process that still runs and can be seen from here used CPU time".to_owned();
     }
     let named = processes
         .busiest
@@ -46,7 +46,8 @@ fn named(processes: &Processes) -> String {
 mod tests {
     use super::*;
     use plan::{CpuId, Nanos, Scheduling};
-    use recording::{BusyProcess, CpuFacts, HostFacts, Thread};
+    use recording::{BusyProcess, CpuFacts, HostFacts, LoadEvidence, Reached, Thread};
+    use std::collections::BTreeMap;
 
     /// 10 s in which CPU 0 was busy for so long, ms, with `yes` for all of it but 100 ms of our own.
     fn document(busy_ms: u64, loads: &[&str]) -> Document {
@@ -68,7 +69,28 @@ mod tests {
         (document.host.before, document.host.after) = (look(0, 0), Some(look(busy_ms, 10_000 - busy_ms)));
         let busy = |name: &str, kernel_thread, cpu_ms| BusyProcess { pid: 7, name: name.to_owned(), cpu_ms, kernel_thread };
         let busiest = vec![busy("yes", false, busy_ms.saturating_sub(100)), busy("kworker/0:1", true, 90)];
-        document.host.processes = Some(Processes { own_ms: 100, busiest });
+        document.host.processes = Some(Processes { own_ms: 100, busiest, ..Processes::default() });
+        document
+    }
+
+    /// The same under `cpu@10%`, which reached so much of CPU 0, with processes of so much in all that are still there.
+    fn loaded(busy_ms: u64, reached: Option<f64>, others_ms: u64, kernel_ms: u64) -> Document {
+        let mut document = document(busy_ms, &["cpu@10%"]);
+        document.load = vec![LoadEvidence {
+            spec: "cpu@10%".to_owned(),
+            requested: Some(10.0),
+            reached: reached.map(|mean| Reached { mean, worst_second: mean }),
+            cpus: vec![CpuId(0)],
+            rate: BTreeMap::new(),
+            tasks: 1,
+            settled_after_ns: None,
+            alive: true,
+            missed: false,
+            per_cpu: Vec::new(),
+            course: Vec::new(),
+        }];
+        let (others_ms, kernel_ms) = (Some(others_ms), Some(kernel_ms));
+        document.host.processes = Some(Processes { own_ms: 100, others_ms, kernel_ms, busiest: Vec::new() });
         document
     }
 
@@ -88,5 +110,32 @@ mod tests {
         let mut kernel_only = document(9_860, &["cpu@50%"]);
         kernel_only.host.processes.as_mut().unwrap().busiest.iter_mut().for_each(|process| process.kernel_thread = true);
         assert_eq!(other_work(&kernel_only), None, "kernel threads work for the load");
+    }
+
+    #[test]
+    fn a_process_that_ended_is_seen_by_the_cpu_time_it_used() {
+        let warning = other_work(&loaded(7_700, Some(10.0), 0, 0)).unwrap();
+        assert!(warning.message.starts_with("Other processes used 66.0 % of one CPU beside the load"), "{warning:?}");
+        assert_eq!(warning.evidence, "no process that still runs and can be seen from here used CPU time");
+        assert_eq!(other_work(&loaded(1_700, Some(10.0), 0, 0)), None, "6 % of the CPU");
+        assert_eq!(other_work(&loaded(7_700, Some(10.0), 0, 6_000)), None, "kernel threads work for the load");
+        assert_eq!(other_work(&loaded(7_700, None, 0, 0)), None, "nobody knows what was the load's");
+    }
+
+    #[test]
+    fn busy_ticks_that_keep_step_with_the_load_are_no_work() {
+        // Looked at once a tick the CPU was always busy; by its idle time it was not.
+        let mut document = loaded(2_000, Some(10.0), 0, 0);
+        let after = document.host.after.as_mut().unwrap();
+        *after.cpus[0].time_ms.get_mut("user").unwrap() = 10_000;
+        *after.cpus[0].time_ms.get_mut("idle").unwrap() = 8_800;
+        (document.host.before.uptime_s, after.uptime_s) = (Some(5.0), Some(15.0));
+        assert_eq!(other_work(&document), None);
+    }
+
+    #[test]
+    fn many_small_processes_are_as_much_as_they_are_together() {
+        let warning = other_work(&loaded(1_000, Some(10.0), 19_000, 0)).unwrap();
+        assert!(warning.message.starts_with("Other processes used 190.0 % of one CPU beside the load"), "{warning:?}");
     }
 }

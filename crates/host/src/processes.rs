@@ -2,7 +2,7 @@
 //! Which processes used CPU time between two looks.
 //!
 //! CPU time of a machine says how busy it was, and this says with what. One small file is read for each process: some 20 µs
-//! each, before and after a run. Those that began and ended between the looks are not seen.
+//! each, before and after a run. Those that ended between the looks are not seen: how much work there was, CPU times say.
 //!
 //! Format: proc_pid_stat(5).
 
@@ -61,8 +61,11 @@ impl ProcessTimes {
             .filter(|process| process.cpu_ms > 0)
             .collect();
         busiest.sort_by_key(|process| (Reverse(process.cpu_ms), process.pid));
+        // Before the list is cut: thirty small processes are as much work as one large one.
+        let sum = |kernel| busiest.iter().filter(|process| process.kernel_thread == kernel).map(|process| process.cpu_ms).sum();
+        let (others_ms, kernel_ms) = (Some(sum(false)), Some(sum(true)));
         busiest.truncate(MAX_NAMED);
-        Processes { own_ms, busiest }
+        Processes { own_ms, others_ms, kernel_ms, busiest }
     }
 }
 
@@ -122,6 +125,16 @@ mod tests {
         assert_eq!(found.own_ms, 50);
         let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess { pid, name: name.to_owned(), cpu_ms, kernel_thread };
         assert_eq!(found.busiest, [busy(40, "odd) (name", 800, false), busy(2, "kworker/0:1", 300, true)]);
+    }
+
+    #[test]
+    fn those_that_are_not_named_are_in_the_sums() {
+        let (_before, before) = machine(&[]);
+        let shells = (100..132).map(|pid| line(pid, "sh", 0, 5, 1, 9));
+        let kernel = (10..20).map(|pid| line(pid, "ksoftirqd", KERNEL_THREAD, 0, 2, 9));
+        let (_after, after) = machine(&shells.chain(kernel).collect::<Vec<_>>());
+        let found = after.process_times().since(&before.process_times(), 50);
+        assert_eq!((found.others_ms, found.kernel_ms, found.busiest.len()), (Some(32 * 60), Some(10 * 20), MAX_NAMED));
     }
 
     #[test]

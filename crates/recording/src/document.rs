@@ -339,6 +339,12 @@ pub struct Host {
 pub struct Processes {
     /// CPU time of the measuring process itself, ms.
     pub own_ms: u64,
+    /// CPU time of all other processes together, loads and threads of the kernel left out, ms; absent where not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub others_ms: Option<u64>,
+    /// CPU time of all threads of the kernel together, ms; absent where not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kernel_ms: Option<u64>,
     /// The processes that used most CPU time, neither this one nor a load, the busiest first. Those of another container or
     /// of another user may be hidden.
     pub busiest: Vec<BusyProcess>,

@@ -4,7 +4,7 @@
 //! A run without a load is no run on an idle machine, and a load is not alone because it was the only one asked for. The
 //! warning of a run and the report of its recording both ask here.
 
-use crate::{Document, changes};
+use crate::{CpuTimeChange, Document, LoadEvidence, Processes, changes};
 use plan::CpuId;
 use std::collections::BTreeSet;
 
@@ -29,21 +29,53 @@ impl Document {
         let after = self.host.after.as_ref()?;
         let processes = self.host.processes.as_ref()?;
         let times = changes(&self.host.before, after).cpu_times;
-        let percent = |ms: u64, of: u64| 100.0 * ms as f64 / of.max(1) as f64;
-        if !self.run.loads.is_empty() {
-            let elapsed = times.iter().map(|time| time.elapsed_ms).max()?;
-            // The kernel's own threads work for the load too.
-            let ms = processes.busiest.iter().filter(|process| !process.kernel_thread).map(|process| process.cpu_ms).sum();
-            let percent = percent(ms, elapsed);
-            return (ms >= MIN_MS && percent >= MIN_PERCENT).then_some(OtherWork { percent, cpus: Vec::new() });
+        if self.run.loads.is_empty() { self.without_load(&times, processes) } else { self.beside_loads(&times, processes) }
+    }
+
+    /// The larger of what two observers saw: processes, which miss those that ended meanwhile and those of other containers, and
+    /// CPU times, which contain the loads' work.
+    fn beside_loads(&self, times: &[CpuTimeChange], processes: &Processes) -> Option<OtherWork> {
+        let elapsed_ms = self.wall_ms().or_else(|| times.iter().map(|time| time.elapsed_ms).max())?;
+        // The kernel's own threads work for the load too.
+        let named = processes.busiest.iter().filter(|process| !process.kernel_thread).map(|process| process.cpu_ms).sum();
+        let of_processes: u64 = processes.others_ms.unwrap_or(named);
+        let ms = self.left_by_loads(times, processes, elapsed_ms).map_or(of_processes, |left| left.max(of_processes));
+        let percent = percent(ms, elapsed_ms);
+        (ms >= MIN_MS && percent >= MIN_PERCENT).then_some(OtherWork { percent, cpus: Vec::new() })
+    }
+
+    /// CPU time of tasks that neither the loads, nor this program, nor threads of the kernel used, ms. None where one of these is
+    /// not known.
+    fn left_by_loads(&self, times: &[CpuTimeChange], processes: &Processes, elapsed_ms: u64) -> Option<u64> {
+        let known = processes.own_ms.saturating_add(processes.kernel_ms?);
+        if self.load.len() != self.run.loads.len() {
+            return None;
         }
+        let of_load = |load: &LoadEvidence| Some(load.reached?.mean / 100.0 * load.cpus.len() as f64 * elapsed_ms as f64);
+        let loads = self.load.iter().map(of_load).sum::<Option<f64>>()?;
+        let busy: u64 = times.iter().map(|time| task_ms(time, elapsed_ms)).sum();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float's cast ends at the bounds")]
+        Some(busy.saturating_sub(known).saturating_sub(loads as u64))
+    }
+
+    /// The time between the two looks, ms.
+    fn wall_ms(&self) -> Option<u64> {
+        let seconds = self.host.after.as_ref()?.uptime_s? - self.host.before.uptime_s?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "above 0, and a float's cast ends at the bounds"
+        )]
+        (seconds > 0.0).then_some((seconds * 1_000.0).round() as u64)
+    }
+
+    fn without_load(&self, times: &[CpuTimeChange], processes: &Processes) -> Option<OtherWork> {
         let measured: BTreeSet<CpuId> = self.threads.iter().map(|thread| thread.cpu).collect();
         let own_ms = processes.own_ms / measured.len().max(1) as u64;
         let mut cpus: Vec<(CpuId, f64)> = times
             .iter()
             .filter_map(|time| {
-                let of = |state: &str| time.time_ms.get(state).copied().unwrap_or(0);
-                let busy = time.elapsed_ms.saturating_sub(of("idle") + of("iowait") + of("steal"));
+                let busy = time.elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "steal"]));
                 let other = busy.saturating_sub(if measured.contains(&time.cpu) { own_ms } else { 0 });
                 let percent = percent(other, time.elapsed_ms);
                 (other >= MIN_MS && percent >= MIN_PERCENT).then_some((time.cpu, percent))
@@ -52,4 +84,21 @@ impl Document {
         cpus.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(OtherWork { percent: cpus.first()?.1, cpus })
     }
+}
+
+fn percent(ms: u64, of: u64) -> f64 {
+    100.0 * ms as f64 / of.max(1) as f64
+}
+
+fn state_ms(time: &CpuTimeChange, states: &[&str]) -> u64 {
+    states.iter().filter_map(|state| time.time_ms.get(*state)).sum()
+}
+
+/// Time that a CPU spent on tasks, ms: without interrupts and softirqs, in which the kernel works for the load too. Most kernels
+/// count busy time by looking once a tick, which is off where a load keeps step with it, and idle time by the clock. So the smaller
+/// of the two stands: what was counted, and what idleness left.
+fn task_ms(time: &CpuTimeChange, elapsed_ms: u64) -> u64 {
+    let counted = state_ms(time, &["user", "nice", "system"]);
+    let left = elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "irq", "softirq", "steal"]));
+    counted.min(left)
 }

@@ -219,7 +219,7 @@ mod tests {
         *after.cpus[1].time_ms.get_mut("idle").unwrap() -= 8_000;
         *after.cpus[1].time_ms.get_mut("user").unwrap() += 8_000;
         let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
-        recorded.document.host.processes = Some(Processes { own_ms: 3_600, busiest: vec![busy] });
+        recorded.document.host.processes = Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
         let caveats = of(&recorded.document);
         assert_eq!(caveats.len(), 1);
         assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("other work used 79.0 % of CPU 1", "other work 79.0 %"));
