@@ -138,4 +138,17 @@ mod tests {
         let warning = other_work(&loaded(1_000, Some(10.0), 19_000, 0)).unwrap();
         assert!(warning.message.starts_with("Other processes used 190.0 % of one CPU beside the load"), "{warning:?}");
     }
+
+    #[test]
+    fn a_thread_that_wakes_more_often_uses_more_of_our_own_time() {
+        let mut document = document(2_600, &[]);
+        let thread = |index, cpu, interval| Thread::unmeasured(index, CpuId(cpu), Scheduling::OTHER, Nanos(interval), Nanos(0));
+        document.threads = vec![thread(0, 0, 100_000), thread(1, 1, 900_000)];
+        document.host.processes = Some(Processes { own_ms: 2_800, ..Processes::default() });
+        assert_eq!(other_work(&document), None, "nine tenths of 2.8 s were used on CPU 0");
+        document.threads.swap(0, 1);
+        document.threads[0].cpu = CpuId(0);
+        document.threads[1].cpu = CpuId(1);
+        assert_eq!(document.other_work().unwrap().percent, 23.2);
+    }
 }

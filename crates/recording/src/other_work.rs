@@ -4,9 +4,8 @@
 //! A run without a load is no run on an idle machine, and a load is not alone because it was the only one asked for. The
 //! warning of a run and the report of its recording both ask here.
 
-use crate::{CpuTimeChange, Document, LoadEvidence, Processes, changes};
+use crate::{CpuTimeChange, Document, LoadEvidence, Processes, Thread, changes};
 use plan::CpuId;
-use std::collections::BTreeSet;
 
 /// Less than this share of a CPU is what any machine does by itself, percent.
 const MIN_PERCENT: f64 = 10.0;
@@ -70,19 +69,33 @@ impl Document {
     }
 
     fn without_load(&self, times: &[CpuTimeChange], processes: &Processes) -> Option<OtherWork> {
-        let measured: BTreeSet<CpuId> = self.threads.iter().map(|thread| thread.cpu).collect();
-        let own_ms = processes.own_ms / measured.len().max(1) as u64;
         let mut cpus: Vec<(CpuId, f64)> = times
             .iter()
             .filter_map(|time| {
                 let busy = time.elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "steal"]));
-                let other = busy.saturating_sub(if measured.contains(&time.cpu) { own_ms } else { 0 });
+                let other = busy.saturating_sub(self.own_ms(time.cpu, processes));
                 let percent = percent(other, time.elapsed_ms);
                 (other >= MIN_MS && percent >= MIN_PERCENT).then_some((time.cpu, percent))
             })
             .collect();
         cpus.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(OtherWork { percent: cpus.first()?.1, cpus })
+    }
+
+    /// This program's part of one CPU's time, ms. A recording holds the process's CPU time in all and not each thread's, which
+    /// would say nothing of the threads that write and are bound nowhere. Nearly all of it is wake-ups, so it is shared out by how
+    /// many of them were due on each CPU.
+    fn own_ms(&self, cpu: CpuId, processes: &Processes) -> u64 {
+        let rate = |thread: &Thread| 1.0 / thread.interval_ns.0.max(1) as f64;
+        let here: f64 = self.threads.iter().filter(|thread| thread.cpu == cpu).map(rate).sum();
+        let all: f64 = self.threads.iter().map(rate).sum();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of it; a float's cast ends at the bounds"
+        )]
+        let own_ms = (processes.own_ms as f64 * here / all).round() as u64;
+        own_ms
     }
 }
 
