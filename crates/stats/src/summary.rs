@@ -263,6 +263,7 @@ pub fn summarise<R: Rows + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AfterOverrun;
     use proptest::prelude::*;
 
     fn stats(spans: &[Span<'_>]) -> Statistics {

@@ -215,7 +215,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Stop what does not belong to the test, and measure again. To measure under load, add one with --load.",
         "測定に関係のない処理を停止して再測定してください。負荷時の測定では --load で負荷を追加してください。",
     ),
-    ("no process that can be seen from here used CPU time", "参照できる範囲に、CPU 時間を使用したプロセスはありません"),
+    (
+        "no process that still runs and can be seen from here used CPU time",
+        "参照できる範囲で現在も動作中のプロセスに、CPU 時間を使用したものはありません",
+    ),
     ("CPU time of processes: {processes}", "プロセスの CPU 時間: {processes}"),
     // The interval and the guard.
     (
