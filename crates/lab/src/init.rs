@@ -7,7 +7,7 @@
 
 use crate::archive::{self, Writer};
 use crate::channel::{self, Kind};
-use crate::order::{MODULES, ORDER, Order, Refusal, Task};
+use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
 use crate::yardstick;
 use plan::Run;
 use recording::Recorded;
@@ -80,7 +80,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         say(&format!("no loopback network: {error}"));
     }
     let done = match order.task {
-        Task::Measure { run } => measure(*run, load_verb),
+        Task::Measure { run, default_cpus } => measure(*run, default_cpus, load_verb),
         Task::Execute { errands } => yardstick::execute(&errands, init_verb),
     };
     sent(match done {
@@ -190,33 +190,50 @@ impl Watch for Unseen {
     fn progress(&mut self, _: &Progress) {}
 }
 
-fn measure(run: Run, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
-    let bad_input = |error: String| Refusal { error, bad_input: true };
-    let not_carried_out = |error: String| Refusal { error, bad_input: false };
+fn bad_input(error: impl ToString) -> Refusal {
+    Refusal { error: error.to_string(), bad_input: true }
+}
+
+fn not_carried_out(error: impl ToString) -> Refusal {
+    Refusal { error: error.to_string(), bad_input: false }
+}
+
+fn measure(run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
+    let order = order_of(run, default_cpus, load_verb)?;
+    let signals = Signals::catch().map_err(not_carried_out)?;
+    let recorded = runner::carry_out(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error))?;
+    packed(&recorded).map_err(|error| not_carried_out(format!("the recording cannot be packed: {error}")))
+}
+
+/// What the runner needs, with the same refusals and warnings as outside of the lab.
+fn order_of(mut run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str) -> Result<runner::Order, Refusal> {
+    let program_started = probe::Clock::now(&mut probe::Monotonic);
     let cpus = probe::process_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
+    if let Some(default_cpus) = default_cpus {
+        run.cpus = default_cpus.of(&cpus.inherited);
+    }
     if let Some(cpu) = run.cpus.iter().find(|cpu| !cpus.usable.contains(cpu)) {
         let there = plan::CpuList::format(&cpus.usable);
         return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {there}")));
     }
     let granted = runner::grant(run.scheduling);
     let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
-    let checked =
-        run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits)).collect::<Result<_, _>>();
-    let signals = Signals::catch().map_err(|error| not_carried_out(error.to_string()))?;
-    let order = runner::Order {
+    let loads = run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
+    let loads = loads.collect::<Result<Vec<_>, _>>().map_err(bad_input)?;
+    let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
+    let elsewhere = runner::loads_elsewhere(&run, &loads);
+    let short = runner::try_interval(&run, granted.scheduling).map_err(bad_input)?;
+    Ok(runner::Order {
         granted,
-        warnings: Vec::new(),
-        loads: checked.map_err(|error| bad_input(error.to_string()))?,
+        warnings: isolated.into_iter().chain(elsewhere).chain(short).collect(),
+        loads,
         run,
         load_verb,
         directory: PathBuf::from(RECORDING),
         command_line: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        program_started: probe::Clock::now(&mut probe::Monotonic),
-    };
-    let recorded =
-        runner::carry_out(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error.to_string()))?;
-    packed(&recorded).map_err(|error| not_carried_out(format!("the recording cannot be packed: {error}")))
+        program_started,
+    })
 }
 
 fn packed(recorded: &Recorded) -> io::Result<Vec<u8>> {
@@ -264,4 +281,62 @@ pub(crate) fn initramfs(
         archive.program(name, content);
     }
     archive.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{CpuId, Length, Missed, Nanos, Probe, Scheduling, Settle};
+
+    fn run(cpus: &[CpuId], interval: Nanos, loads: &[&str]) -> Run {
+        Run {
+            title: None,
+            probe: Probe::Cyclic,
+            interval_ns: interval,
+            distance_ns: Nanos::ZERO,
+            length: Length::Samples(10),
+            cpus: cpus.to_vec(),
+            scheduling: Scheduling::DEFAULT,
+            aligned_ns: None,
+            warmup_ns: Nanos::ZERO,
+            break_above_ns: None,
+            missed: Missed::Skip,
+            hold_dma_latency: false,
+            sync: false,
+            settle: Settle::Auto,
+            loads: loads.iter().map(|load| load.parse().unwrap()).collect(),
+        }
+    }
+
+    #[test]
+    fn an_interval_that_the_guest_cannot_carry_is_refused_or_warned_of() {
+        let cpus = probe::process_cpus().unwrap().inherited;
+        match order_of(run(&cpus[..1], Nanos(100), &[]), None, "load") {
+            Err(refusal) => {
+                assert!(refusal.bad_input && refusal.error.starts_with("an interval of 100ns is shorter"), "{refusal:?}");
+            }
+            // Without real-time rights nothing is locked out.
+            Ok(order) => assert!(order.warnings.iter().any(|warning| warning.code == "interval-short"), "{:?}", order.warnings),
+        }
+    }
+
+    /// In a thread of its own, whose affinity goes with it.
+    #[test]
+    fn a_measured_cpu_where_the_guest_does_not_run_is_said_to_have_no_load() {
+        let usable = probe::process_cpus().unwrap().usable;
+        let [first, second, ..] = usable[..] else { return };
+        let confined = move |default_cpus| {
+            let confine = move || {
+                let mut set = rustix::thread::CpuSet::new();
+                set.set(usize::try_from(first.0).unwrap());
+                rustix::thread::sched_setaffinity(None, &set).unwrap();
+                order_of(run(&[first, second], Nanos::from_millis(10), &["cpu@50%"]), default_cpus, "load").unwrap()
+            };
+            std::thread::spawn(confine).join().unwrap()
+        };
+        let named = confined(None);
+        assert_eq!(named.warnings.iter().map(|warning| warning.code.as_str()).collect::<Vec<_>>(), ["loads-elsewhere"]);
+        let unnamed = confined(Some(DefaultCpus { threads: None }));
+        assert_eq!((unnamed.run.cpus, unnamed.warnings), (vec![first], Vec::new()));
+    }
 }

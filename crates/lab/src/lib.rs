@@ -51,6 +51,7 @@ pub use identical::{Parting, parting};
 pub use image::{Image, ImageError, Processor, inspect as inspect_image};
 pub use init::init;
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
+pub use order::DefaultCpus;
 pub use program::ProgramError;
 pub use scratch::ScratchFolder;
 pub use session::{

@@ -3,7 +3,7 @@
 //! change with it.
 
 use crate::yardstick::Errand;
-use plan::Run;
+use plan::{CpuId, Run};
 use serde::{Deserialize, Serialize};
 
 /// Where the order lies in the initramfs.
@@ -31,12 +31,29 @@ pub enum Task {
     Measure {
         /// The run, without its title.
         run: Box<Run>,
+        /// That nobody named CPUs, where there are several: only the guest's kernel knows which are isolated.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        default_cpus: Option<DefaultCpus>,
     },
     /// Programs, one after the other, each with what it cost; see [`crate::Spent`].
     Execute {
         /// In order.
         errands: Vec<Errand>,
     },
+}
+
+/// CPUs that nobody named: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefaultCpus {
+    /// How many threads take turns on them; none: one on each.
+    pub threads: Option<usize>,
+}
+
+impl DefaultCpus {
+    /// Each thread's CPU, of those where the process runs.
+    pub(crate) fn of(self, inherited: &[CpuId]) -> Vec<CpuId> {
+        inherited.iter().copied().cycle().take(self.threads.unwrap_or(inherited.len())).collect()
+    }
 }
 
 /// Why a guest did not do it.
@@ -46,4 +63,16 @@ pub struct Refusal {
     pub error: String,
     /// Whether what was asked is at fault, not the guest.
     pub bad_input: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_that_nobody_named_are_those_where_the_guest_runs() {
+        let inherited = [CpuId(0), CpuId(2)];
+        assert_eq!(DefaultCpus { threads: None }.of(&inherited), inherited);
+        assert_eq!(DefaultCpus { threads: Some(3) }.of(&inherited), [CpuId(0), CpuId(2), CpuId(0)]);
+    }
 }

@@ -7,7 +7,7 @@ use crate::emulator::{Emulator, EmulatorError};
 use crate::guest_run::GuestRun;
 use crate::kernels::{self, Kernel, KernelError};
 use crate::kvm::KvmTrials;
-use crate::order::{Refusal, Task};
+use crate::order::{DefaultCpus, Refusal, Task};
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_PATIENCE;
 use plan::{Guest, Machine, Run};
@@ -53,6 +53,8 @@ pub struct Place {
 pub struct LabRun {
     /// What to measure.
     pub run: Run,
+    /// That nobody named its CPUs; then those of `run` are all that the guest has.
+    pub default_cpus: Option<DefaultCpus>,
     /// On what.
     pub place: Place,
     /// The recording's folder, to be made.
@@ -200,7 +202,7 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
         return Err(RecordingError::Exists(lab_run.directory.clone()).into());
     }
     let run = &lab_run.run;
-    let task = Task::Measure { run: Box::new(Run { title: None, ..run.clone() }) };
+    let task = Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus: lab_run.default_cpus };
     let expected = Duration::from_nanos(run.longest_ns().0.unsigned_abs());
     GuestRun::begin(&lab_run.place, task, expected)
 }

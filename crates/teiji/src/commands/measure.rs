@@ -45,7 +45,7 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
         output::complain(&note);
     }
     for warning in &order.warnings {
-        output::complain(&format!("Warning: {} Seen: {}. {}", warning.message, warning.evidence, warning.next_step));
+        warn(warning);
     }
     let mut live = Live::new(args.quiet || args.json);
     let result = carry_out(&order, &signals, &mut live);
@@ -70,6 +70,11 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
         0 => gate.map_or(0, |gate| gate::code(gate.verdict())),
         ended => ended,
     }))
+}
+
+/// Says what is known of a run before it begins.
+pub fn warn(warning: &Warning) {
+    output::complain(&format!("Warning: {} Seen: {}. {}", warning.message, warning.evidence, warning.next_step));
 }
 
 /// The run held against its limits, from the disk, by what `teiji gate` does.

@@ -94,6 +94,11 @@ impl RunFlags {
         self.cpus.is_some()
     }
 
+    /// How many threads, if somebody said so.
+    pub const fn threads(&self) -> Option<usize> {
+        self.threads
+    }
+
     /// What a reader should know of how the interval was written.
     pub fn interval_note(&self) -> Option<String> {
         self.interval.note()

@@ -2,7 +2,7 @@
 //! `teiji lab bisect`: the first kernel of an ordered list that breaks a limit.
 
 use super::place_flags::{self, PlaceFlags};
-use super::run::checked;
+use super::run::{checked, default_cpus};
 use super::show::Show;
 use super::{VERBS, exit, failure};
 use crate::commands::run_flags::RunFlags;
@@ -118,6 +118,7 @@ fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> 
     let run = checked(&args.measured, &place.guest).map_err(Failure::bad_input)?;
     let lab_run = LabRun {
         run,
+        default_cpus: default_cpus(&args.measured, &place.guest),
         name: place.kernel.name.clone(),
         place,
         directory: directory.to_owned(),

@@ -10,7 +10,7 @@ mod run;
 mod show;
 
 pub use place_flags::{PlaceFlags, kernels as kernels_of, there_if_a_path};
-pub use run::{checked, jobs as guests_at_once};
+pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 
 use crate::commands::{lab_emulator, lab_init};

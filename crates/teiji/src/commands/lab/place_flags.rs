@@ -128,7 +128,7 @@ fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
     }))
 }
 
-/// The CPUs of a guest. Whoever gives it several means all of them, isolated ones too.
+/// The CPUs of a guest, to check a run against before it boots: which of them are isolated, only its kernel knows.
 pub fn cpus(guest: &Guest) -> ProcessCpus {
     let all: Vec<CpuId> = (0..guest.cpus).map(CpuId).collect();
     ProcessCpus { inherited: all.clone(), usable: all }

@@ -50,6 +50,7 @@ pub fn run(args: &Args) -> Outcome {
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun {
         run: recorded.document.run.clone(),
+        default_cpus: None,
         place,
         directory,
         name: recorded.name(),

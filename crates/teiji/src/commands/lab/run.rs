@@ -4,13 +4,14 @@
 use super::place_flags::{self, PlaceFlags};
 use super::show::Show;
 use super::{VERBS, code, exit, failure};
+use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
-use lab::{Kernel, KernelName, LabRun, Place, parting};
+use lab::{DefaultCpus, Kernel, KernelName, LabRun, Place, parting};
 use plan::{Guest, GuestTime, Run};
-use recording::Recorded;
+use recording::{Recorded, Warning};
 use runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     let results = lab::carry_out(&runs, jobs(args.jobs, places.iter().map(|place| place.guest.time)), VERBS, &signals, &mut show);
     show.clear();
     let mut worst = 0;
-    let mut recordings = Vec::new();
+    let mut recordings: Vec<Recorded> = Vec::new();
     for (run, result) in runs.iter().zip(results) {
         match result {
             Ok(recorded) => recordings.push(recorded),
@@ -89,6 +90,7 @@ pub fn run(args: &Args) -> Outcome {
             }
         }
     }
+    warnings_of_guests(recordings.iter().flat_map(|recorded| &recorded.document.warnings)).into_iter().for_each(measure::warn);
     if recordings.is_empty() {
         // Nothing half-made is left looking like something.
         let _ = std::fs::remove_dir(&output);
@@ -104,6 +106,20 @@ pub fn run(args: &Args) -> Outcome {
         worst = worst.max(identical(&recordings, args)?);
     }
     Ok(exit(worst))
+}
+
+/// What `teiji measure` warns of before a run begins, and only a guest knows; each once, however many kernels and repeats.
+fn warnings_of_guests<'a>(all: impl Iterator<Item = &'a Warning>) -> Vec<&'a Warning> {
+    const CODES: [&str; 3] = ["isolated-not-measured", "loads-elsewhere", "interval-short"];
+    let mut said: Vec<&Warning> = Vec::new();
+    for warning in all {
+        // The share that a trial saw differs from guest to guest.
+        let is_new = said.iter().all(|known| (&known.code, &known.message) != (&warning.code, &warning.message));
+        if CODES.contains(&warning.code.as_str()) && is_new {
+            said.push(warning);
+        }
+    }
+    said
 }
 
 /// Compares the repeats of each kernel with its first one.
@@ -144,6 +160,7 @@ fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabR
             let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
             runs.push(LabRun {
                 run: run.clone(),
+                default_cpus: default_cpus(&args.measured, &place.guest),
                 place: place.clone(),
                 directory: output.join(format!("{name}.teiji")),
                 name,
@@ -174,6 +191,11 @@ pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
         load::check_elsewhere(spec, &of_guest.inherited, &of_guest.usable, &limits)?;
     }
     Ok(run)
+}
+
+/// What to leave to the guest where nobody named CPUs. With one CPU there is nothing to leave.
+pub fn default_cpus(flags: &RunFlags, guest: &Guest) -> Option<DefaultCpus> {
+    (guest.cpus > 1 && !flags.names_cpus()).then(|| DefaultCpus { threads: flags.threads() })
 }
 
 /// Of all threads.
@@ -217,6 +239,23 @@ pub fn jobs(asked: Option<u32>, times: impl IntoIterator<Item = GuestTime>) -> u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_warning_that_only_guests_know_is_said_once() {
+        let warning = |code: &str, evidence: &str| Warning {
+            code: code.to_owned(),
+            message: format!("{code}."),
+            evidence: evidence.to_owned(),
+            next_step: String::new(),
+        };
+        let all = [
+            warning("hypervisor", ""),
+            warning("interval-short", "12 %"),
+            warning("loads-elsewhere", ""),
+            warning("interval-short", "13 %"),
+        ];
+        assert_eq!(warnings_of_guests(all.iter()), [&all[1], &all[2]]);
+    }
 
     #[test]
     fn recordings_are_called_by_their_kernels() {

@@ -9,7 +9,7 @@ use super::folder::{Found, ResultsFolder, found};
 use super::guests_can_begin;
 use super::progress::PlanProgress;
 use super::settings::Point;
-use crate::commands::lab::{Show, VERBS, checked, guests_at_once, kernels_of};
+use crate::commands::lab::{Show, VERBS, checked, default_cpus, guests_at_once, kernels_of};
 use crate::commands::measure;
 use crate::exit::{Failure, is_disk_failure};
 use crate::live::Live;
@@ -279,6 +279,7 @@ impl Work<'_> {
         let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone())), ..run };
         Ok(LabRun {
             run,
+            default_cpus: default_cpus(&point.measured, &machine.guest),
             place: machine,
             directory: self.path(place),
             name: format!("{} {}", place + 1, point.label),
