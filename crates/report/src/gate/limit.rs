@@ -65,7 +65,7 @@ impl From<plan::Limit> for Limit {
             Figure::Max => Latency::Max,
         };
         let subject = Subject::Latency { of, limit: limit.below, confidence: None };
-        Limit { text: limit.to_string(), subject, relation: Relation::Below }
+        Limit { text: limit.to_string().replace(" ", ""), subject, relation: Relation::Below }
     }
 }
 

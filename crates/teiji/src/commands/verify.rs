@@ -18,9 +18,9 @@ pub fn run(args: &Args) -> Outcome {
     for recorded in super::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
         let samples: u64 = recorded.threads.iter().map(|thread| thread.histogram.total()).sum();
-        let (path, threads) = (recorded.path.display(), recorded.threads.len());
+        let (path, threads) = (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread"));
         if differences.is_empty() {
-            output::say(&format!("{path}: every figure follows from its {samples} samples of {threads} threads"));
+            output::say(&format!("{path}: every figure follows from its {samples} samples of {threads}"));
         } else {
             all_well = false;
             output::say(&format!("{path}: {} figures do not follow from its samples", differences.len()));

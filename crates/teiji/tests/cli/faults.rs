@@ -159,10 +159,12 @@ fn interrupted_while_files_are_synced() {
 fn a_slow_disk_is_in_no_latency() {
     let _turn = alone();
     let place = Place::new();
-    let mut command = injected(&place, "/^rename", "delay_exit=400000");
+    let mut command = injected(&place, "/^rename", "delay_exit=700000");
     command.args("measure -q -i 1ms -d 1s -t 1 -o x.teiji".split(' '));
     let said = Running::start(command).end();
     assert_eq!(said.code, Some(0), "{said:?}");
     let document = place.document("x.teiji");
-    assert!(document.threads()[0].whole("/latency_ns/max") < 150 * MILLISECOND, "{:?}", document.threads()[0].at("/latency_ns"));
+    // Whatever else the machine did meanwhile: the wait would end with the first activation.
+    let first = document.threads()[0].list("/worst").into_iter().find(|worst| worst.whole("/activation") == 0);
+    assert!(first.as_ref().is_none_or(|first| first.whole("/latency_ns") < 250 * MILLISECOND), "{first:?}");
 }

@@ -38,8 +38,10 @@ fn a_gate_passes_fails_or_does_not_know() {
 #[test]
 fn a_recording_is_not_worse_than_itself() {
     let place = measured();
-    let said = place.well("gate one.teiji --baseline one.teiji --worse-than 1000%");
-    assert!(said.out.starts_with("PASS: ") && said.out.contains("p99 at most 1000 % worse than one.teiji"), "{said:?}");
+    // On a busy machine a p99 may be known to within a hundredfold only: that it is worse is never found.
+    let said = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
+    assert!(matches!(said.code, Some(0 | 3)) && said.out.contains("pass  p50 at most 1000 % worse than one.teiji"), "{said:?}");
+    assert!(said.out.contains("p99 at most 1000 % worse than one.teiji") && !said.out.contains("FAIL"), "{said:?}");
     let compared = json(&place.well("compare one.teiji one.teiji --json").out);
     let one = &compared["comparisons"][0];
     for figure in one["quantiles"].as_array().unwrap() {

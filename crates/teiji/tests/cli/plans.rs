@@ -364,11 +364,14 @@ fn two_boots_in_one_folder() {
     let json: serde_json::Value = serde_json::from_str(&place.well("compare board --json").out).unwrap();
     assert_eq!((json.as_array().unwrap().len(), json[0]["factor"].as_str()), (2, Some("kernel")), "{json}");
     // The plan's own limits, on all four; and what is not recorded does not pass.
-    assert_eq!(place.teiji("gate board").out.matches("max<10s").count(), 4);
+    let said = place.teiji("gate board");
+    assert_eq!((said.out.matches("max<10s").count(), said.code), (4, Some(3)), "{said:?}");
+    assert!(said.err.contains("no recording of 2 runs: what is not recorded cannot pass"), "a boot is missing: {said:?}");
+    assert_eq!(place.teiji(&format!("gate {own}")).code, Some(0), "one boot by itself is all that was asked for");
     std::fs::remove_dir_all(&recordings(&other)[0]).unwrap();
     let said = place.teiji("gate board");
     assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.err.contains("no recording of 1 run: what is not recorded cannot pass"), "{said:?}");
+    assert!(said.err.contains("no recording of 3 runs: what is not recorded cannot pass"), "{said:?}");
 
     std::fs::write(place.join("plan.toml"), text.replace("20\n", "30\n")).unwrap();
     let said = place.teiji("run --here plan.toml -q -o board");
