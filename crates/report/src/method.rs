@@ -138,11 +138,19 @@ fn proof(overview: &Overview<'_>, of: fn(&Proof) -> Option<u64>) -> String {
 
 /// What is said of the warm-up below the summary.
 pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
-    let longest = all.iter().map(|overview| overview.recorded.document.run.whole_warmup_ns()).max().unwrap_or_default();
-    if longest.0 > 0 {
-        say!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(longest))
-    } else {
-        String::new()
+    let warmups = || all.iter().map(|overview| overview.recorded.document.run.whole_warmup_ns());
+    let (Some(least), Some(most)) = (warmups().min(), warmups().max()) else { return String::new() };
+    match (least, most) {
+        (_, Nanos(..=0)) => String::new(),
+        _ if least == most => {
+            say!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(most))
+        }
+        // Threads warm up longer beside loads.
+        _ => say!(
+            "The first {least} to {most} of each recording were warm-up and are not in the figures.",
+            least = format::span(least),
+            most = format::span(most)
+        ),
     }
 }
 
@@ -179,5 +187,14 @@ mod tests {
     fn a_command_line_can_be_given_to_a_shell_again() {
         let words = ["teiji", "measure", "--title", "it's late", "-a", "1-3,!2", ""].map(str::to_owned);
         assert_eq!(quoted(&words), r"teiji measure --title 'it'\''s late' -a '1-3,!2' ''");
+    }
+
+    #[test]
+    fn a_warm_up_that_differs_is_told_for_both() {
+        let recordings = [crate::synthetic::Synthetic::idle().build(), crate::synthetic::Synthetic::hackbench().build()];
+        let all = Overview::of_all(&recordings);
+        assert!(warmup(&all[..1]).starts_with("The first 100 ms of each recording"), "{}", warmup(&all[..1]));
+        assert!(warmup(&all).starts_with("The first 100 ms to 600 ms of each recording"), "{}", warmup(&all));
+        assert_eq!(warmup(&[]), "");
     }
 }

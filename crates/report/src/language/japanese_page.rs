@@ -125,6 +125,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "各記録の最初の {time} はウォームアップとして除外しています。",
     ),
     (
+        "The first {least} to {most} of each recording were warm-up and are not in the figures.",
+        "各記録の最初の {least} ~ {most} はウォームアップとして除外しています。",
+    ),
+    (
         "of {recorded} recordings the {n} with the worst wake-ups are shown",
         "記録 {recorded} 件のうち最大起床遅延の大きい {n} 件を表示",
     ),
