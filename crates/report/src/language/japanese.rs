@@ -187,6 +187,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{every}: typically {latency}, at {present} % of these times, {when}",
         "{every}。代表値 {latency}、発生率 {present} %、{when}",
     ),
+    ("{period}; about as often as teiji writes its samples down", "{period}(teiji がサンプルを書き込む周期とほぼ同じ)"),
     ("half of them on time to the activation", "半数は周期どおり"),
     ("half of them at most 1 activation off", "半数はずれが 1 回以内"),
     ("half of them at most {n} activations off", "半数はずれが {n} 回以内"),
