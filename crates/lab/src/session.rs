@@ -203,7 +203,7 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
     }
     let run = &lab_run.run;
     let task = Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus: lab_run.default_cpus };
-    let expected = Duration::from_nanos(run.longest_ns().0.unsigned_abs());
+    let expected = Duration::from_nanos(run.max_duration_ns().0.unsigned_abs());
     GuestRun::begin(&lab_run.place, task, expected)
 }
 

@@ -161,7 +161,7 @@ impl Run {
 
     /// The longest a run of this kind takes, settling included, ns.
     #[must_use]
-    pub fn longest_ns(&self) -> Nanos {
+    pub fn max_duration_ns(&self) -> Nanos {
         let settling = if self.loads.is_empty() { Nanos::ZERO } else { self.settle.bound_ns() };
         Nanos(self.expected_ns().0.saturating_add(settling.0))
     }

@@ -37,5 +37,5 @@ pub use other_work::OtherWork;
 pub use reader::Recording;
 pub use recorded::{ENVELOPE_STEPS, Recorded, fill_in};
 pub use sample_file::SampleFile;
-pub use samples::SampleWriter;
+pub use samples::{FLUSH_INTERVAL, SampleWriter};
 pub use verify::{Difference, contradictions, verify};

@@ -5,7 +5,7 @@ use crate::folder::DOCUMENT;
 use crate::recorded::fill_in;
 use crate::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
 use plan::Missed;
-use stats::{AfterOverrun, Analysis, Course, ExactRequest, Statistics, analyse, summarise};
+use stats::{AccountingRule, AfterOverrun, Analysis, ExactRequest, Statistics, analyse, summarise};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -105,7 +105,7 @@ impl Recording {
     /// What is made of the samples of each thread: as many at a time as there are cores.
     fn of_each_thread<T: Send>(
         &self,
-        of: impl Fn(&SampleFile, i64, Course) -> Result<T, RecordingError> + Sync,
+        of: impl Fn(&SampleFile, i64, AccountingRule) -> Result<T, RecordingError> + Sync,
     ) -> Result<Vec<T>, RecordingError> {
         let next = AtomicUsize::new(0);
         let results: Mutex<Vec<Option<Result<T, RecordingError>>>> = Mutex::new(Vec::new());
@@ -138,7 +138,7 @@ impl Recording {
     fn of_thread<T>(
         &self,
         index: usize,
-        of: &impl Fn(&SampleFile, i64, Course) -> Result<T, RecordingError>,
+        of: &impl Fn(&SampleFile, i64, AccountingRule) -> Result<T, RecordingError>,
     ) -> Result<T, RecordingError> {
         let thread = &self.document.threads[index];
         let after = match self.document.run.missed {
@@ -150,7 +150,7 @@ impl Recording {
         let cut = self.document.state == State::Running || matches!(self.document.end, Some(End::RecordingFailed { .. }));
         let file = SampleFile::open(&self.path.join(name), cut)?;
         let given_up_ns = thread.given_up_ns.map(|time| time.0 - thread.start_ns.0);
-        of(&file, thread.interval_ns.0, Course { after, given_up_ns })
+        of(&file, thread.interval_ns.0, AccountingRule { after, given_up_ns })
     }
 }
 

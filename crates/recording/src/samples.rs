@@ -18,6 +18,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// How often what was measured is written to the file. What is not there may be lost with the process: at most this much, half of
+/// the promised second.
+pub const FLUSH_INTERVAL: Nanos = Nanos::from_millis(500);
+
 /// Rows after which a batch is written though nobody asked for it: bounds memory after a long stall.
 const MOST_ROWS: usize = 1 << 16;
 

@@ -12,7 +12,7 @@ const tell = (() => {
 const Charts = (() => {
   const SECOND = 1e9;
   /** Latencies below this are drawn here: a logarithmic axis has no 0. */
-  const LEAST_US = 0.1;
+  const MIN_US = 0.1;
   /** Where the histogram begins on such an axis. */
   const FLOOR_US = 0.064;
   /** A little above all of a CPU, so that a line at 100 % is seen whole. */
@@ -302,7 +302,7 @@ const Charts = (() => {
     const { left, top, width, height } = u.bbox;
     const dot = devicePixelRatio;
     for (const limit of limits) {
-      const y = u.valToPos(Math.max(LEAST_US, us(limit.latency_ns)), 'y', true);
+      const y = u.valToPos(Math.max(MIN_US, us(limit.latency_ns)), 'y', true);
       if (!(y >= top && y <= top + height)) continue;
       limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, top, width, y - top], [left + width - 6 * dot, y - 5 * dot], true);
     }
@@ -433,11 +433,11 @@ const Charts = (() => {
 
   /** The vertical axis over time, and how values are put on it. */
   function vertical([low, high], { log, jitter }) {
-    if (log) return { distr: 3, range: () => [Math.max(LEAST_US, low) * 0.8, Math.max(2 * LEAST_US, high) * 1.35] };
+    if (log) return { distr: 3, range: () => [Math.max(MIN_US, low) * 0.8, Math.max(2 * MIN_US, high) * 1.35] };
     const room = jitter ? Math.max(0.1, high - low) * 0.06 : 0;
     return { range: () => [Math.min(0, low) - room, Math.max(jitter ? 0 : 1, high) * (jitter ? 1 : 1.06) + room] };
   }
-  const onAxis = (ns, log) => (ns === null ? null : log ? Math.max(LEAST_US, us(ns)) : us(ns));
+  const onAxis = (ns, log) => (ns === null ? null : log ? Math.max(MIN_US, us(ns)) : us(ns));
 
   /** All recordings in one panel, the same times over one another; the widest first, so that the narrower ones are seen. */
   function overlaid(element, recordings, range, { log, jitter, height, limits, thread, say }) {
@@ -681,7 +681,7 @@ const Charts = (() => {
     ctx.lineWidth = 1.5 * dot;
     for (const one of worst) {
       const x = u.valToPos((one.since_start_ns) / SECOND, 'x', true);
-      const y = u.valToPos(Math.max(LEAST_US, us(one.latency_ns)), 'y', true);
+      const y = u.valToPos(Math.max(MIN_US, us(one.latency_ns)), 'y', true);
       ctx.beginPath();
       ctx.arc(x, y, 3 * dot, 0, 2 * Math.PI);
       ctx.fill();

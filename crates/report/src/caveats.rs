@@ -5,7 +5,7 @@
 //! Computed from the two looks at the machine, not taken from a recording's warnings: those are whole sentences, in English,
 //! with what to do about it.
 
-use crate::format::{count, latency};
+use crate::format::{at_most, count, latency};
 use crate::language::say;
 use crate::overview::{cut_short, list};
 use plan::{CpuId, CpuList};
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// What kind of thing it is; of each kind a reader needs the worst only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    NotBack,
+    Unresponsive,
     LoadsElsewhere,
     Steal,
     OtherWork,
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// What weighs most first.
     const ALL: [Kind; 7] = [
-        Kind::NotBack,
+        Kind::Unresponsive,
         Kind::LoadsElsewhere,
         Kind::Steal,
         Kind::OtherWork,
@@ -62,22 +62,22 @@ pub(crate) fn of(document: &Document) -> Vec<Caveat> {
         phrase: say!("load not steady when measuring began"),
         short: say!("load not steady"),
     });
-    let of_the_run = not_back(document).into_iter().chain(loads_elsewhere(document));
+    let of_the_run = unresponsive(document).into_iter().chain(loads_elsewhere(document));
     of_the_run.chain(of_machine(document)).chain(not_settled).collect()
 }
 
 /// Threads that something kept from their CPUs until the run was ended without them.
-fn not_back(document: &Document) -> Option<Caveat> {
+fn unresponsive(document: &Document) -> Option<Caveat> {
     let threads: Vec<&Thread> = document.threads.iter().filter(|thread| thread.given_up_ns.is_some()).collect();
     let numbers: Vec<String> = threads.iter().map(|thread| thread.index.to_string()).collect();
     let waited = threads.iter().filter_map(|thread| thread.latency_with_skipped_ns).map(|summary| summary.max).max()?;
     Some(Caveat {
-        kind: Kind::NotBack,
+        kind: Kind::Unresponsive,
         percent: 0.0,
         phrase: say!(
             "thread {threads} kept from the CPU until the run was ended, activations waiting up to {time}",
             threads = list(&numbers),
-            time = latency(waited)
+            time = at_most(waited)
         ),
         short: say!("thread kept from its CPU"),
     })

@@ -103,7 +103,7 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     document.warnings.extend(conditions.warnings().iter().cloned());
     document.warnings.extend(document::guard_warning(&measurement.guard_state));
     // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
-    let precedence = Precedence::take();
+    let nice_boost = NiceBoost::take();
     // What happened while loads started and settled is not what happened while measuring. This look takes long under hundreds of
     // tasks, so it comes before the warm-up begins, not within it.
     if !order.run.loads.is_empty() {
@@ -148,7 +148,7 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     // While the loads still run: killing them is work that no activation met.
     document.host.after = Some(host.snapshot());
     let tracks = recorder.stop()?;
-    drop(precedence);
+    drop(nice_boost);
     drop(conditions);
 
     document.load = loads.stop();
@@ -160,19 +160,19 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
 
 /// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn for seconds, and samples with
 /// it. Without the right to, it stays as it is. Dropped, it is given back: the next run of a plan begins as the first one did.
-struct Precedence {
+struct NiceBoost {
     nice_before: Option<i32>,
 }
 
-impl Precedence {
+impl NiceBoost {
     fn take() -> Self {
         let nice_before = rustix::process::getpriority_process(None).ok();
         let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
-        Precedence { nice_before }
+        NiceBoost { nice_before }
     }
 }
 
-impl Drop for Precedence {
+impl Drop for NiceBoost {
     fn drop(&mut self) {
         if let Some(nice) = self.nice_before {
             let _ = rustix::process::setpriority_process(None, nice);
@@ -334,12 +334,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn precedence_is_given_back() {
+    fn nice_boost_is_given_back() {
         let nice = || rustix::process::getpriority_process(None).unwrap();
         let before = nice();
-        let precedence = Precedence::take();
+        let nice_boost = NiceBoost::take();
         assert!(nice() == RECORDER_NICE || nice() == before);
-        drop(precedence);
+        drop(nice_boost);
         assert_eq!(nice(), before);
     }
 

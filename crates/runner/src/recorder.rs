@@ -6,7 +6,7 @@ use crate::live::{LiveThread, Tally};
 use crate::syncer::Syncer;
 use plan::Nanos;
 use probe::{Clock, Consumer, Monotonic};
-use recording::{Document, Folder, RecordingError, SampleWriter};
+use recording::{Document, FLUSH_INTERVAL, Folder, RecordingError, SampleWriter};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -15,8 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// What is not on disk may be lost with the process: at most this much, and half of the promised second.
-const FLUSH_EVERY: Nanos = Nanos::from_millis(500);
 /// A batch is encoded on it.
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -158,7 +156,7 @@ impl Tracks {
 
     /// Empties the rings, and writes if it is time. Does not fail: what could not be written is remembered.
     fn take(&mut self, now: Nanos) {
-        let flush = now.0 - self.flushed.0 >= FLUSH_EVERY.0;
+        let flush = now.0 - self.flushed.0 >= FLUSH_INTERVAL.0;
         if flush {
             self.flushed = now;
         }

@@ -39,7 +39,7 @@ pub enum AfterOverrun {
 
 /// By what rule rows without a sample are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Course {
+pub struct AccountingRule {
     /// What the thread did after an overrun.
     pub after: AfterOverrun,
     /// For a thread that something kept from its CPU until the run was ended without it: when that was, ns since the planned time
@@ -47,9 +47,9 @@ pub struct Course {
     pub given_up_ns: Option<i64>,
 }
 
-impl From<AfterOverrun> for Course {
+impl From<AfterOverrun> for AccountingRule {
     fn from(after: AfterOverrun) -> Self {
-        Course { after, given_up_ns: None }
+        AccountingRule { after, given_up_ns: None }
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) trait Sink {
 #[derive(Clone, Debug)]
 pub struct Accounting {
     interval_ns: i64,
-    course: Course,
+    rule: AccountingRule,
     next_row: u64,
     /// The overrun that rows without a sample are owed to.
     overrun: Option<Overrun>,
@@ -90,10 +90,10 @@ struct Overrun {
 impl Accounting {
     /// Starts at activation 0 of a thread with this interval.
     #[must_use]
-    pub fn new(interval_ns: i64, course: impl Into<Course>) -> Self {
+    pub fn new(interval_ns: i64, rule: impl Into<AccountingRule>) -> Self {
         Accounting {
             interval_ns: interval_ns.max(1),
-            course: course.into(),
+            rule: rule.into(),
             next_row: 0,
             overrun: None,
             open: 0,
@@ -136,14 +136,14 @@ impl Accounting {
     /// A thread that catches up runs what it missed: rows without a sample are lost, unless none follows, because the run was
     /// stopped. One that the run was ended without never ran what is behind its last sample.
     fn depends_on_what_follows(&self) -> bool {
-        self.course.given_up_ns.is_some() || (self.course.after == AfterOverrun::CatchUp && self.overrun.is_some())
+        self.rule.given_up_ns.is_some() || (self.rule.after == AfterOverrun::CatchUp && self.overrun.is_some())
     }
 
     fn woke_again(&mut self, sink: &mut impl Sink) {
         if self.open == 0 {
             return;
         }
-        if self.course.after == AfterOverrun::CatchUp {
+        if self.rule.after == AfterOverrun::CatchUp {
             self.overrun = None;
         }
         let rows = std::mem::take(&mut self.open);
@@ -154,7 +154,7 @@ impl Accounting {
     pub(crate) fn finish(&mut self, sink: &mut impl Sink) {
         let end = self.next_row + std::mem::take(&mut self.open);
         self.skip(end, sink, Self::waited);
-        if let Some(given_up_ns) = self.course.given_up_ns {
+        if let Some(given_up_ns) = self.rule.given_up_ns {
             self.skip(end, sink, |accounting, row| {
                 let planned = i64::try_from(row).ok()?.checked_mul(accounting.interval_ns)?;
                 Some(given_up_ns - planned).filter(|waited| *waited >= 0)
@@ -239,8 +239,8 @@ mod tests {
         fn lost(&mut self, _: u64) {}
     }
 
-    fn account(course: impl Into<Course>, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
-        let (mut accounting, mut seen) = (Accounting::new(1_000, course), Seen::default());
+    fn account(rule: impl Into<AccountingRule>, spans: &[Span<'_>]) -> (Activations, u64, Vec<i64>) {
+        let (mut accounting, mut seen) = (Accounting::new(1_000, rule), Seen::default());
         spans.iter().for_each(|span| accounting.visit(*span, &mut seen));
         accounting.finish(&mut seen);
         (accounting.activations(), accounting.lost(), seen.skipped)
@@ -281,10 +281,10 @@ mod tests {
     /// What a thread that the run was ended without never ran had waited at least until then.
     #[test]
     fn ended_without_the_thread() {
-        let course = Course { after: AfterOverrun::Skip, given_up_ns: Some(9_400) };
+        let rule = AccountingRule { after: AfterOverrun::Skip, given_up_ns: Some(9_400) };
         let spans = [Span::Woken(&[10]), Span::Missing(1), Span::Woken(&[7, 1_500]), Span::Missing(1), Span::Missing(5)];
         let expected = Activations { due: 9, on_time: 2, late: 1, skipped: 6 };
-        assert_eq!(account(course, &spans), (expected, 1, vec![500, 4_400, 3_400, 2_400, 1_400, 400]));
+        assert_eq!(account(rule, &spans), (expected, 1, vec![500, 4_400, 3_400, 2_400, 1_400, 400]));
     }
 
     #[test]

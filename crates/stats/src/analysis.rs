@@ -11,8 +11,8 @@ use crate::rows::Block;
 use crate::summary::Collect;
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, Course, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal, Rows,
-    Statistics, TailFit, Worst, WorstActivations,
+    Accounting, AccountingRule, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal,
+    Rows, Statistics, TailFit, Worst, WorstActivations,
 };
 use std::collections::HashMap;
 
@@ -119,11 +119,11 @@ pub struct Analysis {
 pub fn analyse<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
-    course: impl Into<Course>,
+    rule: impl Into<AccountingRule>,
     most_steps: usize,
     exact: &ExactRequest,
 ) -> Result<Analysis, R::Error> {
-    let course = course.into();
+    let rule = rule.into();
     let mut watch = Watch {
         collect: Collect::new(most_steps, rows.size_hint()),
         pieces: Pieces::for_rows(rows.size_hint()),
@@ -133,7 +133,7 @@ pub fn analyse<R: Rows + ?Sized>(
         jitter: JitterOverTime::for_rows(most_steps, rows.size_hint()),
         linear: LinearHistogram::default(),
     };
-    let mut accounting = Accounting::new(interval_ns, course);
+    let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
     accounting.finish(&mut watch);
     if watch.pieces.is_open() {
@@ -141,7 +141,7 @@ pub fn analyse<R: Rows + ?Sized>(
     }
     let Watch { collect, pieces, largest, recurrence, jitter, linear, .. } = watch;
     let mut periods = recurrence.finish();
-    let (mut statistics, counted) = collect.finish(rows, interval_ns, course, &accounting, exact)?;
+    let (mut statistics, counted) = collect.finish(rows, interval_ns, rule, &accounting, exact)?;
     statistics.jitter = jitter.finish();
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));

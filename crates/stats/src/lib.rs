@@ -35,7 +35,7 @@ mod time;
 mod truth_tests;
 mod worst;
 
-pub use accounting::{Accounting, Activations, AfterOverrun, Course};
+pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
 pub use analysis::{Analysis, analyse};
 pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};

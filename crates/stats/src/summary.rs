@@ -6,7 +6,8 @@ use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
 use crate::rows::Block;
 use crate::{
-    Accounting, Activations, Course, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst, WorstActivations,
+    Accounting, AccountingRule, Activations, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
+    WorstActivations,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -152,7 +153,7 @@ impl Collect {
         self,
         rows: &R,
         interval_ns: i64,
-        course: Course,
+        rule: AccountingRule,
         accounting: &Accounting,
         exact: &ExactRequest,
     ) -> Result<(Statistics, Counted), R::Error> {
@@ -174,7 +175,7 @@ impl Collect {
             if refinement.is_done() {
                 break;
             }
-            let mut accounting = Accounting::new(interval_ns, course);
+            let mut accounting = Accounting::new(interval_ns, rule);
             rows.replay(&mut |span| accounting.visit(span, &mut refinement))?;
             accounting.finish(&mut refinement);
             refinement.end_pass();
@@ -249,15 +250,15 @@ const MOST_PASSES: usize = 6;
 pub fn summarise<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
-    course: impl Into<Course>,
+    rule: impl Into<AccountingRule>,
     most_steps: usize,
 ) -> Result<Statistics, R::Error> {
-    let course = course.into();
+    let rule = rule.into();
     let mut collect = Collect::new(most_steps, rows.size_hint());
-    let mut accounting = Accounting::new(interval_ns, course);
+    let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
     accounting.finish(&mut collect);
-    Ok(collect.finish(rows, interval_ns, course, &accounting, &ExactRequest::default())?.0)
+    Ok(collect.finish(rows, interval_ns, rule, &accounting, &ExactRequest::default())?.0)
 }
 
 #[cfg(test)]
