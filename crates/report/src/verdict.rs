@@ -83,7 +83,7 @@ fn rights(all: &[Overview<'_>]) -> Option<String> {
 fn figures(all: &[Overview<'_>]) -> String {
     let labels = labels(all);
     let mut maxima: Vec<(i64, &str)> =
-        all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.moments.max()?, label.as_str()))).collect();
+        all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str()))).collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
         return if all.is_empty() { say!("no recording was given.") } else { say!("no activation woke.") };

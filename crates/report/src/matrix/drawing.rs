@@ -32,7 +32,7 @@ pub(super) struct Figure {
     /// Of what was seen, the largest or nearly so: never shown smaller than it is.
     at_most: bool,
     #[serde(skip)]
-    of: fn(&Pooled) -> Option<i64>,
+    pub(super) of: fn(&Pooled) -> Option<i64>,
 }
 
 const fn figure(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
@@ -48,14 +48,14 @@ const fn number(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
 }
 
 pub(super) const FIGURES: [Figure; 8] = [
-    Figure { at_most: true, ..figure("max", |row| row.moments.max()) },
+    Figure { at_most: true, ..figure("max", |row| row.stats.max()) },
     quantile("p99.99", |row| row.quantile(Quantile::P9999)),
     quantile("p99.9", |row| row.quantile(Quantile::P999)),
     quantile("p99", |row| row.quantile(Quantile::P99)),
-    figure("mean", |row| row.due_moments.mean().map(rounded)),
-    figure("sd", |row| row.due_moments.sd().map(rounded)),
-    number("overruns", |row| whole(row, row.activations.late)),
-    number("skipped", |row| whole(row, row.activations.skipped)),
+    figure("mean", |row| row.stats.due_moments.mean().map(rounded)),
+    figure("sd", |row| row.stats.due_moments.sd().map(rounded)),
+    number("overruns", |row| whole(row, row.stats.activations.late)),
+    number("skipped", |row| whole(row, row.stats.activations.skipped)),
 ];
 
 fn whole(row: &Pooled, n: u64) -> Option<i64> {
@@ -179,7 +179,7 @@ impl Matrix {
     }
 
     pub(super) fn drawing(&self, room: Room) -> Drawing<'_> {
-        let bins = Bins::of(self.rows.iter().map(|row| &row.moments));
+        let bins = Bins::of(self.rows.iter().map(|row| &row.stats.moments));
         let curves = self.first_rows(room.curves);
         let mut kept: Vec<_> = self.kept.iter().filter(|kept| curves.contains(&kept.row)).collect();
         // The selected ones are the last to go.
@@ -208,7 +208,7 @@ impl Matrix {
             }
         };
         let combinations: Vec<Combination> = self.first_rows(room.rows).into_iter().map(combination).collect();
-        let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].moments).collect();
+        let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
         let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
         let style = Style::new(&self.options, &moments, bins, &equal);
@@ -239,13 +239,13 @@ impl Matrix {
             let (of, kept) = (&self.rows[row], worst(row)?);
             Some(Overview {
                 name: self.name(of),
-                activations: of.activations,
+                activations: of.stats.activations,
                 lost: of.lost,
-                histogram: of.histogram.clone(),
+                histogram: of.stats.histogram.clone(),
                 linear: of.linear.clone(),
-                moments: of.moments,
-                due_histogram: of.due_histogram.clone(),
-                due_moments: of.due_moments,
+                moments: of.stats.moments,
+                due_histogram: of.stats.due_histogram.clone(),
+                due_moments: of.stats.due_moments,
                 // Of several runs together nothing is claimed.
                 claims: if of.runs - of.identical == 1 { &kept.claims } else { &[] },
                 ..Overview::of(&kept.recorded)

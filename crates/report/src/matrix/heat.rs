@@ -67,7 +67,7 @@ impl Heat {
         for row in matrix.rows.iter().filter(|row| row.kind == Some(kind)) {
             let column = columns.binary_search(&column_of(&row.at)).ok()?;
             let cell: &mut Option<i64> = &mut cells[row.at[down]][column];
-            *cell = (*cell).max(row.moments.max());
+            *cell = (*cell).max(row.stats.max());
         }
         let folded = across.len() + 1 < matrix.varied.len();
         Some(Heat { down, across, columns, cells, folded, kind: (kinds.len() > 1).then_some(kind) })

@@ -118,16 +118,20 @@ fn identical_repeats_add_no_samples() {
     for (repeat, seed) in [(1, 7), (2, 7), (3, 7)] {
         matrix.add(0, repeat, run(seed));
     }
-    assert_eq!((matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].moments.count()), (3, 2, 100));
+    assert_eq!((matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].stats.moments.count()), (3, 2, 100));
     assert!(matrix.text().contains("3 identical"), "{}", matrix.text());
     matrix.add(0, 4, run(8));
     matrix.add(0, 5, run(8));
-    assert_eq!((matrix.rows[0].identical, matrix.rows[0].moments.count()), (3, 200), "nor does one that is the fourth again");
+    assert_eq!(
+        (matrix.rows[0].identical, matrix.rows[0].stats.moments.count()),
+        (3, 200),
+        "nor does one that is the fourth again"
+    );
     assert!(matrix.text().replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text());
     assert!(!matrix.text().contains("identical  "), "{}", matrix.text());
     let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
     (1..=2).for_each(|repeat| here.add(0, repeat, Synthetic::idle().threads(1).due(100).build()));
-    assert_eq!(here.rows[0].moments.count(), 200, "on a machine, equal figures are chance");
+    assert_eq!(here.rows[0].stats.moments.count(), 200, "on a machine, equal figures are chance");
 }
 
 #[test]
@@ -355,4 +359,31 @@ fn threads_of_unlike_intervals_are_told_apart() {
     let text = matrix.by("load").unwrap();
     assert!(text.starts_with("cpu: no overruns, as without, all else equal in 2 cases.\ncpu raises max 10.0 times"), "{text}");
     assert!(text.contains("\n0: 1ms  p50") && text.contains("\n1: 2ms  p50"), "{text}");
+}
+
+/// A thread that was kept from its CPU until the run was ended: what it never ran waited longest, and every place that shows a
+/// maximum shows that.
+#[test]
+fn what_was_never_run_is_in_every_maximum() {
+    let mut recorded = Synthetic::idle().threads(1).samples(&[4_000, 5_000, 6_000]).build();
+    let rule = stats::AccountingRule { after: stats::AfterOverrun::Skip, given_up_ns: Some(9_500_000) };
+    let rows = [stats::Span::Woken(&[4_000, 5_000, 6_000]), stats::Span::Missing(7)];
+    let Ok(statistics) = stats::summarise(&rows[..], 1_000_000, rule, 8);
+    let thread = &mut recorded.document.threads[0];
+    thread.given_up_ns = Some(plan::Nanos(thread.start_ns.0 + 9_500_000));
+    thread.latency_with_skipped_ns = statistics.latency_with_skipped;
+    recorded.threads = vec![statistics];
+    // Activation 3 waited from 3 ms to 9.5 ms.
+    let waited = "6.50 ms";
+    let said = crate::verdict::verdict(&[Overview::of(&recorded)]);
+    assert!(said.contains(&format!("activations waiting up to {waited}: woke at most {waited} late")), "{said}");
+    let page = crate::html(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default(), "teiji report");
+    assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");
+    let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
+    matrix.add(0, 1, recorded);
+    let headline = matrix.headline();
+    assert!(headline.contains(&format!("woke at most {waited} late")), "{headline}");
+    assert!(matrix.text().contains("6,500.0"), "{}", matrix.text());
+    assert_eq!((drawing::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
+    assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
 }

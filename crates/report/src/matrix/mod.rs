@@ -93,7 +93,7 @@ struct Kept {
 impl Kept {
     /// The largest latency, ns.
     fn max(&self) -> Option<i64> {
-        self.recorded.threads.iter().filter_map(|thread| thread.latency.map(|summary| summary.max)).max()
+        self.recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped.map(|summary| summary.max)).max()
     }
 }
 

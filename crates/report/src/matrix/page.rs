@@ -169,14 +169,14 @@ impl Matrix {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
         let worst = self.largest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
-        let text = format::at_most(worst.moments.max()?);
+        let text = format::at_most(worst.stats.max()?);
         let (number, unit) = text.rsplit_once(' ')?;
         Some(Hero {
             number: number.to_owned(),
             unit: unit.to_owned(),
             label: say!("the worst wake-up"),
             claim_of: format!("{}: ", self.name(worst)),
-            claim: overview::claim(worst.moments.count()),
+            claim: overview::claim(worst.stats.moments.count()),
         })
     }
 

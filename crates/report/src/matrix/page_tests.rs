@@ -41,10 +41,10 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
     let combinations = data["plan"]["combinations"].as_array().unwrap();
     assert_eq!((combinations.len(), data["recordings"].as_array().unwrap().len()), (6, 12));
     for (place, (combination, row)) in combinations.iter().zip(&matrix.rows).enumerate() {
-        assert_eq!(combination["figures"][0].as_i64(), row.moments.max(), "its largest");
+        assert_eq!(combination["figures"][0].as_i64(), row.stats.moments.max(), "its largest");
         assert_eq!(
             combination["curve"]["counts"].as_array().unwrap().iter().filter_map(Value::as_u64).sum::<u64>(),
-            row.moments.count()
+            row.stats.moments.count()
         );
         assert_eq!(combination["at"], serde_json::json!([place / 3, place % 3]));
         let runs: Vec<&Value> = combination["runs"]
@@ -54,7 +54,7 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
             .map(|run| &data["recordings"][usize::try_from(run.as_u64().unwrap()).unwrap()])
             .collect();
         assert_eq!(runs.len(), 2);
-        assert_eq!(runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(), row.moments.max());
+        assert_eq!(runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(), row.stats.moments.max());
         assert!(runs[1]["name"].as_str().unwrap().ends_with(&format!("load {}, run 2", place % 3)));
     }
 }

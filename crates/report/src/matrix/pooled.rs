@@ -30,17 +30,10 @@ pub(super) struct Pooled {
     pub(super) identical: u32,
     /// Runs of the plan that have no recording.
     pub(super) missing: u32,
-    pub(super) activations: Activations,
     pub(super) lost: u64,
-    pub(super) histogram: Histogram,
     pub(super) linear: LinearHistogram,
-    pub(super) moments: Moments,
-    /// Both with each skipped activation counted in: what every figure is of.
-    pub(super) due_histogram: Histogram,
-    pub(super) due_moments: Moments,
-    observed: Observed,
-    /// The maximum of each repeat, ns.
-    pub(super) maxima: Vec<i64>,
+    /// Of all its threads.
+    pub(super) stats: PooledStats,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
     /// On what time the figures are; of the first run.
@@ -69,19 +62,42 @@ pub(super) struct Pooled {
     made_by: Option<String>,
 }
 
+/// What is summed up over repeats, of a combination or of one of its threads.
+#[derive(Debug, Default)]
+pub(super) struct PooledStats {
+    pub(super) activations: Activations,
+    pub(super) histogram: Histogram,
+    pub(super) moments: Moments,
+    /// Both with each skipped activation counted in: what every figure is of.
+    pub(super) due_histogram: Histogram,
+    pub(super) due_moments: Moments,
+    observed: Observed,
+    /// The maximum of each repeat, ns.
+    pub(super) maxima: Vec<i64>,
+}
+
+impl PooledStats {
+    /// The largest latency, ns, skipped activations counted in: what tables, maps and verdicts call the maximum.
+    pub(super) fn max(&self) -> Option<i64> {
+        self.due_moments.max()
+    }
+
+    pub(super) fn figures(&self) -> Figures<'_> {
+        Figures {
+            activations: &self.activations,
+            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: self.observed.due() },
+            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: self.observed.as_measured() },
+            maxima: &self.maxima,
+        }
+    }
+}
+
 /// One thread of a combination, over all repeats.
 #[derive(Debug)]
 pub(super) struct PooledThread {
     pub(super) index: usize,
     pub(super) interval_ns: Nanos,
-    pub(super) activations: Activations,
-    histogram: Histogram,
-    moments: Moments,
-    due_histogram: Histogram,
-    due_moments: Moments,
-    observed: Observed,
-    /// The maximum of each repeat, ns.
-    pub(super) maxima: Vec<i64>,
+    stats: PooledStats,
     key: Option<MatchKey>,
 }
 
@@ -169,12 +185,7 @@ impl PooledThread {
     }
 
     pub(super) fn figures(&self) -> Figures<'_> {
-        Figures {
-            activations: &self.activations,
-            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: self.observed.due() },
-            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: self.observed.as_measured() },
-            maxima: &self.maxima,
-        }
+        self.stats.figures()
     }
 
     /// What others have measured under the same circumstances.
@@ -191,7 +202,7 @@ impl Pooled {
 
     /// Its latencies.
     pub(super) fn counted(&self) -> Counted<'_> {
-        Counted { histogram: &self.histogram, linear: &self.linear, moments: &self.moments }
+        Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments }
     }
 
     /// Adds a run; whether it tells anything that none before it told.
@@ -206,7 +217,7 @@ impl Pooled {
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
         caveats::merge(&mut self.caveats, caveats::of(document));
-        self.maxima.extend(overview.due_moments.max());
+        self.stats.maxima.extend(overview.due_moments.max());
         let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
         let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
         if fingerprint.is_some_and(|fingerprint| self.fingerprints.contains(&fingerprint)) {
@@ -214,14 +225,15 @@ impl Pooled {
             return false;
         }
         self.fingerprints.extend(fingerprint);
-        self.activations.merge(&overview.activations);
         self.lost += overview.lost;
-        self.histogram.merge(&overview.histogram);
         self.linear.merge(&overview.linear);
-        self.moments.merge(&overview.moments);
-        self.due_histogram.merge(&overview.due_histogram);
-        self.due_moments.merge(&overview.due_moments);
-        self.observed.add(&overview.recorded.threads);
+        let stats = &mut self.stats;
+        stats.activations.merge(&overview.activations);
+        stats.histogram.merge(&overview.histogram);
+        stats.moments.merge(&overview.moments);
+        stats.due_histogram.merge(&overview.due_histogram);
+        stats.due_moments.merge(&overview.due_moments);
+        stats.observed.add(&overview.recorded.threads);
         self.add_threads(overview);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
@@ -245,18 +257,12 @@ impl Pooled {
                 self.threads.push(PooledThread {
                     index: thread.index,
                     interval_ns: thread.interval_ns,
-                    activations: Activations::default(),
-                    histogram: Histogram::default(),
-                    moments: Moments::default(),
-                    due_histogram: Histogram::default(),
-                    due_moments: Moments::default(),
-                    observed: Observed::default(),
-                    maxima: Vec::new(),
+                    stats: PooledStats::default(),
                     key: MatchKey::of_thread(&recorded.document, thread),
                 });
                 self.threads.len() - 1
             });
-            let pooled = &mut self.threads[place];
+            let pooled = &mut self.threads[place].stats;
             pooled.activations.merge(&thread.activations);
             pooled.histogram.merge(&statistics.histogram);
             pooled.moments.merge(&statistics.moments);
@@ -264,7 +270,7 @@ impl Pooled {
             pooled.due_histogram.merge(histogram);
             pooled.due_moments.merge(moments);
             pooled.observed.add(std::slice::from_ref(statistics));
-            pooled.maxima.extend(statistics.of_all_due().1.max());
+            pooled.maxima.extend(moments.max());
         }
     }
 
@@ -317,12 +323,7 @@ impl Pooled {
 
     /// Of all its threads.
     pub(super) fn figures(&self) -> Figures<'_> {
-        Figures {
-            activations: &self.activations,
-            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: self.observed.due() },
-            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: self.observed.as_measured() },
-            maxima: &self.maxima,
-        }
+        self.stats.figures()
     }
 
     /// Whether any of its quantiles is not the observed one.
@@ -333,7 +334,7 @@ impl Pooled {
 
     /// Whether any activation was skipped that could be counted in.
     pub(super) fn has_skipped(&self) -> bool {
-        self.due_moments.count() > self.moments.count()
+        self.stats.due_moments.count() > self.stats.moments.count()
     }
 
     /// A quantile of all repeats, skipped activations counted in, ns; see [`Latencies::quantile`].

@@ -16,9 +16,9 @@ const MOST_VALUES: usize = 4;
 impl Matrix {
     /// Rows of which something woke, the largest maximum first.
     pub(super) fn largest_first(&self) -> Vec<usize> {
-        let mut rows: Vec<usize> = (0..self.rows.len()).filter(|row| self.rows[*row].moments.max().is_some()).collect();
+        let mut rows: Vec<usize> = (0..self.rows.len()).filter(|row| self.rows[*row].stats.max().is_some()).collect();
         // Sorted stably: of equals, the first of the plan.
-        rows.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].moments.max()));
+        rows.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].stats.max()));
         rows
     }
 
@@ -84,7 +84,7 @@ impl Matrix {
         let latest: Vec<&Pooled> =
             self.largest_first().into_iter().map(|row| &self.rows[row]).filter(|row| row.kind == Some(kind)).collect();
         let worst = latest.first()?;
-        let max = |row: &Pooled| at_most(row.moments.max().unwrap_or(0));
+        let max = |row: &Pooled| at_most(row.stats.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
             Kind::Machine => word(", on a machine's own clock,"),
@@ -143,7 +143,7 @@ impl Matrix {
             let mut others = row.at.clone();
             others.remove(factor);
             let maxima = alike.entry(others).or_insert_with(|| vec![None; values.len()]);
-            maxima[value] = maxima[value].max(row.moments.max());
+            maxima[value] = maxima[value].max(row.stats.max());
         }
         let whole: Vec<Vec<i64>> = alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
         let worst = |value: usize| whole.iter().map(|maxima| maxima[value]).max();
@@ -164,7 +164,7 @@ impl Matrix {
 }
 
 fn on_time(rows: &[Pooled]) -> String {
-    let mut text = verdict::on_time(rows.iter().map(|row| &row.activations));
+    let mut text = verdict::on_time(rows.iter().map(|row| &row.stats.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {
         text += &say!(", {samples} lost", samples = counted(lost, "sample"));
