@@ -21,7 +21,7 @@ $busybox mount -t sysfs sysfs /sys
 $busybox mount -t devtmpfs devtmpfs /dev
 $busybox mount -t tmpfs tmpfs /tmp
 $busybox --install -s /bin
-export PATH=/bin
+export PATH=/bin:/usr/bin
 exec >/dev/ttyS1 2>&1 </dev/null
 stty -F /dev/ttyS1 raw
 cd /tmp
@@ -55,10 +55,12 @@ def libraries(program):
     return {path.lstrip("/"): Path(path).read_bytes() for path in re.findall(r"(/\S+) \(0x", said)}
 
 
-def run(folder, kernel, arguments, program, script, cpus=2):
-    """Boots, runs a shell script, and gives what it printed; what the kernel printed lies in `folder`."""
+def run(folder, kernel, arguments, program, script, cpus=2, more=()):
+    """Boots, runs a shell script that finds `more` programs, and gives what it printed; what the kernel printed lies in `folder`."""
     initramfs = folder / "initramfs"
     files = {"init": INIT.encode(), "script": script.encode(), "bin/busybox": BUSYBOX.read_bytes()}
+    for other in map(shutil.which, more):
+        files |= libraries(other) | {f"usr/bin/{Path(other).name}": Path(other).read_bytes()}
     initramfs.write_bytes(newc(files | libraries(BUSYBOX) | {"bin/teiji": Path(program).read_bytes()}))
     console, said = folder / "console", folder / "said"
     words = ["qemu-system-x86_64", "-accel", "tcg", "-smp", str(cpus), "-m", "512", "-nographic", "-no-reboot"]

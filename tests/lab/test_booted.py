@@ -17,6 +17,41 @@ def parts(text):
     return {heading: part.strip() for heading, part in zip(found[1::2], found[2::2])}
 
 
+def kernel():
+    return Path(os.environ["XDG_CACHE_HOME"]) / "teiji" / "kernels" / "debian" / "amd64" / "vmlinuz"
+
+
+class Starved(Lab):
+    """A machine on whose only CPU nothing of ordinary priority runs any more, from some seconds after the start on."""
+
+    SCRIPT = """
+        echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+        cat >/tmp/spin <<'END'
+sleep 6
+ulimit -t 15
+exec chrt -f 50 sh -c 'while :; do :; done'
+END
+        echo "=== said"
+        teiji measure -q -p 99 -d 60s --load "cmd:sh /tmp/spin" -o x.teiji
+        echo "exit $?"
+        echo "=== document"
+        cat x.teiji/run.json
+        echo "=== verify"
+        teiji verify x.teiji
+        echo "=== end"
+    """
+
+    def test_a_machine_that_has_no_time_left(self):
+        said = parts(booted.run(self.folder, kernel(), "", TEIJI, self.SCRIPT, cpus=1, more=["chrt"]))
+        self.assertIn("end", said, said)
+        document = json.loads(said["document"])
+        self.assertEqual(document["end"], {"reason": "guard", "starved_ns": 5_000_000_000, "cpu": None}, said["said"])
+        # The load began a second or so before activation 0, and was quiet for six.
+        self.assertTrue(8_000 < document["threads"][0]["activations"]["due"] < 15_000, document["threads"][0]["activations"])
+        self.assertRegex(said["said"], r"exit 4$")
+        self.assertIn("every figure follows from its", said["verify"])
+
+
 class Isolated(Lab):
     """The kernel keeps its first process, and so everybody, away from isolated CPUs."""
 
@@ -53,8 +88,7 @@ class Isolated(Lab):
     """
 
     def test_isolated_cpus_on_a_users_machine(self):
-        kernel = Path(os.environ["XDG_CACHE_HOME"]) / "teiji" / "kernels" / "debian" / "amd64" / "vmlinuz"
-        said = parts(booted.run(self.folder, kernel, "isolcpus=1", TEIJI, self.SCRIPT))
+        said = parts(booted.run(self.folder, kernel(), "isolcpus=1", TEIJI, self.SCRIPT))
         self.assertIn("end", said, said)
         self.assertRegex(said["inherited"], r"Cpus_allowed_list:\s*0$")
 

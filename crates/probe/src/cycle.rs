@@ -6,6 +6,7 @@
 //! runs is the first whose planned time lies ahead. `skipped = floor(latency / interval)` follows from the late one's
 //! latency alone, so a recording needs to store nothing else to tell skipped from lost.
 
+use crate::guard::StarvationCheck;
 use crate::{Clock, Control, Producer, Sample, StopReason, Woken};
 use plan::{Missed, Nanos};
 
@@ -55,6 +56,7 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
     let mut latency = 0;
     let mut next = 0;
     let mut planned = cycle.start.0;
+    let mut starvation = StarvationCheck::new();
     while next < cycle.activations {
         match clock.sleep_until(Nanos(planned)) {
             Woken::OnTime => {}
@@ -65,7 +67,8 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
                 break;
             }
         }
-        latency = clock.now().0 - planned;
+        let woken = clock.now().0;
+        latency = woken - planned;
         ring.push(Sample { activation: next, latency_ns: latency });
         if latency >= remarkable {
             if cycle.break_above.is_some_and(|limit| latency > limit.0) {
@@ -81,6 +84,9 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
         }
         next += 1;
         planned += interval;
+        if starvation.is_due(woken) {
+            starvation.check(woken, control);
+        }
         if control.is_stopped() {
             break;
         }
@@ -280,6 +286,19 @@ mod tests {
         let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
         assert_eq!(counts, Counts { on_time: 2, late: 0, skipped: 0 });
         assert_eq!(control.reason(), Some(StopReason::ClockFailed { thread: 3, errno: libc::EPERM }));
+    }
+
+    /// Ordinary threads never get to run beside it: it ends itself.
+    #[test]
+    fn a_thread_that_leaves_no_time_ends_the_run() {
+        let (mut producer, _) = ring(16);
+        let control = Control::new();
+        control.beat(7);
+        let cycle = Cycle { interval: Nanos(100_000_000), ..cycle(1_000) };
+        let mut clock = Scripted { now: 0, lateness: [].iter(), sleeps: 0, stop_after: None, fail_after: None };
+        let counts = measure(&mut clock, &cycle, &mut producer, &control);
+        assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None }));
+        assert_eq!(counts, Counts { on_time: 51, late: 0, skipped: 0 });
     }
 
     proptest! {

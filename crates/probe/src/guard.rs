@@ -2,13 +2,15 @@
 //! The machine must survive us.
 //!
 //! Real-time threads that need all of their CPUs' time lock everybody else out, the recorder and the user's shell first.
-//! A guard of higher priority checks once a second that threads of ordinary priority still get to run, and stops the run if
-//! not: anywhere (a heartbeat, by a thread that does nothing else and so waits for no disk, terminal or load), and on each
-//! measured CPU. A thread that ran there every second would disturb what is measured, so the one bound to a measured CPU is
-//! only woken when our own threads have used most of that CPU.
+//! Two things end such a run.
+//!
+//! - A heartbeat: a thread of ordinary priority that does nothing else. The measuring threads themselves check once a second
+//!   that it still beats ([`StarvationCheck`]). A thread of higher priority would have to interrupt what is measured.
+//! - Each measured CPU: once a second an ordinary thread compares the CPU time of our threads there. Where it is more than
+//!   half, it wakes a thread bound to that CPU, the canary, and checks that it ran. On CPUs with time to spare nothing wakes.
 
 use crate::{Clock, Control, Monotonic, StopReason, sys};
-use plan::{CpuId, Policy, Scheduling};
+use plan::{CpuId, Scheduling};
 use rustix::thread::Pid;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,28 +20,18 @@ use std::time::Duration;
 
 /// Checks in a row without a sign of life: longer than a busy machine makes a thread of ordinary priority wait, shorter
 /// than a watchdog's patience. Checks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
-/// suspended shows no life for hours, but then the guard does not check either.
+/// suspended shows no life for hours, but then nothing checks either.
 const MAX_SILENT_CHECKS: u32 = 5;
 const CHECK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_EVERY_NS: i64 = 1_000_000_000;
 /// Between two heartbeats.
-const BEAT_EVERY: Duration = Duration::from_millis(250);
+const BEAT_EVERY: Duration = Duration::from_millis(500);
 /// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary thread waits for seconds.
-const HEARTBEAT_NICE: i32 = -10;
+const NICE: i32 = -10;
 /// Our threads' share of a CPU, percent, from which the CPU itself is checked.
 const SUSPICIOUS_PERCENT: i64 = 50;
 /// These threads call next to nothing.
 const SMALL_STACK_BYTES: usize = 32 * 1024;
-
-/// Whether anything ends a run that starves the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GuardState {
-    /// The measuring threads have no real-time priority: the scheduler takes care.
-    NotNeeded,
-    /// It has a priority above theirs.
-    Armed,
-    /// It has not, for this reason: on their CPUs it would itself be locked out.
-    Unarmed(String),
-}
 
 /// A guard on duty; ends when told.
 pub(crate) struct Guard {
@@ -48,17 +40,15 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Watches over threads of this scheduling, each with its CPU; none is needed over those without real-time priority.
-    pub(crate) fn over(
-        scheduling: Scheduling,
-        measuring: &[(CpuId, Pid)],
-        control: &Control,
-    ) -> std::io::Result<(Option<Guard>, GuardState)> {
-        let Some(prio) = scheduling.prio else { return Ok((None, GuardState::NotNeeded)) };
+    /// Watches over threads of this scheduling, each with its CPU; none is needed over those without real-time priority, of
+    /// which the scheduler takes care.
+    pub(crate) fn over(scheduling: Scheduling, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<Option<Guard>> {
+        if scheduling.prio.is_none() {
+            return Ok(None);
+        }
         let mut guard = Guard { threads: Vec::new(), off_duty: Control::new() };
-        let watch = guard.start(prio, measuring, control);
-        match watch {
-            Ok(state) => Ok((Some(guard), state)),
+        match guard.start(measuring, control) {
+            Ok(()) => Ok(Some(guard)),
             Err(error) => {
                 guard.end();
                 Err(error)
@@ -66,7 +56,7 @@ impl Guard {
         }
     }
 
-    fn start(&mut self, prio: u8, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<GuardState> {
+    fn start(&mut self, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<()> {
         control.beat(Monotonic.now().0);
         self.heartbeat(control.clone())?;
         let mut cpus = measuring.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>();
@@ -77,36 +67,31 @@ impl Guard {
             let threads = measuring.iter().filter(|(on, _)| *on == cpu).map(|(_, pid)| *pid).collect();
             watches.push(CpuWatch { cpu, threads, canary: self.canary(cpu)?, used_ns: 0, checked_ns: 0, asked: 0, silent: 0 });
         }
-        let (control, duty) = (control.clone(), self.off_duty.clone());
-        let (tell, told) = channel();
-        let guard = Builder::new().name("teiji-guard".into()).stack_size(crate::thread::STACK_BYTES).spawn(move || {
-            sys::block_all_signals();
-            let _ = tell.send(rise_above(prio));
-            let mut heard = Heard::default();
-            while !duty.is_stopped() {
-                std::thread::park_timeout(CHECK_EVERY);
-                heard.check(&control);
-                let now = Monotonic.now().0;
-                for watch in &mut watches {
-                    let used = watch.threads.iter().filter_map(|thread| sys::thread_cpu_time_ns(*thread)).sum();
-                    watch.check(used, now, &control);
-                }
+        let control = control.clone();
+        self.ordinary("teiji-guard", CHECK_EVERY, move || {
+            let now = Monotonic.now().0;
+            for watch in &mut watches {
+                let used = watch.threads.iter().filter_map(|thread| sys::thread_cpu_time_ns(*thread)).sum();
+                watch.check(used, now, &control);
             }
-        })?;
-        self.threads.push(guard);
-        Ok(told.recv().unwrap_or_else(|_| GuardState::Unarmed("its thread ended".to_owned())))
+        })
     }
 
     /// A thread whose only work is to show that it runs.
     fn heartbeat(&mut self, control: Control) -> std::io::Result<()> {
+        self.ordinary("teiji-beat", BEAT_EVERY, move || control.beat(Monotonic.now().0))
+    }
+
+    /// Starts a thread of ordinary priority that does this every so often, until the watch ends.
+    fn ordinary(&mut self, name: &str, every: Duration, mut work: impl FnMut() + Send + 'static) -> std::io::Result<()> {
         let duty = self.off_duty.clone();
-        let thread = Builder::new().name("teiji-beat".into()).stack_size(SMALL_STACK_BYTES).spawn(move || {
+        let thread = Builder::new().name(name.to_owned()).stack_size(SMALL_STACK_BYTES).spawn(move || {
             sys::block_all_signals();
             // Without the right to, it stays as it is.
-            let _ = rustix::process::setpriority_process(None, HEARTBEAT_NICE);
+            let _ = rustix::process::setpriority_process(None, NICE);
             while !duty.is_stopped() {
-                control.beat(Monotonic.now().0);
-                std::thread::park_timeout(BEAT_EVERY);
+                work();
+                std::thread::park_timeout(every);
             }
         })?;
         self.threads.push(thread);
@@ -148,32 +133,32 @@ impl Guard {
     }
 }
 
-/// Gives the guard a priority above the measuring threads'; they have theirs already.
-fn rise_above(prio: u8) -> GuardState {
-    if prio >= 99 {
-        let _ = sys::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(99) });
-        return GuardState::Unarmed("there is no priority above 99".to_owned());
-    }
-    match sys::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(prio + 1) }) {
-        Ok(()) => GuardState::Armed,
-        Err(error) => {
-            let _ = sys::set_scheduling(Scheduling { policy: Policy::Fifo, prio: Some(prio) });
-            GuardState::Unarmed(format!("SCHED_FIFO {}: {error}", prio + 1))
-        }
-    }
-}
-
-/// The heartbeats seen so far.
-#[derive(Default)]
-struct Heard {
+/// A measuring thread's own check that threads of ordinary priority get to run. Costs one comparison an activation, and one load
+/// of an atomic a second.
+pub(crate) struct StarvationCheck {
+    due_ns: i64,
     beat: i64,
     silent: u32,
 }
 
-impl Heard {
-    fn check(&mut self, control: &Control) {
+impl StarvationCheck {
+    /// The first check is due at once.
+    pub(crate) const fn new() -> Self {
+        StarvationCheck { due_ns: 0, beat: 0, silent: 0 }
+    }
+
+    /// Whether it is time to [`check`](Self::check).
+    #[inline]
+    pub(crate) const fn is_due(&self, now_ns: i64) -> bool {
+        now_ns >= self.due_ns
+    }
+
+    /// Stops the run if there was no heartbeat for some checks. A run that has none at all is not checked.
+    #[cold]
+    pub(crate) fn check(&mut self, now_ns: i64, control: &Control) {
+        self.due_ns = now_ns.saturating_add(CHECK_EVERY_NS);
         let beat = control.last_beat();
-        self.silent = if beat == self.beat { self.silent + 1 } else { 0 };
+        self.silent = if beat == self.beat && beat != 0 { self.silent + 1 } else { 0 };
         self.beat = beat;
         stop_if_silent(self.silent, None, control);
     }
@@ -217,8 +202,7 @@ impl CpuWatch {
 
 fn stop_if_silent(checks: u32, cpu: Option<CpuId>, control: &Control) {
     if checks >= MAX_SILENT_CHECKS {
-        let starved = CHECK_EVERY.as_nanos() * u128::from(checks);
-        control.stop(StopReason::Starved { for_ns: i64::try_from(starved).unwrap_or(i64::MAX), cpu });
+        control.stop(StopReason::Starved { for_ns: CHECK_EVERY_NS.saturating_mul(i64::from(checks)), cpu });
     }
 }
 
@@ -228,15 +212,32 @@ mod tests {
 
     #[test]
     fn a_run_that_leaves_no_time_is_stopped() {
-        let (control, mut heard) = (Control::new(), Heard::default());
+        let (control, mut starvation) = (Control::new(), StarvationCheck::new());
+        let mut check = |control: &Control| starvation.check(0, control);
         control.beat(1_000);
-        (0..MAX_SILENT_CHECKS).for_each(|_| heard.check(&control));
+        (0..MAX_SILENT_CHECKS).for_each(|_| check(&control));
         assert!(!control.is_stopped(), "the first check found a sign of life");
         control.beat(2_000);
-        (0..MAX_SILENT_CHECKS).for_each(|_| heard.check(&control));
+        (0..MAX_SILENT_CHECKS).for_each(|_| check(&control));
         assert!(!control.is_stopped(), "there was another one");
-        heard.check(&control);
+        check(&control);
         assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None }));
+    }
+
+    /// Without real-time priority there is no heartbeat, and nothing to guard against.
+    #[test]
+    fn a_run_without_a_heartbeat_is_not_stopped() {
+        let (control, mut starvation) = (Control::new(), StarvationCheck::new());
+        (0..100).for_each(|_| starvation.check(0, &control));
+        assert!(!control.is_stopped());
+    }
+
+    #[test]
+    fn checks_are_a_second_apart() {
+        let (control, mut starvation) = (Control::new(), StarvationCheck::new());
+        assert!(starvation.is_due(7));
+        starvation.check(7, &control);
+        assert!(!starvation.is_due(SECOND + 6) && starvation.is_due(SECOND + 7));
     }
 
     const SECOND: i64 = 1_000_000_000;
@@ -296,18 +297,8 @@ mod tests {
     #[test]
     fn ends_when_told() {
         let control = Control::new();
-        let (guard, state) = Guard::over(Scheduling::DEFAULT, &[], &control).unwrap();
-        assert_ne!(state, GuardState::NotNeeded);
-        guard.unwrap().end();
-        assert!(matches!(Guard::over(Scheduling::OTHER, &[], &control), Ok((None, GuardState::NotNeeded))));
-        assert!(!control.is_stopped());
-    }
-
-    #[test]
-    fn there_is_no_guard_above_the_highest_priority() {
-        let highest = Scheduling { policy: Policy::Fifo, prio: Some(99) };
-        let (guard, state) = Guard::over(highest, &[], &Control::new()).unwrap();
-        assert!(matches!(state, GuardState::Unarmed(_)));
-        guard.unwrap().end();
+        Guard::over(Scheduling::DEFAULT, &[], &control).unwrap().unwrap().end();
+        assert!(Guard::over(Scheduling::OTHER, &[], &control).unwrap().is_none());
+        assert!(!control.is_stopped() && control.last_beat() != 0);
     }
 }

@@ -26,7 +26,6 @@ pub use affinity::process_cpus;
 pub use clock::{Calibration, Clock, Monotonic, Woken};
 pub use control::{Control, StopReason};
 pub use cycle::{Counts, Cycle, measure};
-pub use guard::GuardState;
 pub use measurement::{Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use ring::{Consumer, Producer, Sample, ring, slots_for};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All measuring threads of a run.
 
-use crate::guard::{Guard, GuardState};
+use crate::guard::Guard;
 use crate::thread::{Assignment, Decision, Gate, Ready, STACK_BYTES, body};
 use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, slots_for, sys};
 use plan::{CpuId, Nanos, Run, Scheduling};
@@ -44,8 +44,6 @@ pub enum ProbeError {
 pub struct Measurement {
     /// Where each thread's samples come out, in order of thread index.
     pub consumers: Vec<Consumer>,
-    /// Whether anything ends the run should it starve the machine.
-    pub guard_state: GuardState,
     offsets: Vec<Nanos>,
     warmup: Nanos,
     gate: Arc<Gate>,
@@ -69,7 +67,6 @@ impl Measurement {
         sys::let_wake_interrupt().map_err(ProbeError::Signal)?;
         let mut measurement = Measurement {
             consumers: Vec::new(),
-            guard_state: GuardState::NotNeeded,
             offsets: (0..run.cpus.len()).map(|index| run.offset_of(index)).collect(),
             warmup: run.whole_warmup_ns(),
             gate: Arc::new(Gate::default()),
@@ -138,7 +135,7 @@ impl Measurement {
         let measuring: Vec<(CpuId, Pid)> =
             run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid))).collect();
         let guard = Guard::over(scheduling, &measuring, &self.control);
-        (self.guard, self.guard_state) = guard.map_err(|source| ProbeError::Spawn { thread: run.cpus.len(), source })?;
+        self.guard = guard.map_err(|source| ProbeError::Spawn { thread: run.cpus.len(), source })?;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A measuring thread from birth to its outcome.
 
+use crate::guard::StarvationCheck;
 use crate::{Clock, Control, Counts, Cycle, Monotonic, Producer, StopReason, Woken, cycle, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -142,6 +143,7 @@ fn prefault_stack() {
 fn warm_up(clock: &mut Monotonic, assignment: &Assignment) {
     let Cycle { start, interval, .. } = assignment.cycle;
     let mut now = clock.now().0;
+    let mut starvation = StarvationCheck::new();
     for left in (1..=assignment.warmup.0 / interval.0.max(1)).rev() {
         let planned = start.0 - left * interval.0;
         // At an interval that cannot be kept, every one of them would delay activation 0 further.
@@ -159,5 +161,8 @@ fn warm_up(clock: &mut Monotonic, assignment: &Assignment) {
             }
         }
         now = black_box(clock.now()).0;
+        if starvation.is_due(now) {
+            starvation.check(now, &assignment.control);
+        }
     }
 }

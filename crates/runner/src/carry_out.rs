@@ -101,7 +101,6 @@ pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Res
     let control = Control::new();
     let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
-    document.warnings.extend(document::guard_warning(&measurement.guard_state));
     // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
     let nice_boost = NiceBoost::take();
     // What happened while loads started and settled is not what happened while measuring. This look takes long under hundreds of

@@ -4,7 +4,7 @@
 use crate::Order;
 use crate::conditions::Conditions;
 use plan::Nanos;
-use probe::{Calibration, GuardState, Outcome, StopReason};
+use probe::{Calibration, Outcome, StopReason};
 use recording::{Document, End, FORMAT, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning};
 use stats::{Activations, Statistics};
 use std::time::{Duration, SystemTime};
@@ -66,19 +66,6 @@ pub(crate) fn instrument(
         settled_in_ns,
         start_to_first_activation_ns: Some(first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0),
     }
-}
-
-/// What a reader must know of a run that nothing ends should it starve the machine.
-pub(crate) fn guard_warning(state: &GuardState) -> Option<Warning> {
-    let GuardState::Unarmed(why) = state else { return None };
-    Some(Warning {
-        code: "guard-unarmed".to_owned(),
-        message:
-            "The guard has no priority above the measuring threads': should they need all of a CPU's time, nothing ends the run."
-                .to_owned(),
-        evidence: why.clone(),
-        next_step: "Measure with a lower --prio, below 99 and below the limit on real-time priorities (ulimit -r).".to_owned(),
-    })
 }
 
 /// That a power cut might have cost more than a second.

@@ -108,14 +108,6 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "root で実行するか、--no-dma-latency を付けて現状のまま測定してください。",
     ),
     (
-        "The guard has no priority above the measuring threads': should they need all of a CPU's time, nothing ends the run.",
-        "監視スレッドの優先度が測定スレッドより高くないため、測定スレッドが CPU を占有しても測定を中断できません。",
-    ),
-    (
-        "Measure with a lower --prio, below 99 and below the limit on real-time priorities (ulimit -r).",
-        "--prio を 99 未満、かつリアルタイム優先度の上限(ulimit -r)未満に下げて測定してください。",
-    ),
-    (
         "The disk took long to store samples: a power cut would have cost more than the last second.",
         "サンプルの書き込みに時間がかかりました。この間に電源が切れると、1 秒分を超えるサンプルが失われます。",
     ),
@@ -220,7 +212,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "参照できる範囲で現在も動作中のプロセスに、CPU 時間を使用したものはありません",
     ),
     ("CPU time of processes: {processes}", "プロセスの CPU 時間: {processes}"),
-    // The interval and the guard.
+    // The interval.
     (
         "An interval of {interval} is short for this machine: many activations will be late or skipped.",
         "周期 {interval} はこのマシンには短いため、多くの起床が遅延またはスキップされます。",

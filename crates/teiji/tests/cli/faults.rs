@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes wrong below a run: a clock that refuses, threads that do not end, a guard that may not rise, loads that never
-//! settle. Each ends in time, with a recording that says what happened, or leaves nothing.
+//! What goes wrong below a run: a clock that refuses, threads that do not end, loads that never settle. Each ends in time, with a recording that says what happened, or leaves nothing.
 
-use crate::support::{MILLISECOND, Place, Running, TEIJI, alone, is_root, may_real_time, soon};
+use crate::support::{MILLISECOND, Place, Running, TEIJI, alone, soon};
 use rustix::process::Signal;
 use std::process::Command;
 use std::thread::sleep;
@@ -19,13 +18,6 @@ fn injected(place: &Place, call: &str, fault: &str) -> Command {
 
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A program that may have real-time priorities up to 50, and no more.
-fn limited(place: &Place, program: &[&str]) -> Command {
-    let mut command = place.command("prlimit");
-    command.args(["--rtprio=50:50", "setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]).args(program);
-    command
 }
 
 #[test]
@@ -61,28 +53,6 @@ fn no_run_outlives_its_end_by_much() {
     assert!((10_000_000_000..14_000_000_000).contains(&document.whole("/end/by_ns")), "{:?}", document.at("/end"));
     assert!(in_one_line(&said.out).contains("its threads had not ended 10"), "{said:?}");
     place.well("verify x.teiji");
-}
-
-#[test]
-fn a_guard_that_cannot_rise_above_the_threads_is_said() {
-    if !may_real_time() {
-        return eprintln!("not tried: without real-time rights there is nothing to guard against");
-    }
-    let _turn = alone();
-    let place = Place::new();
-    for (prio, unarmed) in [(98, false), (99, true)] {
-        place.well(&format!("measure -p {prio} -n 20 -q -o {prio}.teiji"));
-        assert_eq!(place.document(&format!("{prio}.teiji")).warns_of("guard-unarmed"), unarmed, "{prio}");
-    }
-    let may_set_limits = Running::start(limited(&place, &["true"])).end().code == Some(0);
-    if !is_root() || !may_set_limits {
-        return eprintln!("not tried: the limit on priorities cannot be set without CAP_SYS_RESOURCE");
-    }
-    let words = [TEIJI, "measure", "-p", "50", "-n", "20", "-o", "limited.teiji"];
-    let said = Running::start(limited(&place, &words)).end();
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(place.document("limited.teiji").warns_of("guard-unarmed"), "{said:?}");
-    assert!(said.out.contains("SCHED_FIFO 51: Operation not permitted"), "{said:?}");
 }
 
 #[test]
