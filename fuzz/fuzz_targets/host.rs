@@ -27,6 +27,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let facts = HostRoot::at(folder.path()).snapshot();
-    let _ = recording::changes(&facts, &facts);
+    let _ = model::changes(&facts, &facts);
     let _ = host::warnings(&facts, &facts);
 });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Differences between looks at the laid-out machines, as [`recording::changes`] tells them.
+//! Differences between looks at the laid-out machines, as [`model::changes`] tells them.
 
 use crate::test_machines::{guest, pc, pi};
+use model::{CpuFacts, EventCounts, FactChange, HostFacts, changes};
 use plan::CpuId;
 use proptest::prelude::*;
-use recording::{CpuFacts, EventCounts, FactChange, HostFacts, changes};
 use std::sync::LazyLock;
 
 fn count<'a>(rows: &'a mut [EventCounts], name: &str) -> &'a mut Vec<u64> {

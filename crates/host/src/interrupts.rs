@@ -5,8 +5,8 @@
 //! stays a single count here, because no CPU can be named for it. A few boards add rows without any count (`FIQ`).
 
 use crate::root::{Fault, cpu_number};
+use model::EventCounts;
 use plan::CpuId;
-use recording::EventCounts;
 
 /// The rows of either file, with counts in the order of `cpus`: one per CPU, or one in all, or none (see above). A column
 /// of a CPU that is not among `cpus` is left out; a CPU without a column counts 0, for it came online a moment later.

@@ -5,30 +5,30 @@
 //! else is a fact and stays one. (Real-time throttling, for one: every machine is set up so, and it bites only programs
 //! that leave the CPU no rest.)
 
+use model::{CpuFacts, HostFacts, Warning, changes};
 use plan::{CpuId, CpuList};
-use recording::{CpuFacts, HostFacts, Warning, changes};
 use std::collections::BTreeMap;
 
 /// The stable names of the warnings.
 pub mod code {
     /// CPUs may change their frequency.
-    pub const GOVERNOR_NOT_PERFORMANCE: &str = "governor-not-performance";
+    pub(crate) const GOVERNOR_NOT_PERFORMANCE: &str = "governor-not-performance";
     /// The kernel gave up one clocksource for another.
-    pub const CLOCKSOURCE_CHANGED: &str = "clocksource-changed";
+    pub(crate) const CLOCKSOURCE_CHANGED: &str = "clocksource-changed";
     /// Reading the clock takes about a microsecond or more.
-    pub const CLOCKSOURCE_SLOW: &str = "clocksource-slow";
+    pub(crate) const CLOCKSOURCE_SLOW: &str = "clocksource-slow";
     /// The hypervisor ran something else.
-    pub const STEAL_TIME: &str = "steal-time";
+    pub(crate) const STEAL_TIME: &str = "steal-time";
     /// A virtual machine.
     pub const HYPERVISOR: &str = "hypervisor";
     /// CPUs did change their frequency.
-    pub const FREQUENCY_CHANGED: &str = "frequency-changed";
+    pub(crate) const FREQUENCY_CHANGED: &str = "frequency-changed";
     /// Isolated CPUs that nobody asked for.
-    pub const ISOLATED_NOT_MEASURED: &str = "isolated-not-measured";
+    pub(crate) const ISOLATED_NOT_MEASURED: &str = "isolated-not-measured";
     /// Something else kept CPUs busy.
-    pub const OTHER_WORK: &str = "other-work";
+    pub(crate) const OTHER_WORK: &str = "other-work";
     /// CPUs came or went.
-    pub const CPU_OFFLINE_CHANGED: &str = "cpu-offline-changed";
+    pub(crate) const CPU_OFFLINE_CHANGED: &str = "cpu-offline-changed";
 }
 
 /// Clocks behind a bus, read by slow input or output, or counted by the tick.

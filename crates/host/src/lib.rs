@@ -6,7 +6,7 @@
 //! another governor, another clocksource or another guest on the same hypervisor, and nobody remembers afterwards.
 //!
 //! In: a [`HostRoot`], below which every path is read; tests lay files into a directory of their own. Out: a
-//! [`recording::HostFacts`] per look, the [`warnings`] of two looks, and a [`DmaLatency`] that is given
+//! [`model::HostFacts`] per look, the [`warnings`] of two looks, and a [`DmaLatency`] that is given
 //! back when dropped. A look never fails: what cannot be had is `None`, with the file, line, item and reason beside it.
 //!
 //! Must not touch: the measuring threads, and any setting of the machine that is not given back. CPUs this process may run

@@ -2,7 +2,7 @@
 //! The warning of work that was neither the run's nor its loads'.
 
 use crate::judge::{code, list, warning};
-use recording::{Document, Processes, Warning};
+use model::{Document, Processes, Warning};
 
 /// What to warn of, once both looks are in the document.
 #[must_use]
@@ -45,8 +45,8 @@ fn named(processes: &Processes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{BusyProcess, CpuFacts, HostFacts, LoadEvidence, Reached, Thread};
     use plan::{CpuId, Nanos, Scheduling};
-    use recording::{BusyProcess, CpuFacts, HostFacts, LoadEvidence, Reached, Thread};
     use std::collections::BTreeMap;
 
     /// 10 s in which CPU 0 was busy for so long, ms, with `yes` for all of it but 100 ms of our own.

@@ -8,7 +8,7 @@
 
 use crate::HostRoot;
 use crate::proc_stat::MS_PER_TICK;
-use recording::{BusyProcess, Processes};
+use model::{BusyProcess, Processes};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 //! how most machines are, and `None` says enough. Or it should be there and could not be had: then somebody will want to
 //! know the file, the line and the reason. [`Look`] keeps the two apart.
 
+use model::Unreadable;
 use plan::CpuId;
-use recording::Unreadable;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -86,12 +86,12 @@ impl<'a> Look<'a> {
     }
 
     /// A file that many machines do not have.
-    pub fn optional(&mut self, relative: &str, item: &str) -> Option<String> {
+    pub(crate) fn optional(&mut self, relative: &str, item: &str) -> Option<String> {
         self.text(relative, item, is_absent)
     }
 
     /// A file that many machines do not have and many users may not read, such as all of debugfs.
-    pub fn privileged(&mut self, relative: &str, item: &str) -> Option<String> {
+    pub(crate) fn privileged(&mut self, relative: &str, item: &str) -> Option<String> {
         self.text(relative, item, |kind| is_absent(kind) || kind == ErrorKind::PermissionDenied)
     }
 

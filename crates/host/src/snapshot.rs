@@ -6,8 +6,8 @@
 
 use crate::root::{Fault, HostRoot, Look, one_number};
 use crate::{cpu, interrupts, kernel, proc_stat, usage};
+use model::{CpuFacts, EventCounts, HostFacts};
 use plan::CpuId;
-use recording::{CpuFacts, EventCounts, HostFacts};
 use std::collections::BTreeMap;
 
 /// What QEMU's `virt` board calls itself: no board that one could hold.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether two recordings hold the same samples, and if not, where they part.
 
-use recording::{Recorded, RecordingError, SampleFile, samples_file};
+use model::{Recorded, samples_file};
+use recording::{RecordingError, SampleFile};
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -109,7 +109,7 @@ fn remedy(found: Processor) -> &'static str {
 /// When it is none, none for this machine, or not a whole one.
 pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageError> {
     let bytes = fs::read(path).map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
-    let image = inspect(&bytes).map_err(|wrong| match wrong {
+    let image = inspect_image(&bytes).map_err(|wrong| match wrong {
         Wrong::Unknown(what) => ImageError::Unknown { path: path.to_owned(), what },
         Wrong::Truncated { needed } => ImageError::Truncated { path: path.to_owned(), needed, here: bytes.len() as u64 },
     })?;
@@ -135,7 +135,7 @@ pub enum Wrong {
 ///
 /// # Errors
 /// When it is none, or not a whole one.
-pub fn inspect(bytes: &[u8]) -> Result<Image, Wrong> {
+pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
     if bytes.is_empty() {
         return Err(Wrong::Unknown("it is empty"));
     }
@@ -252,22 +252,22 @@ mod tests {
     #[test]
     fn each_kind_is_known() {
         let pc = Image { processor: Processor::X86_64, release: Some("6.1.0-56-amd64".to_owned()) };
-        assert_eq!(inspect(&bz_image()), Ok(pc));
-        assert_eq!(inspect(&arm64_image()), Ok(Image { processor: Processor::Arm64, release: None }));
-        assert_eq!(inspect(&z_image()), Ok(Image { processor: Processor::Arm, release: None }));
+        assert_eq!(inspect_image(&bz_image()), Ok(pc));
+        assert_eq!(inspect_image(&arm64_image()), Ok(Image { processor: Processor::Arm64, release: None }));
+        assert_eq!(inspect_image(&z_image()), Ok(Image { processor: Processor::Arm, release: None }));
     }
 
     #[test]
     fn a_missing_last_byte_is_noticed() {
         for whole in [bz_image(), arm64_image(), z_image()] {
             let needed = whole.len() as u64;
-            assert_eq!(inspect(&whole[..whole.len() - 1]), Err(Wrong::Truncated { needed }));
+            assert_eq!(inspect_image(&whole[..whole.len() - 1]), Err(Wrong::Truncated { needed }));
         }
     }
 
     #[test]
     fn what_is_no_kernel_is_named() {
-        let what = |bytes: &[u8]| match inspect(bytes) {
+        let what = |bytes: &[u8]| match inspect_image(bytes) {
             Err(Wrong::Unknown(what)) => what,
             other => panic!("{other:?}"),
         };
@@ -299,8 +299,8 @@ mod tests {
         fn any_bytes_are_survived(start in 0_usize..3, at in 0_usize..400, value in prop::collection::vec(any::<u8>(), 1..8)) {
             let mut bytes = [bz_image(), arm64_image(), z_image()][start].clone();
             put(&mut bytes, at, &value);
-            let _ = inspect(&bytes);
-            let _ = inspect(&bytes[..at + 1]);
+            let _ = inspect_image(&bytes);
+            let _ = inspect_image(&bytes[..at + 1]);
         }
     }
 }

@@ -187,7 +187,7 @@ impl Kernel {
     ///
     /// # Errors
     /// The first option it lacks.
-    pub fn check_options(&self) -> Result<(), KernelError> {
+    pub(crate) fn check_options(&self) -> Result<(), KernelError> {
         let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok()) else { return Ok(()) };
         let has = |option: &str| config.lines().any(|line| line.strip_prefix(option) == Some("=y"));
         let missing = NEEDED.into_iter().find(|(option, _)| !option.split('|').any(has));

@@ -48,7 +48,7 @@ pub use channel::{Found, find as find_frame};
 pub use debian::fetch;
 pub use emulator::{EmulatorError, become_emulator};
 pub use identical::{Parting, parting};
-pub use image::{Image, ImageError, Processor, inspect as inspect_image};
+pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use order::DefaultCpus;

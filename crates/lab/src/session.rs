@@ -10,8 +10,9 @@ use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_PATIENCE;
+use model::{Lab, Recorded};
 use plan::{Guest, Machine, Run};
-use recording::{Lab, Recorded, RecordingError};
+use recording::RecordingError;
 use runner::Signals;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -257,7 +258,7 @@ fn keep(lab_run: &LabRun, left: Left, facts: &Lab, begun: SystemTime) -> Result<
     let mut files: Vec<(&str, &[u8])> = entries.iter().map(|entry| (entry.name, entry.content)).collect();
     files.push(("console.log", &left.console));
     let ended = SystemTime::now();
-    let complete = |document: &mut recording::Document| {
+    let complete = |document: &mut model::Document| {
         let mut lab = facts.clone();
         lab.host_ms = left.took_ms();
         // The guest's own calendar starts anew at every boot.

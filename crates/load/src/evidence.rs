@@ -4,8 +4,8 @@
 //! Readings are folded as they come, so that a run of days holds no more memory than one of seconds.
 
 use crate::report::Reading;
+use model::{LoadOnCpu, Reached};
 use plan::CpuId;
-use recording::{LoadOnCpu, Reached};
 use std::collections::BTreeMap;
 
 /// The measured span of one load, as far as it has been read.

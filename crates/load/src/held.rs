@@ -6,7 +6,7 @@ use crate::report::{BEGIN, Order, Reading, Report};
 use crate::settling::{LEVEL_MS, UNKNOWN_NS};
 use crate::spec::Checked;
 use crate::tap::Tap;
-use recording::{LoadEvidence, LoadOnCpu, Reached, Warning};
+use model::{LoadEvidence, LoadOnCpu, Reached, Warning};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
 use std::collections::BTreeMap;

@@ -20,7 +20,7 @@
 //! and each task when its leader does, the end of the leader's stdin says the same, and the owner kills the whole process
 //! group. INT, QUIT, TERM and HUP do not end a load: Ctrl-C is for the owner, who stops its loads when the recording is whole.
 //!
-//! In: a [`plan::LoadSpec`] for each load. Out: a [`recording::LoadEvidence`] for each, and warnings about loads that did not
+//! In: a [`plan::LoadSpec`] for each load. Out: a [`model::LoadEvidence`] for each, and warnings about loads that did not
 //! hold. Must not touch: the clock of the measurement, the measuring threads, and the recording's files.
 //!
 //! A new load is one file in `kinds/` with its `Kind`, and one line in the table of `kinds/mod.rs`. Beside the loads stands

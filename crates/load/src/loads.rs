@@ -7,8 +7,8 @@
 use crate::held::{Held, LoadNow, PAUSE, Phase};
 use crate::report::GO;
 use crate::spec::Checked;
+use model::{LoadEvidence, Warning};
 use plan::Settle;
-use recording::{LoadEvidence, Warning};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;

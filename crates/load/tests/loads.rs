@@ -8,8 +8,8 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
 
 use load::{Checked, Limits, Loads, StartError, check, worker};
+use model::LoadEvidence;
 use plan::{CpuId, LoadSpec, Nanos, Settle};
-use recording::LoadEvidence;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::io::Read;
 use std::panic::catch_unwind;

@@ -30,7 +30,7 @@ pub use limit::{Figure, Limit, LimitError};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
 pub use plan_error::{PlanError, PlanErrors, Spot};
-pub use plan_file::{Factor, MOST_RUNS, Plan, Quick, ReadFile, RunOrder, Setting, Value};
+pub use plan_file::{Factor, Plan, Quick, ReadFile, RunOrder, Setting, Value};
 pub use run::{Length, MOST_THREADS, Missed, Probe, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};
 pub use settle::Settle;

@@ -100,7 +100,7 @@ pub struct Plan {
 }
 
 /// Most combinations times repeats; a plan that has more was not meant.
-pub const MOST_RUNS: usize = 1_000_000;
+pub(crate) const MOST_RUNS: usize = 1_000_000;
 /// Plans that include one another, deep.
 const DEEPEST: usize = 16;
 

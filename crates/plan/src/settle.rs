@@ -20,11 +20,11 @@ pub enum Settle {
 
 impl Settle {
     /// A load that has no steady state must not keep a run from beginning.
-    pub const MAX_AUTO: Nanos = Nanos::from_secs(10);
+    pub(crate) const MAX_AUTO: Nanos = Nanos::from_secs(10);
 
     /// How much longer the threads warm up beside loads that were given time to settle: wake-ups a thousand times a second change the order in which
     /// the tasks of a load run, and it takes a while until that is steady too.
-    pub const BESIDE_THREADS: Nanos = Nanos::from_millis(500);
+    pub(crate) const BESIDE_THREADS: Nanos = Nanos::from_millis(500);
 
     /// The loads' start is measured too.
     pub(crate) const fn not_at_all() -> Self {

@@ -80,13 +80,13 @@ impl Control {
     }
 
     /// A thread of ordinary priority was able to run at this time, ns.
-    pub fn beat(&self, now_ns: i64) {
+    pub(crate) fn beat(&self, now_ns: i64) {
         self.0.heartbeat.store(now_ns, Ordering::Relaxed);
     }
 
     /// When one last was, ns.
     #[must_use]
-    pub fn last_beat(&self) -> i64 {
+    pub(crate) fn last_beat(&self) -> i64 {
         self.0.heartbeat.load(Ordering::Relaxed)
     }
 }

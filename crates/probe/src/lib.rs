@@ -28,6 +28,6 @@ pub use control::{Control, StopReason};
 pub use cycle::{Counts, Cycle, measure};
 pub use measurement::{Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
-pub use ring::{Consumer, Producer, Sample, ring, slots_for};
+pub use ring::{Consumer, Producer, Sample, ring};
 pub use thread::{Outcome, Usage};
 pub use trial::{Tried, tried};

@@ -2,8 +2,9 @@
 //! All measuring threads of a run.
 
 use crate::guard::Guard;
+use crate::ring::slots_for;
 use crate::thread::{Assignment, Decision, Gate, Ready, STACK_BYTES, body};
-use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, slots_for, sys};
+use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, sys};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use rustix::thread::Pid;
 use std::io;

@@ -58,7 +58,7 @@ const AT_A_TIME: usize = 256;
 
 /// So many slots hold what a thread produces while the recorder is kept from running for eight seconds.
 #[must_use]
-pub fn slots_for(interval_ns: i64) -> u64 {
+pub(crate) fn slots_for(interval_ns: i64) -> u64 {
     let eight_seconds = 8_000_000_000 / interval_ns.max(1);
     u64::try_from(eight_seconds).unwrap_or(0).clamp(1 << 10, 1 << 20).next_power_of_two()
 }

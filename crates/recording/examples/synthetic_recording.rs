@@ -4,11 +4,9 @@
 //! read it back. With a further word, `tail`, most latencies have 12 random bits, and one in 1,000 an exponential tail: as of a
 //! machine that does well.
 
+use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, VERSION, fill_in};
 use plan::{CpuId, Length, Missed, Nanos, Probe, Run, Scheduling};
-use recording::{
-    Document, End, FORMAT, Folder, Host, HostFacts, Instrument, Recording, RecordingError, SampleWriter, State, Thread, VERSION,
-    fill_in,
-};
+use recording::{Folder, Recording, RecordingError, SampleWriter};
 use stats::Activations;
 use std::error::Error;
 use std::path::{Path, PathBuf};

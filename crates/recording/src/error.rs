@@ -47,11 +47,4 @@ impl RecordingError {
     pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RecordingError {
         move |source| RecordingError::Io { doing, path: path.to_owned(), source }
     }
-
-    /// Whether there was no room on the disk.
-    #[must_use]
-    pub fn is_disk_full(&self) -> bool {
-        matches!(self, RecordingError::Io { source, .. }
-            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge))
-    }
 }

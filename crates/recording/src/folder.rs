@@ -2,7 +2,9 @@
 //! A recording being written.
 
 use crate::reader::parse;
-use crate::{Document, HostFacts, Recorded, Recording, RecordingError, SampleWriter, json};
+use crate::{Recording, RecordingError, SampleWriter};
+use model::samples_file;
+use model::{Document, HostFacts, Recorded};
 use plan::{CpuId, Nanos};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -181,8 +183,8 @@ impl Folder {
 
     fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RecordingError> {
         let path = self.path.join(name);
-        let text =
-            json::to_text(value).map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
+        let text = model::document_text(value)
+            .map_err(|error| RecordingError::Document { path: path.clone(), why: error.to_string() })?;
         fs::write(&path, text).map_err(|source| {
             let _ = fs::remove_file(&path);
             RecordingError::Io { doing: "write", path, source }
@@ -229,10 +231,4 @@ fn part_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".part-{}", std::process::id()));
     path.with_file_name(name)
-}
-
-/// The name of the file with a thread's samples.
-#[must_use]
-pub fn samples_file(thread: usize) -> String {
-    format!("samples-{thread}.arrows")
 }

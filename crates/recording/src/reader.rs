@@ -2,8 +2,9 @@
 //! A recording being read.
 
 use crate::folder::DOCUMENT;
-use crate::recorded::fill_in;
-use crate::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RecordingError, SampleFile, State, VERSION};
+use crate::{RecordingError, SampleFile};
+use model::fill_in;
+use model::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, State, VERSION};
 use plan::Missed;
 use stats::{AccountingRule, AfterOverrun, Analysis, ExactRequest, Statistics, analyse, summarise};
 use std::fs;

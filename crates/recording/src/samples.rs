@@ -18,10 +18,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How often what was measured is written to the file. What is not there may be lost with the process: at most this much, half of
-/// the promised second.
-pub const FLUSH_INTERVAL: Nanos = Nanos::from_millis(500);
-
 /// Rows after which a batch is written though nobody asked for it: bounds memory after a long stall.
 const MOST_ROWS: usize = 1 << 16;
 
@@ -50,7 +46,6 @@ pub struct SampleWriter {
     /// Which of them hold none: first row and number of rows of each gap.
     gaps: Vec<(usize, usize)>,
     next_row: u64,
-    written_samples: u64,
     long: Option<Stream>,
     long_rows: Vec<(i64, i64)>,
 }
@@ -70,7 +65,6 @@ impl SampleWriter {
             rows: Vec::with_capacity(FIRST_ROWS),
             gaps: Vec::new(),
             next_row: 0,
-            written_samples: 0,
             long: None,
             long_rows: Vec::new(),
         })
@@ -137,14 +131,12 @@ impl SampleWriter {
         }
         self.flush_long()?;
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(FIRST_ROWS));
-        let samples = rows.len() - self.gaps.iter().map(|(_, gap)| gap).sum::<usize>();
         let woken = validity(rows.len(), &self.gaps);
         self.gaps.clear();
         let column = Int32Array::new(rows.into(), woken);
         let batch =
             RecordBatch::try_new(self.schema.clone(), vec![Arc::new(column)]).map_err(|error| self.stream.unencodable(&error))?;
         self.stream.write(&batch)?;
-        self.written_samples += samples as u64;
         Ok(())
     }
 
@@ -188,12 +180,6 @@ impl SampleWriter {
     /// bits.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.long.iter().chain([&self.stream]).map(Stream::file)
-    }
-
-    /// Samples that have reached the file.
-    #[must_use]
-    pub const fn written_samples(&self) -> u64 {
-        self.written_samples
     }
 }
 
@@ -258,7 +244,6 @@ mod tests {
     fn write(path: &Path, samples: &[(u64, i64)], due: u64, flush_every: usize) {
         let (mut writer, _) = write_unfinished(path, samples, flush_every);
         writer.finish(due).unwrap();
-        assert_eq!(writer.written_samples(), samples.len() as u64);
     }
 
     fn some_samples() -> impl Strategy<Value = Vec<(u64, i64)>> {

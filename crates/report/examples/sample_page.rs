@@ -77,7 +77,7 @@ fn main() -> std::io::Result<()> {
     let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
     missed.document.load_missed = true;
     missed.document.load[0].missed = true;
-    missed.document.load[0].reached = Some(recording::Reached { mean: 61.3, worst_second: 20.4 });
+    missed.document.load[0].reached = Some(model::Reached { mean: 61.3, worst_second: 20.4 });
     missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
     loads.document.load[1].alive = false;
     loads.document.load[1].course.truncate(42);
@@ -90,7 +90,7 @@ fn main() -> std::io::Result<()> {
 
     let mut spoiled =
         Synthetic::idle().title("a rather long title for </script> a recording that was cut off").threads(1).build();
-    spoiled.document.state = recording::State::Running;
+    spoiled.document.state = model::State::Running;
     spoiled.document.host.after = None;
     spoiled.document.instrument.real_time = false;
     spoiled.document.threads[0].scheduling = plan::Scheduling::OTHER;

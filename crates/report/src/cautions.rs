@@ -146,7 +146,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-    use recording::Recorded;
+    use model::Recorded;
 
     /// Of all CPU time after the first look, so many percent of each kind.
     fn spend(recorded: &mut Recorded, kinds: &[(&str, u64)]) {

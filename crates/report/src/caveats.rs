@@ -8,8 +8,8 @@
 use crate::format::{at_most, count, latency};
 use crate::language::say;
 use crate::overview::{cut_short, list};
+use model::{CpuTimeChange, Document, Thread, changes};
 use plan::{CpuId, CpuList};
-use recording::{CpuTimeChange, Document, Thread, changes};
 use std::collections::BTreeSet;
 
 /// What kind of thing it is; of each kind a reader needs the worst only.
@@ -208,7 +208,7 @@ pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-    use recording::{BusyProcess, Processes};
+    use model::{BusyProcess, Processes};
 
     #[test]
     fn two_busy_loops_beside_a_run_are_said_with_their_share() {

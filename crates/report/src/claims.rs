@@ -6,8 +6,8 @@ use crate::format::{self, count, latency};
 use crate::language::{say, word};
 use crate::overview::{due_since_first, list};
 use crate::refusals;
+use model::{Document, Thread};
 use plan::Nanos;
-use recording::{Document, Thread};
 use stats::{
     Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together,
 };
@@ -175,7 +175,7 @@ pub(crate) fn period(period: &Period, interval: Nanos) -> String {
 /// seen.
 fn is_as_often_as_samples_are_written(ns: f64) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "half a second")]
-    let flush_ns = recording::FLUSH_INTERVAL.0 as f64;
+    let flush_ns = model::FLUSH_INTERVAL.0 as f64;
     // It looks at the clock a few times a second, and writes at the first look behind the interval.
     (0.98 * flush_ns..1.06 * flush_ns).contains(&ns)
 }

@@ -6,8 +6,8 @@ use crate::format::{self, count};
 use crate::lab;
 use crate::language::{say, word};
 use crate::overview::Overview;
+use model::{HostFacts, Lab};
 use plan::{CpuId, CpuList};
-use recording::{HostFacts, Lab};
 use std::collections::BTreeMap;
 
 /// Characters of a fact; a kernel's command line has up to 4,096.
@@ -113,7 +113,7 @@ fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
     Fact { name, values, differs }
 }
 
-fn value(question: &Question, host: &recording::Host) -> Value {
+fn value(question: &Question, host: &model::Host) -> Value {
     let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, LONGEST_FACT));
     let before = answer(&host.before);
     let after =
@@ -144,7 +144,7 @@ fn throttling(facts: &HostFacts) -> Option<String> {
 }
 
 /// `performance`, or `0-1: performance; 2: powersave`.
-fn by_cpu(facts: &HostFacts, item: impl Fn(&recording::CpuFacts) -> Option<String>) -> Option<String> {
+fn by_cpu(facts: &HostFacts, item: impl Fn(&model::CpuFacts) -> Option<String>) -> Option<String> {
     let mut groups: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
     for cpu in &facts.cpus {
         groups.entry(item(cpu)?).or_default().push(cpu.cpu);

@@ -2,7 +2,7 @@
 //! What happened on the machine meanwhile: interrupts and softirqs that rose, and where the CPUs' time went.
 
 use crate::overview::Overview;
-use recording::{Changes, CpuTimeChange, EventChange, Host, changes};
+use model::{Changes, CpuTimeChange, EventChange, Host, changes};
 use std::collections::BTreeMap;
 
 /// Sources shown; the rest is said to be there.
@@ -126,7 +126,7 @@ mod tests {
         sources.into_iter().find(|source| source.name == "LOC").and_then(|source| source.rises.into_iter().next()?)
     }
 
-    fn counts(facts: &mut recording::HostFacts) -> &mut Vec<u64> {
+    fn counts(facts: &mut model::HostFacts) -> &mut Vec<u64> {
         &mut facts.interrupts.iter_mut().find(|event| event.name == "LOC").unwrap().counts
     }
 

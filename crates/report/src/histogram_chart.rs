@@ -135,7 +135,7 @@ mod tests {
     use crate::synthetic::Synthetic;
     use plan::Nanos;
 
-    fn bars(recordings: &[recording::Recorded], options: &ChartOptions) -> (AxisScale, Bars) {
+    fn bars(recordings: &[model::Recorded], options: &ChartOptions) -> (AxisScale, Bars) {
         let charts = Charts::new(&Overview::of_all(recordings), options, 10_000);
         (charts.style.x, Bars::of(&charts))
     }

@@ -3,7 +3,7 @@
 
 use crate::language::{say, word};
 use crate::overview::{Overview, list};
-use recording::Lab;
+use model::Lab;
 
 /// What the ns of one recording are; none for a machine of its own.
 pub(crate) fn time_of(lab: &Lab) -> String {

@@ -4,7 +4,7 @@
 //! Here live the summary in a terminal, the verdict in one line, the offline HTML page and the SVG files. Both kinds of
 //! chart are drawn from the same series, so that they cannot disagree.
 //!
-//! In: recordings as read back, [`recording::Recorded`]. Out: text. Must not touch: files, clocks, the machine; whoever
+//! In: recordings as read back, [`model::Recorded`]. Out: text. Must not touch: files, clocks, the machine; whoever
 //! calls knows where the text goes.
 #![forbid(unsafe_code)]
 
@@ -67,12 +67,12 @@ pub use gate::{Examined, Gate, Judged, Limit, LimitError, Verdict};
 use language::word;
 pub use language::{Language, speaking};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, kernel_arguments, normalised, settings_of};
+use model::{LoadEvidence, Recorded};
 pub use options::{AxisScale, ChartOptions, Heights, OverTime};
 use overview::Overview;
 pub use overview::cut_short;
 pub use paint::Paint;
 pub use plan_length::plan_length;
-use recording::{LoadEvidence, Recorded};
 use series::Charts;
 pub use threads::{Figure, threads_csv, threads_markdown};
 use words::Chart;
@@ -124,7 +124,7 @@ pub fn verdict_of_one(recorded: &Recorded) -> String {
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`; none where nothing is
 /// amiss.
 #[must_use]
-pub fn caveats(document: &recording::Document) -> Option<String> {
+pub fn caveats(document: &model::Document) -> Option<String> {
     let short = caveats::in_short(document);
     (!short.is_empty()).then(|| short.join(word(", ")))
 }

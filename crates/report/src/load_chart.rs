@@ -89,7 +89,7 @@ mod tests {
     use crate::synthetic::Synthetic;
     use crate::words::Chart;
 
-    fn drawn(recorded: &recording::Recorded) -> String {
+    fn drawn(recorded: &model::Recorded) -> String {
         let all = [Overview::of(recorded)];
         crate::charts::draw(Chart::Time, &Charts::new(&all, &crate::ChartOptions::default(), 10_000), &all)
     }

@@ -3,7 +3,7 @@
 
 use crate::format;
 use crate::loads::did;
-use recording::LoadEvidence;
+use model::LoadEvidence;
 
 /// Characters of a load as written.
 const WIDEST: usize = 28;

@@ -4,8 +4,8 @@
 use crate::format::{self, count};
 use crate::language::say;
 use crate::overview::Overview;
+use model::{LoadEvidence, LoadOnCpu};
 use plan::CpuList;
-use recording::{LoadEvidence, LoadOnCpu};
 
 /// CPUs of a load that are listed one by one.
 const MOST_CPUS: usize = 16;
@@ -152,8 +152,8 @@ pub(crate) fn did(load: &LoadEvidence) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+    use model::Reached;
     use plan::CpuId;
-    use recording::Reached;
 
     #[test]
     fn a_load_without_a_level_is_not_said_to_want_everything() {

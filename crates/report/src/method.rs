@@ -5,8 +5,8 @@ use crate::format::{self, count};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::terminal;
+use model::Proof;
 use plan::{Missed, Nanos};
-use recording::Proof;
 
 /// The words of the field, as the page uses them.
 pub(crate) const WORDS: [(&str, &str); 16] = [

@@ -80,7 +80,7 @@ pub(crate) struct GroupedWarning {
 
 /// All warnings but the one at the top, each once.
 pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
-    let mut groups: Vec<(&recording::Warning, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(&model::Warning, Vec<&str>)> = Vec::new();
     for overview in all {
         for warning in &overview.recorded.document.warnings {
             if warning.code == NO_REAL_TIME && overview.no_real_time().is_some() {
@@ -100,7 +100,7 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
 }
 
 /// A warning as it is shown.
-pub(crate) fn grouped(warning: &recording::Warning, recordings: String) -> GroupedWarning {
+pub(crate) fn grouped(warning: &model::Warning, recordings: String) -> GroupedWarning {
     GroupedWarning {
         message: format::clip(&recorded(&warning.message), LONGEST),
         evidence: format::clip(&recorded(&warning.evidence), LONGEST),

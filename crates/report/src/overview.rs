@@ -6,7 +6,7 @@ use crate::format;
 use crate::language::{say, word};
 use crate::loads;
 use crate::series::{Counted, MOST_CHARTED};
-use recording::{Document, End, Recorded, State, Thread};
+use model::{Document, End, Recorded, State, Thread};
 use stats::{Activations, Histogram, LinearHistogram, Moments, Summary, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.

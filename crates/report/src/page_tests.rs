@@ -6,7 +6,7 @@ use crate::overview::Overview;
 use crate::page::{MOST_BYTES, html};
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Gate, Judged, Limit, Verdict};
-use recording::{EventCounts, Recorded};
+use model::{EventCounts, Recorded};
 use stats::{AfterOverrun, Span, analyse};
 
 fn page(recordings: &[Recorded]) -> String {

@@ -81,7 +81,7 @@ impl Recurring {
     fn all(overview: &Overview<'_>) -> Vec<Recurring> {
         let threads = overview.recorded.document.threads.iter().zip(overview.claims);
         let several = overview.recorded.document.threads.len() > 1;
-        let of = |(thread, claims): (&recording::Thread, &Claims)| {
+        let of = |(thread, claims): (&model::Thread, &Claims)| {
             let (index, interval) = (thread.index, thread.interval_ns);
             let start_ns = start_since_first(&overview.recorded.document, thread) as f64;
             let recurring = move |period: &stats::Period| Recurring {

@@ -6,7 +6,7 @@ use crate::lab;
 use crate::overview::{Overview, Quantile, population};
 use crate::text::{Table, wrapped};
 use crate::verdict;
-use recording::Recorded;
+use model::Recorded;
 
 /// Shown where the samples do not carry a figure.
 const NOTHING: &str = "–";

@@ -12,7 +12,7 @@ use crate::paint::Paint;
 use crate::terminal_histogram;
 use crate::text::{Table, unwrapped, wrapped};
 use crate::verdict;
-use recording::{Thread, Warning};
+use model::{Thread, Warning};
 use stats::Summary;
 
 /// Shown where the samples do not carry a figure.
@@ -248,7 +248,7 @@ fn load(out: &mut String, overview: &Overview<'_>) {
 }
 
 /// What a load was asked for and what it did, as one phrase.
-fn reached(load: &recording::LoadEvidence) -> String {
+fn reached(load: &model::LoadEvidence) -> String {
     let mut parts = vec![format!("asked for {}", loads::requested(load))];
     if load.missed {
         parts.push("MISSED".to_owned());
@@ -266,7 +266,7 @@ fn reached(load: &recording::LoadEvidence) -> String {
 }
 
 /// Where a load has several CPUs, what it reached on each.
-fn each_cpu(out: &mut String, load: &recording::LoadEvidence) {
+fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
     let (listed, more) = loads::cpus_listed(load);
     if listed.is_empty() {
         return;

@@ -4,7 +4,7 @@
 use super::*;
 use crate::synthetic::Synthetic;
 use crate::text::WIDTH;
-use recording::State;
+use model::State;
 
 const TWO_THREADS: &str = "\
 Steal time 1.0 % (100 ms) on CPU 0; clocksource changed from tsc to hpet: woke
@@ -66,7 +66,7 @@ tasks, steady after 640 ms, IT DID NOT RUN THE WHOLE TIME.
     1   49.6 %        48.4 %        98.7 %
 ";
 
-fn said(recorded: &recording::Recorded) -> String {
+fn said(recorded: &model::Recorded) -> String {
     summary(&Overview::of(recorded), Paint::Plain)
 }
 
@@ -100,7 +100,7 @@ fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
     recorded.document.load_missed = true;
     let load = &mut recorded.document.load[0];
     (load.missed, load.alive) = (true, false);
-    load.reached = Some(recording::Reached { mean: 31.2, worst_second: 12.0 });
+    load.reached = Some(model::Reached { mean: 31.2, worst_second: 12.0 });
     let said = said(&recorded);
     assert!(said.starts_with("Load missed: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed).\n"), "{said}");
     assert!(said.contains(MISSED), "{said}");
@@ -114,7 +114,7 @@ fn a_terminal_is_not_steered_from_outside() {
 
 #[test]
 fn the_columns_are_the_same_whatever_the_figures() {
-    let head = |recorded: &recording::Recorded| {
+    let head = |recorded: &model::Recorded| {
         let said = said(recorded);
         let head = said.lines().find(|line| line.contains("on-time")).unwrap();
         head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()

@@ -4,7 +4,7 @@
 use crate::format;
 use crate::gate::{Count, Examined};
 use crate::overview::population;
-use recording::{Recorded, Thread};
+use model::{Recorded, Thread};
 use stats::{ExactRequest, Level, Statistics, Summary};
 use std::str::FromStr;
 

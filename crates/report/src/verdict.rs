@@ -141,7 +141,7 @@ fn lost(all: &[Overview<'_>]) -> Option<String> {
 fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
     // What was lost or missed is said already, and is no contradiction.
     let is_whole = |overview: &&Overview<'_>| overview.lost == 0 && !overview.recorded.document.load_missed;
-    let contradicts = all.iter().filter(is_whole).filter(|one| !recording::contradictions(one.recorded).is_empty());
+    let contradicts = all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
     let sentence = |overview: &Overview<'_>| {
         let name = if all.len() == 1 { "run.json".to_owned() } else { format!("{}/run.json", overview.name) };
         say!("{name} does not say what its samples say: teiji verify names what differs.", name)
@@ -161,7 +161,7 @@ fn load_missed(all: &[Overview<'_>]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-    use recording::{End, Recorded, State};
+    use model::{End, Recorded, State};
 
     fn said(recordings: &[Recorded]) -> String {
         verdict(&Overview::of_all(recordings))
@@ -261,7 +261,7 @@ mod tests {
             "{unnamed}"
         );
         recorded.document.load[1].missed = true;
-        recorded.document.load[1].reached = Some(recording::Reached { mean: 31.2, worst_second: 30.0 });
+        recorded.document.load[1].reached = Some(model::Reached { mean: 31.2, worst_second: 30.0 });
         let named = said(std::slice::from_ref(&recorded));
         assert!(
             named.starts_with("Load missed: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed). Steal time"),

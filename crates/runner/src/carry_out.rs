@@ -7,9 +7,10 @@ use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document};
 use host::HostRoot;
 use load::{Checked, Loads, StartError};
+use model::{Document, End, Recorded, State, Thread, Warning, fill_in};
 use plan::{Missed, Nanos, Run};
 use probe::{Calibration, Clock, Control, Measurement, Monotonic, Outcome, ProbeError, StopReason};
-use recording::{Document, End, Folder, Recorded, Recording, RecordingError, State, Thread, Warning, fill_in, verify};
+use recording::{Folder, Recording, RecordingError, verify};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 //! What is asked of the machine for the length of a run, and what it refused.
 
 use host::{DmaLatency, HostRoot};
+use model::Warning;
 use plan::Run;
 use probe::MemoryLock;
-use recording::Warning;
 
 /// The machine as the measuring threads find it; given back when dropped.
 pub(crate) struct Conditions {

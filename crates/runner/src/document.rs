@@ -3,9 +3,9 @@
 
 use crate::Order;
 use crate::conditions::Conditions;
+use model::{Document, End, FORMAT, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning};
 use plan::Nanos;
 use probe::{Calibration, Outcome, StopReason};
-use recording::{Document, End, FORMAT, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning};
 use stats::{Activations, Statistics};
 use std::time::{Duration, SystemTime};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether this machine can carry the interval of a run: tried before anything of the run exists.
 
+use model::Warning;
 use plan::{CpuId, CpuList, Nanos, Run, Scheduling};
 use probe::Tried;
-use recording::Warning;
 
 /// An interval at which the threads of a run would do nothing but wake up too late, and let nothing else run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

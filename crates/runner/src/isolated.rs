@@ -2,8 +2,8 @@
 //! CPUs of this machine that a run leaves out without anybody having said so.
 
 use host::HostRoot;
+use model::Warning;
 use plan::{CpuId, Run};
-use recording::Warning;
 
 /// What to say of a run whose CPUs were not named, where isolated ones are not among them.
 #[must_use]

@@ -5,7 +5,7 @@
 //! of their rings, and in the end all is taken down again and summed up from the disk. Every verb that measures goes
 //! through [`carry_out`].
 //!
-//! In: an [`Order`]. Out: the recording on disk and the same as [`recording::Recorded`]. Must not touch: terminals; who
+//! In: an [`Order`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not touch: terminals; who
 //! wants to see the run while it goes on passes a [`Watch`].
 #![forbid(unsafe_code)]
 

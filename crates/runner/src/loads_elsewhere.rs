@@ -2,8 +2,8 @@
 //! Loads that do not run where is measured, without anybody having said so.
 
 use load::Checked;
+use model::Warning;
 use plan::{CpuId, CpuList, LoadSpec, Run};
-use recording::Warning;
 use std::collections::BTreeSet;
 
 /// What to say of measured CPUs that no load covers, where a load's CPUs were not named: such a load takes the affinity that was

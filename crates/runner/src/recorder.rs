@@ -4,9 +4,11 @@
 
 use crate::live::{LiveThread, Tally};
 use crate::syncer::Syncer;
+use model::Document;
+use model::FLUSH_INTERVAL;
 use plan::Nanos;
 use probe::{Clock, Consumer, Monotonic};
-use recording::{Document, FLUSH_INTERVAL, Folder, RecordingError, SampleWriter};
+use recording::{Folder, RecordingError, SampleWriter};
 use std::fs::File;
 use std::io;
 use std::path::Path;

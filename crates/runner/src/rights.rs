@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the process may ask of the scheduler, and what to say when it is less than was wanted.
 
+use model::Warning;
 use plan::Scheduling;
-use recording::Warning;
 
 /// What the threads will run with.
 #[derive(Clone, Debug, PartialEq, Eq)]

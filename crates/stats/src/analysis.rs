@@ -161,14 +161,8 @@ impl Analysis {
         self.latencies().quantile(level, confidence)
     }
 
-    /// The rate of activations later than `limit` ns, skipped ones counted in, with an interval each of whose two ends has this
-    /// confidence (above one half). None where nothing woke.
-    #[must_use]
-    pub fn rate_above(&self, limit: i64, confidence: f64) -> Option<RateInterval> {
-        AllThreads::new(&[self.latencies()]).map(|all| all.rate(limit, confidence))
-    }
-
-    /// The same of several threads together.
+    /// The rate of activations of several threads later than `limit` ns, skipped ones counted in, with an interval each of whose two
+    /// ends has this confidence (above one half). None where nothing woke.
     #[must_use]
     pub fn rate_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<RateInterval> {
         AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>()).map(|all| all.rate(limit, confidence))

@@ -79,7 +79,7 @@ impl Envelope {
     }
 
     /// Adds one row that woke, latency in ns.
-    pub fn woken_one(&mut self, value: i64) {
+    pub(crate) fn woken_one(&mut self, value: i64) {
         self.0.room();
         self.0.add(Extent { min: value, max: value, missing: 0 }, 1);
     }

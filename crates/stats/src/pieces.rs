@@ -56,7 +56,7 @@ impl Pieces {
 
     /// Activations that each piece but the last covers.
     #[must_use]
-    pub const fn rows_per_piece(&self) -> u64 {
+    pub(crate) const fn rows_per_piece(&self) -> u64 {
         self.rows_per_piece
     }
 

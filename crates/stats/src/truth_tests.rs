@@ -3,10 +3,11 @@
 //! numbers (`truth/extremes.json`, written by `truth/extremes.py`).
 
 use crate::chance::normal_quantile;
+use crate::extreme::goodness::anderson_darling;
 use crate::random::Numbers;
 use crate::{
     AfterOverrun, Analysis, ChangeKind, ExactRequest, Excesses, Gev, Gpd, Group, Level, Measured, Part, QuantileDifference,
-    Refusal, Span, analyse, anderson_darling, compare,
+    Refusal, Span, analyse, compare,
 };
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
                 let found = analysis.quantile(level, 0.975).unwrap();
                 *quantiles +=
                     usize::from(found.lower.is_none_or(|lower| lower <= truth) && found.upper.is_none_or(|upper| upper >= truth));
-                let found = analysis.rate_above(truth, 0.975).unwrap();
+                let found = Analysis::rate_of_all(std::slice::from_ref(&analysis), truth, 0.975).unwrap();
                 let rate = 1.0 - level.share();
                 *rates += usize::from(found.lower <= rate && rate <= found.upper);
             }
@@ -391,7 +392,7 @@ mod parts {
             // Rates are counted exactly, and neither they nor quantiles depend on the order within a piece.
             let limit = i64::from(values[values.len() / 2]);
             let above = values.iter().filter(|value| i64::from(**value) > limit).count() as u64;
-            prop_assert_eq!(whole.rate_above(limit, 0.95).unwrap().beyond, above);
+            prop_assert_eq!(Analysis::rate_of_all(std::slice::from_ref(&whole), limit, 0.95).unwrap().beyond, above);
             let before = whole.quantile(Level::P99, 0.95);
             values.chunks_mut(128).for_each(|piece| piece.reverse());
             prop_assert_eq!(analysis(&values).quantile(Level::P99, 0.95), before);
@@ -589,5 +590,5 @@ fn a_quantile_is_a_latency_that_was_observed_also_of_long_ones() {
         assert!(found.upper.is_none_or(|upper| found.observed <= upper && upper <= i64::from(sorted[19_999])), "{found:?}");
     }
     let above = sorted.iter().filter(|value| i64::from(**value) > limit).count() as u64;
-    assert_eq!(analysis.rate_above(limit, 0.95).unwrap().beyond, above);
+    assert_eq!(Analysis::rate_of_all(std::slice::from_ref(&analysis), limit, 0.95).unwrap().beyond, above);
 }

@@ -45,7 +45,7 @@ impl WorstActivations {
     }
 
     /// Offers an activation; successive calls have ascending `activation`.
-    pub fn offer(&mut self, activation: u64, latency_ns: i64) {
+    pub(crate) fn offer(&mut self, activation: u64, latency_ns: i64) {
         if latency_ns > self.least || self.known.len() < self.keep {
             self.keep(Worst { activation, latency_ns });
         }

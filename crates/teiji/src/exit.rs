@@ -2,7 +2,7 @@
 //! How the program ends: each kind of failure has its code, given in one place.
 
 use crate::output;
-use recording::{Document, End};
+use model::{Document, End};
 use rustix::io::Errno;
 use std::fmt;
 use std::io::{self, ErrorKind};

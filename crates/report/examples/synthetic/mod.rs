@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings that nobody measured: the same ones every time, for the tests and for looking at a page.
 
-use plan::{CpuId, Guest, GuestTime, Length, Machine, Missed, Nanos, Policy, Probe, Run, Scheduling};
-use recording::{
+use model::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
     LoadEvidence, LoadOnCpu, Proof, Reached, Recorded, State, Thread, VERSION, Warning, WorstActivation,
 };
+use plan::{CpuId, Guest, GuestTime, Length, Machine, Missed, Nanos, Policy, Probe, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ impl Synthetic {
             version: VERSION,
             teiji: "0.1.0".into(),
             state: State::Complete,
-            end: Some(recording::End::Done),
+            end: Some(model::End::Done),
             started_at: "2026-11-04T09:12:00Z".into(),
             ended_at: Some("2026-11-04T09:12:10Z".into()),
             command_line: ["teiji", "measure", "-d", "10s", "-o", &format!("{}.teiji", self.title)].map(str::to_owned).to_vec(),

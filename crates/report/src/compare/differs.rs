@@ -7,7 +7,7 @@ use crate::lab::Kind;
 use crate::language::{say, word};
 use crate::method;
 use crate::overview::Overview;
-use recording::{Document, Recorded};
+use model::{Document, Recorded};
 use std::collections::BTreeSet;
 
 /// A fact that is not the same in both groups.

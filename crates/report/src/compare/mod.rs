@@ -13,7 +13,7 @@ use crate::language::say;
 use crate::overview::Overview;
 pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
-use recording::Recorded;
+use model::Recorded;
 use stats::{Comparison, Group, Measured, compare};
 use std::collections::HashSet;
 
@@ -151,7 +151,7 @@ fn what_time_is(recordings: &[Recorded]) -> Option<String> {
 impl Comparisons {
     /// The verdict in one sentence for each group.
     #[must_use]
-    pub fn verdicts(&self) -> Vec<String> {
+    pub(crate) fn verdicts(&self) -> Vec<String> {
         self.all.iter().map(Compared::verdict).collect()
     }
 }

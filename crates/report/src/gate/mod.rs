@@ -19,8 +19,8 @@ pub(crate) use limit::Count;
 pub(crate) use limit::LimitLine;
 use limit::{Latency, Relation, Subject};
 pub use limit::{Limit, LimitError};
+use model::{Recorded, State, Thread};
 use plan::Nanos;
-use recording::{Recorded, State, Thread};
 use serde::Serialize;
 use stats::{Analysis, Level, Statistics, Summary};
 
@@ -172,7 +172,7 @@ pub(crate) fn spoiled(recorded: &Recorded) -> Option<String> {
     if document.load_missed {
         return Some(say!("a load was off the level asked for"));
     }
-    let contradicts = !recording::contradictions(recorded).is_empty();
+    let contradicts = !judge::contradictions(recorded).is_empty();
     contradicts.then(|| say!("run.json does not say what its samples say: teiji verify names what differs"))
 }
 

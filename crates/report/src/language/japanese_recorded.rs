@@ -222,8 +222,6 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU.",
         "-i 200us のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。",
     ),
-    ("its thread ended", "監視スレッドが終了しました"),
-    ("there is no priority above 99", "99 より高い優先度はありません"),
     // Of so few words that much has their form: last.
     ("{was} before, {is} after", "測定前 {was}、測定後 {is}"),
     ("{governor} on CPU {cpus}", "CPU {cpus}: {governor}"),

@@ -120,7 +120,6 @@ mod tests {
 
     /// What belongs to no language: commands, names, and what the system says.
     const OF_NO_LANGUAGE: &[&str] = &[
-        "SCHED_FIFO {}: {}",
         "thread {}: clock_nanosleep: {}",
         "mlockall: {}",
         "ps -eLo pid,rtprio,psr,comm --sort=-rtprio",

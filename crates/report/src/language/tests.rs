@@ -90,8 +90,8 @@ fn a_page_of_everything_is_japanese() {
         Synthetic::idle().samples(&[-1_000]).in_lab(None).title("emulated").build(),
         Synthetic::idle().samples(&[]).title("nothing").build(),
     ];
-    recordings[0].document.state = recording::State::Stopped;
-    recordings[0].document.end = Some(recording::End::Guard { starved_ns: 2_000_000_000, cpu: None });
+    recordings[0].document.state = model::State::Stopped;
+    recordings[0].document.end = Some(model::End::Guard { starved_ns: 2_000_000_000, cpu: None });
     recordings[1].document.load[1].missed = true;
     recordings[1].document.threads[0].proof.samples_lost = 3;
     recordings[2].document.run.scheduling = plan::Scheduling::OTHER;

@@ -39,14 +39,14 @@ pub(super) struct Conditions {
 /// A warning as the first run has it, and how many have it.
 #[derive(Debug)]
 struct Told {
-    first: recording::Warning,
+    first: model::Warning,
     runs: u32,
     /// Others have other figures in it.
     differ: bool,
 }
 
 /// What a warning says apart from its figures. What stands in quotes names something.
-fn words(warning: &recording::Warning) -> String {
+fn words(warning: &model::Warning) -> String {
     let outside = |(place, part): (usize, &str)| {
         if place % 2 == 0 { part.replace(|c: char| c.is_ascii_digit(), "") } else { part.to_owned() }
     };
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
-        let warning = |load: &str, reached: &str| recording::Warning {
+        let warning = |load: &str, reached: &str| model::Warning {
             code: "load_missed".into(),
             message: format!("the load '{load}' reached {reached} % of its CPUs"),
             evidence: String::new(),

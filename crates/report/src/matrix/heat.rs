@@ -83,7 +83,7 @@ impl Heat {
 impl Matrix {
     /// The picture; none where fewer than two factors vary, or one has too many values.
     #[must_use]
-    pub fn heat_map(&self) -> Option<String> {
+    pub(crate) fn heat_map(&self) -> Option<String> {
         let heat = Heat::of(self)?;
         let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
         let folded = if heat.folded { word(", the worst of all other factors") } else { "" };

@@ -94,7 +94,7 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
     assert_eq!((judged(&skipping, "p90<2us"), judged(&skipping, "p99<2us")), (Verdict::Pass, Verdict::Fail));
     assert_eq!(judged(&skipping[20..], "p99<2us"), Verdict::NotEnough);
     let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).examined(&stats::ExactRequest::default());
-    cut.0.document.state = recording::State::Running;
+    cut.0.document.state = model::State::Running;
     let examined = Examined { recorded: cut.0, analyses: cut.1 };
     let judged_by = |limit: &str| Gate::of(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict();
     assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Verdict::NotEnough, Verdict::Fail), "what was seen was seen");

@@ -33,9 +33,9 @@ use crate::notices::NO_REAL_TIME;
 use crate::options::ChartOptions;
 use crate::overview::{Overview, list, population};
 use conditions::Conditions;
+use model::Recorded;
 use plan::Limit;
 use pooled::Pooled;
-use recording::Recorded;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 

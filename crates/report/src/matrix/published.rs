@@ -3,8 +3,8 @@
 
 use crate::language::{say, word};
 use crate::overview::Overview;
+use model::{Document, Thread};
 use plan::{LoadSpec, Policy};
-use recording::{Document, Thread};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -305,7 +305,7 @@ mod tests {
              H,2010,board,2.6,none,fifo,io-sync+cpu,100,1000,100,5,,78,,,x\n",
         );
         let published = published.unwrap();
-        let sources = |recorded: &recording::Recorded| -> String {
+        let sources = |recorded: &model::Recorded| -> String {
             let key = MatchKey::of(&Overview::of(recorded));
             key.map_or_else(String::new, |key| published.beside(&key).iter().map(|run| run.source.as_str()).collect())
         };

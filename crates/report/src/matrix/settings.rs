@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What recordings that were not made by one plan can differ in: read from the recordings, written as a plan writes it.
 
+use model::Document;
 use plan::{CpuList, Length, LoadSpec, Nanos, Unit};
-use recording::Document;
 
 /// Kernel arguments that say where a system lies, not how it runs.
 const OF_THE_PLACE: [&str; 10] =

@@ -21,7 +21,7 @@ pub struct Gev {
 impl Gev {
     /// Log-likelihood of these maxima; minus infinity where one is impossible.
     #[must_use]
-    pub fn log_likelihood(&self, maxima: &[f64]) -> f64 {
+    pub(crate) fn log_likelihood(&self, maxima: &[f64]) -> f64 {
         if self.scale <= 0.0 || !(LEAST_SHAPE..=MOST_SHAPE).contains(&self.shape) {
             return f64::NEG_INFINITY;
         }
@@ -64,7 +64,7 @@ impl Gev {
 
     /// The 95 % interval of [`Gev::level`] by profile likelihood; no upper end where the data give none.
     #[must_use]
-    pub fn level_interval(&self, maxima: &[f64], stretches: f64) -> (f64, Option<f64>) {
+    pub(crate) fn level_interval(&self, maxima: &[f64], stretches: f64) -> (f64, Option<f64>) {
         let estimate = self.level(stretches);
         let enough = self.log_likelihood(maxima) - GIVEN_AWAY;
         // Shape and location hardly depend on one another, and the scale follows from the level.

@@ -21,7 +21,7 @@ const LEVELS: [f64; 5] = [0.25, 0.10, 0.05, 0.01, 0.001];
 /// Anderson, D. A. Darling, "A test of goodness of fit", JASA 49 (1954) 765-769.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
-pub fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
+pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
     let mut ordered: Vec<f64> = excesses.iter().map(|y| gpd.exponential(*y).max(1e-12)).collect();
     ordered.sort_by(f64::total_cmp);
     let n = ordered.len() as f64;
@@ -32,7 +32,7 @@ pub fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
 
 /// About how often chance alone makes the statistic this large: from 0.25 down to 0.001, between which it is interpolated.
 #[must_use]
-pub fn chance_of(statistic: f64, shape: f64) -> f64 {
+pub(crate) fn chance_of(statistic: f64, shape: f64) -> f64 {
     let shape = shape.clamp(BY_SHAPE[0].0, BY_SHAPE[BY_SHAPE.len() - 1].0);
     let after = BY_SHAPE.iter().position(|(of, _)| shape <= *of).unwrap_or(BY_SHAPE.len() - 1).max(1);
     let ((low, at_low), (high, at_high)) = (BY_SHAPE[after - 1], BY_SHAPE[after]);

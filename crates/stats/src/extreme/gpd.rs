@@ -46,7 +46,7 @@ impl Gpd {
 
     /// The excess that has so many e-fold of rarity: the inverse of [`Gpd::exponential`].
     #[must_use]
-    pub fn excess_at(&self, exponential: f64) -> f64 {
+    pub(crate) fn excess_at(&self, exponential: f64) -> f64 {
         let bent = self.shape * exponential;
         let stretched = if bent.abs() < 1e-9 { 1.0 } else { bent.exp_m1() / bent };
         self.scale * exponential * stretched
@@ -54,7 +54,7 @@ impl Gpd {
 
     /// Log-likelihood of these excesses; minus infinity where one lies beyond the end.
     #[must_use]
-    pub fn log_likelihood(&self, excesses: &[f64]) -> f64 {
+    pub(crate) fn log_likelihood(&self, excesses: &[f64]) -> f64 {
         if self.scale <= 0.0 {
             return f64::NEG_INFINITY;
         }
@@ -206,7 +206,7 @@ pub struct Region {
 impl Region {
     /// The 95 % interval of the excess of this rarity; no upper end where the tail may be as heavy as one without a mean.
     #[must_use]
-    pub fn excess_at(&self, exponential: f64) -> (f64, Option<f64>) {
+    pub(crate) fn excess_at(&self, exponential: f64) -> (f64, Option<f64>) {
         let (lower, upper) = self.range(|gpd| gpd.excess_at(exponential));
         (lower, (self.shape.1 < MOST_SHAPE).then_some(upper))
     }

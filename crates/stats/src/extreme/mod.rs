@@ -3,15 +3,15 @@
 
 mod clusters;
 mod gev;
-mod goodness;
+pub(crate) mod goodness;
 mod gpd;
 mod refusal;
 mod tail;
 
 pub use gev::Gev;
-pub use goodness::{Apart, anderson_darling, apart, chance_of};
+pub use goodness::{Apart, apart};
 pub use gpd::{Excesses, Gpd, Region};
 pub use refusal::Refusal;
 pub use tail::Latest;
-pub use tail::{HORIZONS, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, MOST_CROWDED, ReturnLevel, TailFit};
+pub use tail::{Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, MOST_CROWDED, ReturnLevel, TailFit};
 pub(crate) use tail::{Observed, Tail, latest};

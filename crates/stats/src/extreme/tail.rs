@@ -36,7 +36,7 @@ pub struct Horizon {
 }
 
 /// For which a tail gives its levels.
-pub const HORIZONS: [Horizon; 3] = [
+pub(crate) const HORIZONS: [Horizon; 3] = [
     Horizon { name: "hour", ns: 3_600_000_000_000 },
     Horizon { name: "day", ns: 86_400_000_000_000 },
     Horizon { name: "year", ns: 31_557_600_000_000_000 },
@@ -323,7 +323,7 @@ impl TailFit {
     /// The latency, ns, that is exceeded once in `rows` activations on average, and its 95 % interval; none where that lies below
     /// the threshold, or where nothing bounds it.
     #[must_use]
-    pub fn exceeded_once_in(&self, rows: f64) -> Option<(f64, f64, f64)> {
+    pub(crate) fn exceeded_once_in(&self, rows: f64) -> Option<(f64, f64, f64)> {
         let exponential = (self.rate * rows).ln();
         if exponential <= 0.0 {
             return None;

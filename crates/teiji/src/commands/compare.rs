@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Outcome {
     let said = speaking(language, || {
         let compared = compared(args, &groups)?;
         match (args.json, args.md) {
-            (true, _) => recording::document_text(&compared.json()).map_err(Failure::not_carried_out),
+            (true, _) => model::document_text(&compared.json()).map_err(Failure::not_carried_out),
             (_, true) => Ok(compared.markdown()),
             _ => Ok(time_of_groups(&groups).into_iter().chain([compared.text()]).collect::<Vec<_>>().join("\n")),
         }
@@ -138,7 +138,7 @@ fn by_factor(args: &Args) -> Outcome {
         }
     }
     if args.json {
-        output::say(&recording::document_text(&documents).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&documents).map_err(Failure::not_carried_out)?);
     }
     for Alike { common, .. } in &single {
         output::complain(&format!("{common}: recorded with one value of {factor} alone, and compared with nothing"));

@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let held = evidence.iter().all(|load| load.alive && !load.missed);
     output::say(&if args.json {
-        recording::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::not_carried_out)?
+        model::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::not_carried_out)?
     } else {
         report::load_table(&evidence)
     });

@@ -7,8 +7,8 @@ use crate::exit::{Failure, Outcome, of_end};
 use crate::live::Live;
 use crate::output;
 use anyhow::{Context, anyhow};
+use model::{End, Recorded, Warning};
 use plan::{Nanos, ProcessCpus, Run};
-use recording::{End, Recorded, Warning};
 use report::{Gate, Limit};
 use runner::{Order, RunnerError, Signals, TooShort, carry_out, grant, try_interval};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
     let recorded = result.map_err(failure)?;
     let gate = judged(args, &recorded)?;
     if args.json {
-        output::say(&recording::document_text(&recorded.document).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&recorded.document).map_err(Failure::not_carried_out)?);
     } else {
         output::say(&report::terminal_summary(&recorded, output::paint()));
         output::say(&format!("\nRecording: {}", recorded.path.display()));

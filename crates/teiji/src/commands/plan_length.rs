@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Outcome {
             "samples": samples,
             "duration_ns": duration_ns,
         });
-        output::say(&recording::document_text(&document).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&document).map_err(Failure::not_carried_out)?);
         return Ok(ExitCode::SUCCESS);
     }
     let lasts = duration_ns.map_or_else(|| "longer than 292 years".to_owned(), |ns| report::span(Nanos(ns)));

@@ -6,7 +6,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use ::report::{Figure, Gate, Limit};
 use anyhow::{Context, anyhow};
-use recording::Recorded;
+use model::Recorded;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(),
-            (.., true) => recording::document_text(&matrix.json()).map_err(Failure::not_carried_out)?,
+            (.., true) => model::document_text(&matrix.json()).map_err(Failure::not_carried_out)?,
             _ => matrix.text(),
         });
         return Ok(ended(args, &gate));
@@ -109,8 +109,8 @@ fn ended(args: &Args, gate: &Gate) -> ExitCode {
 /// What stands alone is not in an array.
 fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
     match recordings {
-        [one] => recording::document_text(&one.document),
-        several => recording::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>()),
+        [one] => model::document_text(&one.document),
+        several => model::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>()),
     }
 }
 

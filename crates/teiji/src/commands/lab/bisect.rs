@@ -10,8 +10,8 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
 use lab::{KernelName, LabRun, Place};
+use model::Recorded;
 use plan::Limit;
-use recording::Recorded;
 use runner::Signals;
 use std::path::{Path, PathBuf};
 

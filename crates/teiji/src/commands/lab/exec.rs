@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Outcome {
                 })
             })
             .collect();
-        let text = recording::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::not_carried_out)?;
+        let text = model::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::not_carried_out)?;
         output::say(&text);
     } else {
         for spent in &spent {

@@ -17,7 +17,7 @@ use crate::commands::{lab_emulator, lab_init};
 use crate::exit::{Failure, Outcome, of_end};
 use clap::Subcommand;
 use lab::{LabError, Verbs};
-use recording::Recorded;
+use model::Recorded;
 use std::process::ExitCode;
 
 /// How the lab starts this program anew.

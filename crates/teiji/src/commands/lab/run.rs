@@ -10,8 +10,8 @@ use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
 use lab::{DefaultCpus, Kernel, KernelName, LabRun, Place, parting};
+use model::{Recorded, Warning};
 use plan::{Guest, GuestTime, Run};
-use recording::{Recorded, Warning};
 use runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Outcome {
         let _ = std::fs::remove_dir(&output);
     } else if args.json {
         let documents: Vec<_> = recordings.iter().map(|recorded| &recorded.document).collect();
-        output::say(&recording::document_text(&documents).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&documents).map_err(Failure::not_carried_out)?);
     } else {
         output::say(&report::side_by_side(&recordings));
         output::say(&format!("Recordings: {}/", output.display()));

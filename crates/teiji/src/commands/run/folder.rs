@@ -71,7 +71,7 @@ impl ResultsFolder {
             index["boot"] = boot.to_json();
             index["boots"] = wanted.iter().map(WantedBoot::to_json).collect();
         }
-        write(&path.join(INDEX), &recording::document_text(&index)?)?;
+        write(&path.join(INDEX), &model::document_text(&index)?)?;
         // Last: with the plan there, the folder can be gone on with.
         write(&path.join(PLAN), text)?;
         ResultsFolder::open(path)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far a plan is: runs done, the time left, and the largest latency so far.
 
+use model::Document;
 use plan::Nanos;
-use recording::Document;
 use std::time::Instant;
 
 /// Between two runs on this machine, until it is known better.

@@ -6,6 +6,10 @@ use plan::Nanos;
 use stats::{RELATIVE_ERROR, Statistics};
 use std::path::PathBuf;
 
+/// How often what was measured is written to the file. What is not there may be lost with the process: at most this much, half of
+/// the promised second.
+pub const FLUSH_INTERVAL: Nanos = Nanos::from_millis(500);
+
 /// Steps of latency over time that are kept in memory; what is drawn is chosen from these.
 pub const ENVELOPE_STEPS: usize = 8_192;
 

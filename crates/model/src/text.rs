@@ -33,7 +33,7 @@ impl Formatter for FlatLists {
 ///
 /// # Errors
 /// Never for the structs of this room; a map with keys that are no text would be one.
-pub fn to_text<T: Serialize>(value: &T) -> serde_json::Result<String> {
+pub fn document_text<T: Serialize>(value: &T) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut bytes, FlatLists::default()))?;
     bytes.push(b'\n');
@@ -47,6 +47,6 @@ mod tests {
     #[test]
     fn objects_on_lines_lists_on_one() {
         let value = serde_json::json!({"a": [[1, 2], [3, 4]], "b": {"c": "x"}});
-        assert_eq!(to_text(&value).unwrap(), "{\n  \"a\": [[1,2],[3,4]],\n  \"b\": {\n    \"c\": \"x\"\n  }\n}\n");
+        assert_eq!(document_text(&value).unwrap(), "{\n  \"a\": [[1,2],[3,4]],\n  \"b\": {\n    \"c\": \"x\"\n  }\n}\n");
     }
 }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether every figure in `run.json` follows from the samples.
+
+use model::{Document, End, LoadEvidence, Recorded, State, Thread, fill_in};
+use plan::Scheduling;
+use serde_json::Value;
+use stats::Statistics;
+use std::fmt::Display;
+
+/// A figure that does not follow from the samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where it stands in `run.json`, such as `threads[0].latency_ns.max`.
+    pub place: String,
+    /// What stands there.
+    pub recorded: String,
+    /// What the samples say.
+    pub recomputed: String,
+}
+
+/// Characters of a value that are shown.
+const MAX_SHOWN: usize = 200;
+
+impl Difference {
+    /// Of two values, each shown in a few hundred characters at most.
+    #[must_use]
+    pub fn between(place: &str, recorded: &impl ToString, recomputed: &impl ToString) -> Difference {
+        let clipped = |text: String| match text.char_indices().nth(MAX_SHOWN) {
+            Some((at, _)) => format!("{}…", &text[..at]),
+            None => text,
+        };
+        Difference {
+            place: place.to_owned(),
+            recorded: clipped(recorded.to_string()),
+            recomputed: clipped(recomputed.to_string()),
+        }
+    }
+}
+
+/// What `run.json` says that its samples, as they were read, do not bear out, and whatever else of it does not follow from another
+/// part of it. Nothing is rounded, nothing is tolerated. Nothing is found in a recording that was cut off, which has no figures of its
+/// own.
+#[must_use]
+pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    if recorded.document.state == State::Running {
+        return differences;
+    }
+    if recorded.document.threads.len() != recorded.threads.len() {
+        differences.push(Difference::between("threads", &recorded.document.threads.len(), &recorded.threads.len()));
+    }
+    ending(recorded, &mut differences);
+    asked(&recorded.document, &mut differences);
+    loads(&recorded.document, &mut differences);
+    for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
+        let place = format!("threads[{index}]");
+        let mut recomputed = thread.clone();
+        fill_in(&mut recomputed, statistics);
+        match (serde_json::to_value(thread), serde_json::to_value(&recomputed)) {
+            (Ok(old), Ok(new)) => compare(&place, &old, &new, &mut differences),
+            (Err(error), _) | (_, Err(error)) => differences.push(Difference::between(&place, &error, &"")),
+        }
+        accounting(&place, thread, statistics, &mut differences);
+    }
+    differences
+}
+
+/// Whether the run ended as it says: a whole one has all that was planned, and one that was stopped at a latency has that latency.
+fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
+    let document = &recorded.document;
+    let is_done = document.end == Some(End::Done);
+    if is_done != (document.state == State::Complete) || document.end.is_none() {
+        let reason = document.end.as_ref().map_or_else(|| "none".to_owned(), |end| format!("{end:?}"));
+        let state = match document.end {
+            None => "running",
+            Some(End::Done) => "complete",
+            Some(_) => "stopped",
+        };
+        differences.push(Difference::between(
+            "state",
+            &format!("{:?}", document.state).to_lowercase(),
+            &format!("{state}, by end: {reason}"),
+        ));
+    }
+    for (index, thread) in document.threads.iter().enumerate() {
+        let planned = document.run.activations_of(index);
+        // A thread that did not come back has no proof, and what was due is known by the clock alone.
+        let whole = document.state != State::Complete || thread.proof.voluntary_switches.is_none();
+        if !whole && thread.activations.due != planned {
+            let due = format!("complete, with {} activations due of thread {index}", thread.activations.due);
+            differences.push(Difference::between("state", &due, &format!("{planned} were planned")));
+        }
+    }
+    if let Some(End::BreakAbove { thread, latency_ns, .. }) = document.end {
+        let max = recorded.threads.get(thread).and_then(|statistics| statistics.moments.max());
+        let lost = document.threads.get(thread).map_or(0, |thread| thread.proof.samples_lost);
+        if lost == 0 && max.is_none_or(|max| max < latency_ns) {
+            let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
+            differences.push(Difference::between("end.latency_ns", &latency_ns, &format!("{max} of thread {thread}")));
+        }
+    }
+}
+
+/// Whether the threads are those that were asked for.
+fn asked(document: &Document, differences: &mut Vec<Difference>) {
+    let run = &document.run;
+    if document.threads.len() != run.cpus.len() {
+        let asked = format!("{} CPUs in run.cpus", run.cpus.len());
+        differences.push(Difference::between("threads", &document.threads.len(), &asked));
+    }
+    // Without the right to what was asked, ordinary scheduling is measured.
+    let granted = if document.instrument.real_time { run.scheduling } else { Scheduling::OTHER };
+    for (index, (thread, cpu)) in document.threads.iter().zip(&run.cpus).enumerate() {
+        let mut expect = |what: &str, recorded: &dyn Display, asked: &dyn Display| {
+            let (recorded, asked) = (recorded.to_string(), asked.to_string());
+            if recorded != asked {
+                differences.push(Difference::between(
+                    &format!("threads[{index}].{what}"),
+                    &recorded,
+                    &format!("{asked}, by run"),
+                ));
+            }
+        };
+        expect("index", &thread.index, &index);
+        expect("cpu", &thread.cpu, cpu);
+        expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
+        expect("scheduling", &thread.scheduling, &granted);
+    }
+}
+
+/// Whether loads missed their level where it says so.
+fn loads(document: &Document, differences: &mut Vec<Difference>) {
+    for (index, load) in document.load.iter().enumerate() {
+        if load.missed != load.misses_its_level() {
+            differences.push(Difference::between(&format!("load[{index}].missed"), &load.missed, &load.misses_its_level()));
+        }
+    }
+    let any = document.load.iter().any(LoadEvidence::misses_its_level);
+    if document.load_missed != any {
+        differences.push(Difference::between("load_missed", &document.load_missed, &any));
+    }
+}
+
+/// Goes down both trees side by side; through JSON, so that a field added later is compared without anyone thinking of it.
+fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut Vec<Difference>) {
+    if recorded == recomputed {
+        return;
+    }
+    match (recorded, recomputed) {
+        (Value::Object(old), Value::Object(new)) if old.len() == new.len() => {
+            for (key, value) in old {
+                compare(&format!("{place}.{key}"), value, &new[key], differences);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) => {
+            // The first that differs; of the others how many, since one value in another bucket moves all behind it.
+            let differ = old.iter().zip(new).filter(|(a, b)| a != b).count() + old.len().abs_diff(new.len());
+            if let Some((index, (a, b))) = old.iter().zip(new).enumerate().find(|(_, (a, b))| a != b) {
+                compare(&format!("{place}[{index}]"), a, b, differences);
+            }
+            if differ > 1 || old.len() != new.len() {
+                let (have, should) = (format!("{} entries", old.len()), format!("{} entries, {differ} differ", new.len()));
+                differences.push(Difference::between(place, &have, &should));
+            }
+        }
+        _ => differences.push(Difference::between(place, recorded, recomputed)),
+    }
+}
+
+/// The thread's own accounting against the rows. Where samples were lost the rows know less than the thread did, and only
+/// the sums can be checked; where none were, everything is.
+fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
+    let (counted, rows) = (thread.activations, statistics.activations);
+    let mut expect = |what: &str, recorded: u64, recomputed: u64| {
+        if recorded != recomputed {
+            differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &recomputed));
+        }
+    };
+    expect("activations.due", counted.due, counted.on_time + counted.late + counted.skipped);
+    expect(
+        "proof.samples_lost",
+        thread.proof.samples_lost,
+        (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late),
+    );
+    if thread.proof.samples_lost == 0 {
+        expect("activations.on_time", counted.on_time, rows.on_time);
+        expect("activations.late", counted.late, rows.late);
+        // A thread that did not come back has no proof, and nobody to say which of its rows between others were lost.
+        let never_run = if thread.proof.voluntary_switches.is_none() { statistics.lost } else { 0 };
+        expect("activations.skipped", counted.skipped, rows.skipped + never_run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{CpuId, Nanos};
+
+    /// What `asked` finds in a whole recording of one thread that was changed.
+    fn found(change: impl FnOnce(&mut Document)) -> Vec<String> {
+        let json = include_str!("../../../fuzz/corpus/run_json/complete.json");
+        let mut document: Document = serde_json::from_str(json).unwrap();
+        change(&mut document);
+        let mut differences = Vec::new();
+        asked(&document, &mut differences);
+        differences.iter().map(|found| format!("{}: {}, not {}", found.place, found.recorded, found.recomputed)).collect()
+    }
+
+    #[test]
+    fn threads_that_nobody_asked_for_are_named() {
+        assert_eq!(found(|_| ()), Vec::<String>::new());
+        assert_eq!(found(|document| document.run.interval_ns = Nanos(5)), ["threads[0].interval_ns: 500000, not 5, by run"]);
+        assert_eq!(found(|document| document.run.cpus = vec![CpuId(3)]), ["threads[0].cpu: 0, not 3, by run"]);
+        assert_eq!(found(|document| document.threads[0].index = 1), ["threads[0].index: 1, not 0, by run"]);
+        assert_eq!(
+            found(|document| document.run.scheduling = Scheduling::OTHER),
+            ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]
+        );
+        assert_eq!(found(|document| document.run.cpus.push(CpuId(1))), ["threads: 1, not 2 CPUs in run.cpus"]);
+        let second = |document: &mut Document| {
+            document.run.cpus.push(CpuId(1));
+            document.threads.push(document.threads[0].clone());
+            (document.threads[1].index, document.threads[1].cpu) = (1, CpuId(1));
+            document.run.distance_ns = Nanos(500);
+        };
+        assert_eq!(found(second), ["threads[1].interval_ns: 500000, not 500500, by run"]);
+    }
+
+    /// What the rights did not allow was not measured with.
+    #[test]
+    fn threads_without_real_time_rights_have_ordinary_scheduling() {
+        let without = |document: &mut Document| document.instrument.real_time = false;
+        assert_eq!(found(without), ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]);
+        let ordinary = |document: &mut Document| {
+            document.instrument.real_time = false;
+            document.threads[0].scheduling = Scheduling::OTHER;
+        };
+        assert_eq!(found(ordinary), Vec::<String>::new());
+    }
+}

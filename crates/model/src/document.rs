@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `run.json`: what was asked, under which conditions, and what came of it.
+//!
+//! The other rooms fill these structs in; what they mean for a reader is in `docs/recording.md`, and their JSON Schema in
+//! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
+//! is `null` or absent, never 0.
+
+use crate::{Host, Lab, LoadEvidence, Thread};
+use plan::{CpuId, Nanos, Run};
+use serde::{Deserialize, Serialize};
+
+/// The value of [`Document::format`].
+pub const FORMAT: &str = "teiji-recording";
+/// The value of [`Document::version`]; a reader refuses what is newer.
+pub const VERSION: u32 = 1;
+
+/// The whole of `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// The version of the program that wrote it.
+    pub teiji: String,
+    /// How far the run came.
+    pub state: State,
+    /// Why it ended; none while it runs, and for ever if it was cut off.
+    pub end: Option<End>,
+    /// When it began.
+    pub started_at: String,
+    /// When it ended.
+    pub ended_at: Option<String>,
+    /// The command line, word by word.
+    pub command_line: Vec<String>,
+    /// What was asked.
+    pub run: Run,
+    /// How the measuring was done.
+    pub instrument: Instrument,
+    /// What a reader should know before believing the figures.
+    pub warnings: Vec<Warning>,
+    /// One entry per measuring thread.
+    pub threads: Vec<Thread>,
+    /// One entry per load: asked and reached.
+    pub load: Vec<LoadEvidence>,
+    /// Whether a load was more than 5 points off the level asked for: the figures stand, but not for that load.
+    #[serde(default)]
+    pub load_missed: bool,
+    /// The machine before and after.
+    pub host: Host,
+    /// The lab it was carried out in; absent for a machine of its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lab: Option<Lab>,
+}
+
+impl Document {
+    /// Whether the run came to an end it was to have: its planned one, or the latency it was to stop at.
+    #[must_use]
+    pub fn came_to_its_end(&self) -> bool {
+        matches!((self.state, &self.end), (State::Complete, _) | (State::Stopped, Some(End::BreakAbove { .. })))
+    }
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It is going on, or it was cut off: then there are samples, and nobody summed them up.
+    Running,
+    /// It ran to its planned end.
+    Complete,
+    /// It ended early, in good order; [`Document::end`] says why.
+    Stopped,
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum End {
+    /// All activations were due and done.
+    Done,
+    /// SIGINT, SIGTERM or SIGHUP.
+    Signal {
+        /// The signal's name, such as `SIGINT`.
+        name: String,
+    },
+    /// A latency above the limit asked for.
+    BreakAbove {
+        /// Thread index.
+        thread: usize,
+        /// Activation number.
+        activation: u64,
+        /// Its latency, ns.
+        latency_ns: i64,
+    },
+    /// The measuring threads left the system no time.
+    Guard {
+        /// How long nothing else had run, ns.
+        starved_ns: i64,
+        /// On this CPU; null: on none of them.
+        #[serde(default)]
+        cpu: Option<CpuId>,
+    },
+    /// The clock could not be slept on.
+    ClockFailed {
+        /// What the system said.
+        error: String,
+    },
+    /// Threads had not ended long after they should have, and were stopped.
+    Overtime {
+        /// How long after, ns.
+        by_ns: i64,
+    },
+    /// The recording could not be written any further.
+    RecordingFailed {
+        /// What the system said.
+        error: String,
+    },
+}
+
+/// How the measuring was done: the instrument's own properties.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instrument {
+    /// The clock planned and actual times are read from.
+    pub clock: String,
+    /// Its resolution as the kernel states it, ns.
+    pub clock_resolution_ns: i64,
+    /// Median cost of one reading, ns; included in every latency.
+    pub clock_read_ns: i64,
+    /// What the threads asked for could be granted.
+    pub real_time: bool,
+    /// How long the first activation waited for the loads to settle, ns.
+    #[serde(default)]
+    pub settled_in_ns: Nanos,
+    /// Whether all memory of the process was locked.
+    pub memory_locked: bool,
+    /// Whether /dev/cpu_dma_latency was held at 0.
+    pub dma_latency_held: bool,
+    /// Slots of each thread's sample ring.
+    pub ring_slots: u64,
+    /// Start of the program to the first planned activation, warm-up excluded, ns.
+    pub start_to_first_activation_ns: Option<i64>,
+}
+
+/// Something a reader should know: what was seen, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A stable name, such as `no-real-time`.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// What was observed.
+    pub evidence: String,
+    /// What would help; may be empty.
+    pub next_step: String,
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The machine a run was measured on, before and after.
+
+use plan::CpuId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The machine before and after; what differs is what happened meanwhile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// When measuring began: once the loads, if any, had settled.
+    pub before: HostFacts,
+    /// When it had ended, before the loads were stopped; null while the run goes on.
+    pub after: Option<HostFacts>,
+    /// CPU time of processes between the two looks; absent where it was not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub processes: Option<Processes>,
+}
+
+/// Where processes spent CPU time between the two looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processes {
+    /// CPU time of the measuring process itself, ms.
+    pub own_ms: u64,
+    /// CPU time of all other processes together, loads and threads of the kernel left out, ms; absent where not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub others_ms: Option<u64>,
+    /// CPU time of all threads of the kernel together, ms; absent where not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kernel_ms: Option<u64>,
+    /// The processes that used most CPU time, neither this one nor a load, the busiest first. Those of another container or
+    /// of another user may be hidden.
+    pub busiest: Vec<BusyProcess>,
+}
+
+/// A process that used CPU time while it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusyProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its name as the kernel has it: at most 15 characters, without arguments.
+    pub name: String,
+    /// CPU time between the two looks, ms.
+    pub cpu_ms: u64,
+    /// Whether it is a thread of the kernel.
+    pub kernel_thread: bool,
+}
+
+/// One look at the machine. What could not be read is null, with the reason in [`HostFacts::unreadable`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// The machine's name.
+    pub hostname: Option<String>,
+    /// `uname -m`.
+    pub architecture: String,
+    /// `uname -r`.
+    pub kernel: Option<String>,
+    /// /proc/version.
+    pub kernel_version: Option<String>,
+    /// How the kernel may be preempted.
+    pub preemption: Option<String>,
+    /// The kernel's command line.
+    pub kernel_command_line: Option<String>,
+    /// The CPU's name, or the board's where the CPU has none.
+    pub cpu_model: Option<String>,
+    /// Whether a hypervisor lies below.
+    pub hypervisor: Option<bool>,
+    /// One entry per online CPU.
+    pub cpus: Vec<CpuFacts>,
+    /// What the kernel keeps time with.
+    pub clocksource: Option<String>,
+    /// What it could use instead.
+    pub clocksources_available: Vec<String>,
+    /// CPUs taken out of the scheduler's balancing, as a list.
+    pub isolated_cpus: Option<String>,
+    /// CPUs without a tick, as a list.
+    pub nohz_full_cpus: Option<String>,
+    /// µs of each period that real-time tasks may use; -1: all.
+    pub rt_runtime_us: Option<i64>,
+    /// That period, µs.
+    pub rt_period_us: Option<i64>,
+    /// Transparent huge pages: always, madvise or never.
+    pub transparent_hugepages: Option<String>,
+    /// Memory in all, KiB.
+    pub memory_total_kib: Option<u64>,
+    /// Memory that could be had without swapping, KiB.
+    pub memory_available_kib: Option<u64>,
+    /// Load averages over 1, 5 and 15 minutes.
+    pub load_average: Option<[f64; 3]>,
+    /// Since boot, s.
+    pub uptime_s: Option<f64>,
+    /// /proc/interrupts: counts since boot, per CPU in the order of [`HostFacts::cpus`].
+    pub interrupts: Vec<EventCounts>,
+    /// /proc/softirqs, the same way.
+    pub softirqs: Vec<EventCounts>,
+    /// What could not be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// One CPU of the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuFacts {
+    /// Its number.
+    pub cpu: CpuId,
+    /// What decides its frequency.
+    pub governor: Option<String>,
+    /// Its frequency just then, kHz.
+    pub frequency_khz: Option<u64>,
+    /// Lowest frequency allowed, kHz.
+    pub frequency_min_khz: Option<u64>,
+    /// Highest frequency allowed, kHz.
+    pub frequency_max_khz: Option<u64>,
+    /// Where its time went since boot, by name as in /proc/stat, ms.
+    pub time_ms: BTreeMap<String, u64>,
+}
+
+/// Counts of one kind of interrupt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventCounts {
+    /// Its number or short name.
+    pub name: String,
+    /// What the kernel says it is for; may be empty.
+    pub description: String,
+    /// Per CPU.
+    pub counts: Vec<u64>,
+}
+
+/// A fact that could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreadable {
+    /// The file.
+    pub path: String,
+    /// Its line, from 1, where a line could not be understood.
+    pub line: Option<usize>,
+    /// What was looked for.
+    pub item: String,
+    /// What went wrong.
+    pub error: String,
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is recorded.
+//!
+//! Here live the types of `run.json`, one for each concept, and what follows from a recording's own figures without its files:
+//! what happened between the two looks at the machine, what kept it busy beside the run.
+//!
+//! In: plain values. Out: plain values, which serialise as `docs/recording.md` says. Must not touch: files, clocks, the machine.
+#![forbid(unsafe_code)]
+
+mod changes;
+mod document;
+mod host_facts;
+mod judged;
+mod lab;
+mod load_evidence;
+mod other_work;
+mod recorded;
+mod text;
+mod thread;
+
+pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
+pub use document::{Document, End, FORMAT, Instrument, State, VERSION, Warning};
+pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable};
+pub use judged::NotTold;
+pub use lab::{Lab, LabFile, LabKernel, LabQemu};
+pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
+pub use other_work::OtherWork;
+pub use recorded::{ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
+pub use text::document_text;
+pub use thread::{HistogramDocument, Proof, Thread, WorstActivation, samples_file};

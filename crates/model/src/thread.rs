@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one measuring thread recorded, and the figures of its samples.
+
+use plan::{CpuId, Nanos, Scheduling};
+use serde::{Deserialize, Serialize};
+use stats::{Activations, Bucket, Summary};
+
+/// The name of the file with a thread's samples.
+#[must_use]
+pub fn samples_file(thread: usize) -> String {
+    format!("samples-{thread}.arrows")
+}
+
+/// One measuring thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its number, from 0.
+    pub index: usize,
+    /// The CPU it was pinned to.
+    pub cpu: CpuId,
+    /// What the scheduler granted.
+    pub scheduling: Scheduling,
+    /// Its own interval, ns.
+    pub interval_ns: Nanos,
+    /// Planned time of activation 0, CLOCK_MONOTONIC ns: activation k was planned at this + k x interval.
+    pub start_ns: Nanos,
+    /// When the run was ended without it because it did not come back, CLOCK_MONOTONIC ns: what it never ran waited until then at
+    /// least. None for one that came back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up_ns: Option<Nanos>,
+    /// The file with its samples.
+    pub samples_file: String,
+    /// On time, late, skipped.
+    pub activations: Activations,
+    /// Latencies as measured; null when nothing woke.
+    pub latency_ns: Option<Summary>,
+    /// The same with skipped activations counted in.
+    pub latency_with_skipped_ns: Option<Summary>,
+    /// Latencies as measured.
+    pub histogram_ns: HistogramDocument,
+    /// The ten worst, worst first.
+    pub worst: Vec<WorstActivation>,
+    /// Evidence that the thread measured undisturbed by itself.
+    pub proof: Proof,
+}
+
+impl Thread {
+    /// A thread that has measured nothing yet.
+    #[must_use]
+    pub fn unmeasured(index: usize, cpu: CpuId, scheduling: Scheduling, interval_ns: Nanos, start_ns: Nanos) -> Self {
+        Thread {
+            index,
+            cpu,
+            scheduling,
+            interval_ns,
+            start_ns,
+            given_up_ns: None,
+            samples_file: samples_file(index),
+            activations: Activations::default(),
+            latency_ns: None,
+            latency_with_skipped_ns: None,
+            histogram_ns: HistogramDocument::default(),
+            worst: Vec::new(),
+            proof: Proof::default(),
+        }
+    }
+}
+
+/// A histogram on paper.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HistogramDocument {
+    /// A bucket is at most this share of its lower bound wide.
+    pub relative_error: f64,
+    /// `[lower, upper, count]`: both bounds belong to the bucket, ns; empty buckets are left out.
+    pub buckets: Vec<Bucket>,
+}
+
+/// One of the worst activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorstActivation {
+    /// Its number, from 0.
+    pub activation: u64,
+    /// When it was due, CLOCK_MONOTONIC ns.
+    pub planned_ns: Nanos,
+    /// When it was due, ns since activation 0.
+    pub since_start_ns: Nanos,
+    /// How late it woke, ns.
+    pub latency_ns: i64,
+}
+
+/// What getrusage says of a thread between its first and its last activation, and what became of its samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// Page faults served without the disk; null where the thread did not live to say.
+    pub minor_faults: Option<u64>,
+    /// Page faults that waited for the disk.
+    pub major_faults: Option<u64>,
+    /// Times it went to sleep: one for each activation that slept.
+    pub voluntary_switches: Option<u64>,
+    /// Times it was taken off its CPU by something of higher priority.
+    pub involuntary_switches: Option<u64>,
+    /// Samples that found the ring full.
+    pub samples_lost: u64,
+}

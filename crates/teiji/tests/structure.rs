@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The house as ARCHITECTURE.md describes it: which crate depends on which, and that nothing is public without a reader.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names between backquotes.
+fn quoted(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The table of crates in ARCHITECTURE.md, in its order: a crate, and those it depends on.
+fn described() -> Vec<(String, BTreeSet<String>)> {
+    let page = text(&workspace().join("ARCHITECTURE.md"));
+    let rows = page.lines().skip_while(|line| !line.starts_with("|---")).skip(1).take_while(|line| line.starts_with('|'));
+    let crates = rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').collect();
+        (quoted(cells[1]).remove(0), quoted(cells[3]).into_iter().collect())
+    });
+    crates.collect()
+}
+
+/// The crates of this workspace that a crate's manifest names, tests left out.
+fn declared(name: &str, all: &BTreeSet<String>) -> BTreeSet<String> {
+    let manifest = text(&workspace().join("crates").join(name).join("Cargo.toml"));
+    let dependencies =
+        manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1).take_while(|line| !line.starts_with('['));
+    let names = dependencies.filter_map(|line| line.split(['.', ' ', '=']).next());
+    names.filter(|name| all.contains(*name)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_crates_depend_on_one_another_as_described() {
+    let described = described();
+    let all: BTreeSet<String> = described.iter().map(|(name, _)| name.clone()).collect();
+    let folders = fs::read_dir(workspace().join("crates")).unwrap();
+    let there: BTreeSet<String> = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(all, there, "the table in ARCHITECTURE.md");
+    for (index, (name, dependencies)) in described.iter().enumerate() {
+        assert_eq!(*dependencies, declared(name, &all), "{name}");
+        let above: Vec<&String> =
+            described[..=index].iter().map(|(name, _)| name).filter(|name| dependencies.contains(*name)).collect();
+        assert!(above.is_empty(), "{name} depends on {above:?}, which stand above it in the table");
+    }
+}
+
+/// Rust files below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("a folder of the workspace").path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn words(source: &str) -> BTreeSet<&str> {
+    source.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty()).collect()
+}
+
+/// The items that a file declares public, as (kind, name); what is in its tests is left out.
+fn public_items(source: &str) -> Vec<(&str, &str)> {
+    let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let declared = code.lines().filter_map(|line| {
+        let mut words =
+            line.trim_start().strip_prefix("pub ")?.split(' ').skip_while(|word| ["unsafe", "async"].contains(word)).peekable();
+        let mut kind = words.next()?;
+        if kind == "const" && words.peek() == Some(&"fn") {
+            kind = words.next()?;
+        }
+        let name = words.next()?.split(['(', '<', ':', ';', '{', '=']).next()?;
+        ["fn", "struct", "enum", "trait", "const", "static", "type"].contains(&kind).then_some((kind, name))
+    });
+    declared.collect()
+}
+
+/// Whether a crate's own public items speak of a type: then whoever uses those uses it too.
+fn is_spoken_of(name: &str, source: &str) -> bool {
+    source.lines().filter(|line| words(line).contains(name)).any(|line| {
+        let line = line.trim_start();
+        let declares =
+            ["pub struct ", "pub enum ", "pub trait ", "pub type ", "pub use "].iter().any(|start| line.starts_with(start));
+        // A public function or field, a variant, or an implementation of another crate's trait.
+        !declares && (line.starts_with("pub ") || line.starts_with("impl") || line.starts_with(|c: char| c.is_uppercase()))
+    })
+}
+
+#[test]
+fn nothing_public_is_unused() {
+    let mut files = Vec::new();
+    for folder in ["crates", "fuzz/fuzz_targets"] {
+        sources(&workspace().join(folder), &mut files);
+    }
+    let files: Vec<(PathBuf, String)> = files.into_iter().map(|path| (path.clone(), text(&path))).collect();
+    // The crate whose own code a file is; none for tests, examples and fuzz targets, which use crates from outside.
+    let crate_of = |path: &Path| {
+        let below = path.strip_prefix(workspace().join("crates")).ok()?;
+        let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let name = parts.next()?;
+        (parts.next()? == "src").then_some(name)
+    };
+    let mut users: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
+    for (path, source) in &files {
+        let owner = crate_of(path);
+        words(source).into_iter().for_each(|word| {
+            users.entry(word).or_default().insert(owner.clone());
+        });
+    }
+    let mut unused = Vec::new();
+    for (path, source) in &files {
+        let Some(owner) = crate_of(path).filter(|name| name != "teiji") else { continue };
+        for (kind, name) in public_items(source) {
+            let used_elsewhere = users[name].iter().any(|user| user.as_ref() != Some(&owner));
+            let own = || files.iter().filter(|(path, _)| crate_of(path).as_ref() == Some(&owner));
+            let is_type = ["struct", "enum", "trait", "type"].contains(&kind);
+            if !(used_elsewhere || is_type && own().any(|(_, source)| is_spoken_of(name, source))) {
+                unused.push(format!("{owner}: {kind} {name}"));
+            }
+        }
+    }
+    assert!(unused.is_empty(), "public, and used by no other crate: make it pub(crate), or remove it\n{}", unused.join("\n"));
+}
