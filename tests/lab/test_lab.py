@@ -148,14 +148,14 @@ class Exact(Lab):
     def test_bisect_finds_the_kernel(self):
         words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "--load", "hackbench", "-n", "1500", "-o", "out"]
         said = self.lab(*words, "--limit", "p99<10us").stdout
-        first = r"debian:amd64=\S+ is the first to break p99 < 10us; debian:rt-amd64=\S+, before it, holds"
+        first = r"debian:amd64=\S+ is the first to break p99<10us; debian:rt-amd64=\S+, before it, holds"
         self.assertRegex(said, first, said)
         self.assertIn("Virtual ns", said)
         self.assertEqual(len(list((self.folder / "out").iterdir())), 2)
 
     def test_bisect_does_not_judge_what_it_cannot(self):
         words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "-n", "50", "--limit", "p99.9<1s", "-o", "out"]
-        self.assertIn("50 activations do not carry a p99.9", self.lab(*words, code=4).stderr)
+        self.assertIn("cannot be judged: only 50 activations; a p99.9 needs 1,000", self.lab(*words, code=4).stderr)
 
 
 class Isolated(Lab):

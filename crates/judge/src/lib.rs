@@ -7,6 +7,14 @@
 //! machine.
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod contradictions;
+mod ending;
+mod judged;
+mod limits;
 
+pub use baseline::judge_against;
 pub use contradictions::{Difference, contradictions};
+pub use ending::{Ending, Incomplete, came_to_its_end, ending, incomplete, samples_lost};
+pub use judged::{Claim, Examined, Judged, Lacking, Seen, Verdict};
+pub use limits::{counted, judge};

@@ -53,14 +53,6 @@ pub struct Document {
     pub lab: Option<Lab>,
 }
 
-impl Document {
-    /// Whether the run came to an end it was to have: its planned one, or the latency it was to stop at.
-    #[must_use]
-    pub fn came_to_its_end(&self) -> bool {
-        matches!((self.state, &self.end), (State::Complete, _) | (State::Stopped, Some(End::BreakAbove { .. })))
-    }
-}
-
 /// How far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -10,7 +10,6 @@
 mod changes;
 mod document;
 mod host_facts;
-mod judged;
 mod lab;
 mod load_evidence;
 mod other_work;
@@ -21,7 +20,6 @@ mod thread;
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use document::{Document, End, FORMAT, Instrument, State, VERSION, Warning};
 pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable};
-pub use judged::NotTold;
 pub use lab::{Lab, LabFile, LabKernel, LabQemu};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use other_work::OtherWork;

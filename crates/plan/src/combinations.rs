@@ -141,7 +141,7 @@ impl Plan {
             text += "\n[limits]\n";
         }
         for limit in &self.limits {
-            let _ = writeln!(text, "{} = {}", key(&limit.figure.to_string()), quoted(&limit.below.to_string()));
+            let _ = writeln!(text, "{} = {}", key(limit.name()), quoted(limit.setting()));
         }
         text
     }

@@ -26,7 +26,7 @@ pub use combinations::{Combination, PlannedRun};
 pub use cpus::{CpuError, CpuId, CpuList, ProcessCpus};
 pub use guest::{Guest, GuestError, GuestTime, Machine, shift_of_mips};
 pub use interval::Interval;
-pub use limit::{Figure, Limit, LimitError};
+pub use limit::{Count, Figure, Limit, LimitError, Relation, Subject};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
 pub use plan_error::{PlanError, PlanErrors, Spot};

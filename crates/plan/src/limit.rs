@@ -1,76 +1,249 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A limit on a figure of a run, as people write it: `p99<10us`.
+//! A limit as people write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
 
 use crate::{Nanos, Unit};
+use stats::{ExactRequest, Level};
 use std::fmt;
 use std::str::FromStr;
 
-/// A figure that can be limited.
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// As it was written.
+    text: String,
+    /// What is limited, and to what.
+    pub subject: Subject,
+    /// How it has to stand to that.
+    pub relation: Relation,
+}
+
+/// What is limited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subject {
+    /// A latency, ns.
+    Latency {
+        /// Which.
+        of: Figure,
+        /// What it is held against.
+        limit: Nanos,
+        /// How sure it is to be; none: the observed figure counts.
+        confidence: Option<f64>,
+    },
+    /// The share of activations beyond a latency.
+    Rate {
+        /// That latency.
+        beyond: Nanos,
+        /// The share it is held against.
+        limit: f64,
+        /// How sure it is to be.
+        confidence: f64,
+    },
+    /// A number of activations.
+    Count {
+        /// Of what.
+        of: Count,
+        /// What it is held against.
+        limit: u64,
+    },
+}
+
+/// A figure of the latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// The arithmetic mean.
-    Mean,
-    /// The median.
-    P50,
-    /// 90 % were at most this.
-    P90,
-    /// 99 %.
-    P99,
-    /// 99.9 %.
-    P999,
-    /// 99.99 %.
-    P9999,
     /// The largest.
     Max,
+    /// The arithmetic mean.
+    Mean,
+    /// A quantile.
+    Quantile(Level),
 }
 
-const FIGURES: [(&str, Figure); 7] = [
-    ("mean", Figure::Mean),
-    ("p50", Figure::P50),
-    ("p90", Figure::P90),
-    ("p99", Figure::P99),
-    ("p99.9", Figure::P999),
-    ("p99.99", Figure::P9999),
-    ("max", Figure::Max),
-];
-
-impl fmt::Display for Figure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(FIGURES.iter().find(|(_, figure)| figure == self).map_or("", |(name, _)| name))
-    }
-}
-
-/// A figure and what it must stay below.
+/// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// Which figure of the latencies.
-    pub figure: Figure,
-    /// What it must be below, ns.
-    pub below: Nanos,
+pub enum Count {
+    /// Activations that never ran.
+    Skipped,
+    /// Activations that woke an interval late, or later.
+    Late,
+    /// Samples that found the ring full.
+    Lost,
+}
+
+/// How the figure is to stand to the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `<`.
+    Below,
+    /// `<=`.
+    AtMost,
+    /// `==`.
+    Equal,
+}
+
+impl Relation {
+    /// The largest latency, ns, that this limit allows.
+    #[must_use]
+    pub const fn highest_allowed(self, limit: Nanos) -> i64 {
+        match self {
+            Relation::Below => limit.0.saturating_sub(1),
+            Relation::AtMost | Relation::Equal => limit.0,
+        }
+    }
+
+    /// Whether a figure stands so to a limit.
+    pub fn holds<T: PartialOrd>(self, figure: T, limit: T) -> bool {
+        match self {
+            Relation::Below => figure < limit,
+            Relation::AtMost => figure <= limit,
+            Relation::Equal => figure == limit,
+        }
+    }
 }
 
 /// A limit that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no limit: write FIGURE<TIME, such as p99<10us; the figures are mean, p50, p90, p99, p99.9, p99.99 and max")]
-pub struct LimitError(pub String);
+pub enum LimitError {
+    /// It has no form that is known.
+    #[error(
+        "'{0}' is no limit: write max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, skipped==0, late<3 or lost==0"
+    )]
+    Form(String),
+    /// A claim that no recording can bear out.
+    #[error(
+        "'{text}': a maximum has no confidence, since a longer run has a larger one; say how often it may be exceeded: rate(>{limit})<1e-6@95%"
+    )]
+    SureMaximum {
+        /// The limit.
+        text: String,
+        /// The time in it.
+        limit: String,
+    },
+    /// A confidence that says nothing.
+    #[error("'{0}': a confidence is from above 50 % to below 100 %, such as @95%")]
+    Confidence(String),
+    /// A rate that would be certain.
+    #[error("'{0}': no run shows a rate for certain; say how sure it is to be: {0}@95%")]
+    CertainRate(String),
+    /// A figure that has none.
+    #[error("'{0}': only quantiles and rates have a confidence")]
+    NoConfidence(String),
+}
+
+impl Limit {
+    /// What is limited, as it was written: `max`, `rate(>80us)`, `skipped`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let after = self.text.find(')').unwrap_or(0);
+        self.text[after..].find(['<', '=']).map_or(&self.text, |at| &self.text[..after + at])
+    }
+
+    /// As a plan has it: `max = "100us"`, `max = "<=100us"`, `"rate(>80us)" = "1e-6@95%"`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn of_setting(name: &str, value: &str) -> Result<Limit, LimitError> {
+        let relation = if value.trim_start().starts_with(['<', '=']) { "" } else { "<" };
+        format!("{name}{relation}{value}").parse()
+    }
+
+    /// The value that a plan has for it.
+    #[must_use]
+    pub(crate) fn setting(&self) -> &str {
+        let behind = &self.text[self.name().len()..];
+        if self.relation == Relation::Below { behind.trim_start_matches('<') } else { behind }
+    }
+
+    /// What is to be known exactly of a recording's latencies before these limits are held against it.
+    #[must_use]
+    pub fn exact_request(limits: &[Limit]) -> ExactRequest {
+        let mut exact = ExactRequest::default();
+        for limit in limits {
+            match limit.subject {
+                Subject::Latency { of: Figure::Quantile(level), limit: most, .. } => {
+                    exact.levels.push(level);
+                    exact.limits_ns.push(limit.relation.highest_allowed(most));
+                }
+                Subject::Rate { beyond, .. } => exact.limits_ns.push(beyond.0),
+                Subject::Latency { .. } | Subject::Count { .. } => {}
+            }
+        }
+        exact
+    }
+}
 
 impl FromStr for Limit {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Self, LimitError> {
-        let read = || {
-            let (figure, time) = text.split_once('<')?;
-            let figure = FIGURES.iter().find(|(name, _)| *name == figure.trim()).map(|(_, figure)| *figure)?;
-            let below = Nanos::parse(time.trim(), Unit::Microsecond).ok()?;
-            (below.0 > 0).then_some(Limit { figure, below })
+        let form = || LimitError::Form(text.to_owned());
+        let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let (claim, confidence) = match plain.split_once('@') {
+            Some((claim, confidence)) => (claim, Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?)),
+            None => (plain.as_str(), None),
         };
-        read().ok_or_else(|| LimitError(text.to_owned()))
+        // The `>` of a rate stands before the relation and within brackets.
+        let after = claim.find(')').unwrap_or(0);
+        let at = claim[after..].find(['<', '=']).ok_or_else(form)? + after;
+        let (figure, rest) = claim.split_at(at);
+        let (relation, value) =
+            [("<=", Relation::AtMost), ("==", Relation::Equal), ("<", Relation::Below), ("=", Relation::Equal)]
+                .into_iter()
+                .find_map(|(sign, relation)| rest.strip_prefix(sign).map(|value| (relation, value)))
+                .ok_or_else(form)?;
+        let subject = subject(text, figure, value, confidence)?.ok_or_else(form)?;
+        if relation == Relation::Equal && !matches!(subject, Subject::Count { .. }) {
+            return Err(form());
+        }
+        Ok(Limit { text: plain, subject, relation })
     }
+}
+
+fn subject(text: &str, figure: &str, value: &str, confidence: Option<f64>) -> Result<Option<Subject>, LimitError> {
+    let time = |text: &str| Nanos::parse(text, Unit::Microsecond).ok().filter(|time| time.0 >= 0);
+    if let Some(beyond) = figure.strip_prefix("rate(>").and_then(|rest| rest.strip_suffix(')')) {
+        let rate = value.parse::<f64>().ok().filter(|rate| *rate > 0.0 && *rate < 1.0);
+        let Some(confidence) = confidence else { return Err(LimitError::CertainRate(text.to_owned())) };
+        return Ok(time(beyond).zip(rate).map(|(beyond, limit)| Subject::Rate { beyond, limit, confidence }));
+    }
+    let of_latencies = match figure {
+        "max" => Some(Figure::Max),
+        "mean" => Some(Figure::Mean),
+        _ => figure.strip_prefix('p').and_then(Level::percent).map(Figure::Quantile),
+    };
+    if let Some(of) = of_latencies {
+        let limit = time(value);
+        return match of {
+            Figure::Max if confidence.is_some() => {
+                Err(LimitError::SureMaximum { text: text.to_owned(), limit: value.to_owned() })
+            }
+            Figure::Mean if confidence.is_some() => Err(LimitError::NoConfidence(text.to_owned())),
+            _ => Ok(limit.map(|limit| Subject::Latency { of, limit, confidence })),
+        };
+    }
+    let of = match figure {
+        "skipped" => Count::Skipped,
+        "late" => Count::Late,
+        "lost" => Count::Lost,
+        _ => return Ok(None),
+    };
+    if confidence.is_some() {
+        return Err(LimitError::NoConfidence(text.to_owned()));
+    }
+    Ok(value.parse().ok().map(|limit| Subject::Count { of, limit }))
+}
+
+/// `95%` or `0.95`, above one half.
+fn share(text: &str) -> Option<f64> {
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
+    };
+    (value > 0.5 && value < 1.0).then_some(value)
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} < {}", self.figure, self.below)
+        f.write_str(&self.text)
     }
 }
 
@@ -80,13 +253,45 @@ mod tests {
 
     #[test]
     fn limits_are_read() {
-        let limit = |text: &str| text.parse::<Limit>().unwrap();
-        assert_eq!(limit("p99<10us"), Limit { figure: Figure::P99, below: Nanos(10_000) });
-        assert_eq!(limit("max < 1ms"), Limit { figure: Figure::Max, below: Nanos(1_000_000) });
-        assert_eq!(limit("p99.99<20"), Limit { figure: Figure::P9999, below: Nanos(20_000) });
-        assert_eq!(limit("mean<500ns").to_string(), "mean < 500ns");
-        for wrong in ["", "p99", "p99>10us", "p98<10us", "p99<", "p99<fast", "p99<0us", "<10us"] {
-            assert_eq!(wrong.parse::<Limit>(), Err(LimitError(wrong.to_owned())));
+        let subject = |text: &str| text.parse::<Limit>().unwrap().subject;
+        let (max, mean) = (Figure::Max, Figure::Mean);
+        assert_eq!(subject("max<100us"), Subject::Latency { of: max, limit: Nanos(100_000), confidence: None });
+        assert_eq!(subject(" mean <= 2ms "), Subject::Latency { of: mean, limit: Nanos(2_000_000), confidence: None });
+        let level = Figure::Quantile(Level::P9999);
+        assert_eq!(subject("p99.99<50us@95%"), Subject::Latency { of: level, limit: Nanos(50_000), confidence: Some(0.95) });
+        assert_eq!(subject("rate(>80us)<1e-6@0.99"), Subject::Rate { beyond: Nanos(80_000), limit: 1e-6, confidence: 0.99 });
+        assert_eq!(subject("skipped==0"), Subject::Count { of: Count::Skipped, limit: 0 });
+        assert_eq!("late <= 3".parse::<Limit>().unwrap().relation, Relation::AtMost);
+        assert_eq!("max < 1ms".parse::<Limit>().unwrap().to_string(), "max<1ms");
+    }
+
+    #[test]
+    fn what_is_limited_has_a_name() {
+        let name = |text: &str| text.parse::<Limit>().unwrap().name().to_owned();
+        let named = ["max<1us", "p99.9 <= 1ms@95%", "rate(>80us)<1e-6@95%", "skipped==0"].map(name);
+        assert_eq!(named, ["max", "p99.9", "rate(>80us)", "skipped"]);
+    }
+
+    #[test]
+    fn a_plan_has_a_name_and_a_value() {
+        for (name, value, text) in
+            [("max", "100us", "max<100us"), ("late", "<=3", "late<=3"), ("rate(>80us)", "1e-6@95%", "rate(>80us)<1e-6@95%")]
+        {
+            let limit = Limit::of_setting(name, value).unwrap();
+            assert_eq!((limit.to_string().as_str(), limit.name(), limit.setting()), (text, name, value));
         }
+    }
+
+    #[test]
+    fn what_is_no_limit_says_why() {
+        for wrong in
+            ["", "max", "max>1us", "p101<1us", "max<", "skipped==-1", "rate(80us)<1e-6@95%", "rate(>80us)<2@95%", "max==1us"]
+        {
+            assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
+        }
+        assert!(matches!("max<1us@95%".parse::<Limit>(), Err(LimitError::SureMaximum { .. })));
+        assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::CertainRate(_))));
+        assert!(matches!("p99<1us@20%".parse::<Limit>(), Err(LimitError::Confidence(_))));
+        assert!(matches!("skipped==0@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
     }
 }

@@ -4,8 +4,8 @@
 //! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
 //! those mean is not known here: whoever knows the flags checks them, and finds with each setting where it was written.
 
+use crate::Limit;
 use crate::plan_error::{PlanError, PlanErrors, Spot};
-use crate::{Limit, Nanos, Unit};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -219,7 +219,7 @@ impl Plan {
             }
         }
         let mut limits = base.limits;
-        limits.retain(|limit| self.limits.iter().all(|own| own.figure != limit.figure));
+        limits.retain(|limit| self.limits.iter().all(|own| own.name() != limit.name()));
         limits.extend(self.limits);
         Plan {
             title: self.title.or(base.title),
@@ -408,9 +408,15 @@ impl Source<'_> {
     fn limits(&self, table: &DeTable<'_>) -> Result<Vec<Limit>, PlanErrors> {
         let limit = |(key, value): Entry<'_, '_>| -> Result<Limit, PlanError> {
             let (figure, text) = (key.get_ref(), self.word(key.get_ref(), value)?);
-            Nanos::parse(&text, Unit::Microsecond).map_err(|error| self.wrong(value, error.to_string()))?;
-            let at = self.spot(key.span().start);
-            format!("{figure}<{text}").parse().map_err(|error: crate::LimitError| PlanError::at(&at, error.to_string()))
+            Limit::of_setting(figure, &text).map_err(|error| {
+                // Where the name takes some value, this one is wrong.
+                let name_is_right = ["1us", "1", "0.1@95%"].iter().any(|value| Limit::of_setting(figure, value).is_ok());
+                if name_is_right {
+                    self.wrong(value, error.to_string())
+                } else {
+                    PlanError::at(&self.spot(key.span().start), error.to_string())
+                }
+            })
         };
         PlanErrors::all(self.in_order(table).into_iter().map(limit))
     }

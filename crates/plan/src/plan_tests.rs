@@ -64,7 +64,7 @@ fn the_example_is_read() {
     let plan = plan(TOSHIBA);
     assert_eq!(plan.title.as_deref(), Some("Response time under memory load"));
     assert_eq!(plan.order, RunOrder { repeat: 3, shuffle: true, seed: None });
-    assert_eq!(plan.limits.iter().map(ToString::to_string).collect::<Vec<_>>(), ["max < 100us", "p99.99 < 50us"]);
+    assert_eq!(plan.limits.iter().map(ToString::to_string).collect::<Vec<_>>(), ["max<100us", "p99.99<50us"]);
     let all = written(&plan);
     assert_eq!(all.len(), 30);
     assert_eq!(all[0], "policy=fifo prio=80 cpus=1 samples=100000 kernel=debian:amd64 interval=300us load=none");
@@ -181,7 +181,7 @@ fn an_included_plan_lies_below() {
     assert_eq!(plan.title.as_deref(), Some("below"));
     assert_eq!(written(&plan), ["prio=90 policy=rr load=cpu interval=1ms", "prio=90 policy=rr load=net interval=1ms"]);
     assert_eq!(plan.order.repeat, 2);
-    assert_eq!(plan.limits.iter().map(ToString::to_string).collect::<Vec<_>>(), ["p99 < 50us", "max < 2ms"]);
+    assert_eq!(plan.limits.iter().map(ToString::to_string).collect::<Vec<_>>(), ["p99<50us", "max<2ms"]);
 
     let error = read(&[("a.toml", "include = 'b.toml'"), ("b.toml", "include = 'a.toml'")]).unwrap_err().to_string();
     assert!(error.contains("is this a circle?"), "{error}");

@@ -17,22 +17,19 @@ fn main() -> std::io::Result<()> {
     for (name, svg) in report::svg_charts(&recordings, &[], &options) {
         std::fs::write(folder.join(name), svg)?;
     }
-    let limited: Vec<report::Limit> =
+    let limited: Vec<plan::Limit> =
         ["max<200us", "p99<1ms", "rate(>300us)<0.0001@95%"].iter().filter_map(|text| text.parse().ok()).collect();
-    let judged = |limit: &str, verdict| report::Judged {
-        limit: limit.into(),
+    let judged = |limit: &plan::Limit, verdict| judge::Judged {
+        claim: judge::Claim::Limit(limit.clone()),
         recording: "idle.teiji".into(),
         verdict,
-        seen: "201.317 µs on thread 1".into(),
+        seen: judge::Seen::Latency { ns: 201_317, thread: Some(1) },
         margin: Some(-0.0066),
         lacking: None,
     };
     let mut gate = report::Gate::default();
-    gate.judged.extend([
-        judged("max<200us", report::Verdict::Fail),
-        judged("p99<1ms", report::Verdict::Pass),
-        judged("rate(>300us)<0.0001@95%", report::Verdict::NotEnough),
-    ]);
+    let verdicts = [judge::Verdict::Fail, judge::Verdict::Pass, judge::Verdict::NotEnough];
+    gate.judged.extend(limited.iter().zip(verdicts).map(|(limit, verdict)| judged(limit, verdict)));
     let others = report::ChartOptions {
         bin: Some(plan::Nanos(1_000)),
         heights: Some(report::Heights::Shares),

@@ -5,7 +5,7 @@
 use crate::caveats;
 use crate::events::{self, Source};
 use crate::format::count;
-use crate::gate::spoiled;
+use crate::gate::whole;
 use crate::language::say;
 use crate::overview::{Overview, list};
 
@@ -42,7 +42,7 @@ fn spent(overview: &Overview<'_>) -> Option<Spent> {
 /// What spoils a recording's figures, the gravest first, each as a phrase.
 pub(crate) fn of(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> = overview.not_real_time().map(|how| say!("measured with {how}", how)).into_iter().collect();
-    all.extend(spoiled(overview.recorded));
+    all.extend(judge::incomplete(overview.recorded).map(whole));
     all.extend(caveats::of(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
     all
 }

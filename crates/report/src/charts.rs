@@ -2,7 +2,7 @@
 //! The charts as SVG: for files, for paper, and for a browser that runs no scripts. What they share is here, with the exceedance.
 
 use crate::format;
-use crate::gate::{LimitLine, Verdict};
+use crate::gate::{LimitLine, sign};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::scale::{Scale, tick_label};
@@ -11,6 +11,7 @@ use crate::svg::{Anchor, Svg, colour, dash};
 use crate::text;
 use crate::words::Chart;
 use crate::{histogram_chart, time_chart};
+use judge::Verdict;
 
 pub(crate) const WIDTH: u32 = 960;
 pub(crate) const LEFT: f64 = 92.0;
@@ -183,7 +184,7 @@ fn label(svg: &mut Svg, (x, y): (f64, f64), anchor: Anchor, ink: &str, text: &st
 
 /// A limit with the sign of its verdict, which no colour has to be known for.
 fn named(limit: &LimitLine) -> String {
-    let sign = limit.verdict.map_or("", Verdict::sign);
+    let sign = limit.verdict.map_or("", sign);
     format!("{sign} {}", limit.text).trim_start().to_owned()
 }
 

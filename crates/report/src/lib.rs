@@ -62,8 +62,8 @@ mod synthetic;
 
 pub use claims::Claims;
 pub use compare::{Comparisons, Repeats, time_of_groups};
-pub use format::{at_most, counted, exact_micros, span};
-pub use gate::{Examined, Gate, Judged, Limit, LimitError, Verdict};
+pub use format::{at_most, counted, span};
+pub use gate::{Gate, judged_in_words};
 use language::word;
 pub use language::{Language, speaking};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, kernel_arguments, normalised, settings_of};

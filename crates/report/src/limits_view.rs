@@ -2,8 +2,9 @@
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each recording.
 
 use crate::format::counted;
-use crate::gate::{Gate, Judged, Verdict};
-use crate::language::{recorded, say, word};
+use crate::gate::{Gate, claim, judged_in_words, sign};
+use crate::language::{say, word};
+use judge::{Judged, Verdict};
 
 /// Limits that are listed; those that fail come first.
 const MOST_ROWS: usize = 200;
@@ -47,7 +48,7 @@ impl LimitsView {
         let left_out = judged.len().saturating_sub(MOST_ROWS);
         Some(LimitsView {
             kind: kind(verdict),
-            sign: verdict.sign(),
+            sign: sign(verdict),
             headline,
             rows: judged.into_iter().take(MOST_ROWS).map(row).collect(),
             left_out: crate::page::left_out(left_out, |n| {
@@ -60,15 +61,15 @@ impl LimitsView {
 fn row(judged: &Judged) -> LimitRow {
     LimitRow {
         kind: kind(judged.verdict),
-        sign: judged.verdict.sign(),
+        sign: sign(judged.verdict),
         verdict: word(match judged.verdict {
             Verdict::Pass => "pass",
             Verdict::Fail => "fail",
             Verdict::NotEnough => "not enough evidence",
         }),
-        limit: judged.limit.clone(),
-        recording: judged.recording.clone(),
-        words: recorded(&judged.in_words()),
+        limit: claim(judged),
+        recording: judged.recording.display().to_string(),
+        words: judged_in_words(judged),
     }
 }
 

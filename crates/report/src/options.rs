@@ -3,7 +3,9 @@
 
 use crate::bins::{Bins, FLOOR_NS};
 use crate::equal_bins::{self, EqualBins};
-use crate::gate::{Gate, Limit, LimitLine};
+use crate::gate::{Gate, LimitLine};
+use judge::Claim;
+use plan::Limit;
 use plan::Nanos;
 use serde::Serialize;
 use stats::Moments;
@@ -107,8 +109,8 @@ impl ChartOptions {
     /// The lines of its limits, each with what became of it in the worst of the recordings.
     pub(crate) fn lines(&self) -> Vec<LimitLine> {
         let line = |limit: &Limit| {
-            let mut line = limit.line()?;
-            let of = self.gate.judged.iter().filter(|judged| judged.limit == line.text);
+            let mut line = LimitLine::of(limit)?;
+            let of = self.gate.judged.iter().filter(|judged| judged.claim == Claim::Limit(limit.clone()));
             line.verdict = of.map(|judged| judged.verdict).max();
             Some(line)
         };

@@ -5,8 +5,10 @@ use crate::claims::Claims;
 use crate::overview::Overview;
 use crate::page::{MOST_BYTES, html};
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Gate, Judged, Limit, Verdict};
+use crate::{ChartOptions, Gate};
+use judge::{Claim, Judged, Seen, Verdict};
 use model::{EventCounts, Recorded};
+use plan::Limit;
 use stats::{AfterOverrun, Span, analyse};
 
 fn page(recordings: &[Recorded]) -> String {
@@ -122,10 +124,10 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
     let recordings = [Synthetic::idle().build()];
     let limits: Vec<Limit> = ["max<1us", "p99<5ms", "late<3"].iter().map(|text| text.parse().unwrap()).collect();
     let judged = |limit: &Limit, verdict| Judged {
-        limit: limit.to_string(),
+        claim: Claim::Limit(limit.clone()),
         recording: "a.teiji".into(),
         verdict,
-        seen: "9 µs".into(),
+        seen: Seen::Latency { ns: 9_000, thread: None },
         margin: None,
         lacking: None,
     };
@@ -144,7 +146,7 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
     );
     assert!(page.contains("\"limits\":[{\"text\":\"max\\u003c1us\",\"latency_ns\":1000,\"share\":0.0,\"verdict\":\"fail\"}"));
     let text = crate::markdown(&recordings, &[], &options, "teiji report a.teiji", None);
-    assert!(text.contains("| `max<1us` | ✗ fail | a.teiji | 9 µs |"), "{text}");
+    assert!(text.contains("| `max<1us` | ✗ fail | a.teiji | 9.000 µs |"), "{text}");
 }
 
 #[test]

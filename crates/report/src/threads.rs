@@ -2,9 +2,10 @@
 //! Figures of recordings for programs and for other texts: a row for each thread, or one figure alone.
 
 use crate::format;
-use crate::gate::{Count, Examined};
 use crate::overview::population;
+use judge::Examined;
 use model::{Recorded, Thread};
+use plan::Count;
 use stats::{ExactRequest, Level, Statistics, Summary};
 use std::str::FromStr;
 
@@ -172,7 +173,7 @@ impl Figure {
 }
 
 fn counted(recorded: &Recorded, name: &str) -> u64 {
-    let as_a_gate = |of| crate::gate::counted(recorded, of);
+    let as_a_gate = |of| judge::counted(recorded, of);
     match name {
         "late" => return as_a_gate(Count::Late),
         "skipped" => return as_a_gate(Count::Skipped),

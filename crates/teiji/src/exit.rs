@@ -2,7 +2,8 @@
 //! How the program ends: each kind of failure has its code, given in one place.
 
 use crate::output;
-use model::{Document, End};
+use judge::Ending;
+use model::Document;
 use rustix::io::Errno;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -28,10 +29,10 @@ pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
 
 /// The exit code of a recording that is there.
 pub fn of_end(document: &Document) -> u8 {
-    match document.end {
-        Some(End::BreakAbove { .. }) => EXCEEDED,
-        Some(End::Guard { .. } | End::ClockFailed { .. } | End::Overtime { .. } | End::RecordingFailed { .. }) => NOT_CARRIED_OUT,
-        _ => 0,
+    match judge::ending(document) {
+        Ending::AtLatency => EXCEEDED,
+        Ending::Failed => NOT_CARRIED_OUT,
+        Ending::Planned | Ending::Asked | Ending::CutOff => 0,
     }
 }
 

@@ -52,7 +52,7 @@ enum Verb {
     /// How long a run must be before it can claim a rate
     PlanLength(commands::plan_length::Args),
     /// Boot real kernels in an emulator, in virtual time, and measure them
-    Lab(commands::lab::Args),
+    Lab(Box<commands::lab::Args>),
     /// Become a load: only started by teiji itself
     #[command(name = commands::load_worker::VERB, hide = true)]
     LoadWorker(commands::load_worker::Args),

@@ -8,11 +8,11 @@ mod formats;
 mod page;
 
 use crate::cautions;
-use crate::gate::Examined;
 use crate::language::say;
 use crate::overview::Overview;
 pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
+use judge::Examined;
 use model::Recorded;
 use stats::{Comparison, Group, Measured, compare};
 use std::collections::HashSet;

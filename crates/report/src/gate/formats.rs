@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A gate's verdict for people and for what runs builds: text, JSON, JUnit XML and TAP.
 
-use super::{Gate, Judged, Verdict};
+use super::Gate;
+use super::words::{claim, judged_in_words, lacking, seen};
 use crate::format;
+use crate::language::{Language, say, speaking};
 use crate::text;
+use judge::{Judged, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-
-impl Judged {
-    /// `16.6 % below the limit`.
-    fn margin_in_words(&self) -> Option<String> {
-        let margin = self.margin?;
-        let percent = (margin.abs() * 100.0 * 10.0).round() / 10.0;
-        // At 10 times the limit a percentage helps nobody.
-        let size = if percent >= 1_000.0 { format!("{:.0} times", margin.abs() + 1.0) } else { format!("{percent} %") };
-        Some(if margin >= 0.0 {
-            format!("{percent} % below the limit")
-        } else if percent >= 1_000.0 {
-            format!("{size} the limit")
-        } else {
-            format!("{size} beyond the limit")
-        })
-    }
-
-    /// What was seen, how far off the limit, and what is lacking.
-    pub(crate) fn in_words(&self) -> String {
-        let parts = [Some(self.seen.clone()).filter(|seen| !seen.is_empty()), self.margin_in_words(), self.lacking.clone()];
-        let mut said: Vec<String> = Vec::new();
-        for part in parts.into_iter().flatten() {
-            if !said.contains(&part) {
-                said.push(part);
-            }
-        }
-        said.join("; ")
-    }
-}
+use std::path::Path;
 
 impl Gate {
     /// For a terminal.
@@ -44,19 +19,21 @@ impl Gate {
         let (fails, lacks) = (count(Verdict::Fail), count(Verdict::NotEnough));
         let of = format::counted(self.judged.len() as u64, "limit");
         let head = match self.verdict() {
-            Verdict::Pass => format!("PASS: {of}"),
-            Verdict::Fail if lacks > 0 => format!("FAIL: {fails} of {of}; {lacks} without enough evidence"),
-            Verdict::Fail => format!("FAIL: {fails} of {of}"),
-            Verdict::NotEnough => format!("NOT ENOUGH EVIDENCE: {lacks} of {of}"),
+            Verdict::Pass => say!("PASS: {limits}", limits = of),
+            Verdict::Fail if lacks > 0 => {
+                say!("FAIL: {n} of {limits}; {lacks} without enough evidence", n = fails, limits = of, lacks)
+            }
+            Verdict::Fail => say!("FAIL: {n} of {limits}", n = fails, limits = of),
+            Verdict::NotEnough => say!("NOT ENOUGH EVIDENCE: {n} of {limits}", n = lacks, limits = of),
         };
         let mut out = format!("{head}\n");
-        let mut recording = "";
+        let mut recording = Path::new("");
         for judged in &self.judged {
             if judged.recording != recording {
                 recording = &judged.recording;
-                text::unwrapped(&mut out, "", &format!("\n{recording}").replace('\n', ""));
-                for (_, caveat) in self.caveats.iter().filter(|(of, _)| of == recording) {
-                    text::wrapped(&mut out, "  ", &format!("Caution: {caveat}."));
+                text::unwrapped(&mut out, "", &recording.display().to_string().replace('\n', ""));
+                for caveat in self.caveats_of(recording) {
+                    text::wrapped(&mut out, "  ", &say!("Caution: {caveat}.", caveat));
                 }
             }
             let mark = match judged.verdict {
@@ -64,8 +41,8 @@ impl Gate {
                 Verdict::Fail => "FAIL",
                 Verdict::NotEnough => "????",
             };
-            text::unwrapped(&mut out, &format!("  {mark}  "), &judged.limit);
-            text::wrapped(&mut out, "        ", &judged.in_words());
+            text::unwrapped(&mut out, &format!("  {mark}  "), &claim(judged));
+            text::wrapped(&mut out, "        ", &judged_in_words(judged));
         }
         out
     }
@@ -73,14 +50,18 @@ impl Gate {
     /// For programs.
     #[must_use]
     pub fn json(&self) -> Value {
+        speaking(Language::English, || self.in_json())
+    }
+
+    fn in_json(&self) -> Value {
         let one = |judged: &Judged| {
             json!({
-                "limit": judged.limit,
-                "recording": judged.recording,
+                "limit": claim(judged),
+                "recording": judged.recording.display().to_string(),
                 "verdict": judged.verdict.name(),
-                "seen": judged.seen,
+                "seen": seen(judged.seen),
                 "margin": judged.margin,
-                "lacking": judged.lacking,
+                "lacking": judged.lacking.map(|what| lacking(what).unwrap_or_else(|| seen(judged.seen))),
             })
         };
         let caveats: Vec<Value> =
@@ -91,6 +72,10 @@ impl Gate {
     /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error, not a failure.
     #[must_use]
     pub fn junit(&self) -> String {
+        speaking(Language::English, || self.in_junit())
+    }
+
+    fn in_junit(&self) -> String {
         let count = |verdict| self.judged.iter().filter(|judged| judged.verdict == verdict).count();
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let _ = writeln!(
@@ -101,7 +86,8 @@ impl Gate {
             count(Verdict::NotEnough)
         );
         for judged in &self.judged {
-            let (name, class, words) = (escaped(&judged.limit), escaped(&judged.recording), escaped(&judged.in_words()));
+            let (name, class, words) =
+                (escaped(&claim(judged)), escaped(&judged.recording.display().to_string()), escaped(&judged_in_words(judged)));
             let _ = write!(out, "    <testcase name=\"{name}\" classname=\"{class}\">");
             let _ = match judged.verdict {
                 Verdict::Pass => write!(out, "<system-out>{words}</system-out>"),
@@ -121,16 +107,21 @@ impl Gate {
     /// As TAP, version 13. Not enough evidence is not ok.
     #[must_use]
     pub fn tap(&self) -> String {
+        speaking(Language::English, || self.in_tap())
+    }
+
+    fn in_tap(&self) -> String {
         let mut out = format!("TAP version 13\n1..{}\n", self.judged.len());
         for (recording, caveat) in &self.caveats {
             let _ = writeln!(out, "# caution: {}", format!("{recording}: {caveat}").replace(char::is_control, " "));
         }
         for (number, judged) in (1..).zip(&self.judged) {
             let ok = if judged.verdict == Verdict::Pass { "ok" } else { "not ok" };
-            let name = format!("{} in {}", judged.limit, judged.recording).replace('#', "\\#").replace(char::is_control, " ");
+            let name =
+                format!("{} in {}", claim(judged), judged.recording.display()).replace('#', "\\#").replace(char::is_control, " ");
             let _ = writeln!(out, "{ok} {number} - {name}");
             let lead = if judged.verdict == Verdict::NotEnough { "not enough evidence: " } else { "" };
-            let _ = writeln!(out, "# {lead}{}", judged.in_words().replace(char::is_control, " "));
+            let _ = writeln!(out, "# {lead}{}", judged_in_words(judged).replace(char::is_control, " "));
         }
         out
     }

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Limits against latencies that are known.
 
+use super::words::{lacking, seen};
 use super::*;
+use crate::format;
+use crate::language::{Language, speaking};
 use crate::synthetic::Synthetic;
+use judge::Verdict;
+use model::State;
+use plan::Nanos;
 use stats::{AfterOverrun, Span, analyse};
 
 /// So many latencies between 10 and 20 µs, evenly, in an order without any; the last few otherwise.
@@ -30,8 +36,18 @@ fn examined_for(latencies: &[i32], limits: &[&str]) -> Examined {
     Examined { recorded, analyses: vec![analysis] }
 }
 
-fn judged(limit: &str, examined: &Examined) -> Judged {
-    judge(&limit.parse().unwrap(), examined)
+/// A judgement in words.
+#[derive(Debug)]
+struct Said {
+    verdict: Verdict,
+    seen: String,
+    margin: Option<f64>,
+    lacking: Option<String>,
+}
+
+fn judged(limit: &str, examined: &Examined) -> Said {
+    let Judged { verdict, seen: decided, margin, lacking: why, .. } = judge(&limit.parse().unwrap(), examined);
+    Said { verdict, seen: seen(decided), margin, lacking: why.map(|why| lacking(why).unwrap_or_else(|| seen(decided))) }
 }
 
 #[test]
@@ -43,7 +59,7 @@ fn what_was_seen() {
     assert_eq!(judged("max<=80us", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("p99<20us", &examined).verdict, Verdict::Pass);
     let too_few = judged("p99.999<20us", &examined);
-    assert_eq!((too_few.verdict, too_few.lacking.as_deref()), (Verdict::NotEnough, Some("a p99.999 takes 100,000")));
+    assert_eq!((too_few.verdict, too_few.lacking.as_deref()), (Verdict::NotEnough, Some("a p99.999 needs 100,000")));
     assert_eq!(judged("skipped==0", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("late<1", &examined).verdict, Verdict::Pass);
 }
@@ -61,7 +77,7 @@ fn how_sure_it_is() {
     assert_eq!(judged("rate(>50us)<1e-5@95%", &examined).verdict, Verdict::Fail);
     assert_eq!(judged("rate(>50us)<2e-4@95%", &examined).verdict, Verdict::NotEnough);
     let none = judged("rate(>1ms)<1e-6@95%", &examined);
-    assert_eq!(none.lacking.as_deref(), Some("it takes 2,975,731 more activations without one beyond"), "{none:?}");
+    assert_eq!(none.lacking.as_deref(), Some("needs 2,975,731 more activations, none above the limit"), "{none:?}");
     // As long a run as `teiji plan-length` names, and not one activation less.
     assert_eq!(stats::samples_for_rate(1e-3, 0.95), 2_995);
     assert_eq!(judged("rate(>1ms)<1e-3@95%", &self::examined(&latencies(2_995, &[]))).verdict, Verdict::Pass);
@@ -134,7 +150,7 @@ fn a_quantile_of_long_latencies_is_one_that_was_observed() {
     assert_eq!(judged("p99.99<500us", &examined).verdict, Verdict::Pass);
     let beyond = sorted.iter().filter(|latency| **latency > 441_237).count() as u64;
     let rate = judged("rate(>441.237us)<0.9@95%", &examined).seen;
-    assert!(rate.starts_with(&format!("{} of 20,000 beyond", format::count(beyond))), "{rate}");
+    assert!(rate.starts_with(&format!("{} of 20,000 above", format::count(beyond))), "{rate}");
 }
 
 #[test]
@@ -172,7 +188,7 @@ fn a_limit_that_the_recording_breaks_fails() {
     for limit in ["p99<800us", "p99.99<800us", "p99.99<800us@95%", "rate(>800us)<1e-6@95%", "rate(>800us)<0.05@95%"] {
         assert_eq!(judged(limit, &late).verdict, Verdict::Fail, "{limit}");
     }
-    assert_eq!(judged("p99.99<800us", &late).seen, "203 of 4,000 beyond it, a p99.99 allows 1 in 10,000");
+    assert_eq!(judged("p99.99<800us", &late).seen, "203 of 4,000 above it, a p99.99 allows 1 in 10,000");
     // 70 together tell as little of a rate as one would, and are too many for one in a million all the same.
     let mut together = latencies(4_000, &[]);
     together[2_000..2_070].fill(900_000);
@@ -345,10 +361,10 @@ mod monotonic {
 #[test]
 fn one_activation_is_one() {
     let examined = examined(&[15_000]);
-    assert_eq!(judged("p99<20us", &examined).seen, "1 activation does not carry it");
+    assert_eq!(judged("p99<20us", &examined).seen, "only 1 activation");
     assert_eq!(judged("skipped==0", &examined).seen, "0 of 1 activation");
     let almost = judged("rate(>50us)<0.5@95%", &self::examined(&[15_000; 4]));
-    assert_eq!(almost.lacking.as_deref(), Some("it takes 1 more activation without one beyond"));
+    assert_eq!(almost.lacking.as_deref(), Some("needs 1 more activation, none above the limit"));
 }
 
 /// Two threads with the same latencies.
@@ -361,7 +377,6 @@ fn on_two_threads(latencies: &[i32]) -> Examined {
 /// Whatever a limit finds, judged and shown where Japanese is spoken.
 #[test]
 fn every_finding_is_japanese() {
-    use crate::language::recorded;
     let mut late = vec![15_000; 2_000];
     late.extend([90_000; 2_000]);
     let samples = [latencies(20_000, &[80_000, 81_000, 82_000]), late, vec![15_000; 4], vec![15_000], Vec::new()];
@@ -381,7 +396,7 @@ fn every_finding_is_japanese() {
     assert!(limits.len() > 50, "{}", limits.len());
     let found = speaking(Language::Japanese, || {
         let found = all.iter().flat_map(|examined| limits.iter().map(move |limit| judge(limit, examined)));
-        found.map(|judged| (judged.limit.clone(), recorded(&judged.in_words()))).collect::<Vec<_>>()
+        found.map(|judged| (claim(&judged), judged_in_words(&judged))).collect::<Vec<_>>()
     });
     for (limit, words) in found {
         let english = |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase());

@@ -6,6 +6,7 @@
 pub(super) const THINGS: &[(&str, &str)] = &[
     ("CPU", "CPU {n} 個"),
     ("activation", "起床 {n} 回"),
+    ("more activation", "起床 {n} 回"),
     ("days of time", "日"),
     ("h of time", "時間"),
     ("min of time", "分"),

@@ -6,6 +6,7 @@
 //! warnings, are recognised by their form and said in that language (`recorded.rs`).
 
 mod japanese;
+mod japanese_gate;
 mod japanese_page;
 mod japanese_plan;
 mod japanese_recorded;
@@ -71,7 +72,10 @@ static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| in_japanese().collect())
 
 /// Every text with its Japanese.
 fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS].into_iter().flatten().copied()
+    [japanese::TEXTS, japanese_gate::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// A text without figures, in the language that is spoken.

@@ -2,8 +2,10 @@
 //! What must hold of a plan's figures and of the tables they stand in.
 
 use super::*;
+use crate::Gate;
 use crate::synthetic::Synthetic;
-use crate::{Examined, Gate};
+use judge::Examined;
+use plan::Limit;
 use serde_json::{Value, json};
 
 fn matrix() -> Matrix {
@@ -73,7 +75,7 @@ fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
     let text = matrix.text();
     assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
     let said = "max was beyond its limit in 1 of 2; p90 was beyond its limit in 1 of 2; p99 was beyond its limit in 1 of 2, and not \
-                to be told of 1 (?): a p99 takes 100.";
+                to be told of 1 (?): a p99 needs 100.";
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(said), "{text}");
 }
 
@@ -103,8 +105,8 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
 /// Adds a run, held against the plan's limits as `teiji show` does.
 fn add_judged(matrix: &mut Matrix, row: usize, limits: &[&str], run: &Synthetic) {
     matrix.limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-    let limits: Vec<crate::Limit> = matrix.limits.iter().copied().map(Into::into).collect();
-    let (recorded, analyses) = run.examined(&crate::Limit::exact_request(&limits));
+    let limits = matrix.limits.clone();
+    let (recorded, analyses) = run.examined(&Limit::exact_request(&limits));
     let examined = Examined { recorded, analyses };
     let judged = Gate::of(&limits, std::slice::from_ref(&examined)).judged;
     matrix.add_run(row, 1, examined.recorded, Vec::new(), judged);

@@ -26,13 +26,14 @@ pub use settings::{SETTINGS, kernel_arguments, normalised, settings_of};
 
 use crate::claims::Claims;
 use crate::format::{count, counted};
-use crate::gate::{Judged, Verdict};
+use crate::gate::lacking;
 use crate::lab;
-use crate::language::{recorded, say, word};
+use crate::language::{say, word};
 use crate::notices::NO_REAL_TIME;
 use crate::options::ChartOptions;
 use crate::overview::{Overview, list, population};
 use conditions::Conditions;
+use judge::{Judged, Verdict};
 use model::Recorded;
 use plan::Limit;
 use pooled::Pooled;
@@ -274,13 +275,12 @@ impl Matrix {
         let judged = |(place, limit): (usize, &Limit)| {
             let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
             let (beyond, not_told) = (with(Verdict::Fail), with(Verdict::NotEnough));
-            let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking.as_deref());
-            let not_told = (not_told > 0).then(|| {
-                say!(", and not to be told of {not_told} (?): {why}", not_told, why = recorded(why.unwrap_or_default()))
-            });
+            let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking).and_then(lacking);
+            let not_told = (not_told > 0)
+                .then(|| say!(", and not to be told of {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
             say!(
                 "{figure} was beyond its limit in {beyond} of {all}{not_told}",
-                figure = limit.figure,
+                figure = limit.name(),
                 beyond,
                 all = measured.len(),
                 not_told = not_told.unwrap_or_default()

@@ -7,11 +7,11 @@
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::caveats::{self, Caveat};
 use crate::format::{counted, micros};
-use crate::gate::{Judged, Verdict};
 use crate::lab::Kind;
 use crate::language::say;
 use crate::overview::{Overview, Quantile};
 use crate::series::Counted;
+use judge::{Judged, Verdict};
 use model::{Document, Recorded};
 use plan::Nanos;
 use stats::{Activations, Histogram, LinearHistogram, Moments, Statistics, Summary};

@@ -5,12 +5,12 @@ use super::Matrix;
 use super::pooled::{NOTHING, Pooled, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
-use crate::gate::Verdict;
 use crate::lab::Kind;
 use crate::language::{say, word};
 use crate::overview::Quantile;
 use crate::speaks::markdown;
 use crate::text::wrapped;
+use judge::Verdict;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -192,8 +192,8 @@ fn ours_of(matrix: &Matrix, row: &Pooled, part: Option<&PooledThread>, whole: bo
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
         let told = |(place, limit): (usize, &plan::Limit)| match row.verdict(place)? {
-            Verdict::Fail => Some(limit.figure.to_string()),
-            Verdict::NotEnough => Some(format!("{}?", limit.figure)),
+            Verdict::Fail => Some(limit.name().to_owned()),
+            Verdict::NotEnough => Some(format!("{}?", limit.name())),
             Verdict::Pass => None,
         };
         let beyond = matrix.limits.iter().enumerate().filter_map(told).collect::<Vec<_>>().join(" ");

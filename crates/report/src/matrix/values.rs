@@ -4,9 +4,9 @@
 use super::Matrix;
 use super::pooled::{Latencies, Pooled, PooledThread, beside, parts};
 use super::published::PublishedRun;
-use crate::gate::Verdict;
 use crate::lab::Kind;
 use crate::overview::Quantile;
+use judge::Verdict;
 use serde_json::{Map, Value, json};
 
 /// Columns behind the factors.
@@ -147,7 +147,7 @@ impl Matrix {
     /// The figures that stand so to the plan's limits; none of what is not recorded.
     fn standing(&self, row: &Pooled, verdict: Verdict) -> Vec<String> {
         let standing = self.limits.iter().enumerate().filter(|(place, _)| row.verdict(*place) == Some(verdict));
-        standing.map(|(_, limit)| limit.figure.to_string()).collect()
+        standing.map(|(_, limit)| limit.name().to_owned()).collect()
     }
 
     /// For a program.

@@ -5,8 +5,10 @@ use crate::commands::joint;
 use crate::exit::{EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE, Outcome};
 use crate::output;
 use crate::overwrite::{self, Kind};
-use ::report::{self, Gate, Limit, Verdict};
+use ::report::{self, Gate};
 use anyhow::{Context, anyhow};
+use judge::Verdict;
+use plan::Limit;
 use stats::ExactRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,7 +45,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     let junit = args.junit.as_deref().map(|path| (path, Kind::Junit));
     overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
-    let limits = if args.limits.is_empty() { of_plans(&args.recordings)? } else { args.limits.clone() };
+    let limits = if args.limits.is_empty() { joint::limits(&args.recordings)? } else { args.limits.clone() };
     if limits.is_empty() && args.baseline.is_none() {
         return Err(Failure::bad_input(anyhow!(
             "nothing to hold against the recordings: name a --limit, such as 'max<100us', or a --baseline"
@@ -78,11 +80,6 @@ pub fn run(args: &Args) -> Outcome {
         return Ok(ExitCode::from(NOT_ENOUGH_EVIDENCE));
     }
     Ok(super::exit_of(&gate))
-}
-
-/// The limits of the plans that were named.
-fn of_plans(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
-    Ok(joint::limits(paths)?.into_iter().map(Limit::from).collect())
 }
 
 /// The exit code of a verdict.

@@ -102,7 +102,7 @@ pub fn limits(paths: &[PathBuf]) -> Result<Vec<Limit>, Failure> {
 
 fn shared(plans: &[Vec<Limit>]) -> Vec<Limit> {
     let Some((first, others)) = plans.split_first() else { return Vec::new() };
-    first.iter().filter(|limit| others.iter().all(|other| other.contains(limit))).copied().collect()
+    first.iter().filter(|limit| others.iter().all(|other| other.contains(limit))).cloned().collect()
 }
 
 fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {

@@ -22,9 +22,11 @@ pub mod show;
 pub mod verify;
 
 use crate::exit::Failure;
-use ::report::{Claims, Examined, Gate, Language, Limit};
+use ::report::{Claims, Gate, Language};
 use anyhow::Context;
+use judge::Examined;
 use model::Recorded;
+use plan::Limit;
 use recording::Recording;
 use stats::{Analysis, ExactRequest};
 use std::path::{Path, PathBuf};

@@ -6,8 +6,9 @@ use crate::commands::{joint, run as plans, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use crate::overwrite::{self, Kind, marked};
-use ::report::{ChartOptions, Gate, Language, Limit, speaking};
+use ::report::{ChartOptions, Gate, Language, speaking};
 use anyhow::{Context, anyhow};
+use plan::Limit;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -91,11 +92,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         matrix.options = ChartOptions {
             gate: super::judge_all(&args.recordings, &args.limits)?,
-            limits: if args.limits.is_empty() {
-                matrix.limits.iter().copied().map(Limit::from).collect()
-            } else {
-                args.limits.clone()
-            },
+            limits: if args.limits.is_empty() { matrix.limits.clone() } else { args.limits.clone() },
             ..args.charts.options()
         };
         let plan = plan_texts(&args.recordings)?;

@@ -4,9 +4,10 @@
 use crate::commands::{joint, run, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use ::report::{Figure, Gate, Limit};
+use ::report::{Figure, Gate};
 use anyhow::{Context, anyhow};
 use model::Recorded;
+use plan::Limit;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ use crate::commands::run_flags::RunFlags;
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
+use judge::{Judged, Verdict};
 use lab::{KernelName, LabRun, Place};
 use model::Recorded;
 use plan::Limit;
@@ -20,8 +21,7 @@ pub struct Args {
     /// The kernels in order, the oldest first, separated by commas; at least two
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     kernels: Vec<KernelName>,
-    /// What a kernel has to hold, such as 'p99<10us': mean, p50, p90, p99, p99.9, p99.99 or max, of its worst
-    /// thread, skipped activations counted in
+    /// What a kernel has to hold, such as 'p99<10us'; written and judged as by teiji gate
     #[arg(long, value_name = "LIMIT", required = true)]
     limit: Limit,
     #[command(flatten, next_help_heading = "What to measure")]
@@ -67,11 +67,17 @@ pub fn run(args: &Args) -> Outcome {
         let place = args.place.place(kernel).map_err(Failure::bad_input)?;
         let recorded = carry_out(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let kernel = &names[index];
-        let figure = recorded.document.worst(args.limit.figure).with_context(|| format!("{kernel} cannot be judged"));
-        let figure = figure.map_err(Failure::not_carried_out)?;
-        let holds = figure < args.limit.below.0;
+        let judged = judged(&args.limit, &recorded)?;
+        let holds = match judged.verdict {
+            Verdict::Pass => true,
+            Verdict::Fail => false,
+            Verdict::NotEnough => {
+                let why = report::judged_in_words(&judged);
+                return Err(Failure::not_carried_out(anyhow!("{kernel} cannot be judged: {why}")));
+            }
+        };
         let verdict = if holds { "holds" } else { "breaks" };
-        output::say(&format!("{kernel}: {} {} µs, {verdict}", args.limit.figure, report::exact_micros(figure)));
+        output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged)));
         if recorded.document.load_missed {
             output::complain(&format!("{kernel}: a load missed its level (load_missed)"));
         }
@@ -112,6 +118,14 @@ fn search<E>(count: usize, holds: &mut impl FnMut(usize) -> Result<bool, E>) -> 
         if holds(middle)? { good = middle } else { bad = middle }
     }
     Ok(Some(bad))
+}
+
+/// The limit, held against a recording as a gate does it.
+fn judged(limit: &Limit, recorded: &Recorded) -> Result<Judged, Failure> {
+    let exact = Limit::exact_request(std::slice::from_ref(limit));
+    let examined = crate::commands::examine(std::slice::from_ref(&recorded.path), &exact)?;
+    let examined = examined.first().context("no recording").map_err(Failure::not_carried_out)?;
+    Ok(judge::judge(limit, examined))
 }
 
 fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {

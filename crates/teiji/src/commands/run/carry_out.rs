@@ -262,7 +262,7 @@ impl Work<'_> {
 
     /// A recording that came to its end; another one is set aside, out of the next attempt's way.
     fn whole(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
-        if recorded.document.came_to_its_end() {
+        if judge::came_to_its_end(&recorded.document) {
             return Ok(recorded);
         }
         let why = report::cut_short(&recorded.document).unwrap_or_default();

@@ -195,8 +195,8 @@ pub fn found(recording: &Path) -> anyhow::Result<Found> {
     }
     let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
-    let is_whole =
-        document.came_to_its_end() && document.threads.iter().all(|thread| has_its_end(&recording.join(&thread.samples_file)));
+    let is_whole = judge::came_to_its_end(document)
+        && document.threads.iter().all(|thread| has_its_end(&recording.join(&thread.samples_file)));
     Ok(if is_whole { Found::Done } else { Found::Partial })
 }
 

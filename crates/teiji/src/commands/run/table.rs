@@ -5,9 +5,11 @@ use super::folder::{self, Found, found};
 use super::settings::label;
 use super::{read, runs};
 use anyhow::Context;
+use judge::Examined;
+use plan::Limit;
 use plan::{Combination, Plan, PlannedRun};
 use recording::Recording;
-use report::{Claims, Examined, Gate, Limit, Matrix};
+use report::{Claims, Gate, Matrix};
 use stats::Analysis;
 use std::path::{Path, PathBuf};
 
@@ -98,7 +100,7 @@ pub fn fill<'p>(
     if wanted == Wanted::Claims && !are_few {
         matrix.claims_left_out_above = Some(MOST_CLAIMING);
     }
-    let limits: Vec<Limit> = matrix.limits.iter().copied().map(Limit::from).collect();
+    let limits = matrix.limits.clone();
     let exact = Limit::exact_request(&limits);
     for (row, repeat, recording) in runs {
         match recording {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A recording held against an earlier one: no quantile may be worse than it by more than so much.
+
+use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete};
+use stats::{Group, Measured, QuantileDifference, compare};
+
+/// What a recording is compared by.
+fn group(examined: &Examined) -> Group {
+    Group { runs: vec![examined.analyses.iter().map(Measured::from).collect()] }
+}
+
+/// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that both have latencies enough for; at
+/// 95 % confidence for all of them together. Whoever calls has seen to it that the two can be compared.
+#[must_use]
+pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
+    let judged = |level, verdict, seen, margin, lacking| Judged {
+        claim: Claim::NotWorse { level, by, than: baseline.recorded.path.clone() },
+        recording: examined.recorded.path.clone(),
+        verdict,
+        seen,
+        margin,
+        lacking,
+    };
+    let (base, other) = (group(baseline), group(examined));
+    let differences = compare(&base, &other).quantiles;
+    if differences.is_empty() {
+        return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(Lacking::Independent))];
+    }
+    let incomplete = incomplete(&examined.recorded).or_else(|| incomplete(&baseline.recorded));
+    let most = 1.0 + by;
+    let one = |difference: QuantileDifference| {
+        let QuantileDifference { level, base_ns, other_ns, lower, upper } = difference;
+        let (verdict, deciding) = match () {
+            () if lower > most => (Verdict::Fail, lower),
+            () if upper <= most => (Verdict::Pass, upper),
+            () => (Verdict::NotEnough, upper),
+        };
+        let (verdict, lacking) = match (verdict, incomplete) {
+            (Verdict::Pass, Some(why)) => (Verdict::NotEnough, Some(Lacking::Whole(why))),
+            (Verdict::NotEnough, _) => (verdict, Some(Lacking::LongerRuns)),
+            _ => (verdict, None),
+        };
+        let seen = Seen::Change {
+            ns: other_ns,
+            is_exact: other.has_observed_quantiles(),
+            base_ns,
+            base_is_exact: base.has_observed_quantiles(),
+            lower,
+            upper,
+        };
+        judged(Some(level), verdict, seen, Some((most - deciding) / most), lacking)
+    };
+    differences.into_iter().map(one).collect()
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a run ended, and whether its recording shows all that it should have.
+
+use crate::contradictions;
+use model::{Document, End, Recorded, State};
+
+/// How a run ended, as plans, gates and exit codes see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// At its planned end.
+    Planned,
+    /// At the latency it was to stop at: an end it was to have.
+    AtLatency,
+    /// By a signal: somebody wanted it to end.
+    Asked,
+    /// Because it could not go on.
+    Failed,
+    /// It is going on, or it was cut off.
+    CutOff,
+}
+
+/// How a run ended.
+#[must_use]
+pub const fn ending(document: &Document) -> Ending {
+    match (document.state, &document.end) {
+        (State::Running, _) => Ending::CutOff,
+        (State::Complete, _) => Ending::Planned,
+        (State::Stopped, Some(End::BreakAbove { .. })) => Ending::AtLatency,
+        (State::Stopped, Some(End::Signal { .. }) | None) => Ending::Asked,
+        (State::Stopped, Some(_)) => Ending::Failed,
+    }
+}
+
+/// Whether a run came to an end it was to have: its planned one, or the latency it was to stop at.
+#[must_use]
+pub const fn came_to_its_end(document: &Document) -> bool {
+    matches!(ending(document), Ending::Planned | Ending::AtLatency)
+}
+
+/// Samples that found the ring full, of all threads.
+#[must_use]
+pub fn samples_lost(document: &Document) -> u64 {
+    document.threads.iter().map(|thread| thread.proof.samples_lost).sum()
+}
+
+/// Why a recording does not show all that it should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incomplete {
+    /// Its run ended before its planned end.
+    EndedEarly,
+    /// So many samples were lost.
+    SamplesLost(u64),
+    /// A load was off the level asked for.
+    LoadOffTarget,
+    /// `run.json` says what its samples do not.
+    Contradicts,
+}
+
+/// Why a recording does not show all that it should have, the gravest reason first; none for one that does.
+#[must_use]
+pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
+    let document = &recorded.document;
+    if ending(document) != Ending::Planned {
+        return Some(Incomplete::EndedEarly);
+    }
+    let lost = samples_lost(document);
+    if lost > 0 {
+        return Some(Incomplete::SamplesLost(lost));
+    }
+    if document.load_missed {
+        return Some(Incomplete::LoadOffTarget);
+    }
+    (!contradictions(recorded).is_empty()).then_some(Incomplete::Contradicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(state: State, end: Option<End>) -> Document {
+        let json = include_str!("../../../fuzz/corpus/run_json/complete.json");
+        let mut document: Document = serde_json::from_str(json).unwrap();
+        (document.state, document.end) = (state, end);
+        document
+    }
+
+    #[test]
+    fn a_run_has_one_ending() {
+        let at_latency = || End::BreakAbove { thread: 0, activation: 1, latency_ns: 2 };
+        for (state, end, expected, whole) in [
+            (State::Running, None, Ending::CutOff, false),
+            (State::Complete, Some(End::Done), Ending::Planned, true),
+            (State::Stopped, Some(at_latency()), Ending::AtLatency, true),
+            (State::Stopped, Some(End::Signal { name: "SIGINT".into() }), Ending::Asked, false),
+            (State::Stopped, Some(End::Guard { starved_ns: 5, cpu: None }), Ending::Failed, false),
+            (State::Stopped, Some(End::ClockFailed { error: "no".into() }), Ending::Failed, false),
+            (State::Stopped, Some(End::Overtime { by_ns: 5 }), Ending::Failed, false),
+            (State::Stopped, Some(End::RecordingFailed { error: "no".into() }), Ending::Failed, false),
+        ] {
+            let document = document(state, end);
+            assert_eq!((ending(&document), came_to_its_end(&document)), (expected, whole), "{:?}", document.end);
+        }
+    }
+
+    #[test]
+    fn the_gravest_reason_comes_first() {
+        let of = |change: fn(&mut Document)| {
+            let mut document = document(State::Complete, Some(End::Done));
+            document.threads.clear();
+            document.load.clear();
+            document.run.cpus.clear();
+            change(&mut document);
+            incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new() })
+        };
+        assert_eq!(of(|_| ()), None);
+        assert_eq!(of(|document| document.load_missed = true), Some(Incomplete::LoadOffTarget));
+        assert_eq!(of(|document| document.end = None), Some(Incomplete::Contradicts));
+        assert_eq!(of(|document| (document.state, document.load_missed) = (State::Running, true)), Some(Incomplete::EndedEarly));
+    }
+}

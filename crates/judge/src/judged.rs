@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A judgement: what was claimed, what was seen, and what is lacking. Values only; whoever shows them has the words.
+
+use crate::Incomplete;
+use model::Recorded;
+use plan::{Limit, Nanos};
+use stats::{Analysis, Level};
+use std::path::PathBuf;
+
+/// A recording and what its samples tell beyond their figures.
+pub struct Examined {
+    /// The recording.
+    pub recorded: Recorded,
+    /// By thread.
+    pub analyses: Vec<Analysis>,
+}
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It holds.
+    Pass,
+    /// The recording does not show whether it does.
+    NotEnough,
+    /// It does not hold.
+    Fail,
+}
+
+impl Verdict {
+    /// As JSON, JUnit and TAP have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::NotEnough => "not enough evidence",
+            Verdict::Fail => "fail",
+        }
+    }
+}
+
+/// A claim held against one recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What was claimed.
+    pub claim: Claim,
+    /// The recording's path.
+    pub recording: PathBuf,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The figure that decided.
+    pub seen: Seen,
+    /// How far the deciding figure lies below the limit, as a share of the limit; negative beyond it. None where there is no
+    /// such figure, or the limit is 0.
+    pub margin: Option<f64>,
+    /// Why there is not enough evidence, and what would be.
+    pub lacking: Option<Lacking>,
+}
+
+/// What is claimed of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// A limit holds.
+    Limit(Limit),
+    /// It is not worse than another recording.
+    NotWorse {
+        /// In this quantile; none: in any.
+        level: Option<Level>,
+        /// By more than this share.
+        by: f64,
+        /// The other recording.
+        than: PathBuf,
+    },
+}
+
+/// What decided. Latencies in ns, of the thread that is worst in them: `thread` is none where there is only one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seen {
+    /// A figure.
+    Latency {
+        /// Its value.
+        ns: i64,
+        /// Whose.
+        thread: Option<usize>,
+    },
+    /// A quantile, and the most it can be at the confidence asked for; none where that is not known.
+    Quantile {
+        /// As observed.
+        observed_ns: i64,
+        /// At most.
+        upper_ns: Option<i64>,
+        /// Whose.
+        thread: Option<usize>,
+    },
+    /// More activations beyond the limit than a quantile allows, which they are too few to carry.
+    Beyond {
+        /// So many.
+        n: u64,
+        /// Of so many.
+        of: u64,
+        /// The quantile.
+        level: Level,
+        /// Whose.
+        thread: Option<usize>,
+    },
+    /// Too few activations to carry a quantile.
+    TooFew {
+        /// So many.
+        of: u64,
+    },
+    /// The share of activations beyond a latency.
+    Rate {
+        /// Activations beyond it.
+        n: u64,
+        /// Of so many.
+        of: u64,
+        /// The latency.
+        beyond: Nanos,
+        /// The share.
+        rate: f64,
+        /// Whether that is the most it can be at the confidence asked for, or the one observed.
+        is_bound: bool,
+    },
+    /// A number of activations.
+    Count {
+        /// So many.
+        n: u64,
+        /// Of so many that were due.
+        due: u64,
+    },
+    /// A quantile beside that of another recording.
+    Change {
+        /// This one's.
+        ns: i64,
+        /// Whether it is exactly the observed one; not so of several threads together.
+        is_exact: bool,
+        /// The other's.
+        base_ns: i64,
+        /// Whether that is exactly the observed one.
+        base_is_exact: bool,
+        /// The ratio is at least this.
+        lower: f64,
+        /// And at most this.
+        upper: f64,
+    },
+    /// Nothing, because this thread never woke.
+    NeverWoke(usize),
+    /// Nothing, because no thread ever woke.
+    NothingWoke,
+    /// Nothing, because there are no threads.
+    NoThreads,
+    /// Nothing that could be compared.
+    Nothing,
+}
+
+/// Why there is not enough evidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lacking {
+    /// What was seen says it.
+    Figure,
+    /// The recording does not show all that it should have.
+    Whole(Incomplete),
+    /// As many activations as this quantile takes.
+    Activations(Level),
+    /// Activations to bound this quantile at the confidence asked for.
+    Bound(Level),
+    /// A longer run, for a closer bound.
+    CloserBound,
+    /// So many more activations, none of them beyond the limit.
+    MoreWithin(u64),
+    /// A longer run.
+    LongerRun,
+    /// Longer runs, of both.
+    LongerRuns,
+    /// Independent wake-ups, to compare any quantile.
+    Independent,
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Limits held against a recording: pass, fail, or not enough evidence, each with its margin.
+//!
+//! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
+//! it; a rate and a count are those of all threads of a recording together.
+
+use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, samples_lost};
+use model::{Recorded, Thread};
+use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
+use stats::{Analysis, Level, Statistics, Summary};
+
+/// What a limit finds, before it is considered whether the recording is complete.
+struct Finding {
+    verdict: Verdict,
+    seen: Seen,
+    margin: Option<f64>,
+    lacking: Option<Lacking>,
+}
+
+/// Holds a limit against a recording.
+#[must_use]
+pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
+    #[expect(clippy::cast_precision_loss, reason = "a latency that is held against a limit that people write")]
+    let largest: fn(&Summary) -> f64 = |summary| summary.max as f64;
+    let found = match limit.subject {
+        Subject::Latency { of: Figure::Quantile(level), limit: most, confidence } => {
+            quantile(examined, level, most, limit.relation, confidence)
+        }
+        Subject::Latency { of: Figure::Max, limit: most, .. } => observed(examined, largest, most, limit.relation),
+        Subject::Latency { of: Figure::Mean, limit: most, .. } => {
+            observed(examined, |summary| summary.mean, most, limit.relation)
+        }
+        Subject::Rate { beyond, limit: most, confidence } => rate(examined, beyond, most, limit.relation, confidence),
+        Subject::Count { of, limit: most } => count(examined, of, most, limit.relation),
+    };
+    let mut judged = Judged {
+        claim: Claim::Limit(limit.clone()),
+        recording: examined.recorded.path.clone(),
+        verdict: found.verdict,
+        seen: found.seen,
+        margin: found.margin,
+        lacking: found.lacking,
+    };
+    // What fails in part of a run fails; what passes there need not pass in the rest.
+    let about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
+    if judged.verdict == Verdict::Pass
+        && !about_losses
+        && let Some(why) = incomplete(&examined.recorded)
+    {
+        (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
+    }
+    judged
+}
+
+/// How far below a limit, as a share of it.
+#[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
+fn margin(figure: i64, limit: i64) -> Option<f64> {
+    (limit > 0).then(|| (limit - figure) as f64 / limit as f64)
+}
+
+/// To the nearest whole ns.
+#[expect(clippy::cast_possible_truncation, reason = "rounded first, saturating")]
+fn nearest(ns: f64) -> i64 {
+    ns.round() as i64
+}
+
+fn nothing(why: Seen) -> Finding {
+    Finding { verdict: Verdict::NotEnough, seen: why, margin: None, lacking: Some(Lacking::Figure) }
+}
+
+fn verdict(holds: bool) -> Verdict {
+    if holds { Verdict::Pass } else { Verdict::Fail }
+}
+
+/// The thread where there are several.
+fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
+    (examined.analyses.len() > 1).then_some(thread)
+}
+
+/// The largest latency or their mean, of the thread that is worst in it.
+fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, relation: Relation) -> Finding {
+    let mut worst: Option<(f64, usize)> = None;
+    for (thread, analysis) in examined.analyses.iter().enumerate() {
+        let Some(summary) = analysis.statistics.latency_with_skipped else {
+            return nothing(Seen::NeverWoke(thread));
+        };
+        let value = figure(&summary);
+        if worst.is_none_or(|(known, _)| value > known) {
+            worst = Some((value, thread));
+        }
+    }
+    let Some((value, thread)) = worst else { return nothing(Seen::NoThreads) };
+    #[expect(clippy::cast_precision_loss, reason = "a limit that people write")]
+    let most = limit.0 as f64;
+    // A mean is no whole number of ns: it is rounded to nearest, but stays on the side of the limit that it lies on.
+    let nearest = nearest(value);
+    let beside = self::nearest(if value < most { value.floor() } else { value.ceil() });
+    let shown = if nearest == limit.0 { beside } else { nearest };
+    let seen = Seen::Latency { ns: shown, thread: among_several(examined, thread) };
+    Finding { verdict: verdict(relation.holds(value, most)), seen, margin: margin(shown, limit.0), lacking: None }
+}
+
+/// A single latency beyond a limit breaks it where so few were to be expected that there would be one in fewer than 1 of 20 runs.
+const UNLIKELY: f64 = 0.05;
+
+/// Whether a recording by itself breaks a limit that allows this share of latencies beyond it, `over` saying that more are. One
+/// latency beyond is as many as a run shorter than the limit speaks of may well have.
+#[expect(clippy::cast_precision_loss, reason = "a count that is multiplied")]
+fn is_broken(over: bool, beyond: u64, of: u64, allowed: f64) -> bool {
+    over && (beyond >= 2 || of as f64 * allowed < UNLIKELY)
+}
+
+/// A quantile of the thread that is worst in it.
+///
+/// It fails where the recording breaks it, whatever the confidence: more latencies are beyond the limit than the quantile allows.
+/// Otherwise it takes latencies enough to speak of that quantile, and with a confidence an upper bound below the limit. So a
+/// stricter limit never gets a better verdict.
+fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation, confidence: Option<f64>) -> Finding {
+    let mut worst: Option<(i64, Finding)> = None;
+    for (thread, analysis) in examined.analyses.iter().enumerate() {
+        let (observed, finding) = match analysis.quantile(level, ENOUGH) {
+            Some(interval) => {
+                let on = among_several(examined, thread);
+                (interval.observed, quantile_of(analysis, interval.observed, on, level, limit, relation, confidence))
+            }
+            None => (i64::MIN, nothing(Seen::NeverWoke(thread))),
+        };
+        let worse = |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
+        if worst.as_ref().is_none_or(worse) {
+            worst = Some((observed, finding));
+        }
+    }
+    worst.map_or_else(|| nothing(Seen::NoThreads), |(_, finding)| finding)
+}
+
+/// Any confidence serves where only the observed value is asked for.
+const ENOUGH: f64 = 0.95;
+
+fn quantile_of(
+    analysis: &Analysis,
+    observed: i64,
+    thread: Option<usize>,
+    level: Level,
+    limit: Nanos,
+    relation: Relation,
+    confidence: Option<f64>,
+) -> Finding {
+    let of = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
+    let beyond = analysis.above(relation.highest_allowed(limit));
+    let (is_carried, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
+    if is_broken(over, beyond, of, 1.0 - level.share()) {
+        let (seen, margin) = if is_carried {
+            (Seen::Latency { ns: observed, thread }, margin(observed, limit.0))
+        } else {
+            (Seen::Beyond { n: beyond, of, level, thread }, None)
+        };
+        return Finding { verdict: Verdict::Fail, seen, margin, lacking: None };
+    }
+    if !is_carried {
+        return Finding { lacking: Some(Lacking::Activations(level)), ..nothing(Seen::TooFew { of }) };
+    }
+    let Some(confidence) = confidence else {
+        let seen = Seen::Latency { ns: observed, thread };
+        return Finding { verdict: Verdict::Pass, seen, margin: margin(observed, limit.0), lacking: None };
+    };
+    let Some(upper) = analysis.quantile_bound(level, confidence) else {
+        return Finding {
+            verdict: Verdict::NotEnough,
+            seen: Seen::Quantile { observed_ns: observed, upper_ns: None, thread },
+            margin: None,
+            lacking: Some(Lacking::Bound(level)),
+        };
+    };
+    let holds = relation.holds(upper, limit.0);
+    Finding {
+        verdict: if holds { Verdict::Pass } else { Verdict::NotEnough },
+        seen: Seen::Quantile { observed_ns: observed, upper_ns: Some(upper), thread },
+        margin: margin(upper, limit.0),
+        lacking: (!holds).then_some(Lacking::CloserBound),
+    }
+}
+
+/// The share of activations beyond a latency, of all threads. As a quantile, it fails where the recording breaks it.
+fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, confidence: f64) -> Finding {
+    let found = Analysis::rate_of_all(&examined.analyses, beyond.0, confidence);
+    let bound = Analysis::rate_bound_of_all(&examined.analyses, beyond.0, confidence);
+    let Some((found, upper)) = found.zip(bound) else { return nothing(Seen::NothingWoke) };
+    let seen = |rate: f64, is_bound: bool| Seen::Rate { n: found.beyond, of: found.of, beyond, rate, is_bound };
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+    let share = found.beyond as f64 / found.of as f64;
+    let margin = |rate: f64| Some((limit - rate) / limit);
+    if is_broken(!relation.holds(share, limit), found.beyond, found.of, limit) {
+        return Finding { verdict: Verdict::Fail, seen: seen(share, false), margin: margin(share), lacking: None };
+    }
+    let seen = seen(upper, true);
+    if relation.holds(upper, limit) {
+        return Finding { verdict: Verdict::Pass, seen, margin: margin(upper), lacking: None };
+    }
+    let lacking = if found.beyond == 0 {
+        let more = stats::samples_for_rate(limit, confidence).saturating_sub(found.of).max(1);
+        Lacking::MoreWithin(more)
+    } else {
+        Lacking::LongerRun
+    };
+    Finding { verdict: Verdict::NotEnough, seen, margin: margin(upper), lacking: Some(lacking) }
+}
+
+/// How many there were, of all threads.
+#[must_use]
+pub fn counted(recorded: &Recorded, of: Count) -> u64 {
+    let threads = &recorded.document.threads;
+    // A thread knows of activations that never ran and have no row; what it says is not believed where its samples say more.
+    let sum = |said: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
+        threads.iter().zip(&recorded.threads).map(|(thread, samples)| said(thread).max(seen(samples))).sum()
+    };
+    match of {
+        Count::Skipped => sum(|thread| thread.activations.skipped, |samples| samples.activations.skipped),
+        Count::Late => sum(|thread| thread.activations.late, |samples| samples.activations.late),
+        Count::Lost => samples_lost(&recorded.document),
+    }
+}
+
+/// What was counted, of all threads.
+fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
+    let threads = &examined.recorded.document.threads;
+    let counted = counted(&examined.recorded, of);
+    let due: u64 = threads.iter().map(|thread| thread.activations.due).sum();
+    let seen = Seen::Count { n: counted, due };
+    #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
+    let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);
+    Finding { verdict: verdict(relation.holds(counted, limit)), seen, margin, lacking: None }
+}

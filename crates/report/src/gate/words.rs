@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What was claimed, seen and is lacking, in the language that is spoken.
+
+use crate::format::{self, count, counted, exact_micros};
+use crate::language::say;
+use judge::{Claim, Incomplete, Judged, Lacking, Seen};
+
+/// The claim: a limit as it was written.
+pub(crate) fn claim(judged: &Judged) -> String {
+    match &judged.claim {
+        Claim::Limit(limit) => limit.to_string(),
+        Claim::NotWorse { level, by, than } => {
+            let (percent, than) = (percent(*by), than.display());
+            match level {
+                Some(level) => say!("{level} at most {percent} worse than {than}", level, percent, than),
+                None => say!("no quantile more than {percent} worse than {than}", percent, than),
+            }
+        }
+    }
+}
+
+/// What decided; empty where there is nothing.
+pub(crate) fn seen(seen: Seen) -> String {
+    match seen {
+        Seen::Latency { ns, thread: None } => say!("{micros} µs", micros = exact_micros(ns)),
+        Seen::Latency { ns, thread: Some(thread) } => {
+            say!("{micros} µs on thread {thread}", micros = exact_micros(ns), thread)
+        }
+        Seen::Quantile { observed_ns, upper_ns, thread } => quantile(&exact_micros(observed_ns), upper_ns, thread),
+        Seen::Beyond { n, of, level, thread: None } => say!(
+            "{n} of {all} above it, a {level} allows 1 in {one_in}",
+            n = count(n),
+            all = count(of),
+            level,
+            one_in = count(level.needs())
+        ),
+        Seen::Beyond { n, of, level, thread: Some(thread) } => say!(
+            "{n} of {all} above it on thread {thread}, a {level} allows 1 in {one_in}",
+            n = count(n),
+            all = count(of),
+            thread,
+            level,
+            one_in = count(level.needs())
+        ),
+        Seen::TooFew { of } => say!("only {activations}", activations = counted(of, "activation")),
+        Seen::Rate { n, of, beyond, rate, is_bound } => {
+            let (n, all, rate) = (count(n), count(of), format!("{rate:.2e}"));
+            if is_bound {
+                say!("{n} of {all} above {limit}: a rate of at most {rate}", n, all, limit = beyond, rate)
+            } else {
+                say!("{n} of {all} above {limit}: a rate of {rate}", n, all, limit = beyond, rate)
+            }
+        }
+        Seen::Count { n, due } => say!("{n} of {activations}", n = count(n), activations = counted(due, "activation")),
+        Seen::Change { ns, is_exact, base_ns, base_is_exact, lower, upper } => say!(
+            "{is} after {was}: {change}",
+            is = compared(ns, is_exact),
+            was = compared(base_ns, base_is_exact),
+            change = change(lower, upper)
+        ),
+        Seen::NeverWoke(thread) => say!("thread {thread} never woke", thread),
+        Seen::NothingWoke => say!("nothing woke"),
+        Seen::NoThreads => say!("it has no threads"),
+        Seen::Nothing => String::new(),
+    }
+}
+
+fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> String {
+    match (upper_ns.map(exact_micros), thread) {
+        (Some(upper), None) => say!("at most {upper} µs, {observed} observed", upper, observed = micros),
+        (Some(upper), Some(thread)) => {
+            say!("at most {upper} µs, {observed} observed on thread {thread}", upper, observed = micros, thread)
+        }
+        (None, None) => say!("{micros} µs observed, at most: unknown", micros),
+        (None, Some(thread)) => say!("{micros} µs observed on thread {thread}, at most: unknown", micros, thread),
+    }
+}
+
+/// A quantile as it is shown: of several threads it is that of all of them together, and not quite the observed one.
+fn compared(ns: i64, is_exact: bool) -> String {
+    let time = format::latency(ns);
+    if is_exact { time } else { say!("~{time} of all threads", time) }
+}
+
+/// Why there is not enough evidence; none where what was seen says it.
+pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
+    Some(match lacking {
+        Lacking::Figure => return None,
+        Lacking::Whole(why) => whole(why),
+        Lacking::Activations(level) => say!("a {level} needs {needs}", level, needs = count(level.needs())),
+        Lacking::Bound(level) => say!("too few activations to bound a {level} at this confidence", level),
+        Lacking::CloserBound => say!("a longer run would bound it closer"),
+        Lacking::MoreWithin(more) => {
+            say!("needs {activations}, none above the limit", activations = counted(more, "more activation"))
+        }
+        Lacking::LongerRun => say!("a longer run would tell"),
+        Lacking::LongerRuns => say!("longer runs would tell"),
+        Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
+    })
+}
+
+/// Why a recording does not show all that it should have.
+pub(crate) fn whole(why: Incomplete) -> String {
+    match why {
+        Incomplete::EndedEarly => say!("the run ended early: what the rest would have shown is not known"),
+        Incomplete::SamplesLost(lost) => {
+            say!("{samples} lost: what they would have shown is not known", samples = counted(lost, "sample"))
+        }
+        Incomplete::LoadOffTarget => say!("a load was off the level asked for"),
+        Incomplete::Contradicts => say!("run.json does not say what its samples say: teiji verify names what differs"),
+    }
+}
+
+/// `16.6 % below the limit`.
+fn margin(margin: f64) -> String {
+    let percent = (margin.abs() * 100.0 * 10.0).round() / 10.0;
+    if margin >= 0.0 {
+        say!("{percent} % below the limit", percent)
+    } else if percent >= 1_000.0 {
+        // At 10 times the limit a percentage helps nobody.
+        say!("{n} times the limit", n = format!("{:.0}", margin.abs() + 1.0))
+    } else {
+        say!("{percent} % above the limit", percent)
+    }
+}
+
+/// What was seen, how far off the limit, and what is lacking.
+#[must_use]
+pub fn judged_in_words(judged: &Judged) -> String {
+    let seen = Some(seen(judged.seen)).filter(|seen| !seen.is_empty());
+    let parts = [seen, judged.margin.map(margin), judged.lacking.and_then(lacking)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// `10 %`, `2.5 %`.
+fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// `31 to 44 % lower`, `between 4 % lower and 12 % higher`, `between 6 % lower and 11 times as high`.
+pub(crate) fn change(lower: f64, upper: f64) -> String {
+    let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0).round();
+    let side = |ratio: f64| match ratio {
+        ratio if percent(ratio) < 1.0 => say!("the same"),
+        ratio if ratio < 1.0 => say!("{n} % lower", n = percent(ratio)),
+        ratio if ratio < TIMES => say!("{n} % higher", n = percent(ratio)),
+        ratio => say!("{n} times as high", n = at_scale(ratio)),
+    };
+    let (low, high) = (percent(lower), percent(upper));
+    match (lower < 1.0, upper < 1.0) {
+        _ if low < 1.0 && high < 1.0 => say!("the same to 1 %"),
+        (true, true) if low == high => say!("{n} % lower", n = low),
+        (false, false) if low == high && upper < TIMES => say!("{n} % higher", n = low),
+        (false, false) if low >= 1.0 && upper >= TIMES && at_scale(lower) == at_scale(upper) => {
+            say!("{n} times as high", n = at_scale(lower))
+        }
+        (true, true) if high >= 1.0 => say!("{low} to {high} % lower", low = high, high = low),
+        (false, false) if low >= 1.0 && upper < TIMES => say!("{low} to {high} % higher", low, high),
+        (false, false) if low >= 1.0 => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
+        _ => say!("between {low} and {high}", low = side(lower), high = side(upper)),
+    }
+}
+
+/// From this ratio on a percentage is harder to read than the ratio.
+const TIMES: f64 = 3.0;
+
+/// Two digits, or as many as stand before the point.
+fn at_scale(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_in_words() {
+        for (lower, upper, words) in [
+            (0.56, 0.69, "31 to 44 % lower"),
+            (1.04, 1.12, "4 to 12 % higher"),
+            (0.96, 1.12, "between 4 % lower and 12 % higher"),
+            (0.998, 1.003, "the same to 1 %"),
+            (0.998, 1.2, "between the same and 20 % higher"),
+            (0.9, 151.4, "between 10 % lower and 151 times as high"),
+            (1.5, 4.25, "1.5 to 4.2 times as high"),
+            (0.931, 0.934, "7 % lower"),
+            (1.068, 1.072, "7 % higher"),
+            (27.1, 27.4, "27 times as high"),
+        ] {
+            assert_eq!(change(lower, upper), words);
+        }
+    }
+}
