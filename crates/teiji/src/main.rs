@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program: reads the command line, hands it to its verb, and turns what comes back into an exit code.
 //!
-//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed, or its output
+//! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed,
+//! or its output
 //! could not be written.
 #![forbid(unsafe_code)]
 
@@ -29,11 +30,11 @@ struct Cli {
 enum Verb {
     /// Measure wake-up latency, now, on this machine
     Measure(commands::measure::Args),
-    /// Carry out a plan: every combination of what it varies
+    /// Run a plan: every combination of its factors
     Run(commands::run::Args),
-    /// List the plans that come along, and what each measures
+    /// List the shipped plans, and what each measures
     Plans(commands::plans::Args),
-    /// Keep this machine busy, and say what was reached
+    /// Keep this machine busy, and report the CPU use reached
     Load(commands::load::Args),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
     Hackbench(commands::hackbench::Args),
@@ -45,13 +46,13 @@ enum Verb {
     Export(commands::export::Args),
     /// Make one offline HTML page of recordings
     Report(commands::report::Args),
-    /// Say what differs between recordings, with confidence
+    /// Compare recordings: significant differences, with confidence intervals
     Compare(commands::compare::Args),
-    /// Hold recordings against limits: pass, fail, or not enough evidence
+    /// Check recordings against limits: pass, fail, or not enough evidence
     Gate(commands::gate::Args),
-    /// How long a run must be before it can claim a rate
+    /// Print how long a run must be to establish a rate
     PlanLength(commands::plan_length::Args),
-    /// Boot real kernels in an emulator, in virtual time, and measure them
+    /// Boot real kernels in an emulator, in virtual time, and measure in them
     Lab(Box<commands::lab::Args>),
     /// Become a load: only started by teiji itself
     #[command(name = commands::load_worker::VERB, hide = true)]

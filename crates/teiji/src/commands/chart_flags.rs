@@ -7,22 +7,22 @@ use plan::{Nanos, Unit};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Charts (SVG files, and the page as it opens)")]
 pub struct ChartFlags {
-    /// Latency axis of the histogram; linear where bins have one width or all latencies lie close together
+    /// Latency axis of the histogram [default: linear if bins have one width or all latencies are close together]
     #[arg(long, value_name = "linear|log", value_parser = axis)]
     x: Option<AxisScale>,
     /// Count axis of the histogram
     #[arg(long, value_name = "linear|log", default_value = "log", value_parser = axis)]
     y: AxisScale,
-    /// Width of the histogram's bins, such as 1us; by default as the axis and the latencies need it
+    /// Width of the histogram's bins, such as 1us [default: chosen for the axis and the latencies]
     #[arg(long, value_name = "TIME", value_parser = width)]
     bin: Option<Nanos>,
-    /// Histogram: activations, or their share of the recording's; shares where recordings differ in length
+    /// Histogram: activations, or their share of the recording's [default: shares if recordings differ in length]
     #[arg(long, value_name = "counts|shares", value_parser = heights)]
     heights: Option<Heights>,
-    /// Draw jitter over time, above and below 0, instead of latency
+    /// Draw signed jitter over time instead of latency
     #[arg(long)]
     jitter: bool,
-    /// Over time, lay the recordings over one another instead of below one another
+    /// Over time, overlay the recordings instead of stacking them
     #[arg(long)]
     overlay: bool,
 }

@@ -14,14 +14,14 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are repeats of one another. With folders
-    /// of plans among them: whatever differs in the kernel alone, or else in the first setting that differs
+    /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are repeats of one another. With
+    /// folders of plans among them, runs are compared that differ in the kernel alone, or else in the first setting that differs
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// Recordings that are repeats of one another, with commas between them, compared with those above; may be given several times
+    /// Recordings that are repeats of one another, separated by commas, compared with those above; may be given several times
     #[arg(long, value_name = "REC,...", value_parser = paths)]
     with: Vec<Paths>,
-    /// Compare though clocks, probes, intervals or kinds of time differ
+    /// Compare even if clocks, probes, intervals or kinds of time differ
     #[arg(long)]
     anyway: bool,
     /// Print JSON
@@ -30,7 +30,7 @@ pub struct Args {
     /// Print Markdown
     #[arg(long, group = "form")]
     md: bool,
-    /// Write one offline page with the distributions laid over one another into this file
+    /// Write one offline page with the distributions overlaid to this file
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
     /// Replace any file; without this, only an earlier page of teiji's

@@ -18,14 +18,14 @@ pub struct Args {
     /// Recordings (NAME.teiji) and folders of plans; every limit must hold in each recording
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// What must hold: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'skipped==0', 'late<3',
+    /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'skipped==0', 'late<3',
     /// 'lost==0'; may be given several times [default: the [limits] of the plans named]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
-    /// An earlier recording, which none of these may be worse than in any quantile
+    /// An earlier recording; none of these may be worse in any quantile
     #[arg(long, value_name = "REC")]
     baseline: Option<PathBuf>,
-    /// By how much it may be worse
+    /// By how much a recording may be worse
     #[arg(long, value_name = "PERCENT", default_value = "10%", requires = "baseline", value_parser = share)]
     worse_than: f64,
     /// Write JUnit XML to this file as well

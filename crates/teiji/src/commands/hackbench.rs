@@ -17,7 +17,7 @@ pub struct Args {
     /// Senders of a group, and its receivers
     #[arg(short, long, value_name = "NUM", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     fds: u16,
-    /// Give the one who waits for all SCHED_FIFO
+    /// Give the parent SCHED_FIFO
     #[arg(short = 'F', long)]
     fifo: bool,
     /// Groups of senders and receivers
@@ -38,7 +38,7 @@ pub struct Args {
     /// Threads instead of processes
     #[arg(short = 'T', long, conflicts_with = "process")]
     threads: bool,
-    /// Processes, as without being told
+    /// Processes, the default
     #[arg(short = 'P', long)]
     process: bool,
 }

@@ -22,13 +22,13 @@ pub struct Args {
     /// Loads such as cpu@50%, mem-alloc@30%,cpus=1 or hackbench,groups=10,via=pipe
     #[arg(required = true, value_name = "SPEC")]
     loads: Vec<LoadSpec>,
-    /// For how long, such as 10s or 3h; a bare number counts seconds [default: until Ctrl-C]
+    /// How long to run, such as 10s or 3h; a bare number counts seconds [default: until Ctrl-C]
     #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     duration: Option<Nanos>,
-    /// CPUs to be busy, such as 1-3,!2 or all [default: the affinity inherited]
+    /// CPUs to keep busy, such as 1-3,!2 or all [default: the affinity inherited]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
-    /// Print what was reached as JSON on standard output, and nothing else
+    /// Print the CPU use reached as JSON on standard output, and nothing else
     #[arg(long)]
     json: bool,
     /// Show no progress

@@ -23,8 +23,8 @@ pub struct Args {
     /// The recording's folder; must not exist [default: teiji-DATE-TIME.teiji]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// What must hold, as `teiji gate` judges it: 'max<200us', 'p99.99<50us@95%', 'skipped==0'; exit code 1 where it does not, 3
-    /// where the run does not show it [repeatable]
+    /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'skipped==0'. Exit code 1 if it fails, 3 if there is
+    /// not enough evidence [repeatable]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// Print run.json on standard output, and nothing else

@@ -12,16 +12,16 @@ const LEAST_RATE: f64 = 1e-15;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The rate to be claimed: fewer than so many activations are beyond the limit; 1e-9, or 1/1000000000
+    /// The rate to establish: fewer than this share of activations exceed the limit; 1e-9, or 1/1000000000
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: f64,
     /// Time between two activations of a thread, such as 200us or 1/1024s, or their rate, such as 1kHz
     #[arg(short, long, value_name = "TIME", default_value = "1ms", value_parser = interval)]
     interval: Nanos,
-    /// How sure the claim is to be
+    /// Confidence
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
-    /// Threads that measure at once
+    /// Threads that measure in parallel
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: u32,
     /// Print JSON

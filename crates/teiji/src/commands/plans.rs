@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Print this plan, to be changed: teiji plans NAME > my.toml
+    /// Print this plan, for a copy to change: teiji plans NAME > my.toml
     #[arg(value_name = "NAME")]
     name: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji), several laid over one another; with the folder of a plan among them, all of it in one table
+    /// Recordings (NAME.teiji), overlaid; with the folder of a plan among them, all in one table
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
     /// The page, HTML
@@ -29,11 +29,11 @@ pub struct Args {
     /// Write the same content as Markdown, for an issue or a wiki, into this file; with --svg, its charts are linked
     #[arg(long, value_name = "FILE")]
     md: Option<PathBuf>,
-    /// Of a plan: lay beside it what others have measured, as in `teiji show`
+    /// For a plan: add published figures, as in `teiji show`
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
-    /// Hold this against every recording and draw it as a line, such as 'max<100us'; may be given several times. The exit code is
-    /// then that of `teiji gate`, whose limits these are
+    /// Check every recording against this limit and draw it as a line, such as 'max<100us'; may be given several times. Limits
+    /// and exit code are those of `teiji gate`
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     #[command(flatten)]

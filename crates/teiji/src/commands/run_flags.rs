@@ -37,7 +37,7 @@ pub struct RunFlags {
     /// Start all threads at one instant, the n-th shifted by n x TIME [default without this: spread over one interval]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0us", value_parser = micros)]
     aligned: Option<Nanos>,
-    /// Let the threads run so long before the first wake-up that counts
+    /// Let the threads run this long before the first recorded wake-up
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
     warmup: Nanos,
     /// End the run, with exit code 1, when a latency exceeds this
@@ -46,21 +46,21 @@ pub struct RunFlags {
     /// After an overrun, run the missed activations late instead of skipping them
     #[arg(long)]
     catch_up: bool,
-    /// Do not hold /dev/cpu_dma_latency at 0: let CPUs sleep as deeply as they are set up to
+    /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
     #[arg(long)]
     no_dma_latency: bool,
-    /// Do not force samples to the disk while measuring: a power cut may then cost more than the last second
+    /// Do not sync samples to the disk while measuring: a power cut may then cost more than the last second
     #[arg(long)]
     no_sync: bool,
-    /// How long loads settle before the first wake-up that counts: auto (until each is in its steady state, at most 10 s), a
-    /// time such as 2s, or 0; unless it is 0, threads warm up for 500 ms more beside loads
+    /// How long loads settle before the first recorded wake-up: auto (until each is in its steady state, at most 10 s), a time
+    /// such as 2s, or 0. With loads, unless this is 0, threads warm up for 500 ms more
     #[arg(long, value_name = "TIME", default_value = "auto", allow_hyphen_values = true)]
     settle: Settle,
-    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10; on all CPUs, or
-    /// with cpus=0+2-3 on these [repeatable]
+    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or hackbench,groups=10; on all CPUs, or on
+    /// those of cpus=0+2-3 [repeatable]
     #[arg(long = "load", value_name = "SPEC")]
     loads: Vec<LoadSpec>,
-    /// What to call the run in summaries and reports
+    /// Title of the run in summaries and reports
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }

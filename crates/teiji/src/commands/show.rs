@@ -13,31 +13,31 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji) and folders of plans: with a folder among them, all of it in one table
+    /// Recordings (NAME.teiji) and folders of plans; with a folder among them, all in one table
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// Comma-separated values, ns: a row for each thread; of a plan for each combination
+    /// Comma-separated values, ns: a row per thread, or per combination of a plan
     #[arg(long, group = "form")]
     csv: bool,
     /// The same as a table of Markdown, µs
     #[arg(long, group = "form")]
     md: bool,
-    /// JSON: run.json, of several recordings an array of them; of a plan its table
+    /// JSON: run.json, or an array of them for several recordings, or the table of a plan
     #[arg(long, group = "form")]
     json: bool,
-    /// One number a recording: min, mean, max, p99.9 or any quantile, µs; due, on_time, late, skipped or lost. Over all threads,
-    /// with skipped activations counted in, as `teiji gate` sees it
+    /// One number per recording: min, mean, max, p99.9 or any quantile, µs; due, on_time, late, skipped or lost. Over all
+    /// threads, with skipped activations counted in, as in `teiji gate`
     #[arg(long, value_name = "FIGURE", group = "form")]
     figure: Option<Figure>,
-    /// Hold this against every recording, such as 'max<100us'; may be given several times. The exit code is then that of
-    /// `teiji gate`, whose limits these are
+    /// Check every recording against this limit, such as 'max<100us'; may be given several times. Limits and exit code are those
+    /// of `teiji gate`
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
-    /// Of a plan: lay beside it what others have measured under the same load, level, period and patch: `published` for the
-    /// figures that come along (plans/published.csv), or a file like it
+    /// For a plan: add published figures of the same load, level, period and patch: `published` for the shipped ones
+    /// (plans/published.csv), or a file in that format
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
-    /// Of a plan: the values of this factor side by side, and what each does where all else is equal
+    /// For a plan: the values of this factor side by side, and the effect of each where all else is equal
     #[arg(long, value_name = "FACTOR", conflicts_with_all = ["form", "beside"])]
     by: Option<String>,
 }

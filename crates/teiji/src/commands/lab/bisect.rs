@@ -21,7 +21,7 @@ pub struct Args {
     /// The kernels in order, the oldest first, separated by commas; at least two
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
     kernels: Vec<KernelName>,
-    /// What a kernel has to hold, such as 'p99<10us'; written and judged as by teiji gate
+    /// The limit, such as 'p99<10us': any that teiji gate takes
     #[arg(long, value_name = "LIMIT", required = true)]
     limit: Limit,
     #[command(flatten, next_help_heading = "What to measure")]

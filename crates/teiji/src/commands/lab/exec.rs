@@ -22,13 +22,13 @@ pub struct Args {
     /// A command line, its program by the full path in the guest; this teiji is /teiji [repeatable]
     #[arg(long = "run", value_name = "COMMAND", required = true)]
     commands: Vec<String>,
-    /// A file that goes in as well, at its own path or at the one after the = [repeatable]
+    /// A file to copy into the guest, to its own path or to the one after the = [repeatable]
     #[arg(long = "file", value_name = "FILE[=PATH]")]
     files: Vec<String>,
-    /// Count the instructions of the whole machine meanwhile, in virtual time; the processor is then never idle
+    /// Count the instructions of the whole machine, in virtual time; the processor is then never idle
     #[arg(long)]
     count: bool,
-    /// What the commands take together, on the guest's clock
+    /// Total time the commands may take, on the guest's clock
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
     expect: Duration,
     #[command(flatten, next_help_heading = "On which machine")]

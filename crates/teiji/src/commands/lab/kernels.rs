@@ -11,7 +11,7 @@ pub struct ListArgs {}
 
 #[derive(clap::Args)]
 pub struct FetchArgs {
-    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a version may be its beginning only
+    /// Kernels, such as debian:amd64 or debian:rt-amd64=6.1.0-56; a prefix of the version is enough
     #[arg(value_name = "KERNEL", required = true)]
     names: Vec<KernelName>,
 }

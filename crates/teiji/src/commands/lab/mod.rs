@@ -31,17 +31,17 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// List the kernels that are there
+    /// List the kernels in the cache
     Kernels(kernels::ListArgs),
-    /// Get kernels of Debian's into the cache, without root
+    /// Download Debian's kernels into the cache, without root
     Fetch(kernels::FetchArgs),
     /// Measure one or more kernels, and compare them
     Run(run::Args),
-    /// Carry out a recorded run once more, and check that it is identical
+    /// Repeat a recorded run, and check that it is identical
     Rerun(rerun::Args),
-    /// Find the first kernel of an ordered list that breaks a limit
+    /// Find the first kernel of an ordered list that exceeds a limit
     Bisect(bisect::Args),
-    /// Carry out programs in a guest, and count the machine's instructions
+    /// Run programs in a guest, and count the machine's instructions
     Exec(exec::Args),
 }
 

@@ -28,7 +28,7 @@ pub struct PlaceFlags {
     /// Its CPUs; more than one only with --time host [default: 1; a raspi3b has 4]
     #[arg(long, value_name = "N")]
     smp: Option<u32>,
-    /// What drives its time [default: virtual; host for a raspi3b]
+    /// What drives the clock [default: virtual; host for a raspi3b]
     #[arg(long, value_name = "MODE")]
     time: Option<TimeMode>,
     /// Instructions in virtual time, millions a second: 1000, 500, 250 and so on by halves [default: 1000]
@@ -40,7 +40,7 @@ pub struct PlaceFlags {
     /// Modules of the kernel; those the machine needs are loaded
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
-    /// A device tree instead of the machine's or the kernel's own
+    /// A device tree, instead of the machine's or the kernel's
     #[arg(long, value_name = "FILE")]
     dtb: Option<PathBuf>,
     /// A static teiji for the guest's processor [default: this one, or what `make cross` has built]

@@ -24,7 +24,7 @@ pub struct Args {
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
     place: PlaceFlags,
-    /// Carry out each run so many times
+    /// Number of repeats of each run
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Lab")]
     repeat: u32,
     /// Check that all repeats have identical samples; exit code 1 and the first difference if not

@@ -32,23 +32,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The plan: a file, or one that comes along by its name (teiji plans)
+    /// The plan: a file, or the name of a shipped one (teiji plans)
     #[arg(value_name = "PLAN", required_unless_present = "resume", conflicts_with = "resume")]
     plan: Option<PathBuf>,
-    /// Go on with what is missing in this folder of a plan that was begun
+    /// Resume the plan in this folder: run what is missing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run"])]
     resume: Option<PathBuf>,
-    /// The plan's short form, as its table [quick] says, each combination once
+    /// Use the plan's short form, its table [quick], each combination once
     #[arg(long, conflicts_with = "resume")]
     quick: bool,
-    /// On this machine, boot by boot: the plan without its kernels and whatever else is of the lab. Under another kernel, the same
-    /// command adds what that boot can measure to the folder, and says which boots are still missing
+    /// Run on this machine, boot by boot, without the plan's kernels and other settings of the lab. Under another kernel, the
+    /// same command adds that boot's runs to the folder, and says which boots are still missing
     #[arg(long, conflicts_with = "resume")]
     here: bool,
-    /// Check the plan, and print its runs, their order and about how long they take; run none. Exit code 0: it could begin here
+    /// Check the plan, and print its runs, their order and about how long they take; run none. Exit code 0: it can run here
     #[arg(long)]
     dry_run: bool,
-    /// The folder for the results; must not exist, but with --here may hold other boots [default: NAME-DATE-TIME, by the plan's name]
+    /// The folder for the results; must not exist, but with --here may hold other boots [default: NAME-DATE-TIME, by the plan's
+    /// name]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Guests of the lab at once [default: as many as this machine has CPUs; 1 with time = "host"]
