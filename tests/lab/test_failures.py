@@ -68,7 +68,7 @@ class Failures(Lab):
         self.refused("-k", image, says=["is cut off", f"{len(whole) // 2} are there"])
 
     def test_no_image_at_all(self):
-        self.refused("-k", self.image(b"#!/bin/sh\n"), says=["is no kernel that can be booted"])
+        self.refused("-k", self.image(b"#!/bin/sh\n"), says=["is not a bootable kernel"])
         self.refused("-k", str(self.folder / "nothing"), says=["cannot read the kernel", "No such file"])
 
     def test_no_emulator(self):

@@ -25,7 +25,7 @@ pub struct DmaLatency {
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// /dev/cpu_dma_latency could not be opened or written.
-    #[error("cannot hold {path} at 0, so CPUs may sleep deeply between activations and wake late: {source}; {advice}", path = path.display())]
+    #[error("cannot hold {path} at 0, so CPUs may enter deep idle states between activations and wake late: {source}; {advice}", path = path.display())]
     DmaLatency {
         /// The file.
         path: PathBuf,

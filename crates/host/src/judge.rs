@@ -66,11 +66,11 @@ pub fn isolated_not_measured(isolated: &[CpuId], measured: &[CpuId], usable: &[C
             code::ISOLATED_NOT_MEASURED,
             format!("Isolated CPU{plural} {list} not measured: add -a {list}."),
             format!(
-                "isolated: CPU {}; measured, by the affinity that was inherited: CPU {}",
+                "isolated: CPU {}; measured, by inherited affinity: CPU {}",
                 CpuList::format(isolated),
                 CpuList::format(measured)
             ),
-            format!("Name the CPUs to be measured: -a {list}, or in a plan cpus = \"{list}\"."),
+            format!("Name the CPUs to measure: -a {list}, or in a plan cpus = \"{list}\"."),
         )
     })
 }
@@ -93,7 +93,7 @@ fn governor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     (!found.is_empty()).then(|| {
         warning(
             code::GOVERNOR_NOT_PERFORMANCE,
-            "The CPUs may slow down when they have little to do, and a wake-up then takes longer.".to_owned(),
+            "The frequency of idle CPUs may drop, which makes wake-ups slower.".to_owned(),
             evidence,
             "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor".to_owned(),
         )
@@ -109,8 +109,7 @@ fn frequency(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let highest = changed.iter().map(|(_, was, is)| *was.max(is)).max()?;
     Some(warning(
         code::FREQUENCY_CHANGED,
-        "The CPUs ran at another frequency after the run than before it, so its latencies were not taken at one speed."
-            .to_owned(),
+        "CPU frequency changed during the run: latencies were not measured at one speed.".to_owned(),
         list(changed.iter().map(|(cpu, was, is)| format!("CPU {cpu}: {} MHz before, {} MHz after", was / 1_000, is / 1_000))),
         format!("sudo cpupower frequency-set --governor performance --min {highest} --max {highest}"),
     ))
@@ -121,10 +120,9 @@ fn clocksource_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning>
     (was != is).then(|| {
         warning(
             code::CLOCKSOURCE_CHANGED,
-            "The kernel changed the clock it keeps time with during the run, so times before and after are not comparable."
-                .to_owned(),
+            "The clocksource changed during the run: times before and after are not comparable.".to_owned(),
             format!("{was} before, {is} after"),
-            "The kernel says why: sudo dmesg | grep -i clocksource".to_owned(),
+            "See the kernel log: sudo dmesg | grep -i clocksource".to_owned(),
         )
     })
 }
@@ -136,12 +134,12 @@ fn clocksource_slow(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.is_some_and(|names| names.iter().any(|name| name == fast)));
     let next_step = match fast {
         Some(fast) => format!("echo {fast} | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        None => "The kernel says why it has no faster one: sudo dmesg | grep -iE 'clocksource|tsc'".to_owned(),
+        None => "See the kernel log for why there is no faster one: sudo dmesg | grep -iE 'clocksource|tsc'".to_owned(),
     };
     let available = available.map_or("unknown".to_owned(), |names| names.join(" "));
     Some(warning(
         code::CLOCKSOURCE_SLOW,
-        format!("The kernel keeps time with {slow}, whose every reading costs so much that it shows in each latency."),
+        format!("Slow clocksource {slow}: every latency includes the cost of reading it."),
         format!("clocksource {slow}, available: {available}"),
         next_step,
     ))
@@ -151,9 +149,9 @@ fn hypervisor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     (before.hypervisor == Some(true) || after.hypervisor == Some(true)).then(|| {
         warning(
             code::HYPERVISOR,
-            "This is a virtual machine: every latency includes what the hypervisor and its other guests add to it.".to_owned(),
-            format!("a hypervisor below {}", before.cpu_model.as_deref().unwrap_or("a CPU of unknown model")),
-            "To judge the hardware, measure on it; to judge the guest, measure on the hypervisor's host at the same time."
+            "Virtual machine: every latency includes the delays of the hypervisor and its other guests.".to_owned(),
+            format!("hypervisor on {}", before.cpu_model.as_deref().unwrap_or("CPU of unknown model")),
+            "To judge the hardware, measure on it. To judge the guest, measure on the hypervisor's host at the same time."
                 .to_owned(),
         )
     })
@@ -174,11 +172,11 @@ fn steal(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     Some(warning(
         code::STEAL_TIME,
         format!(
-            "For {total} ms in all, CPU {} had work to do while the hypervisor ran something else; a wake-up due then was late.",
+            "Steal time: the hypervisor took CPU {} away for {total} ms. Wake-ups in that time were late.",
             CpuList::format(&cpus)
         ),
         list(stolen.iter().map(|(cpu, ms, elapsed)| format!("CPU {cpu}: {ms} ms, {} of its time", percent(*ms, *elapsed)))),
-        "Give each virtual CPU a physical one of its own, on the hypervisor's host: virsh vcpupin DOMAIN VCPU CPU".to_owned(),
+        "On the hypervisor's host, pin each virtual CPU to a physical CPU: virsh vcpupin DOMAIN VCPU CPU".to_owned(),
     ))
 }
 
@@ -189,10 +187,10 @@ fn cpus_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     (was != is && !was.is_empty() && !is.is_empty()).then(|| {
         warning(
             code::CPU_OFFLINE_CHANGED,
-            "CPUs went offline or came online during the run; the kernel stops all others for that, and moves their work."
+            "CPUs went offline or came online during the run. The kernel stops all other CPUs for that, and moves their work."
                 .to_owned(),
             format!("CPUs {} online before, {} after", CpuList::format(&was), CpuList::format(&is)),
-            "See who did it (sudo dmesg | grep -i -E 'cpu ?[0-9]+'), stop it, and measure again.".to_owned(),
+            "Find the cause (sudo dmesg | grep -i -E 'cpu ?[0-9]+'), stop it, and measure again.".to_owned(),
         )
     })
 }

@@ -79,7 +79,7 @@ fn a_guest_from_which_time_was_stolen() {
     let found = warnings(&before, &after);
     assert_eq!(codes(&found), [code::HYPERVISOR, code::STEAL_TIME]);
     assert_eq!(found[1].evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
-    assert!(found[1].message.starts_with("For 260 ms in all, CPU 0-1 "), "{}", found[1].message);
+    assert!(found[1].message.starts_with("Steal time: the hypervisor took CPU 0-1 away for 260 ms."), "{}", found[1].message);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn isolated_cpus_that_were_left_out() {
     let found = left_out(&[1, 2, 3], &[0], &[0, 1, 2, 3]).unwrap();
     assert_eq!(found.code, code::ISOLATED_NOT_MEASURED);
     assert_eq!(found.message, "Isolated CPUs 1-3 not measured: add -a 1-3.");
-    assert_eq!(found.evidence, "isolated: CPU 1-3; measured, by the affinity that was inherited: CPU 0");
+    assert_eq!(found.evidence, "isolated: CPU 1-3; measured, by inherited affinity: CPU 0");
     assert_eq!(left_out(&[1], &[0], &[0, 1]).unwrap().message, "Isolated CPU 1 not measured: add -a 1.");
     assert_eq!(left_out(&[1, 2], &[0, 1], &[0, 1, 2]).unwrap().message, "Isolated CPU 2 not measured: add -a 2.");
     assert_eq!(left_out(&[1], &[1], &[0, 1]), None);

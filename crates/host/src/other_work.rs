@@ -11,29 +11,26 @@ pub fn other_work(document: &Document) -> Option<Warning> {
     let processes = document.host.processes.as_ref().map_or_else(String::new, named);
     let (message, evidence) = if other.cpus.is_empty() {
         (
-            format!(
-                "Other processes used {:.1} % of one CPU beside the load: the figures are not of that load alone.",
-                other.percent
-            ),
+            format!("Other processes used {:.1} % of one CPU: the figures are not those of the load alone.", other.percent),
             processes,
         )
     } else {
         let cpus = list(other.cpus.iter().map(|(cpu, percent)| format!("CPU {cpu}: {percent:.1} %")));
         (
             format!(
-                "Other work kept CPUs up to {:.1} % busy, although no load was added: the figures are not those of an idle machine.",
+                "Other work kept CPUs up to {:.1} % busy with no load added: the figures are not those of an idle machine.",
                 other.percent
             ),
             format!("{cpus}; {processes}"),
         )
     };
-    let next_step = "Stop what does not belong to the test, and measure again. To measure under load, add one with --load.";
+    let next_step = "Stop the other work and measure again. To measure under load, add one with --load.";
     Some(warning(code::OTHER_WORK, message, evidence, next_step.to_owned()))
 }
 
 fn named(processes: &Processes) -> String {
     if processes.busiest.is_empty() {
-        return "no process that still runs and can be seen from here used CPU time".to_owned();
+        return "no visible process that is still running used CPU time".to_owned();
     }
     let named = processes
         .busiest
@@ -98,7 +95,7 @@ mod tests {
     fn two_busy_loops_are_not_an_idle_machine() {
         let warning = other_work(&document(9_860, &[])).unwrap();
         assert_eq!(warning.code, "other-work");
-        assert!(warning.message.starts_with("Other work kept CPUs up to 97.6 % busy, although no load was added"), "{warning:?}");
+        assert!(warning.message.starts_with("Other work kept CPUs up to 97.6 % busy with no load added"), "{warning:?}");
         assert_eq!(warning.evidence, "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s");
         assert_eq!(other_work(&document(300, &[])), None, "what any machine does by itself");
     }
@@ -106,7 +103,7 @@ mod tests {
     #[test]
     fn beside_a_load_only_processes_tell() {
         let warning = other_work(&document(9_860, &["cpu@50%"])).unwrap();
-        assert!(warning.message.starts_with("Other processes used 97.6 % of one CPU beside the load"), "{warning:?}");
+        assert!(warning.message.starts_with("Other processes used 97.6 % of one CPU"), "{warning:?}");
         let mut kernel_only = document(9_860, &["cpu@50%"]);
         kernel_only.host.processes.as_mut().unwrap().busiest.iter_mut().for_each(|process| process.kernel_thread = true);
         assert_eq!(other_work(&kernel_only), None, "kernel threads work for the load");
@@ -115,8 +112,8 @@ mod tests {
     #[test]
     fn a_process_that_ended_is_seen_by_the_cpu_time_it_used() {
         let warning = other_work(&loaded(7_700, Some(10.0), 0, 0)).unwrap();
-        assert!(warning.message.starts_with("Other processes used 66.0 % of one CPU beside the load"), "{warning:?}");
-        assert_eq!(warning.evidence, "no process that still runs and can be seen from here used CPU time");
+        assert!(warning.message.starts_with("Other processes used 66.0 % of one CPU"), "{warning:?}");
+        assert_eq!(warning.evidence, "no visible process that is still running used CPU time");
         assert_eq!(other_work(&loaded(1_700, Some(10.0), 0, 0)), None, "6 % of the CPU");
         assert_eq!(other_work(&loaded(7_700, Some(10.0), 0, 6_000)), None, "kernel threads work for the load");
         assert_eq!(other_work(&loaded(7_700, None, 0, 0)), None, "nobody knows what was the load's");
@@ -136,7 +133,7 @@ mod tests {
     #[test]
     fn many_small_processes_are_as_much_as_they_are_together() {
         let warning = other_work(&loaded(1_000, Some(10.0), 19_000, 0)).unwrap();
-        assert!(warning.message.starts_with("Other processes used 190.0 % of one CPU beside the load"), "{warning:?}");
+        assert!(warning.message.starts_with("Other processes used 190.0 % of one CPU"), "{warning:?}");
     }
 
     #[test]

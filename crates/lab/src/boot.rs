@@ -71,7 +71,7 @@ pub enum BootError {
         after: Duration,
     },
     /// It did not come as far as its first process.
-    #[error("the kernel did not finish booting in {} s; the time it is given is set with --boot-timeout{console}", after.as_secs())]
+    #[error("the kernel did not finish booting in {} s; to allow more: --boot-timeout{console}", after.as_secs())]
     NotBooted {
         /// How long.
         after: Duration,

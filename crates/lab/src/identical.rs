@@ -43,7 +43,12 @@ impl std::fmt::Display for Parting {
         match self {
             Parting::Threads { one, other } => write!(f, "one has {one} threads, the other {other}"),
             Parting::Sample { thread, activation, one, other } => {
-                write!(f, "they part at activation {activation} of thread {thread}: {} and {}", latency(one), latency(other))
+                write!(
+                    f,
+                    "first difference at activation {activation} of thread {thread}: {} and {}",
+                    latency(one),
+                    latency(other)
+                )
             }
             Parting::Labels { thread } => {
                 write!(f, "the samples of thread {thread} are the same, but its start or another label of the file is not")
@@ -134,7 +139,7 @@ mod tests {
         let other = file(place.path(), "other", 5, &[10, 20, 31, 41]);
         let parting = first_difference(2, &[one.clone(), other]).unwrap();
         assert_eq!(parting, Parting::Sample { thread: 2, activation: 2, one: Some(30), other: Some(31) });
-        assert_eq!(parting.to_string(), "they part at activation 2 of thread 2: 30 ns and 31 ns");
+        assert_eq!(parting.to_string(), "first difference at activation 2 of thread 2: 30 ns and 31 ns");
         let shorter = file(place.path(), "shorter", 5, &[10, 20, 30]);
         let parting = first_difference(0, &[one.clone(), shorter]).unwrap();
         assert_eq!(parting, Parting::Sample { thread: 0, activation: 3, one: Some(40), other: None });

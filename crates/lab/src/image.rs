@@ -63,7 +63,7 @@ pub enum ImageError {
         source: io::Error,
     },
     /// It is something else.
-    #[error("{} is no kernel that can be booted: {what}", path.display())]
+    #[error("{} is not a bootable kernel: {what}", path.display())]
     Unknown {
         /// Which file.
         path: PathBuf,

@@ -53,7 +53,7 @@ pub enum KernelName {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// Not a name.
-    #[error("'{0}' is no kernel: write debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of an image; the flavours are {flavours}", flavours = flavours())]
+    #[error("unknown kernel '{0}': expected debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of an image; the flavours are {flavours}", flavours = flavours())]
     Name(String),
     /// No place for a cache.
     #[error("there is no place for kernels: neither XDG_CACHE_HOME nor HOME is set")]

@@ -110,7 +110,7 @@ fn check(bytes: &[u8], machine: Machine) -> Result<(), &'static str> {
         Machine::Armv7 => (1, EM_ARM),
     };
     if !bytes.starts_with(b"\x7fELF") {
-        return Err("it is no ELF program");
+        return Err("it is not an ELF program");
     }
     let number = |at: usize, length: usize| {
         let field = bytes.get(at..)?.get(..length)?;
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(check(&elf(1, 40, 1), Machine::Armv7), Ok(()));
         assert!(check(&elf(2, 62, 3), Machine::X86_64).unwrap_err().contains("not static"));
         assert!(check(&elf(2, 62, 1), Machine::Aarch64).unwrap_err().contains("another processor"));
-        assert!(check(b"#!/bin/sh", Machine::X86_64).unwrap_err().contains("no ELF"));
+        assert!(check(b"#!/bin/sh", Machine::X86_64).unwrap_err().contains("not an ELF"));
         assert!(check(&elf(2, 62, 1)[..60], Machine::X86_64).is_err());
     }
 }

@@ -144,7 +144,7 @@ impl Held {
         for line in self.reports.lines() {
             match serde_json::from_str(&line) {
                 Ok(report) => self.hear(report),
-                Err(error) => self.fail(&format!("its leader said '{line}', which is no report: {error}")),
+                Err(error) => self.fail(&format!("unexpected message from its supervisor, '{line}': {error}")),
             }
         }
         if self.reports.ended() {
@@ -174,7 +174,7 @@ impl Held {
     fn hear_last(&mut self, reading: Reading) {
         self.phase = Phase::Final;
         if reading.alive != self.load.tasks {
-            self.fail(&format!("{} of its {} tasks lived to the end", reading.alive, self.load.tasks));
+            self.fail(&format!("{} of its {} tasks ran to the end", reading.alive, self.load.tasks));
         }
         self.account.end(reading);
     }
@@ -203,7 +203,7 @@ impl Held {
         let status = loop {
             match self.leader.try_wait() {
                 Ok(None) if Instant::now() < deadline => sleep(PAUSE),
-                Ok(None) => break "it does not die".to_owned(),
+                Ok(None) => break "it could not be killed".to_owned(),
                 Ok(Some(status)) => break status.to_string(),
                 Err(error) => break error.to_string(),
             }
@@ -219,7 +219,7 @@ impl Held {
             sleep(PAUSE);
         }
         if !finished {
-            self.fail(&format!("its leader ended before it was told to: {status}"));
+            self.fail(&format!("its supervisor exited early: {status}"));
         }
     }
 
@@ -287,7 +287,7 @@ impl Held {
         (!self.settled()).then(|| Warning {
             code: "load-not-settled".to_owned(),
             message: format!(
-                "Load '{}' was not in its steady state when measuring began: its start may be in the first latencies.",
+                "Load '{}' was not steady when measuring began: its start may affect the first latencies.",
                 self.load.spec
             ),
             evidence: self.steady(),
@@ -315,7 +315,7 @@ impl Held {
             next_step: next_step.to_owned(),
         };
         let noted = |note: &String| {
-            let message = format!("the load '{spec}' ran under other conditions than usual");
+            let message = format!("Load '{spec}' did not run under the usual conditions");
             warning("load-conditions", message, note.clone(), "Start the measurement without nice.")
         };
         let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
@@ -325,20 +325,19 @@ impl Held {
         {
             let place = cpu.map_or_else(|| "its CPUs".to_owned(), |cpu| format!("CPU {cpu}"));
             let message = format!(
-                "load_missed: the load '{spec}' reached {reached:.1} % of {place} instead of {asked:.1} %: the figures do not stand for that load."
+                "load_missed: load '{spec}' was off target, at {reached:.1} % of {place} instead of {asked:.1} %. The figures do not hold for that load."
             );
             let busy = |on: &LoadOnCpu| Some(format!("CPU {} was {:.1} % busy in all", on.cpu, on.machine_busy?));
             let seen: Vec<_> = evidence.per_cpu.iter().filter_map(busy).collect();
-            let step = "Ask for less, or keep from these CPUs what else runs there.";
+            let step = "Request a lower level, or move other work off these CPUs.";
             warnings.push(warning("load-missed", message, seen.join(", "), step));
         }
         if !self.alive() {
-            let message =
-                format!("the load '{spec}' did not hold until the end: the figures were taken with less load than asked for.");
+            let message = format!("Load '{spec}' exited early. Part of the run was measured without it.");
             let step = if self.load.kind.starts_others && self.load.spec.command().is_some() {
-                "Run the command alone: it must last as long as the measurement. There is no shell; for one write cmd:sh -c '...'."
+                "Run the command alone: it must run at least as long as the measurement. There is no shell. To use one, write cmd:sh -c '...'."
             } else {
-                "See the kernel's log for a process killed for want of memory, and measure again."
+                "Check the kernel log for an out-of-memory kill, and measure again."
             };
             warnings.push(warning("load-died", message, self.said(), step));
         }

@@ -36,7 +36,7 @@ pub fn worker(order: &str) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let result = serde_json::from_str(order)
-        .map_err(|error| io::Error::other(format!("this verb is for the program itself; its order cannot be read: {error}")))
+        .map_err(|error| io::Error::other(format!("internal command: its order cannot be read: {error}")))
         .and_then(|order| lead(&order));
     let Err(error) = result else { return ExitCode::SUCCESS };
     if say(&Report::Failed { reason: error.to_string() }).is_err() {
@@ -172,7 +172,7 @@ fn settle(order: &Order, kind: &Kind, common: &CommonOptions) -> io::Result<()> 
 fn take_precedence() -> io::Result<()> {
     let nice = getpriority_process(None)?;
     if setpriority_process(None, -20).is_err() && nice > 0 && setpriority_process(None, 0).is_err() {
-        say(&Report::Note { text: format!("it runs at nice {nice} as its parent does, and may not go back to 0") })?;
+        say(&Report::Note { text: format!("it runs at nice {nice}, inherited from its parent, and may not return to 0") })?;
     }
     Ok(())
 }

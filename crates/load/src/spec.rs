@@ -116,7 +116,7 @@ pub enum SpecError {
         probe: u8,
     },
     /// A key the load does not have.
-    #[error("'{key}' in the load '{spec}' is no key of {name}: its keys are {known}{}", number_hint(key))]
+    #[error("unknown key '{key}' in the load '{spec}': the keys of {name} are {known}{}", number_hint(key))]
     UnknownKey {
         /// The whole load.
         spec: String,
@@ -425,11 +425,11 @@ mod tests {
             ),
             (
                 "cpu,groups=1",
-                "'groups' in the load 'cpu,groups=1' is no key of cpu: its keys are cpus, period, nice, policy, prio",
+                "unknown key 'groups' in the load 'cpu,groups=1': the keys of cpu are cpus, period, nice, policy, prio",
             ),
             (
                 "cpu,cpus=0,2",
-                "'2' in the load 'cpu,cpus=0,2' is no key of cpu: its keys are cpus, period, nice, policy, prio; join CPUs \
+                "unknown key '2' in the load 'cpu,cpus=0,2': the keys of cpu are cpus, period, nice, policy, prio; join CPUs \
                  with +, as in cpus=0+2",
             ),
             (

@@ -293,7 +293,7 @@ impl Team {
         deaths.sort_by_key(|&(exited, index, ..)| (exited, index));
         let &(_, index, pid, status) = deaths.first()?;
         let more = if deaths.len() > 1 { format!(", and {} more", deaths.len() - 1) } else { String::new() };
-        Some(format!("task {} of {} (process {pid}) ended by itself: {}{more}", index + 1, self.tasks.len(), describe(status)))
+        Some(format!("task {} of {} (process {pid}) exited early: {}{more}", index + 1, self.tasks.len(), describe(status)))
     }
 }
 

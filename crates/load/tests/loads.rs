@@ -390,7 +390,7 @@ fn a_command_that_ends_is_told() {
         assert!(Instant::now() < deadline, "a command that ended goes unnoticed");
         sleep(Duration::from_millis(5));
     }
-    assert!(!loads.stop()[0].alive && loads.warnings()[0].evidence.contains("ended by itself: exit status: 0"));
+    assert!(!loads.stop()[0].alive && loads.warnings()[0].evidence.contains("exited early: exit status: 0"));
 }
 
 /// It was started, and nobody need look for why it could not be.
@@ -398,7 +398,7 @@ fn a_command_that_ends_while_it_settles() {
     let mut loads = start(&["cmd:sleep 0.3"]);
     let error = loads.settle(Settle::ForNs(Nanos::from_secs(10)), || false).unwrap_err().to_string();
     assert!(error.starts_with("the load 'cmd:sleep 0.3' ended before the measurement began: task 1 of 1 (process "), "{error}");
-    assert!(error.ends_with(") ended by itself: exit status: 0"), "{error}");
+    assert!(error.ends_with(") exited early: exit status: 0"), "{error}");
 }
 
 /// It has no rate that could be level.
@@ -435,7 +435,7 @@ fn a_killed_task_is_told() {
         assert!(!evidence[0].alive && !loads.poll());
         let [warning] = &loads.warnings()[..] else { panic!("one warning: {:?}", loads.warnings()) };
         assert_eq!(warning.code, "load-died");
-        let told = format!("(process {victim}) ended by itself: signal: 9 (SIGKILL)");
+        let told = format!("(process {victim}) exited early: signal: 9 (SIGKILL)");
         assert!(warning.evidence.contains(&told), "{warning:?}");
     }
 }
@@ -455,13 +455,13 @@ fn a_killed_leader_is_told() {
     assert_eq!(members(&[victim]), []);
     let evidence = loads.stop();
     assert_eq!((evidence[0].alive, evidence[1].alive), (false, true));
-    assert!(loads.warnings()[0].evidence.contains("its leader ended before it was told to: signal: 9 (SIGKILL)"));
+    assert!(loads.warnings()[0].evidence.contains("its supervisor exited early: signal: 9 (SIGKILL)"));
     assert_eq!(members(&leaders), []);
 }
 
 fn what_cannot_start_says_why() {
     let error = start_as(&["cpu"], "rude-worker").unwrap_err().to_string();
-    let expected = "the load 'cpu' could not be started: its leader ended before it was told to: exit status: 1; no such verb";
+    let expected = "the load 'cpu' could not be started: its supervisor exited early: exit status: 1; no such verb";
     assert_eq!(error, expected);
     let nowhere = Loads::start(vec![checked("cpu")], Path::new("/nowhere"), "load-worker", || false).unwrap_err().to_string();
     assert_eq!(nowhere, "the load 'cpu' could not be started: executing /nowhere: No such file or directory (os error 2)");

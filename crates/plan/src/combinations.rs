@@ -69,7 +69,7 @@ impl Plan {
             let what = match factor {
                 None => format!("'{}' is not varied, so nothing can be excluded by it", setting.key),
                 Some(factor) if factor.values.iter().all(|value| value.value != setting.value) => {
-                    format!("'{}' is no value that '{}' takes", setting.value, setting.key)
+                    format!("'{}' is not among the values of '{}'", setting.value, setting.key)
                 }
                 Some(_) => continue,
             };

@@ -132,7 +132,7 @@ pub enum GuestError {
     #[error("there is no machine '{0}': the machines are x86_64, aarch64, armv7 and raspi3b")]
     UnknownMachine(String),
     /// Not a rate QEMU can count at.
-    #[error("'{0}' is no rate of instructions: it is 1000, 500, 250, 125, 62.5 or so on by halves, in millions a second")]
+    #[error("invalid instruction rate '{0}': expected 1000, 500, 250, 125, 62.5 or so on by halves, in millions a second")]
     Mips(String),
     /// Virtual time with several CPUs.
     #[error(
@@ -183,7 +183,7 @@ pub enum GuestError {
         asked: u32,
     },
     /// Something in the kernel arguments that is the lab's to say.
-    #[error("'{0}' cannot be among the kernel arguments: the lab sets it itself")]
+    #[error("'{0}' is not allowed as a kernel argument: the lab sets it itself")]
     KernelArgument(String),
 }
 

@@ -105,12 +105,12 @@ impl Relation {
 pub enum LimitError {
     /// It has no form that is known.
     #[error(
-        "'{0}' is no limit: write max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, skipped==0, late<3 or lost==0"
+        "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, skipped==0, late<3 or lost==0"
     )]
     Form(String),
     /// A claim that no recording can bear out.
     #[error(
-        "'{text}': a maximum has no confidence, since a longer run has a larger one; say how often it may be exceeded: rate(>{limit})<1e-6@95%"
+        "invalid limit '{text}': a maximum has no confidence, because it grows with the run's length; limit how often it is exceeded: rate(>{limit})<1e-6@95%"
     )]
     SureMaximum {
         /// The limit.
@@ -119,13 +119,13 @@ pub enum LimitError {
         limit: String,
     },
     /// A confidence that says nothing.
-    #[error("'{0}': a confidence is from above 50 % to below 100 %, such as @95%")]
+    #[error("invalid limit '{0}': a confidence must be above 50 % and below 100 %, such as @95%")]
     Confidence(String),
     /// A rate that would be certain.
-    #[error("'{0}': no run shows a rate for certain; say how sure it is to be: {0}@95%")]
+    #[error("invalid limit '{0}': a rate needs a confidence, such as {0}@95%")]
     CertainRate(String),
     /// A figure that has none.
-    #[error("'{0}': only quantiles and rates have a confidence")]
+    #[error("invalid limit '{0}': only quantiles and rates take a confidence")]
     NoConfidence(String),
 }
 

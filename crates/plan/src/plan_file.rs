@@ -285,7 +285,7 @@ impl Source<'_> {
                 let form = FORMS.iter().find(|(known, _)| *known == name).map(|(_, form)| form);
                 let what = form.map(|form| format!("'{name}' is written as {form}")).unwrap_or_else(|| {
                     let names = FORMS.map(|(name, _)| name).join(", ");
-                    format!("'{name}' is no part of a plan; its parts are {names}")
+                    format!("unknown key '{name}'; the keys of a plan are {names}")
                 });
                 return Err(PlanError::at(at, what).into());
             }
@@ -395,7 +395,7 @@ impl Source<'_> {
                 ("seed", _) => order.seed = Some(number(0, i64::MAX.unsigned_abs())?),
                 (unknown, _) => {
                     let at = self.spot(key.span().start);
-                    let what = format!("'{unknown}' is no part of [order]; its parts are repeat, shuffle and seed");
+                    let what = format!("unknown key '{unknown}'; the keys of [order] are repeat, shuffle and seed");
                     return Err(PlanError::at(&at, what));
                 }
             }

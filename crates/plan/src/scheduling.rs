@@ -87,7 +87,9 @@ pub enum PolicyError {
     #[error("priority {0} does not exist: real-time priorities are 1 (lowest) to 99 (highest)")]
     Priority(i64),
     /// A priority beside a policy that has none.
-    #[error("priority {prio} needs a real-time policy, and {policy} is none: use --policy fifo or rr, or leave the priority out")]
+    #[error(
+        "priority {prio} needs a real-time policy, but the policy is {policy}: use --policy fifo or rr, or leave the priority out"
+    )]
     PriorityWithoutRealTime {
         /// The priority asked for.
         prio: i64,

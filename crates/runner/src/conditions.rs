@@ -21,7 +21,7 @@ impl Conditions {
         if let Some((evidence, next_step)) = memory_advice(&memory) {
             warnings.push(Warning {
                 code: "memory-not-locked".to_owned(),
-                message: "Memory could not be locked: a page fault may show as a latency.".to_owned(),
+                message: "Memory could not be locked: page faults may add latency.".to_owned(),
                 evidence,
                 next_step,
             });
@@ -32,7 +32,8 @@ impl Conditions {
                 Ok(held) => dma_latency = Some(held),
                 Err(error) => warnings.push(Warning {
                     code: "dma-latency-not-held".to_owned(),
-                    message: "CPUs may sleep deeply between activations: /dev/cpu_dma_latency is not held at 0.".to_owned(),
+                    message: "CPUs may enter deep idle states between activations: /dev/cpu_dma_latency is not held at 0."
+                        .to_owned(),
                     evidence: error.to_string(),
                     next_step: "Run as root, or measure the machine as it is with --no-dma-latency.".to_owned(),
                 }),

@@ -72,8 +72,8 @@ pub(crate) fn instrument(
 pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning> {
     (longest > limit).then(|| Warning {
         code: "disk-slow".to_owned(),
-        message: "The disk took long to store samples: a power cut would have cost more than the last second.".to_owned(),
-        evidence: format!("up to {:.1} s from a write until the disk had it", longest.0 as f64 / 1e9),
+        message: "Slow disk: a power cut would have cost more than the last second of samples.".to_owned(),
+        evidence: format!("up to {:.1} s from a write until it was on the disk", longest.0 as f64 / 1e9),
         next_step: "Record to a faster disk.".to_owned(),
     })
 }
@@ -135,8 +135,8 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
     if !came_back {
         warn(
             "thread-unresponsive",
-            format!("Thread {index} did not run any more when the run ended: something keeps CPU {cpu} from it."),
-            "it was asked to end and did not within 3 s".to_owned(),
+            format!("Thread {index} was not running when the run ended: something else occupies CPU {cpu}."),
+            "it did not end within 3 s of the request".to_owned(),
             "ps -eLo pid,rtprio,psr,comm --sort=-rtprio",
         );
     }
@@ -144,10 +144,10 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
         warn(
             "samples-lost",
             format!(
-                "{} samples of thread {index} did not reach the recording; they are counted, but not in its statistics.",
+                "{} samples of thread {index} were lost. Their activations are counted, but they are not in the statistics.",
                 thread.proof.samples_lost
             ),
-            format!("of {} that woke", thread.activations.on_time + thread.activations.late),
+            format!("of {} activations that woke", thread.activations.on_time + thread.activations.late),
             "Measure with a longer interval, fewer threads or less load, or record to a faster disk.",
         );
     }
@@ -155,7 +155,7 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
     if faults != (0, 0) {
         warn(
             "page-faults",
-            format!("Thread {index} took page faults while it measured."),
+            format!("Thread {index} had page faults while measuring."),
             format!("{} minor and {} major between its first and last activation", faults.0, faults.1),
             "Lock memory: see the warning about it, or run as root.",
         );

@@ -68,7 +68,7 @@ fn judged(run: &Run, granted: Scheduling, best: Tried) -> Result<Option<Warning>
             "An interval of {} is short for this machine: many activations will be late or skipped.",
             run.interval_ns
         ),
-        evidence: format!("in a trial before the run {percent} % were, on CPU {cpu}"),
+        evidence: format!("in a trial before the run: {percent} %, on CPU {cpu}"),
         next_step: "Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU.".to_owned(),
     }))
 }

@@ -20,7 +20,7 @@ pub fn loads_elsewhere(run: &Run, loads: &[Checked]) -> Option<Warning> {
     Some(Warning {
         code: "loads-elsewhere".to_owned(),
         message: format!("No load on measured CPU {}: loads run on CPU {}.", list(bare), list(covered)),
-        evidence: format!("load {}, without cpus=, runs where this program does", unnamed.spec()),
+        evidence: format!("load {} has no cpus=, so it runs on this program's CPUs", unnamed.spec()),
         next_step: format!("To load the measured CPUs too, add cpus=all: --load {}", shell_word(&on_all_cpus(unnamed.spec()))),
     })
 }
@@ -72,7 +72,7 @@ mod tests {
     fn a_measured_cpu_without_load_is_named() {
         let said = warned(&["cpu@50%"]).unwrap();
         assert_eq!(said.message, "No load on measured CPU 1: loads run on CPU 0.");
-        assert_eq!(said.evidence, "load cpu@50%, without cpus=, runs where this program does");
+        assert_eq!(said.evidence, "load cpu@50% has no cpus=, so it runs on this program's CPUs");
         assert_eq!(said.next_step, "To load the measured CPUs too, add cpus=all: --load cpu@50%,cpus=all");
         assert_eq!((warned(&["cpu,cpus=all"]), warned(&["cpu,cpus=0"])), (None, None));
     }

@@ -27,7 +27,7 @@ fn no_real_time(asked: Scheduling, error: &std::io::Error) -> Warning {
     Warning {
         code: "no-real-time".to_owned(),
         message: format!(
-            "No real-time rights: measured with {}, not {asked}; the figures say little about real-time threads.",
+            "No real-time rights: measured with {}, not {asked}. The figures say little about real-time threads.",
             Scheduling::OTHER
         ),
         evidence: format!("the kernel refused {asked}: {error}"),

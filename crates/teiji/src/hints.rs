@@ -90,10 +90,10 @@ const OURS_LONG_WITH_VALUE: [&str; 12] =
 const NOT_YET: [(&str, &str); 9] = [
     ("check", "teiji measure warns of what it finds on this machine, and records it"),
     ("tune", "teiji measure warns of what it finds on this machine, each with what to do"),
-    ("explain", "teiji report shows what happened on the machine beside the latencies"),
+    ("explain", "teiji report shows what else happened on the machine"),
     ("import", "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read"),
-    ("cyclictest", "teiji measure measures the same; given cyclictest's flags, it says what they are here"),
-    ("history", "teiji compare and teiji gate hold recordings against one another"),
+    ("cyclictest", "teiji measure measures the same, and translates cyclictest's flags"),
+    ("history", "teiji compare and teiji gate compare recordings"),
     ("serve", "teiji report writes one page that opens offline"),
     ("remote", "copy the program to the board, which needs nothing else, and the recording back"),
     ("probes", "teiji measure measures wake-ups of periodic threads, which is its one probe"),
@@ -104,7 +104,7 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
     if error.kind() == ErrorKind::InvalidSubcommand {
         let (verb, today) = NOT_YET.iter().find(|(verb, _)| words.first() == Some(verb))?;
-        return Some(format!("teiji {verb} is not there yet. Today: {today}."));
+        return Some(format!("teiji {verb} does not exist yet. Today: {today}."));
     }
     let words = words.strip_prefix(&["measure"])?;
     let context = |kind| match error.get(kind) {
@@ -167,8 +167,8 @@ fn program(name: &str) -> Option<String> {
     Some(format!(
         "teiji measure starts threads of its own and measures their wake-ups. Those of another program it cannot measure yet.\n\
          Possible today:\n\
-         \x20 teiji measure --load {load}   how late threads wake up beside that program\n\
-         \x20 teiji lab exec --file {file} --run /my --count   the instructions that it takes, if it is static\n\
+         \x20 teiji measure --load {load}   wake-up latency while that program runs\n\
+         \x20 teiji lab exec --file {file} --run /my --count   the instructions it takes, if it is static\n\
          Not yet: the wake-ups of the program itself (teiji measure PROGRAM), or of a process that runs (--pid N)."
     ))
 }
@@ -232,7 +232,7 @@ fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
                 }
             }
         } else {
-            translation.left_out(word, "it belongs to no flag");
+            translation.left_out(word, "no flag takes it");
         }
     }
     translation.say_what_differs_unsaid();
@@ -343,7 +343,7 @@ impl Translation {
         let quoted = shlex::try_join(self.words.iter().map(String::as_str)).ok()?;
         let command = if quoted.is_empty() { "teiji measure".to_owned() } else { format!("teiji measure {quoted}") };
         let lines = self.lines.join("\n");
-        (!self.lines.is_empty()).then(|| format!("cyclictest's flags in teiji's words:\n{lines}\nWrite: {command}"))
+        (!self.lines.is_empty()).then(|| format!("cyclictest's flags translated to teiji's:\n{lines}\nWrite: {command}"))
     }
 }
 

@@ -147,7 +147,7 @@ struct Replaced {
 
 impl Written {
     fn beside(target: PathBuf, content: &str) -> anyhow::Result<Self> {
-        let _ = target.file_name().with_context(|| format!("{} is no name for a file", target.display()))?;
+        let _ = target.file_name().with_context(|| format!("invalid file name {}", target.display()))?;
         let mut file = nameless_beside(&target, |path| File::create_new(path))?;
         file.as_file_mut().write_all(content.as_bytes())?;
         Ok(Written { target, new: file.into_temp_path() })

@@ -47,7 +47,7 @@ impl Gate {
             let why = incomparable(&[&baseline.recorded.document, &examined.recorded.document]);
             if let Some(why) = why.first() {
                 return Err(format!(
-                    "{} cannot be held against {}: {why}",
+                    "{} cannot be compared with {}: {why}",
                     examined.recorded.path.display(),
                     baseline.recorded.path.display()
                 ));

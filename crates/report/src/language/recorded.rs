@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_known_sentence_keeps_its_figures_and_another_stays() {
-        let said = "Thread 3 took page faults while it measured.";
+        let said = "Thread 3 had page faults while measuring.";
         assert_eq!(recorded(said), said);
         let in_japanese = |text: &str| speaking(Language::Japanese, || recorded(text));
         assert_eq!(in_japanese(said), "スレッド 3 で測定中にページフォルトが発生しました。");
@@ -82,7 +82,7 @@ mod tests {
             in_japanese("CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s"),
             "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s"
         );
-        for other in ["", "Thread 3 took page faults", "something nobody knows; and 3 more of it"] {
+        for other in ["", "Thread 3 had page faults", "something nobody knows; and 3 more of it"] {
             assert_eq!(in_japanese(other), other);
         }
     }

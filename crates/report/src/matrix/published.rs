@@ -213,7 +213,7 @@ fn told(text: Option<String>) -> Option<String> {
 /// The same as ns.
 fn written(column: &str, text: Option<&str>) -> Result<Option<i64>, String> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let us = text.parse().map_err(|_| format!("'{text}' is no {column}: it is a number of µs"))?;
+    let us = text.parse().map_err(|_| format!("invalid {column} '{text}': expected a number of µs"))?;
     nanoseconds(column, Some(us))
 }
 
@@ -221,7 +221,7 @@ fn written(column: &str, text: Option<&str>) -> Result<Option<i64>, String> {
 fn nanoseconds(column: &str, us: Option<f64>) -> Result<Option<i64>, String> {
     let Some(us) = us else { return Ok(None) };
     if !(0.0..=3.6e9).contains(&us) {
-        return Err(format!("{us} is no {column}: it must be from 0 to an hour"));
+        return Err(format!("invalid {column} {us}: must be from 0 to an hour"));
     }
     Ok(Some(crate::format::rounded(us * 1e3)))
 }
@@ -331,8 +331,8 @@ mod tests {
         for (lines, said) in [
             ("A,2010,b,k,none,,cpu,50,1000,100,,7,4,3,4\n", "a.csv, line 2: 15 cells below a heading of 16"),
             ("A,2010,b,k,none,,cpu,50,1000,100,,7,4,3,4,\nA,2010,b,k,none,,cpu,50,soon,100,,7,4,3,4,\n", "a.csv, line 3: "),
-            ("A,2010,b,k,none,,cpu,50,1000,100,,7,-4,3,4,\n", "a.csv, line 2: -4 is no max_us: it must be from 0 to an hour"),
-            ("A,2010,b,k,none,,cpu,50,NaN,100,,7,4,3,4,\n", "a.csv, line 2: NaN is no period_us"),
+            ("A,2010,b,k,none,,cpu,50,1000,100,,7,-4,3,4,\n", "a.csv, line 2: invalid max_us -4: must be from 0 to an hour"),
+            ("A,2010,b,k,none,,cpu,50,NaN,100,,7,4,3,4,\n", "a.csv, line 2: invalid period_us NaN"),
             ("A,2010,b,k,none,best,cpu,50,1000,100,,7,4,3,4,\n", "a.csv, line 2: "),
             ("A,2010,b,k,none,,cpu,500,1000,100,,7,4,3,4,\n", "a.csv, line 2: "),
         ] {

@@ -88,7 +88,7 @@ fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
         return named.map(|paths| super::examine(&joint::recordings(paths)?.0, &exact).map(Repeats::of)).collect();
     }
     if args.recordings.len() < 2 {
-        return Err(Failure::bad_input(anyhow!("one recording has nothing to be compared with: name another")));
+        return Err(Failure::bad_input(anyhow!("only one recording: name another to compare with")));
     }
     args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::of)).collect()
 }
@@ -98,7 +98,7 @@ fn by_factor(args: &Args) -> Outcome {
     let joint = Joint::of(&args.recordings)?;
     let bad = |why: String| Failure::bad_input(anyhow!(why));
     let Some((factor, sets)) = joint.alike() else {
-        return Err(bad("all that was named has the same settings: name recordings of another kernel, say".to_owned()));
+        return Err(bad("all recordings have the same settings: name some of another kernel, for example".to_owned()));
     };
     let (sets, single): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| set.rows.len() > 1);
     if sets.is_empty() {
@@ -106,9 +106,7 @@ fn by_factor(args: &Args) -> Outcome {
     }
     if args.html.is_some() && sets.len() > 1 {
         let many = sets.len();
-        return Err(bad(format!(
-            "--html shows one comparison, and these are {many}: teiji report lays any of them over one another"
-        )));
+        return Err(bad(format!("--html shows one comparison, and these are {many}: teiji report overlays any of them")));
     }
     let language = if args.json { Language::English } else { args.lang };
     let mut documents = Vec::new();
@@ -141,7 +139,7 @@ fn by_factor(args: &Args) -> Outcome {
         output::say(&model::document_text(&documents).map_err(Failure::not_carried_out)?);
     }
     for Alike { common, .. } in &single {
-        output::complain(&format!("{common}: recorded with one value of {factor} alone, and compared with nothing"));
+        output::complain(&format!("{common}: only one value of {factor} is recorded, nothing to compare"));
     }
     Ok(ExitCode::SUCCESS)
 }

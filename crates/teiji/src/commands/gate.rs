@@ -47,13 +47,11 @@ pub fn run(args: &Args) -> Outcome {
     overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
     let limits = if args.limits.is_empty() { joint::limits(&args.recordings)? } else { args.limits.clone() };
     if limits.is_empty() && args.baseline.is_none() {
-        return Err(Failure::bad_input(anyhow!(
-            "nothing to hold against the recordings: name a --limit, such as 'max<100us', or a --baseline"
-        )));
+        return Err(Failure::bad_input(anyhow!("no limit: name a --limit, such as 'max<100us', or a --baseline")));
     }
     let (paths, missing) = joint::recordings(&args.recordings)?;
     if paths.is_empty() {
-        return Err(Failure::bad_input(anyhow!("nothing is recorded yet: teiji run --resume goes on with a plan")));
+        return Err(Failure::bad_input(anyhow!("nothing is recorded yet; to resume a plan: teiji run --resume")));
     }
     let recordings = super::examine(&paths, &Limit::exact_request(&limits))?;
     let mut gate = Gate::of(&limits, &recordings);

@@ -38,7 +38,7 @@ pub struct Args {
 
 fn seconds(text: &str) -> Result<Nanos, String> {
     let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
-    if time.0 > 0 { Ok(time) } else { Err(format!("'{text}' is no time above 0")) }
+    if time.0 > 0 { Ok(time) } else { Err(format!("invalid duration '{text}': must be above 0")) }
 }
 
 /// Between two looks.

@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(name) = &args.name {
         let names = || run::SHIPPED.map(|(name, _)| name).join(", ");
         let text = run::shipped_text(name).ok_or_else(|| {
-            Failure::bad_input(anyhow!("no plan '{}' comes along: those that do are {}", name.display(), names()))
+            Failure::bad_input(anyhow!("there is no shipped plan '{}'; the shipped plans are {}", name.display(), names()))
         })?;
         output::say(text);
         return Ok(ExitCode::SUCCESS);
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Outcome {
                     missing.push(why);
                     missing.len() - 1
                 });
-                format!("{size}. Cannot begin here [{}].", place + 1)
+                format!("{size}. Cannot run here [{}].", place + 1)
             }
             Err(wrong) => format!("Cannot run yet: {wrong}."),
         };

@@ -20,10 +20,10 @@ pub fn run(args: &Args) -> Outcome {
         let samples: u64 = recorded.threads.iter().map(|thread| thread.histogram.total()).sum();
         let (path, threads) = (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread"));
         if differences.is_empty() {
-            output::say(&format!("{path}: every figure follows from its {samples} samples of {threads}"));
+            output::say(&format!("{path}: every figure agrees with its {samples} samples of {threads}"));
         } else {
             all_well = false;
-            output::say(&format!("{path}: {} figures do not follow from its samples", differences.len()));
+            output::say(&format!("{path}: {} figures disagree with its samples", differences.len()));
             for difference in differences {
                 output::say(&format!(
                     "  {}: recorded {}, recomputed {}",

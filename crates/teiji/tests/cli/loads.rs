@@ -74,7 +74,7 @@ fn a_command_that_dies_while_measuring_marks_the_run() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let document = place.document("x.teiji");
     assert!(document.at("/load/0/alive") == false && document.warns_of("load-died"), "{:?}", document.at("/load"));
-    assert!(said.out.contains("'cmd:\"sleep 3\"' did not hold until the end"), "{}", said.out);
+    assert!(said.out.contains("Load 'cmd:\"sleep 3\"' exited early"), "{}", said.out);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn checking_a_disk_load_touches_no_disk() {
     std::fs::write(place.join("there.toml"), there).unwrap();
     let there = place.teiji("run --dry-run there.toml");
     // Whether an emulator and a program for its guests are here is this machine's matter.
-    assert!(there.code == Some(0) || there.err.starts_with("error: it cannot begin here: "), "{there:?}");
+    assert!(there.code == Some(0) || there.err.starts_with("error: it cannot run here: "), "{there:?}");
     let here = format!("[vary]\nload = ['disk,dir={}']\n", place.path().display());
     std::fs::write(place.join("here.toml"), here).unwrap();
     let mut traced = place.command("strace");

@@ -167,7 +167,7 @@ fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.out.contains("2 of 6 runs recorded"), "{said:?}");
     assert_eq!(said.err.matches("error: run 2 of 6, kernel=").count(), 2, "{said:?}");
-    assert_eq!(said.err.matches("is no kernel that can be booted").count(), 4, "{said:?}");
+    assert_eq!(said.err.matches("is not a bootable kernel").count(), 4, "{said:?}");
     assert_eq!(said.err.matches("CPU 7 cannot be used").count(), 4, "{said:?}");
     assert!(said.err.contains("4 runs failed twice"), "{said:?}");
     assert_eq!(recordings(&place.join("out")).len(), 2);
@@ -266,7 +266,7 @@ fn the_projects_own_plans() {
         for form in ["", "--quick"] {
             let dry = place.teiji(&format!("run --dry-run {form} {}", path.display()));
             // Whether an emulator and a program for its guests are here is this machine's matter.
-            assert!(dry.code == Some(0) || dry.err.starts_with("error: it cannot begin here: "), "{dry:?}");
+            assert!(dry.code == Some(0) || dry.err.starts_with("error: it cannot run here: "), "{dry:?}");
             said.insert(format!("{name}{form}"), dry.out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
         }
     }
@@ -284,7 +284,7 @@ fn a_dry_run_of_what_cannot_begin() {
     let said = place.teiji("run --dry-run plan.toml");
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.out.contains("1 run of 1 combination; "), "the list comes all the same: {said:?}");
-    assert!(said.err.starts_with("error: it cannot begin here: cannot read the program for the guest, nosuch"), "{said:?}");
+    assert!(said.err.starts_with("error: it cannot run here: cannot read the program for the guest, nosuch"), "{said:?}");
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn two_boots_in_one_folder() {
     std::fs::write(place.join("plan.toml"), text.replace("20\n", "30\n")).unwrap();
     let said = place.teiji("run --here plan.toml -q -o board");
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("was begun with another plan"), "{said:?}");
+    assert!(said.err.contains("was started with another plan"), "{said:?}");
 }
 
 /// The program alone, without its project beside it.
@@ -398,7 +398,7 @@ fn plans_that_come_along() {
     assert!(dry.contains("27 runs of 27 combinations"), "{dry}");
     let said = place.teiji("run --dry-run toshibamemory");
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("the plans that come along are arm64-dev-zero, desktop-4.19"), "{said:?}");
+    assert!(said.err.contains("the shipped plans are arm64-dev-zero, desktop-4.19"), "{said:?}");
     // A file of that name comes first.
     std::fs::write(place.join("toshiba-memory"), "[measure]\nsamples = 20\n").unwrap();
     assert!(place.well("run --dry-run toshiba-memory").out.contains("1 run of 1 combination"));

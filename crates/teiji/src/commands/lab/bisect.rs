@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Outcome {
         let verdict = if holds { "holds" } else { "breaks" };
         output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged)));
         if recorded.document.load_missed {
-            output::complain(&format!("{kernel}: a load missed its level (load_missed)"));
+            output::complain(&format!("{kernel}: a load was off target (load_missed)"));
         }
         time = report::what_time_is(&recorded);
         measured += 1;
@@ -89,13 +89,13 @@ pub fn run(args: &Args) -> Outcome {
     let limit = &args.limit;
     let last = names.len() - 1;
     output::say(&match found? {
-        None if measured == names.len() => format!("Neither {} nor {} breaks {limit}.", names[0], names[last]),
+        None if measured == names.len() => format!("Neither {} nor {} exceeds {limit}.", names[0], names[last]),
         None => {
             let between = names.len() - measured;
-            format!("Neither {} nor {} breaks {limit}; {between} between them were not measured.", names[0], names[last])
+            format!("Neither {} nor {} exceeds {limit}; {between} between them were not measured.", names[0], names[last])
         }
-        Some(0) => format!("{} breaks {limit} already: the list begins too late.", names[0]),
-        Some(first) => format!("{} is the first to break {limit}; {}, before it, holds.", names[first], names[first - 1]),
+        Some(0) => format!("{} already exceeds {limit}: begin the list earlier.", names[0]),
+        Some(first) => format!("{} is the first to exceed {limit}; {}, before it, holds.", names[first], names[first - 1]),
     });
     if let Some(time) = time {
         output::say(&time);

@@ -62,11 +62,11 @@ pub fn run(args: &Args) -> Outcome {
     let compared = match result {
         Some(Ok(repeated)) => Ok((parting(&recorded, &repeated), repeated.document.lab)),
         Some(Err(error)) => Err(failure(error)),
-        None => Err(Failure::not_carried_out(anyhow!("nothing was carried out"))),
+        None => Err(Failure::not_carried_out(anyhow!("nothing was run"))),
     };
     let (parting, now) = compared?;
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
-    let differing = || format!("What was not the same: {}.", differences.join(", "));
+    let differing = || format!("What differs: {}.", differences.join(", "));
     Ok(match parting.map_err(Failure::bad_input)? {
         None => {
             let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();

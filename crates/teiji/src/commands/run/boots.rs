@@ -66,7 +66,7 @@ impl Boot {
 pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
     if folder::plan(root).is_file() {
         bail!(
-            "{} is the folder of a plan that was begun without --here, or of one boot: choose another name with -o",
+            "{} is the folder of a plan that was started without --here, or of one boot: choose another name with -o",
             root.display()
         );
     }

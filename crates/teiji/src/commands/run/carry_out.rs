@@ -79,7 +79,7 @@ impl Work<'_> {
             if signal.is_some() || disk_failed || places.is_empty() || is_retry {
                 return Ok(Ended { done: progress.done(), failed: places.len(), signal, disk_failed });
             }
-            output::complain(&format!("{} failed; once more", places.len()));
+            output::complain(&format!("{} failed; trying again", places.len()));
             missing = places;
             is_retry = true;
         }

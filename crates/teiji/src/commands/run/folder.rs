@@ -80,13 +80,13 @@ impl ResultsFolder {
     /// One that was begun before.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         if !path.join(PLAN).is_file() {
-            bail!("{} has no {PLAN}: it is no folder of a plan that was begun", path.display());
+            bail!("{} has no {PLAN}: it is not the folder of a plan", path.display());
         }
         let held = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
         let deadline = Instant::now() + LOCK_PATIENCE;
         while flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() > deadline {
-                bail!("another teiji carries out the plan in {} just now", path.display());
+                bail!("another teiji is running the plan in {}", path.display());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -100,9 +100,9 @@ impl ResultsFolder {
         let name = |number: u32| if number == 1 { format!("{stem}.teiji") } else { format!("{stem}.{number}.teiji") };
         let free = (1..).map(|number| folder.join(name(number))).find(|path| path.symlink_metadata().is_err());
         let kept = free.context("too many attempts")?;
-        fs::create_dir_all(&folder).and_then(|()| fs::rename(recording, &kept)).with_context(|| {
-            format!("cannot move {}, which did not come to its end, to {}", recording.display(), kept.display())
-        })?;
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::rename(recording, &kept))
+            .with_context(|| format!("cannot move {}, which is incomplete, to {}", recording.display(), kept.display()))?;
         Ok(kept)
     }
 

@@ -139,11 +139,11 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
     let combinations = counted(points.len(), "combination");
     text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), duration::told(&points, &runs, args.jobs));
     if plan.order.shuffle && plan.order.seed.is_none() {
-        text += "Their order is one of many: the plan names no seed, so each beginning draws its own.\n";
+        text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     output::say(&text);
     // What cannot begin here is told by the exit code too, after the list: that is of use on another machine.
-    guests_can_begin(points.iter()).map_err(|missing| missing.within("it cannot begin here"))?;
+    guests_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -156,7 +156,7 @@ fn begin(args: &Args, path: &Path) -> Outcome {
     guests_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
-        let error = anyhow!("{} exists already: choose another name with -o, or go on with it: --resume", output.display());
+        let error = anyhow!("{} exists already: choose another name with -o, or resume it: --resume", output.display());
         return Err(Failure::bad_input(error));
     }
     name_files(&mut plan, args.quiet).map_err(Failure::not_carried_out)?;
@@ -191,7 +191,7 @@ fn here(args: &Args, path: &Path) -> Outcome {
     let text = plan.as_run(seed.unwrap_or_else(new_seed));
     if begun.is_some_and(|begun| begun != text) {
         let error =
-            anyhow!("{} was begun with another plan than {}: choose another name with -o", root.display(), path.display());
+            anyhow!("{} was started with another plan than {}: choose another name with -o", root.display(), path.display());
         return Err(Failure::bad_input(error));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
@@ -234,7 +234,7 @@ fn resume(args: &Args, path: &Path) -> Outcome {
         None => {
             let root = path.display();
             let error =
-                anyhow!("nothing of this boot ({}) is in {root}: begin with teiji run --here PLAN -o {root}", boot.kernel);
+                anyhow!("nothing of this boot ({}) is in {root}: start with teiji run --here PLAN -o {root}", boot.kernel);
             return Err(Failure::bad_input(error));
         }
     };
@@ -305,10 +305,12 @@ fn carry_out(args: &Args, folder: &ResultsFolder, points: &[Point], runs: &[Plan
     let path = folder.path().display();
     output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
     if let Some(signal) = signal {
-        output::complain(&format!("ended by {signal}; to go on: teiji run --resume {path}"));
+        output::complain(&format!("stopped by {signal}; to resume: teiji run --resume {path}"));
     }
     if disk_failed {
-        output::complain(&format!("ended because nothing more can be written; make room, then: teiji run --resume {path}"));
+        output::complain(&format!(
+            "stopped because nothing more can be written; free some space, then: teiji run --resume {path}"
+        ));
     } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
         output::complain(&format!("{} failed{twice}; to try them again: teiji run --resume {path}", counted(failed, "run")));

@@ -94,7 +94,7 @@ fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Opti
         return Some(format!("there is no probe '{value}' yet: wake-ups of periodic threads are measured, without this setting"));
     }
     if !known.contains(key) {
-        return Some(format!("'{key}' is no flag of teiji measure or the lab; those are {}", known.join(", ")));
+        return Some(format!("unknown flag '{key}'; those of teiji measure and the lab are {}", known.join(", ")));
     }
     let takes_value = command
         .get_arguments()
@@ -256,7 +256,7 @@ mod tests {
         let said = read(text).map(|points| points.len()).unwrap_err();
         let lines: Vec<&str> = said.lines().map(str::trim).collect();
         assert_eq!(lines.len(), 3, "{said}");
-        assert!(lines[1].starts_with("plan.toml:2:1: 'priority' is no flag"), "{said}");
+        assert!(lines[1].starts_with("plan.toml:2:1: unknown flag 'priority'"), "{said}");
         assert!(lines[2].starts_with("plan.toml:3:1: invalid value 'fast'"), "{said}");
         let said = read(&text.replace("policy = 'fast'", "prio = 3")).map(|points| points.len()).unwrap_err();
         let lines: Vec<&str> = said.lines().map(str::trim).collect();
@@ -270,7 +270,7 @@ mod tests {
         for (text, said) in [
             (
                 "[measure]\npriority = 3",
-                "plan.toml:2:1: 'priority' is no flag of teiji measure or the lab; those are kernel, interval,",
+                "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are kernel, interval,",
             ),
             ("[measure]\nprobe = 'rtc'", "plan.toml:2:1: there is no probe 'rtc' yet: "),
             ("[measure]\nprio = 'high'", "plan.toml:2:1: invalid value 'high' for '--prio <PRIO>'"),

@@ -41,7 +41,7 @@ fn not_found(path: &Path, error: io::Error) -> io::Error {
         return error;
     }
     let names = PLANS.map(|(name, _)| name).join(", ");
-    io::Error::new(error.kind(), format!("there is no such file, and the plans that come along are {names} (teiji plans)"))
+    io::Error::new(error.kind(), format!("no such file; the shipped plans are {names} (teiji plans)"))
 }
 
 #[cfg(test)]
