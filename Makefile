@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The commands of the README under one name each; what they do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo test build cross dist bench bench-lab fmt clean-demo
+.PHONY: help demo check test build cross dist bench bench-lab fmt clean-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 demo: ## Measure this machine, idle and under load, and write demo/report.html
 	@./scripts/demo.sh
+
+check: ## Run the checks that take less than three minutes
+	@./scripts/test.sh check
 
 test: ## Run every check there is
 	@./scripts/test.sh

@@ -3,7 +3,8 @@
 # Every check there is, one stage after the other, cheapest first; ends at the first that fails. Each stage runs in a
 # shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
 #
-# Usage: test.sh [STAGE...]; all stages unless told otherwise. The last line counts them.
+# Usage: test.sh [STAGE...]; all stages unless told otherwise. `check` stands for the quick ones, which need nothing but Rust
+# and shellcheck. The last line counts them.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,8 @@ cd "$(dirname "$0")/.."
 . scripts/toolchain.sh
 
 stages=(tools format scripts lints tests release recordings cross lab browser)
+# In less than three minutes on two cores, once there is something to build upon.
+quick=(format scripts lints units)
 
 # Below the target folder, so that `cargo clean` takes it along.
 work=$(realpath -m "$target_dir")/check
@@ -23,6 +26,7 @@ describe() {
         format) echo "rustfmt" ;;
         scripts) echo "shellcheck" ;;
         lints) echo "clippy, warnings as errors" ;;
+        units) echo "unit tests of all crates but the simulations of statistics" ;;
         tests) echo "cargo test, all rooms" ;;
         release) echo "the release program is static" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
@@ -30,7 +34,7 @@ describe() {
         lab) echo "real kernels in the lab" ;;
         browser) echo "the reports in a browser" ;;
         *)
-            echo "there is no stage '$1': the stages are ${stages[*]}" >&2
+            echo "there is no stage '$1': the stages are ${stages[*]} units, and check for ${quick[*]}" >&2
             return 2
             ;;
     esac
@@ -101,11 +105,18 @@ stage_format() {
 }
 
 stage_scripts() {
+    needs shellcheck shellcheck
+    install_missing
     shellcheck --external-sources scripts/*.sh .ci/run
 }
 
 stage_lints() {
     cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+}
+
+# `truth_tests` draw thousands of series to see whether intervals hold what they promise: minutes, and in `tests`.
+stage_units() {
+    cargo test --locked --workspace --lib --bins --quiet -- --skip truth_tests
 }
 
 stage_tests() {
@@ -234,6 +245,7 @@ if [ "${1:-}" = --stage ]; then
 fi
 
 [ $# -gt 0 ] || set -- "${stages[@]}"
+[ "$*" != check ] || set -- "${quick[@]}"
 for stage; do
     describe "$stage" >/dev/null
 done
