@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { drawn, embedded, settled, tested } from './browser.mjs';
+import { skipped } from './skipped.mjs';
 
 const report = process.env.TEIJI_PLAN_REPORT;
 assert.ok(report, 'TEIJI_PLAN_REPORT names no page: run `teiji report DIR -o plan.html` and set it to plan.html');
@@ -218,7 +219,7 @@ describe('the page of a plan', () => {
     if (threads.length < 2) {
       assert.equal(await page.locator('#thread').count(), 0, 'with one thread there is nothing to choose');
       await page.close();
-      return t.skip('this machine has one CPU');
+      return skipped(t, 'two-cpus', 'this machine has one CPU');
     }
     await page.locator('#thread').selectOption(String(threads[1].thread));
     await settled(page);

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { drawn, embedded, settled, tested } from './browser.mjs';
+import { skipped } from './skipped.mjs';
 
 const report = process.env.TEIJI_REPORT;
 assert.ok(report, 'TEIJI_REPORT names no page: run `teiji report REC... -o report.html` and set it to report.html');
@@ -93,7 +94,7 @@ describe('the report page', () => {
   test('lays recordings over one another over time, and takes any of them out', async (t) => {
     const page = await open();
     const { recordings } = await embedded(page);
-    if (recordings.length < 2) return t.skip('there is one recording');
+    if (recordings.length < 2) return skipped(t, 'recordings', 'there is one recording');
     await page.locator('#latency-over-time [data-panels="overlay"]').click();
     await settled(page);
     assert.equal(await page.locator('#latency-over-time .panel').count(), 1);
@@ -244,7 +245,7 @@ describe('the report page', () => {
     const page = await open();
     const data = await embedded(page);
     const loaded = underLoad(data);
-    if (loaded.length === 0) return t.skip('no recording has a course of load');
+    if (loaded.length === 0) return skipped(t, 'recordings', 'no recording has a course of load');
     const whole = await panelsUnderLoad(page);
     assert.equal(whole.length, loaded.length);
     for (const [n, panel] of whole.entries()) {
@@ -389,7 +390,8 @@ describe('the report page', () => {
     await page.close();
   });
 
-  test('its figures are those of run.json', { skip: runs.length === 0 && 'TEIJI_RUN_JSON is not set' }, async () => {
+  test('its figures are those of run.json', async (t) => {
+    if (runs.length === 0) return skipped(t, 'recordings', 'TEIJI_RUN_JSON is not set');
     const page = await open();
     let compared = 0;
     for (const [place, run] of runs.entries()) {

@@ -35,6 +35,14 @@ class Ended:
         return f"{self.words}\nended with {self.code}\n{self.stdout}\n{self.stderr}"
 
 
+def skip(test, need, reason):
+    """Ends a test that cannot be run here, and says so where scripts/test.sh counts; `need` is a name of .ci/lacks."""
+    if listed := os.environ.get("TEIJI_SKIPPED_TESTS"):
+        with open(listed, "a") as file:
+            file.write(f"{test.id()}\t{need}\t{reason}\n")
+    raise unittest.SkipTest(reason)
+
+
 class Lab(unittest.TestCase):
     """A test with a folder of its own, in which everything has to stay and nothing may be left running."""
 
@@ -50,6 +58,11 @@ class Lab(unittest.TestCase):
         self.assertEqual(self.processes(), [], "processes are left")
         self.assertEqual(os.listdir(self.scratch), [], "files are left")
         print(f"   {self.id().split('.', 1)[-1]}: {time.monotonic() - self.began:.1f} s", flush=True)
+
+    def needs_kvm(self):
+        """For a test that needs a /dev/kvm, whether KVM works or not."""
+        if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+            skip(self, "kvm", "there is no /dev/kvm to be opened")
 
     def processes(self):
         """Ids of processes at work in this test's folder for temporary files: guests of the lab."""

@@ -102,8 +102,8 @@ class Failures(Lab):
                 process.communicate()
         self.assertFalse((self.folder / "out").exists())
 
-    @unittest.skipUnless(os.access("/dev/kvm", os.R_OK | os.W_OK), "there is no /dev/kvm to be opened")
     def test_ctrl_c_while_kvm_is_tried(self):
+        self.needs_kvm()
         # An emulator that hangs with KVM, as there are machines on which it does.
         folder = self.folder / "bin"
         folder.mkdir()

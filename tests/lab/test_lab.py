@@ -185,9 +185,8 @@ class HostTime(Lab):
         self.assertFalse(document(recording)["lab"]["deterministic"])
         self.assertIn("on the host's clock", self.lab("rerun", "-q", recording, code=2).stderr)
 
-
-    @unittest.skipUnless(os.access("/dev/kvm", os.R_OK | os.W_OK), "there is no /dev/kvm to be opened")
     def test_kvm_where_it_works(self):
+        self.needs_kvm()
         # An emulator that takes itself for KVM: what the lab sees where KVM works. To be tried out, it has no initramfs.
         folder = self.folder / "bin"
         folder.mkdir()

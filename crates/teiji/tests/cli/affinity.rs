@@ -2,6 +2,7 @@
 //! The affinity the program is started with says where it measures unless told, and is no limit.
 
 use crate::support::document::Document;
+use crate::support::skipped::{Need, skipped};
 use crate::support::{Place, Running, Said, TEIJI, alone, cpus};
 
 /// Carries out a command that was started on one CPU alone, as `taskset -c` and `isolcpus=` do it.
@@ -18,7 +19,7 @@ fn measured(document: &Document) -> Vec<i64> {
 #[test]
 fn an_affinity_that_was_inherited_is_no_limit() {
     let _turn = alone();
-    let [first, .., last] = cpus()[..] else { return eprintln!("needs two CPUs") };
+    let [first, .., last] = cpus()[..] else { return skipped(Need::TwoCpus, "one CPU may be used") };
     let place = Place::new();
     let said = on_first_cpu(&place, &format!("measure -q -n 20 -a {last} -o named.teiji"));
     assert_eq!(said.code, Some(0), "{said:?}");

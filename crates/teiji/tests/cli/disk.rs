@@ -2,13 +2,14 @@
 //! A disk that stalls, and one that loses its power. The disk is a file with a file system in it, mounted where only one
 //! shell and its children see it; what that file holds at a moment is what a power cut at that moment leaves.
 
+use crate::support::skipped::{Need, skipped};
 use crate::support::{Place, Running, Said, TEIJI, alone, is_root};
 
 /// Runs a script beside an ext4 file system mounted on `disk`, in the file `image`, with teiji as `$TEIJI`. None, with the
 /// reason said, where nothing can be mounted.
 fn beside_a_disk(place: &Place, script: &str) -> Option<Said> {
     if !is_root() {
-        eprintln!("not tried: only root may mount a file system of a block device");
+        skipped(Need::BlockDevice, "only root may mount a file system of a block device");
         return None;
     }
     let mut shell = place.command("unshare");

@@ -5,6 +5,7 @@
 //! The disk is a tmpfs of 1 MB, mounted where only one shell and its children see it, so that it is gone with them.
 
 use crate::support::document::Document;
+use crate::support::skipped::{Need, skipped};
 use crate::support::{Place, Running, Said, TEIJI, alone};
 use std::process::Command;
 
@@ -28,7 +29,7 @@ fn mounting(place: &Place) -> Option<Command> {
 /// can be mounted.
 fn on_small_disk(place: &Place, script: &str) -> Option<Said> {
     let Some(mut shell) = mounting(place) else {
-        eprintln!("not tried: this user may not mount a file system, nor make a namespace in which to");
+        skipped(Need::Mount, "this user may not mount a file system, nor make a namespace in which to");
         return None;
     };
     std::fs::create_dir_all(place.join("disk")).unwrap();

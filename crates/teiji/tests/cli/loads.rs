@@ -3,7 +3,8 @@
 
 use crate::support::document::Document;
 use crate::support::processes::assert_gone;
-use crate::support::{Place, Running, Said, TEIJI, alone, cpus, may_real_time, quiet_cpu, soon};
+use crate::support::skipped::{Need, skipped};
+use crate::support::{Place, Running, Said, TEIJI, alone, cpus, may_real_time_or_skip, quiet_cpu, soon};
 use plan::CpuList;
 use rustix::process::Signal;
 use std::process::Stdio;
@@ -94,8 +95,7 @@ fn signals_end_loads_in_good_order() {
 /// notices, and an ordinary thread waits for its turn.
 #[test]
 fn a_busy_cpu_does_not_keep_a_real_time_thread() {
-    if !may_real_time() {
-        eprintln!("not checked: this needs the right to real-time priority");
+    if !may_real_time_or_skip() {
         return;
     }
     let _turn = alone();
@@ -162,7 +162,7 @@ fn checking_a_disk_load_touches_no_disk() {
     std::fs::write(place.join("here.toml"), here).unwrap();
     let mut traced = place.command("strace");
     traced.args(["-f", "-e", "trace=open,openat,creat", "-o", "trace", TEIJI, "run", "--dry-run", "here.toml"]);
-    let Ok(status) = traced.stdout(Stdio::null()).status() else { return eprintln!("needs strace") };
+    let Ok(status) = traced.stdout(Stdio::null()).status() else { return skipped(Need::Strace, "there is no strace") };
     assert!(status.success(), "{status}");
     let trace = place.read("trace");
     assert!(trace.contains("here.toml"), "{trace}");

@@ -2,6 +2,7 @@
 //! `run.json` is what others build on: its keys are a promise, and its figures agree with one another.
 
 use crate::support::document::Document;
+use crate::support::skipped::{Need, skipped};
 use crate::support::{Place, SECOND, alone, cpus, is_root, may_real_time};
 use serde_json::Value;
 
@@ -142,7 +143,7 @@ fn locked_memory_faults_no_page() {
     for document in runs {
         if *document.at("/instrument/memory_locked") == Value::Bool(false) {
             assert!(document.warns_of("memory-not-locked"));
-            return eprintln!("not tried: memory cannot be locked by this user");
+            return skipped(Need::LockedMemory, "memory cannot be locked by this user");
         }
         let of = |thread: &Document| ["minor", "major"].map(|kind| thread.whole(&format!("/proof/{kind}_faults")));
         faults = document.threads().iter().map(of).collect();

@@ -4,7 +4,7 @@
 
 use crate::support::document::Document;
 use crate::support::processes::is_stopped;
-use crate::support::{MILLISECOND, Place, Running, alone, may_real_time, now, quiet_cpu, sleep_until, soon};
+use crate::support::{MILLISECOND, Place, Running, alone, may_real_time_or_skip, now, quiet_cpu, sleep_until, soon};
 use plan::{CpuId, Policy, Scheduling};
 use rustix::process::Signal;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -101,8 +101,9 @@ fn one_figure(place: &Place, thread: &Document) {
 
 #[test]
 fn a_cpu_that_is_occupied() {
-    if !may_real_time() {
-        return eprintln!("not tried: without real-time rights nobody can be kept from a CPU");
+    // Without it nobody can be kept from a CPU.
+    if !may_real_time_or_skip() {
+        return;
     }
     five_stalls_show("-p 80", |_, cpu, start| occupy(cpu, start));
 }

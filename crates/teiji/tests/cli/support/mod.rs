@@ -5,11 +5,13 @@ pub mod document;
 pub mod processes;
 pub mod pty;
 pub mod screen;
+pub mod skipped;
 
 use document::Document;
 use plan::{CpuId, Scheduling};
 use processes::{Process, descendants};
 use rustix::process::{Pid, Signal, kill_process};
+use skipped::{Need, skipped};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,15 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// Whether threads may have real-time priority here.
 pub fn may_real_time() -> bool {
     probe::can_schedule(Scheduling::DEFAULT).is_ok()
+}
+
+/// The same for a test that checks less without: that is said.
+pub fn may_real_time_or_skip() -> bool {
+    let may = may_real_time();
+    if !may {
+        skipped(Need::RealTime, "no right to real-time priority");
+    }
+    may
 }
 
 pub fn is_root() -> bool {
