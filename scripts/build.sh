@@ -12,5 +12,6 @@ ensure_rust
 ensure_linker
 target=$(native_target)
 ensure_target "$target"
-cargo build --locked --release --package teiji --target "$target"
+reproducible "$target"
+cargo build "${same_bytes[@]}" --locked --release --package teiji --target "$target"
 check_static "$target_dir/$target/release/teiji"

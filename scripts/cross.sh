@@ -38,7 +38,8 @@ for target; do
     ensure_target "$target"
     which+=(--target "$target")
 done
-cargo build --locked --profile "$profile" --package teiji "${which[@]}"
+reproducible "$@"
+cargo build "${same_bytes[@]}" --locked --profile "$profile" --package teiji "${which[@]}"
 for target; do
     program=$target_dir/$target/$profile/teiji
     check_static "$program"

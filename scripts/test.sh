@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
 
-stages=(tools format scripts lints tests release recordings cross lab browser)
+stages=(tools format scripts lints tests release reproducible recordings cross lab browser)
 # In less than three minutes on two cores, once there is something to build upon.
 quick=(format scripts lints units)
 
@@ -34,6 +34,7 @@ describe() {
         units) echo "unit tests of all crates but the simulations of statistics" ;;
         tests) echo "cargo test, all rooms" ;;
         release) echo "the release program is static" ;;
+        reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         cross) echo "aarch64, armv7 and riscv64 programs under qemu-user" ;;
         lab) echo "real kernels in the lab" ;;
@@ -137,6 +138,26 @@ stage_tests() {
 stage_release() {
     ./scripts/build.sh
     benches/run binary
+}
+
+# The same files in another folder, with the sources of what it depends on and all that is built elsewhere too. What is built
+# stays, for the next time.
+stage_reproducible() {
+    local elsewhere=$work/elsewhere file one other
+    rm -rf "${elsewhere:?}/another folder" "${elsewhere:?}/home"
+    mkdir -p "$elsewhere/another folder" "$elsewhere/home"
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+        [ ! -e "$file" ] || cp --parents "$file" "$elsewhere/another folder"
+    done
+    for file in registry git config.toml; do
+        file=${CARGO_HOME:-$HOME/.cargo}/$file
+        [ ! -e "$file" ] || cp -R --preserve=timestamps "$file" "$elsewhere/home"
+    done
+    one=$(sha256sum <"$(native_program)")
+    CARGO_HOME=$elsewhere/home CARGO_TARGET_DIR=$elsewhere/build CARGO_NET_OFFLINE=true "$elsewhere/another folder/scripts/build.sh"
+    other=$(sha256sum <"$elsewhere/build/$(native_target)/release/teiji")
+    echo "SHA-256 ${one%% *}, and ${other%% *} elsewhere"
+    [ "$one" = "$other" ]
 }
 
 native_program() {

@@ -1,14 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# A Rust that can build this workspace. Debian 12 has one from 2022 and a fresh machine has none, so: what is there is
-# used if it is new enough; otherwise rustup brings the version the project is tested with, beside whatever else is
-# installed. No default is changed and no file of the user's shell. Sourced by the other scripts, or run by itself.
+# The Rust that builds this workspace: the release that the project's figures were taken with, because another compiler
+# makes another program, and in the lab its figures differ by some nanoseconds. Where it is not the one in use, rustup brings
+# it, beside whatever else is installed; where that cannot be, one that is new enough does, and says so. No default is changed
+# and no file of the user's shell. Sourced by the other scripts, or run by itself.
 set -eu
 
 # shellcheck source=scripts/packages.sh
 . "${BASH_SOURCE[0]%/*}/packages.sh"
 
 wanted_rust=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "${BASH_SOURCE[0]%/*}/../Cargo.toml")
+# What rustup calls it, and the commit it was built from: `stable` was the same compiler once.
+reference_rust=1.95.0
+reference_commit=59807616e1fa2540724bfbac14d7976d7e4a3860
 # shellcheck disable=SC2034 # for those that source this
 target_dir=${CARGO_TARGET_DIR:-target}
 
@@ -52,30 +56,40 @@ get_rustup_from_its_makers() {
     rm -r "$folder"
 }
 
-# The version the project is tested with, for the commands of this script alone.
-use_own_rust() {
+# The compiler of the project's figures, for the commands of this script alone.
+use_reference_rust() {
     export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
     command -v rustup >/dev/null 2>&1 || get_rustup
     # Asked of the list: older rustups install a missing toolchain without a word when it is called.
-    if ! rustup toolchain list | grep -q "^$wanted_rust-"; then
-        echo "Installing Rust $wanted_rust with rustup; this takes about a minute."
-        rustup --quiet toolchain install "$wanted_rust" --profile minimal --component rustfmt,clippy
+    if ! rustup toolchain list | grep -q "^$reference_rust-"; then
+        echo "Installing Rust $reference_rust with rustup; this takes about a minute."
+        rustup --quiet toolchain install "$reference_rust" --profile minimal --component rustfmt,clippy || return 1
     fi
-    export RUSTUP_TOOLCHAIN=$wanted_rust
+    export RUSTUP_TOOLCHAIN=$reference_rust
     rust_is_new_enough
 }
 
+rust_commit() {
+    RUSTUP_AUTO_INSTALL=0 rustc -vV 2>/dev/null | sed -n 's/^commit-hash: //p'
+}
+
 ensure_rust() {
-    rust_is_new_enough && return 0
+    [ "$(rust_commit)" != "$reference_commit" ] || return 0
     export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-    rust_is_new_enough || use_own_rust
+    [ "$(rust_commit)" != "$reference_commit" ] || return 0
+    if ! rust_is_new_enough; then
+        use_reference_rust
+    # What is there will do; rustup is not installed for this alone.
+    elif ! command -v rustup >/dev/null 2>&1 || ! use_reference_rust; then
+        echo "$(rustc --version) builds this, not $reference_rust: figures of the lab will differ a little from the README's." >&2
+    fi
 }
 
 # The standard library for a target, which only rustup can add.
 ensure_target() {
     local target=$1
     [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] && return 0
-    command -v rustup >/dev/null 2>&1 || use_own_rust
+    command -v rustup >/dev/null 2>&1 || use_reference_rust
     [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] && return 0
     echo "Adding Rust's standard library for $target."
     rustup --quiet target add "$target"
@@ -87,6 +101,35 @@ ensure_linker() {
         missing+=(gcc libc6-dev)
         install_missing
     fi
+}
+
+# What cargo is told so that a commit gives the same bytes in any folder, in `same_bytes`. A panic names its source file, and
+# those of dependencies lie where cargo keeps them: in a registry, a mirror, a vendored folder. Cargo is asked for these
+# folders, and each gets the same name. Our own sources are named relative to the workspace, but what build scripts write
+# lies in the target folder, and the standard library's sources, where they are installed, in rustup's.
+#
+# As `--config`, not as RUSTFLAGS: a RUSTFLAGS variable would replace the flags in .cargo/config.toml.
+reproducible() {
+    local folder flags
+    flags="'--remap-path-prefix=$PWD=/teiji', '--remap-path-prefix=$(realpath -m "$target_dir")=/target'"
+    flags+=", '--remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$(rust_commit)'"
+    while read -r folder; do
+        flags+=", '--remap-path-prefix=$folder=/crates'"
+    done < <(folders_of_dependencies "$@")
+    # shellcheck disable=SC2034 # for those that source this
+    same_bytes=(--config "target.'cfg(all())'.rustflags = [$flags]")
+}
+
+# The folders in which the sources of dependencies lie, each in one of its own. Fetches what is not there.
+folders_of_dependencies() {
+    local targets=() target manifest
+    for target; do
+        targets+=(--filter-platform "$target")
+    done
+    cargo metadata --locked --format-version 1 "${targets[@]}" | grep -o '"manifest_path":"[^"]*"' | cut -d '"' -f 4 |
+        while read -r manifest; do
+            [ "${manifest#"$PWD/"}" != "$manifest" ] || dirname "$(dirname "$manifest")"
+        done | sort -u
 }
 
 # What `make build` builds: static, so that the same file runs on every distribution.
