@@ -79,11 +79,12 @@ class Measured:
 
 
 class Programs:
-    """teiji and cyclictest, and a folder for what they write."""
+    """teiji and, unless it is to be alone, cyclictest; and a folder for what they write."""
 
-    def __init__(self, teiji, folder):
+    def __init__(self, teiji, folder, alone=False):
         self.teiji = teiji
         self.folder = folder
+        self.alone = alone
         self._names = count()
 
     def new_path(self, suffix):

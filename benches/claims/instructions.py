@@ -14,6 +14,9 @@ from figure import Figure
 from programs import Failed, one_thread
 
 MOST = 120
+# Of these, all but the main thread's: its summary takes as many as what was measured asks for, and that is another matter on a
+# busy machine.
+MOST_WITHOUT_SUMMARY = 104
 SHORT, LONG = 20_000, 120_000
 ROUNDS = 3
 VALGRIND = ("chrt", "--fifo", "1", "valgrind", "--tool=callgrind", "--separate-threads=yes")
@@ -77,8 +80,14 @@ class Counts:
 
 
 def figures(programs):
-    """Counts in rounds, everything in each."""
+    """Counts in rounds, everything in each; of teiji alone one round, without its summary: another hardly differs."""
     counts = Counts(programs)
+    if programs.alone:
+        shorter = counts.measure(SHORT)
+        ours, main_thread = counts.measure(LONG).per_activation(shorter)
+        claim, spread = "instructions per activation, summary left out", f"skipped at most {counts.most_skipped:.1%}"
+        yield Figure.at_most(claim, ours - main_thread, MOST_WITHOUT_SUMMARY, "{:.1f}", spread=spread)
+        return
     rounds = {count: [] for count in (counts.measure, counts.plain, counts.histogram)}
     for number in range(ROUNDS):
         for count, found in rounds.items():
@@ -89,7 +98,7 @@ def figures(programs):
     totals = {count: [total for total, _ in found] for count, found in rounds.items()}
     plain, histogram = (median(totals[count]) for count in (counts.plain, counts.histogram))
     ours, main_thread = (median(column) for column in zip(*rounds[counts.measure]))
-    parts = f"measuring {ours - main_thread:.0f}, recorder and summary {main_thread:.0f}"
+    parts = f"measuring and recording {ours - main_thread:.0f}, summary {main_thread:.0f}"
     print(f"  ours: {parts}; skipped under valgrind: at most {counts.most_skipped:.1%}")
     spread = f"{min(totals[counts.measure]):.1f} to {max(totals[counts.measure]):.1f}; cyclictest plain {plain:.1f}"
     yield Figure.at_most("instructions per activation", ours, MOST, "{:.1f}", histogram, f"{spread}; ours: {parts}")
