@@ -9,9 +9,9 @@
 #![forbid(unsafe_code)]
 
 mod column;
+mod decoder;
 mod error;
 mod folder;
-mod frames;
 mod message;
 mod reader;
 mod sample_file;

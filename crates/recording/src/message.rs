@@ -19,7 +19,7 @@ use lz4_flex::frame::FrameEncoder;
 use std::io::Write;
 
 /// In front of every message.
-pub(crate) const CONTINUATION: u32 = 0xFFFF_FFFF;
+const CONTINUATION: u32 = 0xFFFF_FFFF;
 /// Where a compressed buffer's size stands: this one is not.
 const AS_IT_IS: i64 = -1;
 /// Messages and buffers begin at multiples of this.

@@ -2,11 +2,10 @@
 //! The samples of one thread being read.
 
 use crate::RecordingError;
-use crate::column::Column;
-use crate::frames::{Frame, Frames};
+use crate::column::{Column, Values};
+use crate::decoder::Decoder;
 use crate::samples::long_path;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_buffer::NullBuffer;
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,7 +33,7 @@ impl SampleFile {
     /// When it cannot be read.
     pub(crate) fn labels(path: &Path) -> Result<BTreeMap<String, String>, RecordingError> {
         let damaged = |why| RecordingError::Samples { path: path.to_owned(), rows: 0, why };
-        frames(path, u64::MAX)?.map(|frames| frames.labels().clone()).map_err(damaged)
+        decoder(path, u64::MAX)?.map(|decoder| decoder.labels().clone()).map_err(damaged)
     }
 
     /// Opens the samples of a recording; `cut` says that it may end anywhere.
@@ -53,24 +52,33 @@ impl SampleFile {
     }
 }
 
-fn frames(path: &Path, bytes: u64) -> Result<Result<Frames<impl Read>, String>, RecordingError> {
+fn decoder(path: &Path, bytes: u64) -> Result<Result<Decoder<impl Read>, String>, RecordingError> {
     let file = File::open(path).map_err(RecordingError::io("read", path))?;
-    Ok(Frames::open(BufReader::with_capacity(1 << 18, file.take(bytes))))
+    Ok(Decoder::open(BufReader::with_capacity(1 << 18, file.take(bytes))))
 }
 
 fn read_long(path: &Path, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingError> {
-    let mut found = BTreeMap::new();
-    let read = frames(path, u64::MAX)?.and_then(|mut frames| {
-        while let Frame::Batch(batch) = frames.next()? {
-            let columns: Vec<_> = batch.columns().iter().map(|c| c.as_primitive_opt::<Int64Type>()).collect();
-            let &[Some(rows), Some(latencies)] = columns.as_slice() else { return Err("two Int64 columns expected".to_owned()) };
-            found.extend(rows.values().iter().map(|row| row.cast_unsigned()).zip(latencies.values().iter().copied()));
+    let mut latencies = BTreeMap::new();
+    let read = decoder(path, u64::MAX)?.and_then(|mut decoder| {
+        while let Some(columns) = decoder.next()? {
+            let [Column { values: Values::Int64(rows), .. }, Column { values: Values::Int64(values), .. }] = columns else {
+                return Err("two Int64 columns, activation and latency_ns, expected".to_owned());
+            };
+            latencies.extend(rows.iter().map(|row| row.cast_unsigned()).zip(values.iter().copied()));
         }
         Ok(())
     });
     match read {
-        Err(why) if !cut => Err(RecordingError::Samples { path: path.to_owned(), rows: found.len() as u64, why }),
-        _ => Ok(found),
+        Err(why) if !cut => Err(RecordingError::Samples { path: path.to_owned(), rows: latencies.len() as u64, why }),
+        _ => Ok(latencies),
+    }
+}
+
+/// The one column of a samples file.
+pub(crate) fn latencies(columns: &[Column]) -> Result<(&[i32], Option<&NullBuffer>), String> {
+    match columns {
+        [Column { values: Values::Int32(values), nulls }] => Ok((values, nulls.as_ref())),
+        _ => Err("one Int32 column, latency_ns, expected".to_owned()),
     }
 }
 
@@ -86,14 +94,12 @@ impl Rows for SampleFile {
             return Ok(());
         }
         let mut row = 0_u64;
-        let read = frames(&self.path, self.bytes)?.and_then(|mut frames| {
-            if !frames.is_one_column() {
-                return Err("one Int32 column, latency_ns, expected".to_owned());
-            }
-            let mut column = Column::new();
-            while frames.next_column(&mut column)? {
-                self.visit_batch(row, &column, visit);
-                row += column.values.len() as u64;
+        let read = decoder(&self.path, self.bytes)?.and_then(|mut decoder| {
+            latencies(decoder.columns())?;
+            while let Some(columns) = decoder.next()? {
+                let (values, nulls) = latencies(columns)?;
+                self.visit_batch(row, values, nulls, visit);
+                row += values.len() as u64;
             }
             Ok(())
         });
@@ -105,10 +111,9 @@ impl Rows for SampleFile {
 }
 
 impl SampleFile {
-    fn visit_batch(&self, first: u64, latencies: &Column, visit: &mut dyn FnMut(Span<'_>)) {
-        let rows = latencies.values.len();
-        let Some(nulls) = latencies.nulls.as_ref().filter(|nulls| nulls.null_count() > 0) else {
-            self.visit_woken(first, &latencies.values, visit);
+    fn visit_batch(&self, first: u64, values: &[i32], nulls: Option<&NullBuffer>, visit: &mut dyn FnMut(Span<'_>)) {
+        let Some(nulls) = nulls else {
+            self.visit_woken(first, values, visit);
             return;
         };
         let mut done = 0;
@@ -116,11 +121,11 @@ impl SampleFile {
             if start > done {
                 visit(Span::Missing((start - done) as u64));
             }
-            self.visit_woken(first + start as u64, &latencies.values[start..end], visit);
+            self.visit_woken(first + start as u64, &values[start..end], visit);
             done = end;
         }
-        if done < rows {
-            visit(Span::Missing((rows - done) as u64));
+        if done < values.len() {
+            visit(Span::Missing((values.len() - done) as u64));
         }
     }
 

@@ -9,7 +9,7 @@
 
 use crate::RecordingError;
 use crate::stream::{Stream, coalesce};
-use arrow_array::{Array, Int32Array, Int64Array, RecordBatch};
+use arrow_array::{Array, Int64Array, RecordBatch};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use plan::{CpuId, Nanos};
@@ -133,10 +133,7 @@ impl SampleWriter {
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(FIRST_ROWS));
         let woken = validity(rows.len(), &self.gaps);
         self.gaps.clear();
-        let column = Int32Array::new(rows.into(), woken);
-        let batch =
-            RecordBatch::try_new(self.schema.clone(), vec![Arc::new(column)]).map_err(|error| self.stream.unencodable(&error))?;
-        self.stream.write(&batch)?;
+        self.stream.write_column(&self.schema, rows, woken)?;
         Ok(())
     }
 
@@ -303,6 +300,25 @@ mod tests {
             bytes[place] = byte;
             std::fs::write(&path, bytes).unwrap();
             let _ = SampleFile::open(&path, false).and_then(|file| read(&file));
+        }
+    }
+
+    /// The same at every byte of a small file, with rows that are null and latencies beyond 32 bits.
+    #[test]
+    fn cut_at_every_byte() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        let samples = [(0, 7), (1, -3), (4, 5_000_000_000), (9, 1), (10, 2), (30, i64::MIN), (31, 4)];
+        let (_, lengths) = write_unfinished(&path, &samples, 2);
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(lengths.len(), 5, "a schema and four batches");
+        for cut in 0..=bytes.len() {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            let flushes = lengths.iter().filter(|end| **end <= cut as u64).count().saturating_sub(1);
+            let found = samples.len().min(2 * flushes);
+            let rows = if found == 0 { 0 } else { samples[found - 1].0 + 1 };
+            assert_eq!(read(&SampleFile::open(&path, true).unwrap()).unwrap(), (samples[..found].to_vec(), rows), "cut at {cut}");
+            assert!(SampleFile::open(&path, false).and_then(|file| read(&file)).is_err(), "cut at {cut}, read as a whole one");
         }
     }
 

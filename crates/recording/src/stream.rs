@@ -2,9 +2,11 @@
 //! An Arrow IPC stream being written to a file that ends on a whole batch, whatever happens.
 
 use crate::RecordingError;
-use crate::frames::{Frame, Frames};
+use crate::decoder::Decoder;
 use crate::message;
-use arrow_array::{Array, Int32Array, RecordBatch};
+use crate::sample_file::latencies;
+use arrow_array::{Int32Array, RecordBatch};
+use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use std::fs::{self, File, OpenOptions};
@@ -34,6 +36,18 @@ impl Stream {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordingError> {
         let message = message::encode(batch).map_err(|error| unencodable(&self.path, &error))?;
         self.write_out(&message)
+    }
+
+    /// Adds a batch of one column.
+    pub(crate) fn write_column(
+        &mut self,
+        schema: &SchemaRef,
+        values: Vec<i32>,
+        nulls: Option<NullBuffer>,
+    ) -> Result<(), RecordingError> {
+        let column = Arc::new(Int32Array::new(values.into(), nulls));
+        let batch = RecordBatch::try_new(schema.clone(), vec![column]).map_err(|error| self.unencodable(&error))?;
+        self.write(&batch)
     }
 
     /// Writes the mark that says the stream is whole.
@@ -92,38 +106,25 @@ pub(crate) fn coalesce(stream: &Stream, schema: &SchemaRef) -> Result<(), Record
     result
 }
 
-/// One batch of several, each of one column of latencies. By hand, because the library's own way to join knows every type there
-/// is, which makes the program a twentieth larger.
-fn joined(batches: &[RecordBatch], schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-    let latencies = |batch: &RecordBatch| batch.column(0).as_any().downcast_ref::<Int32Array>().cloned();
-    let other = || ArrowError::SchemaError("a batch of another type".to_owned());
-    let columns = batches.iter().map(latencies).collect::<Option<Vec<_>>>().ok_or_else(other)?;
-    let joined: Int32Array = columns.iter().flatten().collect();
-    RecordBatch::try_new(schema.clone(), vec![Arc::new(joined)])
-}
-
 fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingError> {
     let damaged = |why| RecordingError::Samples { path: old.to_owned(), rows: 0, why };
     let file = File::open(old).map_err(RecordingError::io("read", old))?;
-    let mut frames = Frames::open(BufReader::new(file)).map_err(damaged)?;
+    let mut decoder = Decoder::open(BufReader::new(file)).map_err(damaged)?;
     let mut larger = Stream::create(new, schema)?;
-    let mut waiting: Vec<RecordBatch> = Vec::new();
-    let mut rows = 0;
-    let write = |batches: &mut Vec<RecordBatch>, larger: &mut Stream| {
-        let batch = joined(batches, schema).map_err(|error| unencodable(new, &error))?;
-        batches.clear();
-        larger.write(&batch)
-    };
-    while let Frame::Batch(batch) = frames.next().map_err(damaged)? {
-        rows += batch.num_rows();
-        waiting.push(batch);
-        if rows >= ROWS_WHEN_WHOLE {
-            write(&mut waiting, &mut larger)?;
-            rows = 0;
+    let (mut rows, mut validity) = (Vec::new(), NullBufferBuilder::new(0));
+    while let Some(columns) = decoder.next().map_err(damaged)? {
+        let (values, nulls) = latencies(columns).map_err(damaged)?;
+        rows.extend_from_slice(values);
+        match nulls {
+            Some(nulls) => validity.append_buffer(nulls),
+            None => validity.append_n_non_nulls(values.len()),
+        }
+        if rows.len() >= ROWS_WHEN_WHOLE {
+            larger.write_column(schema, std::mem::take(&mut rows), validity.finish())?;
         }
     }
-    if !waiting.is_empty() {
-        write(&mut waiting, &mut larger)?;
+    if !rows.is_empty() {
+        larger.write_column(schema, rows, validity.finish())?;
     }
     larger.finish()?;
     // On the disk before it takes the old one's place, or a power cut might leave neither.
