@@ -5,7 +5,7 @@ from statistics import median
 
 from figure import Figure
 
-MOST = 4.1
+MOST = 4.2
 INTERVALS = ("1ms", "200us")
 SECONDS = 10
 ROUNDS = 3

@@ -12,7 +12,6 @@ mod column;
 mod decoder;
 mod error;
 mod folder;
-mod message;
 mod reader;
 mod sample_file;
 mod samples;
