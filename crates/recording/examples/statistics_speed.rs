@@ -2,10 +2,12 @@
 //! How long it takes to go through a recording: `cargo run --release -p recording --example statistics_speed -- read NAME.teiji`
 //! reads and decompresses its samples and does nothing with them, `analyse` instead of `read` computes all that a report
 //! says of them: summary, quantiles, histogram, tail and periods. Threads of the recording are gone through side by side. The
-//! benches take both.
+//! benches take both. `library` is `read` by the Arrow library's own reader, one thread of the recording after the other.
 
-use recording::Recording;
+use arrow_ipc::reader::StreamReader;
+use recording::{Recording, samples_file};
 use stats::{Rows, Span};
+use std::fs::File;
 use std::path::Path;
 
 #[expect(clippy::print_stdout, reason = "what it is for")]
@@ -13,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let (what, path) = match words.as_slice() {
         [what, path] => (what.as_str(), Path::new(path)),
-        _ => return Err("usage: statistics_speed read|analyse NAME.teiji".into()),
+        _ => return Err("usage: statistics_speed read|library|analyse NAME.teiji".into()),
     };
     let recording = Recording::open(path)?;
     match what {
@@ -31,6 +33,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             })?;
             println!("{} samples", counts.iter().sum::<u64>());
         }
+        "library" => {
+            let mut count = 0;
+            for thread in 0..recording.document().threads.len() {
+                for batch in StreamReader::try_new_buffered(File::open(path.join(samples_file(thread)))?, None)? {
+                    let batch = batch?;
+                    count += batch.num_rows() - batch.column(0).null_count();
+                }
+            }
+            println!("{count} samples");
+        }
         "analyse" => {
             let (recorded, tails) =
                 recording.analyse(&stats::ExactRequest::default(), |analysis| (analysis.tail(), analysis.periods.clone()))?;
@@ -39,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("{} samples, {} periods, tail: {tail}", thread.moments.count(), periods.len());
             }
         }
-        _ => return Err("either read or analyse".into()),
+        _ => return Err("read, library or analyse".into()),
     }
     Ok(())
 }
