@@ -5,7 +5,8 @@
 //! benches take both. `library` is `read` by the Arrow library's own reader, one thread of the recording after the other.
 
 use arrow_ipc::reader::StreamReader;
-use recording::{Recording, samples_file};
+use model::samples_file;
+use recording::Recording;
 use stats::{Rows, Span};
 use std::fs::File;
 use std::path::Path;
