@@ -52,7 +52,7 @@ describe('the page of a comparison', () => {
 
   test('says the verdict, draws each difference, and lists what else differs', async () => {
     const page = await it.open();
-    assert.match(await page.locator('h1').textContent(), / against .*(told apart|lower|higher|times as high|latest wake-ups)/);
+    assert.match(await page.locator('h1').textContent(), / against .*(significant difference|lower|higher|times as high|largest latencies)/);
     const rows = await page.locator('table.differences tbody tr').count();
     const lines = await page.locator('.forest svg circle').count();
     assert.ok(rows >= 4 && lines >= 3 && lines < rows, `${lines} of ${rows} are drawn: a maximum has no interval`);

@@ -47,7 +47,7 @@ const tenths = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximu
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 
 describe('the report page', () => {
-  test('says of each recording what its figures may claim', async () => {
+  test('gives each recording its confidence intervals', async () => {
     const page = await open();
     const { recordings } = await embedded(page);
     const claims = await page.evaluate(() => [...document.querySelectorAll('#claims dl')].map((list) => [...list.querySelectorAll('dt')].map((about) => [about.textContent, about.nextElementSibling.textContent])));
@@ -56,7 +56,7 @@ describe('the report page', () => {
     const levels = await page.evaluate(() => [...document.querySelectorAll('#claims table.intervals')].map((table) => [...table.querySelectorAll('thead th')].map((head) => head.textContent)));
     assert.equal(levels.length, recordings.length, 'each recording has its quantiles');
     for (const heads of levels) assert.deepEqual(heads.slice(1, 4), ['p50', 'p90', 'p99']);
-    const refused = claims.flat().some(([name, words]) => name === 'tail' && words.startsWith('no extrapolation: '));
+    const refused = claims.flat().some(([name, words]) => name === 'tail' && words.startsWith('not extrapolated: '));
     assert.ok(refused || recordings.every((recording) => recording.tail), 'what is not continued says why');
   });
 

@@ -155,7 +155,7 @@ class Exact(Lab):
 
     def test_bisect_does_not_judge_what_it_cannot(self):
         words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "-n", "50", "--limit", "p99.9<1s", "-o", "out"]
-        self.assertIn("cannot be judged: only 50 activations; a p99.9 needs 1,000", self.lab(*words, code=4).stderr)
+        self.assertIn("cannot be judged: 50 activations: too few; p99.9 needs 1,000", self.lab(*words, code=4).stderr)
 
 
 class Isolated(Lab):

@@ -107,12 +107,12 @@ pub fn files(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
     loop {
         let fail = |what| ArchiveError { at, what };
         let header = bytes.get(at..at + HEADER).ok_or(fail("it ends before its trailer"))?;
-        let header = std::str::from_utf8(header).map_err(|_| fail("no header stands here"))?;
-        let fields = header.strip_prefix(MAGIC).ok_or(fail("no header stands here"))?;
+        let header = std::str::from_utf8(header).map_err(|_| fail("there is no header here"))?;
+        let fields = header.strip_prefix(MAGIC).ok_or(fail("there is no header here"))?;
         let field = |index: usize| {
             let digits =
                 fields.get(index * FIELD..(index + 1) * FIELD).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
-            digits.and_then(|digits| usize::from_str_radix(digits, 16).ok()).ok_or(fail("a field is no number"))
+            digits.and_then(|digits| usize::from_str_radix(digits, 16).ok()).ok_or(fail("a field is not a number"))
         };
         let (mode, size, name_size) = (field(1)?, field(6)?, field(11)?);
         if !(1..=LONGEST_NAME).contains(&name_size) {
@@ -120,7 +120,7 @@ pub fn files(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
         }
         let name_at = at + HEADER;
         let name = bytes.get(name_at..name_at + name_size).ok_or(fail("it ends within a name"))?;
-        let name = name.strip_suffix(&[0]).and_then(|name| std::str::from_utf8(name).ok()).ok_or(fail("a name is no text"))?;
+        let name = name.strip_suffix(&[0]).and_then(|name| std::str::from_utf8(name).ok()).ok_or(fail("a name is not text"))?;
         if name == TRAILER {
             return Ok(files);
         }

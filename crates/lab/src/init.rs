@@ -44,7 +44,7 @@ const DEVICE_PATIENCE: Duration = Duration::from_secs(5);
 /// the program's hidden verbs that come here and that become a load.
 pub fn init(init_verb: &str, load_verb: &'static str) -> ! {
     if let Err(error) = work(init_verb, load_verb) {
-        say(&format!("cannot go on: {error}"));
+        say(&format!("cannot continue: {error}"));
     }
     rustix::fs::sync();
     let _ = reboot(RebootCommand::PowerOff);

@@ -43,12 +43,12 @@ pub struct Document {
     pub threads: Vec<Thread>,
     /// One entry per load: asked and reached.
     pub load: Vec<LoadEvidence>,
-    /// Whether a load was more than 5 points off the level asked for: the figures stand, but not for that load.
+    /// Whether a load was off target by more than 5 points: the figures stand, but not for that load.
     #[serde(default)]
     pub load_missed: bool,
     /// The machine before and after.
     pub host: Host,
-    /// The lab it was carried out in; absent for a machine of its own.
+    /// The lab it was carried out in; absent for a real machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lab: Option<Lab>,
 }

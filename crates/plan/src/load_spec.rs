@@ -36,7 +36,7 @@ pub enum LoadSpecError {
     )]
     Quote(String),
     /// The same key twice.
-    #[error("'{key}' stands twice in the load '{spec}'")]
+    #[error("'{key}' is given twice in the load '{spec}'")]
     Twice {
         /// The whole load.
         spec: String,

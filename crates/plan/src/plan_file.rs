@@ -348,7 +348,7 @@ impl Source<'_> {
         for setting in settings {
             match values.iter().find(|known| known.value == setting.value) {
                 Some(known) => {
-                    let what = format!("'{}' stands there already, at {}", setting.value, known.at);
+                    let what = format!("'{}' is listed already, at {}", setting.value, known.at);
                     errors.push(PlanError::at(&setting.at, what));
                 }
                 None => values.push(setting),

@@ -197,7 +197,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
         ("[vary]\nload = ['a',\n 'ä' 'b']", "plan.toml:3:6: "),
         ("[vary]\nload = 'none'", "plan.toml:2:8: 'load' is varied: give a list"),
         ("[vary]\nload = []", "plan.toml:2:8: 'load' has no value"),
-        ("[vary]\nload = ['cpu', 'net', 'cpu']", "plan.toml:2:23: 'cpu' stands there already, at plan.toml:2:9"),
+        ("[vary]\nload = ['cpu', 'net', 'cpu']", "plan.toml:2:23: 'cpu' is listed already, at plan.toml:2:9"),
         ("[vary]\nload = [{a = 1}]", "plan.toml:2:9: 'load' takes text, numbers"),
         ("[measure]\nprio = 99999999999999999999", "plan.toml:2:8: "),
         ("[order]\nrepeat = 0", "plan.toml:2:10: 'repeat' is a whole number from 1 to 10000"),

@@ -379,12 +379,12 @@ const Charts = (() => {
           const at = share(recording, x * 1000);
           return at > 0 ? `${recording.name} ${oneIn(at)}` : null;
         };
-        return say(tell('{latency} µs or later: {shares}', { latency: short.format(x), shares: readOut(u, recordings, rarity) }));
+        return say(tell('{latency} µs or more: {shares}', { latency: short.format(x), shares: readOut(u, recordings, rarity) }));
       }],
     };
     const axes = [
       axis(tell('wake-up latency, µs'), true, label, 64),
-      axis(tell('activations at least so late'), true, oneIn, 34),
+      axis(tell('activations with at least this latency'), true, oneIn, 34),
     ];
     const scales = {
       x: { time: false, distr: 3, range: (u, min, max) => [min, max > min ? max : min * 2] },
@@ -509,7 +509,7 @@ const Charts = (() => {
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
       const values = jitter ? tell('jitter from {least} to {most} µs', { least: tenths.format(us(min)), most: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
-      const span = maxima.length > 0 ? values : tell(woke ? 'no two in succession woke' : 'nothing woke');
+      const span = maxima.length > 0 ? values : tell(woke ? 'no two successive activations woke' : 'nothing woke');
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
       return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
     };

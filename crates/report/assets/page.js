@@ -7,7 +7,7 @@ const Page = (() => {
   const root = document.documentElement;
   const narrow = () => innerWidth < 560;
 
-  const OVER_TIME = 'From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten worst, triangles at the top skipped or lost activations.';
+  const OVER_TIME = 'Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations.';
 
   /** One chart of the page with everything around it; of recordings that may be exchanged for others. */
   class View {
@@ -117,7 +117,7 @@ const Page = (() => {
     /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */
     sayWhat() {
       const lead = this.section.querySelector('.lead');
-      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, from the smallest to the largest of each moment. Below 0 they came closer together. Triangles at the top are skipped or lost activations.');
+      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost activations.');
       lead.textContent = this.jitter ? jitter : this.ofLatencies.lead;
       this.element.setAttribute('aria-label', this.jitter ? jitter : this.ofLatencies.label);
     }
@@ -163,7 +163,7 @@ const Page = (() => {
       if (this.kind === 'exceedance') this.plots = Charts.exceedance(this.element, data, settings);
       const courses = { ...data, recordings: data.courses ?? data.recordings };
       if (this.kind === 'latency-over-time') this.plots = Charts.overTime(this.element, courses, { ...settings, height: many || narrow() ? 160 : 210 });
-      say(this.kind === 'latency-over-time' ? tell('Drag to zoom; double click, or Esc, for the whole range. With the keyboard: + − ← →.') : '');
+      say(this.kind === 'latency-over-time' ? tell('Drag to zoom. Double click or Esc: whole range. Keyboard: + − ← →.') : '');
       this.extent = this.plots.map((plot) => [plot.data[0][0], plot.data[0].at(-1)]);
       for (const plot of this.plots) {
         (plot.hooks.setScale ??= []).push((u, key) => key === 'x' && this.zoomed(u));

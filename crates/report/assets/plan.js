@@ -64,10 +64,10 @@
     const absent = rows.reduce((sum, combination) => sum + combination.recorded - combination.runs.length, 0);
     const parts = [];
     if (combinations.every((combination) => combination.recorded === 0)) parts.push(tell('Nothing is recorded yet.'));
-    else if (rows.length === 0) parts.push(tell(at('heat') ? 'Nothing: tick combinations in the table, or click into the heat map.' : 'Nothing: tick combinations in the table.'));
-    else if (rows.some((combination) => combination.recorded > 1)) parts.push(tell(pooled ? 'Of each combination all repeats as if they were one; over time each by itself.' : 'Each repeat by itself.'));
-    if (leftOut > 0) parts.push(tell('Repeats that are not drawn: {n}; no more than {most} curves can be told apart.', { n: leftOut, most: MOST }));
-    if (absent > 0) parts.push(tell('{n} of the runs are not on this page over time: those with the largest latencies are.', { n: absent }));
+    else if (rows.length === 0) parts.push(tell(at('heat') ? 'Nothing drawn: tick combinations in the table, or click in the heat map.' : 'Nothing drawn: tick combinations in the table.'));
+    else if (rows.some((combination) => combination.recorded > 1)) parts.push(tell(pooled ? 'Repeats of each combination pooled; over time each separately.' : 'Each repeat separately.'));
+    if (leftOut > 0) parts.push(tell('Repeats not drawn: {n}. At most {most} curves are drawn.', { n: leftOut, most: MOST }));
+    if (absent > 0) parts.push(tell('{n} runs have no latency over time on this page. Those with the largest latencies do.', { n: absent }));
     return parts.join(' ');
   }
 
@@ -115,15 +115,15 @@
 
   function refusal(row) {
     if (chosen.has(row)) return '';
-    if (chosen.size >= MOST) return tell('{n} combinations are drawn, and more could not be told apart: untick one first.', { n: MOST });
-    return canBeDrawn(byRow.get(row)) ? '' : tell('There is no room on this page for the distribution of this combination.');
+    if (chosen.size >= MOST) return tell('At most {n} combinations can be drawn: untick one first.', { n: MOST });
+    return canBeDrawn(byRow.get(row)) ? '' : tell('The distribution of this combination is left out, for lack of space.');
   }
 
   function begin() {
     for (const [row, box] of boxes) {
       box.parentElement.insertAdjacentHTML('beforeend', '<svg width="22" height="10" aria-hidden="true"><path d="M1 5H21"/></svg>');
       box.disabled = !canBeDrawn(byRow.get(row) ?? { runs: [] });
-      if (box.disabled) box.title = tell('There is no room on this page for the distribution of this combination.');
+      if (box.disabled) box.title = tell('The distribution of this combination is left out, for lack of space.');
       box.addEventListener('change', () => toggle(row));
       box.closest('tr').addEventListener('click', (event) => {
         // Text may be marked to be copied.
@@ -282,9 +282,9 @@
     if (!Number.isFinite(low)) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}${tell('.')}`;
     const range = low === high ? tell('all {value}', { value: shown(figure, low) }) : tell('from {low} to {high}, shaded logarithmically', { low: shown(figure, low), high: shown(figure, high) });
     const without = all - combinations.length;
-    const absent = without > 0 ? tell(' {n} combinations have no room on this page and are not in it.', { n: without }) : '';
+    const absent = without > 0 ? tell(' {n} combinations are left out of this page, for lack of space.', { n: without }) : '';
     const approximate = figure.approximate ? tell(' ~: from the histogram, up to 1 % above.') : '';
-    return `${what}: ${range}${tell('.')}${approximate}${absent}${tell(' Framed: drawn below; with dashes: another combination of the cell is.')}`;
+    return `${what}: ${range}${tell('.')}${approximate}${absent}${tell(' Framed: drawn below. Dashed: another combination of the cell is drawn.')}`;
   }
 
   function cellOf(all, number, low, high) {

@@ -79,7 +79,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         && let Some((first, second)) = both(|spent| spent.busy)
         && (first - second).abs() >= POINTS_APART
     {
-        apart.push(Apart { name: say!("CPUs busy, with whatever"), base: percent(first), other: percent(second) });
+        apart.push(Apart { name: say!("CPUs busy, with any work"), base: percent(first), other: percent(second) });
     }
     apart.extend(interrupts(all, first));
     apart
@@ -178,7 +178,7 @@ mod tests {
         let events = &mut second.document.host.after.as_mut().unwrap().interrupts;
         events.iter_mut().filter(|event| event.name == "RES").for_each(|event| event.counts.fill(5_000));
         let said: Vec<String> = between(&[Overview::of(&first), Overview::of(&second)], 1).iter().map(Apart::in_words).collect();
-        assert_eq!(said[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with whatever: 30.0 % against 72.4 %"]);
+        assert_eq!(said[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]);
         assert!(said[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "), "{said:?}");
         assert!(between(&[Overview::of(&first), Overview::of(&first)], 1).is_empty());
     }

@@ -75,11 +75,11 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
         kind: Kind::Unresponsive,
         percent: 0.0,
         phrase: say!(
-            "thread {threads} kept from the CPU until the run was ended, activations waiting up to {time}",
+            "thread {threads} kept off its CPU until the run was ended, with activations waiting up to {time}",
             threads = list(&numbers),
             time = at_most(waited)
         ),
-        short: say!("thread kept from its CPU"),
+        short: say!("thread kept off its CPU"),
     })
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn own(document: &Document) -> Vec<String> {
         (asked && !granted).then(|| say!("no real-time rights")),
         cut_short(document).map(|_| say!("cut short")),
         document.threads.iter().any(|thread| thread.proof.samples_lost > 0).then(|| say!("samples lost")),
-        document.load_missed.then(|| say!("load missed")),
+        document.load_missed.then(|| say!("load off target")),
     ];
     own.into_iter().flatten().collect()
 }

@@ -251,7 +251,7 @@ fn exceedance(charts: &Charts, description: &str) -> String {
             svg.circle(x, y, 3.2, &format!("fill=\"{}\"", colour(place)));
         }
     }
-    plot.names(&mut svg, word("wake-up latency, µs (logarithmic)"), word("share of activations at least so late"));
+    plot.names(&mut svg, word("wake-up latency, µs (logarithmic)"), word("share of activations with at least this latency"));
     svg.finish()
 }
 

@@ -92,9 +92,9 @@ fn quantile(interval: &QuantileInterval) -> Said {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
-        (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups to say at most", seen, lower),
+        (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups for an upper bound", seen, lower),
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
-        (None, None) => say!("{seen}; too few independent wake-ups to say between what", seen),
+        (None, None) => say!("{seen}; too few independent wake-ups for an interval", seen),
     };
     Said { about: interval.level.to_string(), term: "p99.9", words }
 }
@@ -103,7 +103,7 @@ fn quantile(interval: &QuantileInterval) -> Said {
 fn tail(tail: &Result<TailFit, Refusal>) -> Said {
     let fit = match tail {
         Ok(fit) => fit,
-        Err(why) => return said("tail", say!("no extrapolation: {why}", why = refusals::words(why))),
+        Err(why) => return said("tail", say!("not extrapolated: {why}", why = refusals::words(why))),
     };
     let levels: Vec<String> = (fit.levels.iter())
         .map(|level| {
@@ -113,13 +113,13 @@ fn tail(tail: &Result<TailFit, Refusal>) -> Said {
                 "day" => "once a day",
                 _ => "once a year",
             });
-            say!("{once} later than {at} ({lower} to {upper})", once, at, lower, upper)
+            say!("{once} above {at} ({lower} to {upper})", once, at, lower, upper)
         })
         .collect();
     let shape = word(match fit.region.shape {
-        (_, upper) if upper < 0.0 => "it ends",
-        (lower, _) if lower > 0.0 => "it is heavy",
-        _ => "neither an end nor heaviness is certain",
+        (_, upper) if upper < 0.0 => "bounded",
+        (lower, _) if lower > 0.0 => "heavy-tailed",
+        _ => "bounded or heavy-tailed, not certain",
     });
     let two = |value: f64| format!("{value:.2}");
     let basis = say!(
@@ -133,7 +133,7 @@ fn tail(tail: &Result<TailFit, Refusal>) -> Said {
         shape
     );
     if levels.is_empty() {
-        let words = say!("no extrapolation: the run is too short to say what comes once an hour ({basis})", basis);
+        let words = say!("not extrapolated: the run is too short for once an hour ({basis})", basis);
         return said("tail", words);
     }
     said("tail", say!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
@@ -166,7 +166,7 @@ pub(crate) fn period(period: &Period, interval: Nanos) -> String {
         when = off(period.jitter)
     );
     if is_as_often_as_samples_are_written(ns) {
-        return say!("{period}; about as often as teiji writes its samples down", period = said);
+        return say!("{period}; about the period of teiji's recorder", period = said);
     }
     said
 }
@@ -183,9 +183,9 @@ fn is_as_often_as_samples_are_written(ns: f64) -> bool {
 /// How far half of what comes every so often is from its time, in activations.
 fn off(jitter: f64) -> String {
     match format!("{:.0}", jitter.ceil()).as_str() {
-        "0" => say!("half of them on time to the activation"),
-        "1" => say!("half of them at most 1 activation off"),
-        n => say!("half of them at most {n} activations off", n),
+        "0" => say!("half of them at the exact activation"),
+        "1" => say!("half of them within 1 activation"),
+        n => say!("half of them within {n} activations", n),
     }
 }
 
@@ -258,7 +258,7 @@ const MOST_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
     say!(
-        "{n} of the {latest} latest wake-ups of threads {one} and {other} fall together, {expected} expected by chance",
+        "{n} of the {latest} latest wake-ups of threads {one} and {other} coincide, {expected} expected by chance",
         n = both.together,
         latest = both.of,
         one,
@@ -276,7 +276,7 @@ mod tests {
     fn the_lower_end_is_rounded_down() {
         let seen =
             QuantileInterval { level: Level::P999, observed: 5_001_000, lower: Some(3_257_700), upper: None, effective: 100.0 };
-        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms; too few independent wake-ups to say at most");
+        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms; too few independent wake-ups for an upper bound");
         let both = QuantileInterval { upper: Some(6_001_000), ..seen };
         assert_eq!(quantile(&both).words, "5.00 ms, between 3.25 ms and 6.01 ms");
         let early = QuantileInterval { lower: Some(-3_257_700), ..both };
@@ -289,13 +289,13 @@ mod tests {
             Period { activations: 5_000.0, first: 17.0, jitter: 0.4, present: 0.98, latency_ns: 83_449, chance: 1e-9 };
         assert_eq!(
             period(&five_seconds, Nanos::from_millis(1)),
-            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them at most 1 activation off"
+            "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them within 1 activation"
         );
         let of_ours = Period { activations: 512.0, ..five_seconds };
         let said = period(&of_ours, Nanos::from_millis(1));
-        assert!(said.ends_with("; about as often as teiji writes its samples down"), "{said}");
-        assert_eq!(off(0.0), "half of them on time to the activation");
-        assert_eq!(off(2.5), "half of them at most 3 activations off");
+        assert!(said.ends_with("; about the period of teiji's recorder"), "{said}");
+        assert_eq!(off(0.0), "half of them at the exact activation");
+        assert_eq!(off(2.5), "half of them within 3 activations");
         let overruns = Period { latency_ns: 1_000_000, ..five_seconds };
         assert!(period(&overruns, Nanos::from_millis(1)).starts_with("late every 5,000 activations"));
         assert_eq!(thousands("12345.25"), "12,345.25");

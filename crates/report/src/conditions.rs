@@ -54,7 +54,7 @@ const QUESTIONS: [Question; 21] = [
     fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
     fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
     fixed("Virtual machine", |facts| {
-        facts.hypervisor.map(|below| word(if below { "yes: a hypervisor lies below" } else { "no" }).to_owned())
+        facts.hypervisor.map(|below| word(if below { "yes, on a hypervisor" } else { "no" }).to_owned())
     }),
     fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
     fixed("Kernel", |facts| facts.kernel.clone()),
@@ -137,7 +137,7 @@ fn mebibytes(kib: u64) -> String {
 fn throttling(facts: &HostFacts) -> Option<String> {
     let runtime = facts.rt_runtime_us?;
     if runtime < 0 {
-        return Some(say!("off: real-time threads may use all time"));
+        return Some(say!("off: real-time threads may use all CPU time"));
     }
     let period = facts.rt_period_us.map_or_else(|| say!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
     Some(say!("real-time threads may use {runtime} ms of {period}", runtime = runtime / 1_000, period))

@@ -31,18 +31,18 @@ pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
     vec![
         Happenings {
             title: word("Where the CPUs’ time went"),
-            lead: say!("Of all CPUs, between the two looks at the machine."),
+            lead: say!("All CPUs, between the two snapshots of the machine."),
             rows: cpu_time(all),
         },
-        counted(word("Interrupts that rose"), events::interrupts(all)),
-        counted(word("Softirqs that rose"), events::softirqs(all)),
+        counted(word("Interrupts during the run"), events::interrupts(all)),
+        counted(word("Softirqs during the run"), events::softirqs(all)),
     ]
 }
 
 fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Happenings {
     let mut lead = say!("Counts on all CPUs, and how often a second.");
     if more > 0 {
-        lead += &say!(" Left out: {sources} that rose less often.", sources = format::counted(more as u64, "source"));
+        lead += &say!(" Left out: {sources} with fewer.", sources = format::counted(more as u64, "source"));
     }
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),
@@ -88,10 +88,10 @@ fn time(percent: f64, ms: u64, spoils: bool) -> Cell {
 
 fn meaning(kind: &str) -> &'static str {
     word(match kind {
-        "iowait" => "idle, with a disk being waited for",
+        "iowait" => "idle, waiting for I/O",
         "irq" => "in interrupt handlers",
-        "softirq" => "in deferred interrupt work",
-        "steal" => "taken by the hypervisor",
+        "softirq" => "in softirqs",
+        "steal" => "steal: taken by the hypervisor",
         _ => return "",
     })
 }

@@ -5,12 +5,12 @@ use crate::language::{say, word};
 use crate::overview::{Overview, list};
 use model::Lab;
 
-/// What the ns of one recording are; none for a machine of its own.
+/// What the ns of one recording are; none for a real machine.
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
         Some(ns) => say!(
             "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points \
-             are real; caches, buses, firmware and other hardware are not there.",
+             are real; caches, buses, firmware and other hardware are not modelled.",
             shift = ns.trailing_zeros(),
             ns
         ),

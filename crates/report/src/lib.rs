@@ -95,7 +95,7 @@ pub fn side_by_side(recordings: &[Recorded]) -> String {
     side_by_side::table(recordings)
 }
 
-/// What the ns of a recording from the lab are, to stand beside any figure of it; none for a machine of its own.
+/// What the ns of a recording from the lab are, to stand beside any figure of it; none for a real machine.
 #[must_use]
 pub fn what_time_is(recorded: &Recorded) -> Option<String> {
     let mut out = String::new();

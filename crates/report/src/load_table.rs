@@ -30,14 +30,14 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
             ]));
         }
         let mut said = did(load);
-        said.extend((!load.alive).then(|| "stopped before its time".to_owned()));
+        said.extend((!load.alive).then(|| "exited early".to_owned()));
         said.extend(load.missed.then(|| "load_missed: more than 5 points off".to_owned()));
         if !said.is_empty() {
             lines.push(format!("  {}", said.join(", ")));
         }
     }
     lines.push(String::new());
-    lines.push("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: with whatever.".to_owned());
+    lines.push("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total.".to_owned());
     lines.join("\n")
 }
 
@@ -54,7 +54,7 @@ mod tests {
         let text = table(&loads);
         let of_cpus: usize = loads.iter().map(|load| load.per_cpu.len()).sum();
         assert_eq!(text.lines().count(), 1 + of_cpus + loads.len() + 2, "{text}");
-        assert!(text.contains("messages/s, ") && text.contains("stopped before its time"), "{text}");
+        assert!(text.contains("messages/s, ") && text.contains("exited early"), "{text}");
         assert!(text.contains("load_missed: more than 5 points off") && text.contains("50.0"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }

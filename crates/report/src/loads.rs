@@ -62,7 +62,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             alive: load.alive,
             missed: load.missed,
             each,
-            more: if more > 0 { say!("and {more} more, on which it reached no less", more) } else { String::new() },
+            more: if more > 0 { say!("and {more} more, with no lower CPU use", more) } else { String::new() },
         }
     };
     (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
@@ -121,7 +121,7 @@ pub(crate) fn missed(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
     let instead = load.requested.map_or_else(String::new, |asked| say!(" instead of {level}", level = level(asked)));
     load.farthest_off().map_or_else(
-        || say!("what {spec} reached could not be observed", spec),
+        || say!("CPU use of {spec} could not be measured", spec),
         |(reached, cpu)| {
             let place = cpu.map_or_else(|| say!("each CPU"), |cpu| format!("CPU {cpu}"));
             say!("{spec} reached {percent} of {place}{instead}", spec, percent = percent(Some(reached)), place, instead)
@@ -200,6 +200,6 @@ mod tests {
         load.per_cpu[1] = on(3, 45.5);
         assert!(!load.misses_its_level());
         load.reached = None;
-        assert_eq!(missed(&load), "what cpu@50% reached could not be observed");
+        assert_eq!(missed(&load), "CPU use of cpu@50% could not be measured");
     }
 }

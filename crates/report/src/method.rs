@@ -11,45 +11,36 @@ use plan::{Missed, Nanos};
 /// The words of the field, as the page uses them.
 pub(crate) const WORDS: [(&str, &str); 16] = [
     ("activation", "One due wake-up of a periodic thread. Every one that was due is on time, late or skipped."),
-    (
-        "latency",
-        "Actual minus planned wake-up time. Negative if the thread was woken early. Reading the clock is contained in it.",
-    ),
+    ("latency", "Actual minus planned wake-up time. Negative if the thread was woken early. Includes reading the clock."),
     ("late", "Woken one interval or more after its planned time."),
-    ("skipped", "Never run, because an earlier activation was so late that this one’s time had passed."),
+    ("skipped", "Never run: an earlier activation was so late that this one’s planned time had passed."),
     (
         "as measured",
-        "The same figures of the activations that ran. All others count each skipped activation in, as waiting from its own planned time until the thread ran again.",
+        "Figures of the activations that ran. All other figures count skipped activations in, each waiting from its planned time until the thread ran again.",
     ),
     (
         "p99.9",
-        "99.9 % of the latencies were at most this, and so for the other numbers (nearest rank: a latency that was observed). Shown where one sample may lie beyond it: p99.9 from 1,000 samples on.",
+        "99.9 % of the latencies were at most this; other numbers likewise (nearest rank: an observed latency). Shown if there are enough samples: p99.9 from 1,000 on.",
     ),
     ("sd", "Standard deviation, with divisor n − 1."),
-    ("exceedance", "The share of woken activations that were at least so late."),
+    ("exceedance", "The share of activations that woke with at least this latency."),
     (
         "95 % confidence",
-        "If the machine does not change, 95 of 100 such statements are true. How much latencies depend on one another is counted in, except in what is said of latencies beyond the maximum: that holds if they are independent, which is the best case.",
+        "If the machine does not change, 95 of 100 such statements are true. Correlation between latencies is allowed for, except in the rate of latencies above the maximum: there independence is assumed, the best case.",
     ),
-    ("lost", "Measured, but the sample found no room on its way to the recording."),
+    ("lost", "Measured, but not recorded because a buffer was full."),
     (
         "jitter",
         "By how much the time between two successive wake-ups differs from the interval: the difference of their latencies.",
     ),
     (
         "tail",
-        "How late wake-ups beyond a threshold are, as a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not continued where a check of that fails.",
+        "Latencies above a threshold, fitted by a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not extrapolated if a check fails.",
     ),
-    ("modes", "Latencies gather around several values, with fewer between them than chance would leave there."),
-    (
-        "period",
-        "Late wake-ups that recur at a regular distance, found by counting distances between them; by chance in fewer than 1 of 1,000 runs.",
-    ),
-    (
-        "change",
-        "The median or the 99th percentile is another in one part of the run than in the rest, by more than chance would do.",
-    ),
-    ("at once", "The latest wake-ups of two threads fall together more often than chance would have it."),
+    ("modes", "Latencies cluster around several values, with significantly fewer in between."),
+    ("period", "Late wake-ups at a regular distance, found by counting distances between them (p < 0.001)."),
+    ("change", "The median or the 99th percentile differs significantly in one part of the run."),
+    ("at once", "The latest wake-ups of two threads coincide significantly more often than by chance."),
 ];
 
 /// One property of all recordings.
@@ -74,8 +65,8 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Interval", interval),
         ("Scheduling", scheduling),
         ("After an overrun", |o| match o.recorded.document.run.missed {
-            Missed::Skip => say!("go on at the next planned time ahead, count the others as skipped"),
-            Missed::CatchUp => say!("run each activation at once, late"),
+            Missed::Skip => say!("continue at the next planned time, count the others as skipped"),
+            Missed::CatchUp => say!("run each missed activation at once, late"),
         }),
         ("Warm-up, not counted", |o| o.recorded.document.run.whole_warmup_ns().to_string()),
         ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
@@ -83,7 +74,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
         ("CPU latency (/dev/cpu_dma_latency)", |o| {
             let held = o.recorded.document.instrument.dma_latency_held;
-            word(if held { "held at 0: no deep idle states" } else { "left alone" }).to_owned()
+            word(if held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
         }),
         ("Start to first activation", |o| {
             o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| say!("not known"), format::latency)

@@ -22,7 +22,7 @@ pub(crate) struct Notice {
     pub(crate) is_command: bool,
 }
 
-/// What spoils the figures: what the lab's are, then recording by recording, the worst first.
+/// Caveats: what the lab's are, then recording by recording, the worst first.
 pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
     for overview in all {
@@ -40,20 +40,20 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
             add(word("No real-time rights."), say!("{measured}.", measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
-            let text = say!("{measured}, as asked. These are no real-time figures.", measured = measured(policy));
+            let text = say!("{measured}, as requested. These are not real-time figures.", measured = measured(policy));
             add(word("Ordinary scheduling."), text, String::new());
         }
         if let Some(how) = overview.cut_short() {
-            add(word("Not the whole run."), say!("{recording} {how}.", recording = it, how), String::new());
+            add(word("Incomplete run."), say!("{recording} {how}.", recording = it, how), String::new());
         }
         if overview.lost > 0 {
             let lost = format::counted(overview.lost, "sample");
-            let text = say!("{of}{lost}. What they would have shown is not known.", of, lost);
+            let text = say!("{of}{lost}. Their latencies are unknown.", of, lost);
             add(word("Samples lost."), text, String::new());
         }
         if let Some(which) = overview.load_missed() {
-            let text = say!("{of}{which}. The figures stand, but not for the load asked for.", of, which);
-            add(word("Load missed."), text, String::new());
+            let text = say!("{of}{which}. The figures hold, but not for the requested load.", of, which);
+            add(word("Load off target."), text, String::new());
         }
     }
     // What the ns are, before anything is said of them.

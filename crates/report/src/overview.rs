@@ -201,7 +201,7 @@ impl<'a> Overview<'a> {
         let document = &self.recorded.document;
         let missed: Vec<String> = document.load.iter().filter(|load| load.missed).map(loads::missed).collect();
         if missed.is_empty() {
-            return document.load_missed.then(|| say!("a load was more than 5 points off the level asked for"));
+            return document.load_missed.then(|| say!("off by more than 5 points"));
         }
         Some(list(&missed))
     }
@@ -234,7 +234,7 @@ pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: 
 /// Of which activations a table's latencies are.
 pub(crate) fn population(has_skipped: bool) -> &'static str {
     word(if has_skipped {
-        "Latencies in µs, with the skipped activations counted in, each from its own planned time."
+        "Latencies in µs, skipped activations counted in, each from its planned time."
     } else {
         "Latencies in µs, as measured."
     })
@@ -246,7 +246,7 @@ pub(crate) fn claim(samples: u64) -> Option<String> {
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         say!(
-            "0 of {samples} were beyond the maximum: at 95 % confidence fewer than 1 in {one_in} activations is worse, if they are independent",
+            "At 95 % confidence, {samples} activations without a worse one establish a rate below 1 in {one_in}, if they are independent",
             samples = format::count(samples),
             one_in = format::one_in(rate)
         )
@@ -259,11 +259,11 @@ pub(crate) fn claim(samples: u64) -> Option<String> {
 pub fn cut_short(document: &Document) -> Option<String> {
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
-        (State::Running, _) => say!("is incomplete: it was cut off, and up to its last second is missing"),
+        (State::Running, _) => say!("is incomplete: it was cut off, and at most its last second is missing"),
         (State::Stopped, None | Some(End::Done)) => say!("was stopped before its planned end"),
         (State::Stopped, Some(End::Signal { name })) => say!("was stopped early by {name}", name),
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => say!(
-            "was stopped early: activation {activation} of thread {thread} was {latency} late, above the limit asked for",
+            "was stopped early: activation {activation} of thread {thread} had a latency of {latency}, above --break-above",
             activation = format::count(*activation),
             thread,
             latency = format::latency(*latency_ns)
@@ -280,14 +280,14 @@ pub fn cut_short(document: &Document) -> Option<String> {
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::ClockFailed { error })) => {
-            say!("was stopped early: the clock cannot be slept on ({error})", error = format::clip(error, 200))
+            say!("was stopped early: sleeping on the clock failed ({error})", error = format::clip(error, 200))
         }
         (State::Stopped, Some(End::Overtime { by_ns })) => say!(
             "was stopped early: its threads had not ended {time} after their last activation was due",
             time = format::latency(*by_ns)
         ),
         (State::Stopped, Some(End::RecordingFailed { error })) => {
-            say!("was stopped early: it could not be written any further ({error})", error = format::clip(error, 200))
+            say!("was stopped early: writing it failed ({error})", error = format::clip(error, 200))
         }
     };
     Some(end)

@@ -191,7 +191,7 @@ fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
         tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
         summary,
         rows_left_out: left_out(rows_left_out, |n| {
-            say!("Not shown: {threads}, no later than those that are.", threads = format::counted(n as u64, "thread"))
+            say!("Not shown: {threads}, none later than those shown.", threads = format::counted(n as u64, "thread"))
         }),
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         has_skipped: all.iter().any(Overview::has_skipped),
@@ -260,7 +260,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {
-        parts.push(say!("of {recorded} recordings the {n} with the worst wake-ups are shown", recorded, n = all.len()));
+        parts.push(say!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n = all.len()));
     }
     parts.join(" · ")
 }

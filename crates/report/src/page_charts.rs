@@ -62,25 +62,19 @@ pub(crate) struct ThreadChoice {
     pub(crate) name: String,
 }
 
-const EXCEEDANCE: &str = "Read across: one in so many activations woke at least so late.";
-const EXCEEDANCE_AND_TAIL: &str = "Read across: one in so many activations woke at least so late. Dotted: how the tail goes on if \
-                                   nothing changes, with its 95 % band; it is not drawn where a check forbids it.";
-const OVER_TIME: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are the ten \
-                         worst, triangles at the top skipped or lost activations.";
-const OVER_TIME_AND_LOADS: &str = "From the smallest to the largest latency of each moment; no extreme is averaged away. Rings are \
-                                   the ten worst, triangles at the top skipped or lost activations. Below, at the same times: the \
-                                   CPU use that each load reached, in percent of one CPU; thin dashes are the level asked for.";
+const EXCEEDANCE: &str = "Vertical: one in so many activations had at least this latency.";
+const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
+const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations.";
+const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.";
 
 /// The page's scripts say the same where jitter is chosen there.
-const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, from the smallest to \
-                      the largest of each moment. Below 0 they came closer together. Triangles at the top are skipped or lost \
-                      activations.";
+const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost activations.";
 
 /// What a reader must know to read the chart.
 pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = word(match chart {
-        Chart::Histogram => "Activations by their latency. Each woken activation is in it, and nothing else.",
+        Chart::Histogram => "Activations by latency: every activation that woke.",
         Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
         Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
         Chart::Time => OVER_TIME,
@@ -92,7 +86,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     let without = if without { word(" As measured: skipped activations are not drawn.") } else { "" };
     format!(
         "{lead}{without}{}",
-        if recurring { word(" Dotted lines, and ticks at the foot: where late wake-ups recur.") } else { "" }
+        if recurring { word(" Dotted lines and ticks at the bottom: periodic late wake-ups.") } else { "" }
     )
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
             threads: threads.collect(),
             levels,
             left_out: if left_out > 0 {
-                say!("Not listed: {threads}, no later than those that are.", threads = format::counted(left_out as u64, "thread"))
+                say!("Not listed: {threads}, none later than those listed.", threads = format::counted(left_out as u64, "thread"))
             } else {
                 String::new()
             },

@@ -40,9 +40,9 @@ fn claims_are_said_and_a_tail_is_drawn() {
     assert!(
         page.contains("<table class=\"intervals\">")
             && page.contains("<th scope=\"col\">p99.99</th>")
-            && page.contains(">tail</a></dt><dd>once an hour later than ")
+            && page.contains(">tail</a></dt><dd>once an hour above ")
     );
-    assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: how the tail goes on"));
+    assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: the extrapolated tail"));
     let svg = |claims| {
         crate::svg_charts(&recordings, claims, &ChartOptions::default())
             .into_iter()
@@ -100,11 +100,11 @@ fn the_figure_and_the_sentence_beside_it_say_the_same() {
         let (_, figure) = page.split_once("<p class=\"figure\"><strong>").unwrap();
         let (number, rest) = figure.split_once("<small>").unwrap();
         let figure = format!("{number} {}", rest.split_once("</small>").unwrap().0);
-        let (_, verdict) = page.split_once("<h1 id=\"verdict\">Woke at most ").unwrap();
+        let (_, verdict) = page.split_once("<h1 id=\"verdict\">Worst latency ").unwrap();
         (figure, verdict.split_once(" with no load").unwrap().0.replace('\u{a0}', " "))
     };
-    assert_eq!(said(111_004), ("112 µs".to_owned(), "112 µs late".to_owned()));
-    assert_eq!(said(-2_340), ("-2.34 µs".to_owned(), "2.34 µs early".to_owned()));
+    assert_eq!(said(111_004), ("112 µs".to_owned(), "112 µs".to_owned()));
+    assert_eq!(said(-2_340), ("-2.34 µs".to_owned(), "-2.34 µs (early)".to_owned()));
 }
 
 #[test]
@@ -227,19 +227,23 @@ fn what_loads_were_asked_for_and_reached() {
     for there in ["<td>as much as it gets</td><td>97.8 %</td>", "<td>50 %</td><td>50.0 %</td>", "on CPU 1", ">throughout<"] {
         assert!(said.contains(there), "{there}");
     }
-    assert!(said.contains("Below, at the same times") && said.contains("<th scope=\"col\">CPU use of each load</th>"));
-    assert!(!said.contains("load missed") && !said.contains("Load missed"));
+    assert!(
+        said.contains("Below: CPU use of each load over the same time")
+            && said.contains("<th scope=\"col\">CPU use of each load</th>")
+    );
+    assert!(!said.contains("load off target") && !said.contains("Load off target"));
 
     // Nothing known of each CPU: all of them together are named.
     recorded.document.load_missed = true;
     recorded.document.load[1].per_cpu.clear();
     (recorded.document.load[1].missed, recorded.document.load[1].alive) = (true, false);
     let said = page(&[recorded]);
-    for there in ["<b>Load missed.</b> cpu@50% reached 50.0 %", "<b class=\"bad\">load missed</b>", "not throughout</b>"] {
+    for there in ["<b>Load off target.</b> cpu@50% reached 50.0 %", "<b class=\"bad\">load off target</b>", "not throughout</b>"]
+    {
         assert!(said.contains(there), "{there}");
     }
     let idle = page(&[Synthetic::idle().build()]);
-    assert!(!idle.contains("Below, at the same times") && !idle.contains("CPU use of each load"));
+    assert!(!idle.contains("Below: CPU use of each load over the same time") && !idle.contains("CPU use of each load"));
 }
 
 #[test]
@@ -254,7 +258,7 @@ fn small_enough_when_everything_is_long() {
     let recordings = vec![one; 18];
     let page = page(&recordings);
     assert!(page.len() < MOST_BYTES, "{}", page.len());
-    assert!(page.contains("of 18 recordings the 16 with the worst wake-ups are shown"));
+    assert!(page.contains("16 of 18 recordings shown, those with the worst wake-ups"));
 }
 
 #[test]

@@ -12,12 +12,12 @@ pub fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str) -> S
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
     let one_in = (1.0 / rate).round() as u64;
     let said = format!(
-        "{} without one beyond the limit show at {percent} % confidence that fewer than 1 in {} is, if they are independent.",
+        "{} without an exceedance establish at {percent} % confidence a rate below 1 in {}, if they are independent.",
         format::counted(samples, "activation"),
         format::count(one_in)
     );
     let mut out = String::new();
-    for text in [&said, lasting, "Latencies come in bursts, and machines change: take it as the least that is needed."] {
+    for text in [&said, lasting, "Latencies come in bursts and machines change, so this is the minimum."] {
         text::wrapped(&mut out, "", text);
     }
     out

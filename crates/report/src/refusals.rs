@@ -20,38 +20,36 @@ pub(crate) fn words(why: &Refusal) -> String {
             least = LEAST_CLUSTERS
         ),
         Refusal::Crowded { share } => say!(
-            "late wake-ups are too close together for a tail fit: their clusters fill {share} % of the run, where {most} % is the most it can take",
+            "late wake-ups are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
             share = format!("{:.0}", share * 100.0),
             most = format!("{:.0}", MOST_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
-            say!("all late wake-ups are equally late: that is a limit of the clock or the machine, and no tail")
+            say!("all late wake-ups have the same latency: this is a limit of the clock or the machine, not a tail")
         }
         Refusal::Apart(apart) => lying_apart(apart),
         Refusal::Changed(change) => changed(change),
-        Refusal::BadFit { chance } => say!(
-            "at no threshold does the tail have the form that a continued tail would need: the best fit is this bad by chance in {chance} of all runs",
-            chance = rarity(*chance)
-        ),
+        Refusal::BadFit { chance } => {
+            say!("no threshold gives an acceptable generalised Pareto fit (best {chance})", chance = rarity(*chance))
+        }
         Refusal::Uneven { first_half, chance } => say!(
-            "late wake-ups do not come evenly over the run: {share} of them in its first half (by chance in {chance} of all runs)",
+            "late wake-ups are spread unevenly over the run: {share} of them in its first half ({chance})",
             share = format!("{:.0} %", first_half * 100.0),
             chance = rarity(*chance)
         ),
         Refusal::Drifting { first_ns, second_ns, chance } => say!(
-            "late wake-ups do not stay as late as they are: {first} in the first half of the run, {second} in the second, in the median (by chance in {chance} of all runs)",
+            "late wake-ups change during the run: median {first} in the first half, {second} in the second ({chance})",
             first = latency(*first_ns),
             second = latency(*second_ns),
             chance = rarity(*chance)
         ),
-        Refusal::TooHeavy { shape } => say!(
-            "the tail may be so heavy (shape up to {shape}) that it has no mean: nothing bounds what comes",
-            shape = format!("{shape:.2}")
-        ),
+        Refusal::TooHeavy { shape } => {
+            say!("the tail may be so heavy (shape up to {shape}) that it has no mean and no bound", shape = format!("{shape:.2}"))
+        }
         Refusal::Disagree { peaks, blocks } => {
             let [lower, upper, low, high] = [peaks.0, peaks.1, blocks.0, blocks.1].map(|ns| latency(format::rounded(ns)));
             say!(
-                "two ways of continuing it disagree: for a run ten times as long peaks over the threshold give {lower} to {upper}, maxima of blocks {low} to {high}",
+                "two extrapolations disagree: for a run ten times as long, peaks over threshold give {lower} to {upper}, block maxima {low} to {high}",
                 lower,
                 upper,
                 low,
@@ -62,24 +60,33 @@ pub(crate) fn words(why: &Refusal) -> String {
 }
 
 fn lying_apart(Apart { count, least, next, chance }: &Apart) -> String {
-    let which =
-        if *count == 1 { say!("the largest latency lies apart") } else { say!("the {count} largest latencies lie apart", count) };
-    say!(
-        "{which}, at {least} and beyond, with nothing between {next} and that: a tail as of the others has such a gap by chance in {chance} of all runs. It has a cause of its own, and how often and how large that comes is not to be seen from the others",
-        which,
-        least = latency(format::rounded(*least)),
-        next = latency(format::rounded(*next)),
-        chance = rarity(*chance)
-    )
+    let [least, next] = [*least, *next].map(|ns| latency(format::rounded(ns)));
+    let chance = rarity(*chance);
+    if *count == 1 {
+        say!(
+            "outlier: {least}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
+            least,
+            next,
+            chance
+        )
+    } else {
+        say!(
+            "{count} outliers: {least} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
+            count,
+            least,
+            next,
+            chance
+        )
+    }
 }
 
 fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }: &Change) -> String {
     let how = match kind {
         ChangeKind::Step => say!("from activation {activation} on", activation = format::count(*activation)),
-        ChangeKind::Drift => word("little by little").to_owned(),
+        ChangeKind::Drift => word("gradually").to_owned(),
     };
     say!(
-        "latencies are not the same over the run: {which} goes from {before} to {after} {how} (by chance in {chance} of all runs)",
+        "latencies change during the run: {which} goes from {before} to {after} {how} ({chance})",
         which = part(*which),
         before = latency(*before_ns),
         after = latency(*after_ns),
@@ -88,9 +95,9 @@ fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }
     )
 }
 
-/// A probability, as people write one.
+/// A probability, as a test of significance gives it: `p = 0.0012`.
 fn rarity(chance: f64) -> String {
-    if chance >= 1e-3 { format!("{:.2} %", chance * 100.0) } else { say!("less than 0.1 %") }
+    if chance >= 1e-3 { format!("p = {}", format!("{chance:.4}").trim_end_matches('0')) } else { "p < 0.001".to_owned() }
 }
 
 #[cfg(test)]
@@ -101,11 +108,9 @@ mod tests {
     fn a_gap_is_said_with_both_its_sides() {
         let said = |count| words(&Refusal::Apart(Apart { count, least: 28_012_345.0, next: 31_449.0, chance: 1e-5 }));
         assert!(
-            said(1).starts_with("the largest latency lies apart, at 28.0 ms and beyond, with nothing between 31.4 µs and that")
+            said(1).starts_with("outlier: 28.0 ms, next largest 31.4 µs (p < 0.001 for one tail). It has a cause of its own")
         );
-        assert!(
-            said(10).starts_with("the 10 largest latencies lie apart, at 28.0 ms") && said(10).contains("in less than 0.1 % of")
-        );
+        assert!(said(10).starts_with("10 outliers: 28.0 ms and above, next largest 31.4 µs (p < 0.001 for one tail). They have"));
     }
 
     #[test]
@@ -114,7 +119,7 @@ mod tests {
         let clusters = words(&Refusal::TooFewClusters { clusters: 31 });
         assert_eq!(clusters, "31 clusters of late wake-ups are too few for a tail fit, which needs 50");
         let crowded = words(&Refusal::Crowded { share: 0.31 });
-        assert!(crowded.ends_with("their clusters fill 31 % of the run, where 10 % is the most it can take"), "{crowded}");
+        assert!(crowded.ends_with("their clusters fill 31 % of the run, at most 10 % is usable"), "{crowded}");
     }
 
     #[test]
@@ -128,8 +133,6 @@ mod tests {
             chance: 0.0012,
         };
         let said = words(&Refusal::Changed(change));
-        assert!(said.ends_with(
-            "the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (by chance in 0.12 % of all runs)"
-        ));
+        assert!(said.ends_with("the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (p = 0.0012)"));
     }
 }

@@ -15,7 +15,7 @@ const NOTHING: &str = "–";
 pub(crate) fn table(recordings: &[Recorded]) -> String {
     let all = Overview::of_all(recordings);
     let head = vec!["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"];
-    // In virtual time each ns is meant; on a machine of its own the next run is off by more than a tenth of a µs.
+    // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
     let text = if lab::is_virtual(&all) { exact_micros } else { micros };
     let rows = all.iter().map(|overview| row(overview, text)).collect();
     let mut out = String::new();
@@ -67,7 +67,7 @@ mod tests {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_missed = true;
         let text = table(&recordings);
-        let said = "Load missed in hackbench: a load was more than 5 points off the level asked for (load_missed). Steal time 1.0 % \
+        let said = "Load off target in hackbench: off by more than 5 points (load_missed). Steal time 1.0 % \
                     (100 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench.";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front.replace("\n  ", " ").replace('\n', " "), said, "{text}");

@@ -198,7 +198,7 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let mut rows: Vec<Vec<String>> = rows.collect();
     let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| "–".to_owned(), micros));
     rows.push(std::iter::once(say!("the worst")).chain(maxima).collect());
-    let head = std::iter::once(say!("at least so late, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
+    let head = std::iter::once(say!("latency at least, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
     DataTable { title: word("The curve as a table"), head, rows }
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
             2..=MOST_THREADS => format!(" of thread {}", thread.index),
             _ => format!(" of thread {}, the one with the latest wake-up,", thread.index),
         };
-        wrapped(&mut out, "", &format!("What the figures{which} may claim at 95 % confidence:"));
+        wrapped(&mut out, "", &format!("What the data{which} supports, at 95 % confidence:"));
         list_claims(&mut out, &claims::of_thread(claims, document, thread));
     }
     let at_once = claims::at_once(document, claims);
@@ -237,7 +237,7 @@ fn load(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     if document.load.is_empty() {
-        wrapped(out, "", "Load: asked for, and what it reached was not recorded.");
+        wrapped(out, "", "Load: requested, but its CPU use was not recorded.");
     }
     for load in &document.load {
         let place = if load.cpus.len() == 1 { "CPU" } else { "CPUs" };
@@ -251,17 +251,17 @@ fn load(out: &mut String, overview: &Overview<'_>) {
 fn reached(load: &model::LoadEvidence) -> String {
     let mut parts = vec![format!("asked for {}", loads::requested(load))];
     if load.missed {
-        parts.push("MISSED".to_owned());
+        parts.push("OFF TARGET".to_owned());
     }
     parts.push(load.reached.map_or_else(
-        || "what it reached could not be observed".to_owned(),
+        || "its CPU use could not be measured".to_owned(),
         |reached| format!("{:.1} % of each CPU reached ({:.1} % in its worst second)", reached.mean, reached.worst_second),
     ));
     parts.extend(loads::busy(load).map(|busy| format!("machine {busy:.1} % busy there")));
     parts.extend(loads::did(load));
     parts.push(counted(load.tasks, "task"));
     parts.push(loads::settled(load));
-    parts.push(if load.alive { "alive throughout" } else { "IT DID NOT RUN THE WHOLE TIME" }.to_owned());
+    parts.push(if load.alive { "alive throughout" } else { "EXITED EARLY" }.to_owned());
     parts.join(", ")
 }
 
@@ -275,7 +275,7 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
     let table = Table { head: vec!["cpu", "reached", "worst second", "machine busy"], rows };
     table.render().lines().for_each(|line| unwrapped(out, "  ", line));
     if more > 0 {
-        wrapped(out, "  ", &format!("{} more, on which it reached no less.", counted(more as u64, "CPU")));
+        wrapped(out, "  ", &format!("{} more, with no lower CPU use.", counted(more as u64, "CPU")));
     }
 }
 

@@ -98,16 +98,16 @@ fn figures(all: &[Overview<'_>]) -> String {
     let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     let silent = if silent.is_empty() { String::new() } else { say!("; no activation woke in {names}", names = list(&silent)) };
     say!(
-        "woke at most {phrases}{silent}; {on_time}.",
+        "worst latency {phrases}{silent}. {on_time}.",
         phrases = phrases.join(word(", ")),
         silent,
         on_time = on_time(all.iter().map(|overview| &overview.activations))
     )
 }
 
-/// `1.24 ms late`; a latency below 0 is early.
+/// `1.24 ms`; a latency below 0 is early.
 fn late(max: i64) -> String {
-    if max < 0 { say!("{time} early", time = format::latency(-max)) } else { say!("{time} late", time = format::at_most(max)) }
+    if max < 0 { say!("-{time} (early)", time = format::latency(-max)) } else { format::at_most(max) }
 }
 
 /// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.
@@ -134,7 +134,7 @@ fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
 
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
-    (sum > 0).then(|| say!("{samples} lost: what they would have shown is not known.", samples = format::counted(sum, "sample")))
+    (sum > 0).then(|| say!("{samples} lost, with unknown latencies.", samples = format::counted(sum, "sample")))
 }
 
 /// One sentence for each recording whose figures were changed after they had been taken.
@@ -144,7 +144,7 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
     let contradicts = all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
     let sentence = |overview: &Overview<'_>| {
         let name = if all.len() == 1 { "run.json".to_owned() } else { format!("{}/run.json", overview.name) };
-        say!("{name} does not say what its samples say: teiji verify names what differs.", name)
+        say!("{name} contradicts its samples: teiji verify lists the differences.", name)
     };
     contradicts.map(sentence).collect()
 }
@@ -153,7 +153,7 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
 fn load_missed(all: &[Overview<'_>]) -> Vec<String> {
     let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { say!(" in {name}", name = overview.name) };
     let sentence =
-        |overview: &Overview<'_>, which: String| say!("Load missed{of}: {which} (load_missed).", of = of(overview), which);
+        |overview: &Overview<'_>, which: String| say!("Load off target{of}: {which} (load_missed).", of = of(overview), which);
     all.iter().filter_map(|overview| overview.load_missed().map(|which| sentence(overview, which))).collect()
 }
 
@@ -176,9 +176,9 @@ mod tests {
         assert_eq!(
             said(&[idle.clone(), busy]),
             "Steal time 1.0 % (10.0 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench: \
-             woke at most 2.24 ms late under hackbench, 83.5 µs with no load added; 8 of 14 activations on time, 2 late, 4 skipped."
+             worst latency 2.24 ms under hackbench, 83.5 µs with no load added. 8 of 14 activations on time, 2 late, 4 skipped."
         );
-        assert_eq!(said(&[idle]), "Woke at most 83.5 µs late with no load added; 4 of 4 activations on time.");
+        assert_eq!(said(&[idle]), "Worst latency 83.5 µs with no load added. 4 of 4 activations on time.");
     }
 
     #[test]
@@ -186,12 +186,12 @@ mod tests {
         let named = |title: &str, worst: i32| Synthetic::idle().title(title).samples(&[worst]).threads(1).build();
         assert_eq!(
             said(&[named("vanilla", 4_000), named("rt", 3_000)]),
-            "Woke at most 4.00 µs late in vanilla, 3.00 µs in rt; 2 of 2 activations on time."
+            "Worst latency 4.00 µs in vanilla, 3.00 µs in rt. 2 of 2 activations on time."
         );
         let many: Vec<Recorded> = (1..=5).map(|n| named(&format!("run {n}"), n * 1_000)).collect();
         assert_eq!(
             said(&many),
-            "Woke at most 5.00 µs late in run 5 (the worst of 5 recordings), 1.00 µs in run 1 (the best); 5 of 5 activations on time."
+            "Worst latency 5.00 µs in run 5 (the worst of 5 recordings), 1.00 µs in run 1 (the best). 5 of 5 activations on time."
         );
     }
 
@@ -202,13 +202,13 @@ mod tests {
         recorded.document.threads.iter_mut().for_each(|thread| thread.scheduling = plan::Scheduling::OTHER);
         assert_eq!(
             said(std::slice::from_ref(&recorded)),
-            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): woke at most 83.5 µs late with no load added; 4 of 4 activations on time."
+            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.5 µs with no load added. 4 of 4 activations on time."
         );
         let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
         assert!(said(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"));
 
         recorded.document.run.scheduling = plan::Scheduling::OTHER;
-        assert!(said(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): woke at most"));
+        assert!(said(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency"));
     }
 
     #[test]
@@ -217,17 +217,17 @@ mod tests {
         let mut ends = |state, end| {
             (recorded.document.state, recorded.document.end) = (state, end);
             // In front of the figures.
-            said(std::slice::from_ref(&recorded)).split_once(" Woke at most").map(|(before, _)| before.to_owned())
+            said(std::slice::from_ref(&recorded)).split_once(" Worst latency").map(|(before, _)| before.to_owned())
         };
         assert_eq!(ends(State::Complete, Some(End::Done)), None);
         let cut = ends(State::Running, None).unwrap();
-        assert_eq!(cut, "The recording is incomplete: it was cut off, and up to its last second is missing.");
+        assert_eq!(cut, "The recording is incomplete: it was cut off, and at most its last second is missing.");
         let signal = ends(State::Stopped, Some(End::Signal { name: "SIGINT".into() })).unwrap();
         assert_eq!(signal, "The recording was stopped early by SIGINT.");
         let above = ends(State::Stopped, Some(End::BreakAbove { thread: 1, activation: 4_711, latency_ns: 83_449 })).unwrap();
         assert_eq!(
             above,
-            "The recording was stopped early: activation 4,711 of thread 1 was 83.4 µs late, above the limit asked for."
+            "The recording was stopped early: activation 4,711 of thread 1 had a latency of 83.4 µs, above --break-above."
         );
         let guard = ends(State::Stopped, Some(End::Guard { starved_ns: 2_000_000_000, cpu: None })).unwrap();
         assert_eq!(
@@ -235,18 +235,19 @@ mod tests {
             "The recording was stopped early by its guard: with wake-ups every 1ms, nothing else had run for 2.00 s."
         );
         let full = ends(State::Stopped, Some(End::RecordingFailed { error: "No space left on device".into() })).unwrap();
-        assert_eq!(full, "The recording was stopped early: it could not be written any further (No space left on device).");
+        assert_eq!(full, "The recording was stopped early: writing it failed (No space left on device).");
     }
 
     #[test]
     fn lost_samples_and_nothing_at_all() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         recorded.document.threads[0].proof.samples_lost = 12;
-        assert!(said(&[recorded]).starts_with("12 samples lost: what they would have shown is not known. Woke at most"));
+        assert!(said(&[recorded]).starts_with("12 samples lost, with unknown latencies. Worst latency"));
         assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No activation woke.");
         assert_eq!(said(&[]), "No recording was given.");
         assert!(
-            said(&[Synthetic::idle().samples(&[-2_000]).build()]).starts_with("Woke at most 2.00 µs early with no load added;")
+            said(&[Synthetic::idle().samples(&[-2_000]).build()])
+                .starts_with("Worst latency -2.00 µs (early) with no load added.")
         );
     }
 
@@ -256,19 +257,16 @@ mod tests {
         assert!(!said(std::slice::from_ref(&recorded)).contains("load_missed"));
         recorded.document.load_missed = true;
         let unnamed = said(std::slice::from_ref(&recorded));
-        assert!(
-            unnamed.starts_with("Load missed: a load was more than 5 points off the level asked for (load_missed). Steal time"),
-            "{unnamed}"
-        );
+        assert!(unnamed.starts_with("Load off target: off by more than 5 points (load_missed). Steal time"), "{unnamed}");
         recorded.document.load[1].missed = true;
         recorded.document.load[1].reached = Some(model::Reached { mean: 31.2, worst_second: 30.0 });
         let named = said(std::slice::from_ref(&recorded));
         assert!(
-            named.starts_with("Load missed: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed). Steal time"),
+            named.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed). Steal time"),
             "{named}"
         );
         let both = said(&[Synthetic::idle().samples(IDLE).build(), recorded]);
-        assert!(both.starts_with("Load missed in hackbench: cpu@50% reached 31.2 %"), "{both}");
+        assert!(both.starts_with("Load off target in hackbench: cpu@50% reached 31.2 %"), "{both}");
     }
 
     #[test]
@@ -277,10 +275,11 @@ mod tests {
         let emulated = Synthetic::idle().samples(IDLE).in_lab(Some(1)).build();
         let host = Synthetic::idle().samples(IDLE).in_lab(None).build();
         assert!(
-            said(std::slice::from_ref(&emulated)).starts_with("In the lab's virtual time (instructions, not a board's ns): woke")
+            said(std::slice::from_ref(&emulated))
+                .starts_with("In the lab's virtual time (instructions, not a board's ns): worst")
         );
-        assert!(said(&[host, emulated.clone()]).starts_with("In the lab, emulated: woke"));
-        assert!(said(&[measured, emulated]).starts_with("Partly in the lab, partly on real machines: woke"));
+        assert!(said(&[host, emulated.clone()]).starts_with("In the lab, emulated: worst"));
+        assert!(said(&[measured, emulated]).starts_with("Partly in the lab, partly on real machines: worst"));
     }
 
     #[test]

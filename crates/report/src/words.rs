@@ -53,7 +53,7 @@ impl Chart {
     /// What it shows, with its figures.
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
-            Chart::Histogram => "How many activations woke how late.",
+            Chart::Histogram => "Number of activations by latency.",
             Chart::Time if charts.style.over_time == OverTime::Jitter => {
                 "Smallest and largest jitter over the time of each recording."
             }
@@ -63,7 +63,7 @@ impl Chart {
             Chart::Time => {
                 "Smallest and largest wake-up latency over the time of each recording, and below it the CPU use of its loads."
             }
-            Chart::Exceedance => "Share of activations that woke at least so late, both axes logarithmic.",
+            Chart::Exceedance => "Share of activations with at least this latency, both axes logarithmic.",
         };
         let mut parts = vec![word(what).to_owned()];
         parts.extend(without_skipped(charts.skipped).map(|without| say!("As measured, {without}.", without)));
@@ -147,7 +147,7 @@ fn rarity(overview: &Overview<'_>) -> String {
     }
     let points: Vec<String> = points
         .into_iter()
-        .map(|(one_in, ns)| say!("1 in {one_in} at {time} or later", one_in = count(one_in), time = latency(ns)))
+        .map(|(one_in, ns)| say!("1 in {one_in} at {time} or more", one_in = count(one_in), time = latency(ns)))
         .collect();
     say!("{points}; the worst at {max}", points = points.join(word(", ")), max = latency(overview.moments.max().unwrap_or(0)))
 }

@@ -169,7 +169,7 @@ mod tests {
     use plan::{CpuId, Scheduling};
     use stats::{AfterOverrun, Span};
 
-    /// Activations that a thread kept from its CPU never ran are skipped, not lost: no sample of theirs ever existed.
+    /// Activations that a thread kept off its CPU never ran are skipped, not lost: no sample of theirs ever existed.
     #[test]
     fn a_thread_that_did_not_come_back() {
         let start = Nanos::from_secs(1);

@@ -46,7 +46,7 @@ fn fork(verb: &str, post: Post<'_>) -> io::Result<Infallible> {
         })?;
         let ended = waitpid(Some(child), WaitOptions::empty())?;
         if ended.is_none_or(|(_, status)| status.exit_status() != Some(0)) {
-            return Err(io::Error::other("the program that was to end at once did not end well"));
+            return Err(io::Error::other("the program that should exit at once failed"));
         }
         worker.add(0, 1);
         worker.slot().set_children_ns(sys::children_ns());

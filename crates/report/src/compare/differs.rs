@@ -48,7 +48,7 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
     word(match Kind::of(document.lab.as_ref()) {
-        Kind::Machine => "a machine of its own",
+        Kind::Machine => "a real machine",
         Kind::Virtual => "the lab's virtual time",
         Kind::Emulated => "the lab, emulated",
     })
@@ -58,11 +58,11 @@ fn time_of(document: &Document) -> &'static str {
 pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
     let questions: [(&str, Answer); 5] = [
-        ("their times are not of one kind", |document| time_of(document).to_owned()),
-        ("they were measured by different probes", |document| format!("{:?}", document.run.probe).to_lowercase()),
-        ("they were measured by different clocks", |document| document.instrument.clock.clone()),
+        ("their times are of different kinds", |document| time_of(document).to_owned()),
+        ("their probes differ", |document| format!("{:?}", document.run.probe).to_lowercase()),
+        ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
-        ("they went on differently after an overrun", |document| match document.run.missed {
+        ("their overrun rules differ", |document| match document.run.missed {
             plan::Missed::Skip => say!("skipping"),
             plan::Missed::CatchUp => say!("catching up"),
         }),

@@ -16,7 +16,7 @@ fn quantile(difference: &QuantileDifference) -> String {
     if difference.is_told() {
         say!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
     } else {
-        say!("{figures} cannot be told apart", figures = difference.level)
+        say!("no significant difference in {figures}", figures = difference.level)
     }
 }
 
@@ -40,7 +40,7 @@ impl Compared {
             None => {}
         }
         if !same.is_empty() {
-            parts.push(say!("{figures} cannot be told apart", figures = list(&same)));
+            parts.push(say!("no significant difference in {figures}", figures = list(&same)));
         }
         say!("{second} against {first}: {parts}.", second = self.other, first = self.base, parts = parts.join(word("; ")))
     }
@@ -49,7 +49,7 @@ impl Compared {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
             .map(|one| {
-                let told = if one.is_told() { "" } else { word("not told apart: ") };
+                let told = if one.is_told() { "" } else { word("not significant: ") };
                 [
                     one.level.to_string(),
                     format!("{}{}", about[0], format::micros(one.base_ns)),
@@ -62,10 +62,10 @@ impl Compared {
             let verdict = if maximum.told {
                 the_latest(maximum)
             } else if maximum.latest == 0 {
-                say!("not told apart: the latest are equal, or of one cause")
+                say!("not significant: the largest are equal, or have one cause")
             } else {
-                let but = if maximum.disagrees { word(", but the very latest is of the other") } else { "" };
-                format!("{}{}{but}", word("not told apart: "), of_the_latest(maximum))
+                let but = if maximum.disagrees { word(", but the largest is in the other") } else { "" };
+                format!("{}{}{but}", word("not significant: "), of_the_latest(maximum))
             };
             rows.push(["max".to_owned(), format::micros(maximum.base_ns), format::micros(maximum.other_ns), verdict]);
         }
@@ -84,7 +84,7 @@ impl Compared {
         }
         if !self.comparison.between_runs {
             notes.push(say!(
-                "few runs of each: what is said holds for these runs; another run on the same machine may differ by more"
+                "few runs of each: this holds for these runs only, other runs on the same machine may differ by more"
             ));
         }
         notes
@@ -96,7 +96,7 @@ use stats::Comparison;
 /// `19 of the 20 latest wake-ups`.
 fn of_the_latest(maximum: &MaximumDifference) -> String {
     say!(
-        "{n} of the {latest} latest are of the second, {expected} expected",
+        "the second has {n} of the {latest} largest, {expected} expected",
         n = maximum.of_other,
         latest = maximum.latest,
         expected = format!("{:.1}", maximum.expected)
@@ -110,14 +110,14 @@ fn the_latest(maximum: &MaximumDifference) -> String {
     // The longer of two groups has more of the latest anyway: what counts is whether it has more than its share.
     if more {
         say!(
-            "more of the {latest} latest wake-ups are of the second than expected: {n} instead of {expected}",
+            "the second has more of the {latest} largest latencies than expected: {n} instead of {expected}",
             latest,
             n,
             expected
         )
     } else {
         say!(
-            "fewer of the {latest} latest wake-ups are of the second than expected: {n} instead of {expected}",
+            "the second has fewer of the {latest} largest latencies than expected: {n} instead of {expected}",
             latest,
             n,
             expected
@@ -133,7 +133,7 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
     match rate.upper {
         Some(upper) if is_nothing(upper) => say!("less than 0.01 times as often"),
         Some(upper) if is_nothing(rate.lower) => say!("at most {high} times as often", high = two(upper)),
-        None if is_nothing(rate.lower) => say!("how much oftener or rarer cannot be said"),
+        None if is_nothing(rate.lower) => say!("the ratio is inconclusive"),
         Some(upper) => say!("{low} to {high} times as often", low = two(rate.lower), high = two(upper)),
         None => say!("at least {low} times as often", low = two(rate.lower)),
     }
@@ -141,7 +141,7 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
 
 /// The same with whether that is more than chance.
 fn times(rate: &RateDifference) -> String {
-    format!("{}{}", if rate.is_told() { "" } else { word("not told apart: ") }, how_often(rate))
+    format!("{}{}", if rate.is_told() { "" } else { word("not significant: ") }, how_often(rate))
 }
 
 /// A text longer than this is shown where it differs only.
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(often(2.1, Some(3.4)), "2.10 to 3.40 times as often");
         assert_eq!(often(0.0, Some(3.4)), "at most 3.40 times as often");
         assert_eq!(often(2.1, None), "at least 2.10 times as often");
-        assert_eq!(often(0.001, None), "how much oftener or rarer cannot be said");
+        assert_eq!(often(0.001, None), "the ratio is inconclusive");
         assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
     }
 
@@ -337,7 +337,7 @@ mod tests {
                 disagrees: false,
             })
         };
-        assert_eq!(of_other(18, 19.8), "fewer of the 20 latest wake-ups are of the second than expected: 18 instead of 19.8");
-        assert_eq!(of_other(20, 10.0), "more of the 20 latest wake-ups are of the second than expected: 20 instead of 10.0");
+        assert_eq!(of_other(18, 19.8), "the second has fewer of the 20 largest latencies than expected: 18 instead of 19.8");
+        assert_eq!(of_other(20, 10.0), "the second has more of the 20 largest latencies than expected: 20 instead of 10.0");
     }
 }

@@ -98,7 +98,7 @@ impl Compared {
         let mut reservations = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         if !anyway && let Some(why) = reservations.first() {
             return Err(say!(
-                "{first} and {second} cannot be compared: {why}; --anyway compares them nevertheless",
+                "{first} and {second} cannot be compared: {why}; to compare them anyway: --anyway",
                 first = base.name(),
                 second = other.name(),
                 why
@@ -111,7 +111,7 @@ impl Compared {
         let mut seen = HashSet::new();
         let again =
             both.iter().filter(|recorded| !seen.insert(recorded.path.canonicalize().unwrap_or_else(|_| recorded.path.clone())));
-        reservations.extend(again.map(|one| say!("{recording} is there twice, as if it were two runs", recording = one.name())));
+        reservations.extend(again.map(|one| say!("{recording} is given twice and counts as two runs", recording = one.name())));
         for repeats in [base, other] {
             if repeats.identical > 0 {
                 reservations.push(say!(

@@ -115,8 +115,8 @@ impl Comparisons {
 fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize)) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
     let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
-    parts.extend(several.then(|| say!("distributions are those of all repeats, courses over time those of the worst one")));
-    parts.extend((drawn < all).then(|| say!("of {all} groups the {drawn} with the worst wake-ups are drawn", all, drawn)));
+    parts.extend(several.then(|| say!("distributions of all repeats, latency over time of the worst one")));
+    parts.extend((drawn < all).then(|| say!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn)));
     parts.join(" · ")
 }
 

@@ -59,7 +59,7 @@ fn what_was_seen() {
     assert_eq!(judged("max<=80us", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("p99<20us", &examined).verdict, Verdict::Pass);
     let too_few = judged("p99.999<20us", &examined);
-    assert_eq!((too_few.verdict, too_few.lacking.as_deref()), (Verdict::NotEnough, Some("a p99.999 needs 100,000")));
+    assert_eq!((too_few.verdict, too_few.lacking.as_deref()), (Verdict::NotEnough, Some("p99.999 needs 100,000")));
     assert_eq!(judged("skipped==0", &examined).verdict, Verdict::Pass);
     assert_eq!(judged("late<1", &examined).verdict, Verdict::Pass);
 }
@@ -188,7 +188,7 @@ fn a_limit_that_the_recording_breaks_fails() {
     for limit in ["p99<800us", "p99.99<800us", "p99.99<800us@95%", "rate(>800us)<1e-6@95%", "rate(>800us)<0.05@95%"] {
         assert_eq!(judged(limit, &late).verdict, Verdict::Fail, "{limit}");
     }
-    assert_eq!(judged("p99.99<800us", &late).seen, "203 of 4,000 above it, a p99.99 allows 1 in 10,000");
+    assert_eq!(judged("p99.99<800us", &late).seen, "203 of 4,000 above it, p99.99 allows 1 in 10,000");
     // 70 together tell as little of a rate as one would, and are too many for one in a million all the same.
     let mut together = latencies(4_000, &[]);
     together[2_000..2_070].fill(900_000);
@@ -214,7 +214,7 @@ fn a_document_that_its_samples_contradict_passes_nothing() {
     assert_eq!(judged("late==0", &examined).verdict, Verdict::Fail);
     let max = judged("max<1s", &examined);
     assert_eq!(max.verdict, Verdict::NotEnough);
-    assert!(max.lacking.unwrap().starts_with("run.json does not say what its samples say"));
+    assert!(max.lacking.unwrap().starts_with("run.json contradicts its samples"));
 }
 
 /// 2,000 activations of every ms, one of them 30 intervals late.
@@ -245,7 +245,7 @@ fn table_gate_and_compare_have_one_figure() {
     assert!(row(behind).contains(&not) && !row(behind).contains(&p99), "{table}");
     assert!(front.contains("with skipped counted in") && !front.contains("as measured"), "{table}");
     let beside = crate::side_by_side(&[recorded.clone(), recorded.clone()]);
-    assert!(beside.contains(&p99) && beside.contains("with the skipped activations counted in"), "{beside}");
+    assert!(beside.contains(&p99) && beside.contains("skipped activations counted in"), "{beside}");
     let seen = judged("p99<1h", &examined).seen;
     assert_eq!(seen, format!("{} µs", format::exact_micros(all.p99)));
     assert_eq!(stats::Measured::from(&examined.analyses[0]).quantiles.map(|all| all[2]), Some(all.p99));
@@ -272,7 +272,7 @@ fn a_plan_and_show_have_the_gates_figure() {
     assert!(close(&row["as_measured"]["mean_ns"], measured.mean), "{row}");
     assert_eq!((row["max_ns"].as_i64(), measured.max), (Some(all.max), all.max));
     let shown = format!("  {}", format::micros(all.p99));
-    let said = "with the skipped activations counted in";
+    let said = "skipped activations counted in";
     for table in [matrix.text(), matrix.markdown()] {
         assert!(
             table.replace("| ", "  ").contains(&shown)
@@ -361,7 +361,7 @@ mod monotonic {
 #[test]
 fn one_activation_is_one() {
     let examined = examined(&[15_000]);
-    assert_eq!(judged("p99<20us", &examined).seen, "only 1 activation");
+    assert_eq!(judged("p99<20us", &examined).seen, "1 activation: too few");
     assert_eq!(judged("skipped==0", &examined).seen, "0 of 1 activation");
     let almost = judged("rate(>50us)<0.5@95%", &self::examined(&[15_000; 4]));
     assert_eq!(almost.lacking.as_deref(), Some("needs 1 more activation, none above the limit"));

@@ -28,27 +28,27 @@ pub(crate) fn seen(seen: Seen) -> String {
         }
         Seen::Quantile { observed_ns, upper_ns, thread } => quantile(&exact_micros(observed_ns), upper_ns, thread),
         Seen::Beyond { n, of, level, thread: None } => say!(
-            "{n} of {all} above it, a {level} allows 1 in {one_in}",
+            "{n} of {all} above it, {level} allows 1 in {one_in}",
             n = count(n),
             all = count(of),
             level,
             one_in = count(level.needs())
         ),
         Seen::Beyond { n, of, level, thread: Some(thread) } => say!(
-            "{n} of {all} above it on thread {thread}, a {level} allows 1 in {one_in}",
+            "{n} of {all} above it on thread {thread}, {level} allows 1 in {one_in}",
             n = count(n),
             all = count(of),
             thread,
             level,
             one_in = count(level.needs())
         ),
-        Seen::TooFew { of } => say!("only {activations}", activations = counted(of, "activation")),
+        Seen::TooFew { of } => say!("{activations}: too few", activations = counted(of, "activation")),
         Seen::Rate { n, of, beyond, rate, is_bound } => {
             let (n, all, rate) = (count(n), count(of), format!("{rate:.2e}"));
             if is_bound {
-                say!("{n} of {all} above {limit}: a rate of at most {rate}", n, all, limit = beyond, rate)
+                say!("{n} of {all} above {limit}, rate at most {rate}", n, all, limit = beyond, rate)
             } else {
-                say!("{n} of {all} above {limit}: a rate of {rate}", n, all, limit = beyond, rate)
+                say!("{n} of {all} above {limit}, rate {rate}", n, all, limit = beyond, rate)
             }
         }
         Seen::Count { n, due } => say!("{n} of {activations}", n = count(n), activations = counted(due, "activation")),
@@ -71,8 +71,8 @@ fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> Strin
         (Some(upper), Some(thread)) => {
             say!("at most {upper} µs, {observed} observed on thread {thread}", upper, observed = micros, thread)
         }
-        (None, None) => say!("{micros} µs observed, at most: unknown", micros),
-        (None, Some(thread)) => say!("{micros} µs observed on thread {thread}, at most: unknown", micros, thread),
+        (None, None) => say!("{micros} µs observed, upper bound unknown", micros),
+        (None, Some(thread)) => say!("{micros} µs observed on thread {thread}, upper bound unknown", micros, thread),
     }
 }
 
@@ -87,14 +87,14 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
         Lacking::Whole(why) => whole(why),
-        Lacking::Activations(level) => say!("a {level} needs {needs}", level, needs = count(level.needs())),
-        Lacking::Bound(level) => say!("too few activations to bound a {level} at this confidence", level),
-        Lacking::CloserBound => say!("a longer run would bound it closer"),
+        Lacking::Activations(level) => say!("{level} needs {needs}", level, needs = count(level.needs())),
+        Lacking::Bound(level) => say!("too few activations for an upper bound of {level} at this confidence", level),
+        Lacking::CloserBound => say!("a longer run would give a tighter bound"),
         Lacking::MoreWithin(more) => {
             say!("needs {activations}, none above the limit", activations = counted(more, "more activation"))
         }
-        Lacking::LongerRun => say!("a longer run would tell"),
-        Lacking::LongerRuns => say!("longer runs would tell"),
+        Lacking::LongerRun => say!("needs a longer run"),
+        Lacking::LongerRuns => say!("needs longer runs"),
         Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
     })
 }
@@ -102,12 +102,12 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
 /// Why a recording does not show all that it should have.
 pub(crate) fn whole(why: Incomplete) -> String {
     match why {
-        Incomplete::EndedEarly => say!("the run ended early: what the rest would have shown is not known"),
+        Incomplete::EndedEarly => say!("the run ended early, and the rest is unknown"),
         Incomplete::SamplesLost(lost) => {
-            say!("{samples} lost: what they would have shown is not known", samples = counted(lost, "sample"))
+            say!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
         }
-        Incomplete::LoadOffTarget => say!("a load was off the level asked for"),
-        Incomplete::Contradicts => say!("run.json does not say what its samples say: teiji verify names what differs"),
+        Incomplete::LoadOffTarget => say!("a load was off target"),
+        Incomplete::Contradicts => say!("run.json contradicts its samples: teiji verify lists the differences"),
     }
 }
 

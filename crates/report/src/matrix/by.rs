@@ -77,9 +77,8 @@ impl Matrix {
         out.push('\n');
         if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
             let name = &self.factors[factor].name;
-            let nothing = format!(
-                "{NOTHING}: not measured. No two values of {name} stand where all else is equal, so what {name} does cannot be read here."
-            );
+            let nothing =
+                format!("{NOTHING}: not measured. No two combinations differ in {name} alone, so its effect cannot be shown.");
             wrapped(&mut out, "", &nothing);
         }
         wrapped(&mut out, "", "How certain a difference is: teiji compare, with a recording of each.");

@@ -150,7 +150,7 @@ fn draw(heat: &Heat, title: &str, matrix: &Matrix) -> String {
     }
     let below = top + ROW * heat.cells.len() as f64 + 24.0;
     let scale = say!(
-        "largest latency of all repeats; the darker, the later, logarithmically from {low} to {high}",
+        "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",
         low = at_most(low),
         high = at_most(high)
     );

@@ -74,8 +74,8 @@ fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
     assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
     let text = matrix.text();
     assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
-    let said = "max was beyond its limit in 1 of 2; p90 was beyond its limit in 1 of 2; p99 was beyond its limit in 1 of 2, and not \
-                to be told of 1 (?): a p99 needs 100.";
+    let said = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 exceeded its limit in 1 of 2, inconclusive in 1 (?): \
+                p99 needs 100.";
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(said), "{text}");
 }
 
@@ -145,8 +145,8 @@ fn kinds_of_time_are_told_apart_and_not_compared() {
     let verdict = matrix.verdict();
     assert_eq!(
         verdict,
-        "Partly in the lab, partly on real machines: woke at most 57.6 µs late, on a machine's own clock, with kernel=none; at most \
-         4.18 µs late, in virtual ns, with debian:amd64; 2 of 2 activations on time."
+        "Partly in the lab, partly on real machines: worst latency 57.6 µs, on a machine's own clock, with kernel=none; 4.18 µs, \
+         in virtual ns, with debian:amd64. 2 of 2 activations on time."
     );
     assert!(matrix.text().replace('\n', " ").contains("debian:amd64: Virtual ns"), "{}", matrix.text());
     assert!(matrix.by_first_factor().is_none());
@@ -176,7 +176,7 @@ fn repeats_of_several_machines_are_said_to_be_so() {
     elsewhere.document.host.before.kernel = Some("5.10.0".into());
     matrix.add(0, 2, elsewhere);
     let text = matrix.text().replace('\n', " ");
-    assert!(text.contains("its repeats were not made by one machine, kernel and program"), "{text}");
+    assert!(text.contains("its repeats come from different machines, kernels or programs"), "{text}");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     matrix.add(0, 1, recorded);
     assert!(
-        matrix.verdict().starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): woke at most"),
+        matrix.verdict().starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency"),
         "{}",
         matrix.verdict()
     );
@@ -218,7 +218,7 @@ fn the_first_factor_is_told_where_all_else_is_equal() {
     assert!(
         matrix
             .verdict()
-            .contains("900 µs late with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none (the smallest)"),
+            .contains("900 µs with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none (the smallest)"),
         "{}",
         matrix.verdict()
     );
@@ -238,8 +238,8 @@ fn what_others_published_stands_beside_it() {
     // Loads are told by the recording, not by a factor's name. A second one of the same combination: a line of its own, with nothing of ours.
     assert!(lines[4].trim_start().starts_with("3  ") && lines[4].ends_with("[2]"), "{text}");
     assert!(lines[7].ends_with("–      –"), "{text}");
-    assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy not told; 100,000 wake-ups"), "{text}");
-    assert!(text.contains("2 of 2 published figures stand beside a combination."), "{text}");
+    assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy unknown; 100,000 wake-ups"), "{text}");
+    assert!(text.contains("2 of 2 published figures match a combination."), "{text}");
     let csv = matrix.csv();
     assert_eq!(csv.lines().count(), 6, "{csv}");
     assert!(
@@ -291,11 +291,10 @@ fn what_spoils_a_row_stands_in_front_of_its_figures() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("load  caveats "), "{text}");
     assert!(lines[1].starts_with("none  –  "), "{text}");
-    assert!(lines[2].starts_with("cpu   load missed, steal 1.0 %, clocksource changed  2,000"), "{text}");
+    assert!(lines[2].starts_with("cpu   load off target, steal 1.0 %, clocksource changed  2,000"), "{text}");
     assert!(matrix.csv().contains("steal time 1.0 % (20.0 ms) on CPU 0"), "{}", matrix.csv());
     let verdict = matrix.verdict();
-    let front =
-        "In 1 combination a load missed its level. At worst steal 1.0 %, clocksource changed in 1 combination: woke at most";
+    let front = "Load off target in 1 combination. At worst steal 1.0 %, clocksource changed in 1 combination: worst latency";
     assert!(verdict.starts_with(front), "{verdict}");
 }
 
@@ -345,7 +344,7 @@ fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
     let mut matrix = Matrix::new(None, vec!["policy".into(), "prio".into()], rows.into_iter());
     (0..2).for_each(|row| matrix.add(row, 1, Synthetic::idle().threads(1).samples(&[4_000; 4]).build()));
     let text = matrix.by("policy").unwrap().replace('\n', " ");
-    assert!(text.contains("No two values of policy stand where all else is equal"), "{text}");
+    assert!(text.contains("No two combinations differ in policy alone"), "{text}");
 }
 
 /// Threads with intervals of their own are cases of their own.
@@ -378,13 +377,13 @@ fn what_was_never_run_is_in_every_maximum() {
     // Activation 3 waited from 3 ms to 9.5 ms.
     let waited = "6.50 ms";
     let said = crate::verdict::verdict(&[Overview::of(&recorded)]);
-    assert!(said.contains(&format!("activations waiting up to {waited}: woke at most {waited} late")), "{said}");
+    assert!(said.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{said}");
     let page = crate::html(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default(), "teiji report");
     assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");
     let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     matrix.add(0, 1, recorded);
     let headline = matrix.headline();
-    assert!(headline.contains(&format!("woke at most {waited} late")), "{headline}");
+    assert!(headline.contains(&format!("worst latency {waited}")), "{headline}");
     assert!(matrix.text().contains("6,500.0"), "{}", matrix.text());
     assert_eq!((drawing::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));

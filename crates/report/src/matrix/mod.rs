@@ -203,8 +203,7 @@ impl Matrix {
             notes[0] += word(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
         }
         if self.rows.iter().any(|row| row.identical > 0) {
-            notes[0] +=
-                word(" A repeat that is identical to the first, as in the lab it should be, adds nothing to n and is not drawn.");
+            notes[0] += word(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in &self.times {
@@ -216,7 +215,7 @@ impl Matrix {
             notes.push(format!("{of}{text}"));
         }
         if self.kinds().len() > 1 {
-            notes.push(say!("Figures in virtual ns, emulated ones and a machine's are not to be compared with one another."));
+            notes.push(say!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
         }
         notes.extend(self.spoilers());
         notes.extend(self.limits_judged());
@@ -226,14 +225,14 @@ impl Matrix {
         }
         if !self.incomplete.is_empty() {
             notes.push(say!(
-                "{recordings} of runs that did not come to their end: not in the table. {names}",
+                "{recordings} of incomplete runs: not in the table. {names}",
                 recordings = counted(self.incomplete.len() as u64, "recording"),
                 names = self.incomplete_by_name()
             ));
         }
         if let Some(most) = self.claims_left_out_above {
             notes.push(say!(
-                "Of more than {n} runs it is not said what their figures may claim; teiji show says it of each.",
+                "Plans of more than {n} runs have no confidence intervals here. teiji show prints those of each recording.",
                 n = most
             ));
         }
@@ -276,10 +275,10 @@ impl Matrix {
             let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
             let (beyond, not_told) = (with(Verdict::Fail), with(Verdict::NotEnough));
             let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking).and_then(lacking);
-            let not_told = (not_told > 0)
-                .then(|| say!(", and not to be told of {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
+            let not_told =
+                (not_told > 0).then(|| say!(", inconclusive in {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
             say!(
-                "{figure} was beyond its limit in {beyond} of {all}{not_told}",
+                "{figure} exceeded its limit in {beyond} of {all}{not_told}",
                 figure = limit.name(),
                 beyond,
                 all = measured.len(),
@@ -288,7 +287,7 @@ impl Matrix {
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
         Some(say!(
-            "The plan wants {wanted}. Of the worst thread of the worst run, with skipped activations counted in: {judged}.",
+            "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped activations counted in: {judged}.",
             wanted = list(&wanted),
             judged = judged.join(word("; "))
         ))

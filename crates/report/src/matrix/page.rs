@@ -150,7 +150,7 @@ impl Matrix {
             head,
             rows,
             left_out: left_out(without, |n| {
-                say!("{n} more combinations have no room here; the largest latencies are among those that are shown.", n)
+                say!("{n} more combinations are left out. The largest latencies are among those shown.", n)
             }),
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
@@ -206,26 +206,26 @@ impl Matrix {
         }
         let rights = self.rights();
         if !rights.is_empty() {
-            let text = say!("{rights}. These are no real-time figures.", rights);
+            let text = say!("{rights}. These are not real-time figures.", rights);
             told.push(notice(word("Rights and scheduling."), text, self.grant.clone().unwrap_or_default()));
         }
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         if spoiled > 0 {
-            let text = say!("{rows}: which, and by what, stands below the table.", rows = rows(spoiled));
-            told.push(notice(word("Spoiled figures."), text, String::new()));
+            let text = say!("{rows}: see below the table.", rows = rows(spoiled));
+            told.push(notice(word("Caveats."), text, String::new()));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
             let text =
-                say!("{rows}, marked in the table. The figures stand, but not for the load asked for.", rows = rows(missed));
-            told.push(notice(word("Load missed."), text, String::new()));
+                say!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
+            told.push(notice(word("Load off target."), text, String::new()));
         }
         if self.missing() > 0 {
             let text = say!(
-                "{runs} of the plan have no recording. teiji run --resume goes on with them.",
+                "{runs} of the plan have no recording. To run them: teiji run --resume.",
                 runs = counted(self.missing(), "run")
             );
-            told.push(notice(word("Not the whole plan."), text, String::new()));
+            told.push(notice(word("Incomplete plan."), text, String::new()));
         }
         told
     }

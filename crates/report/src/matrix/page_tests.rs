@@ -76,7 +76,7 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     assert!(page.len() < MOST_BYTES, "{}", page.len());
     let data = data(&page);
     assert_eq!(data["plan"]["combinations"].as_array().unwrap().len(), 2_400, "the heat map has all");
-    assert!(page.contains("more combinations have no room here"));
+    assert!(page.contains("more combinations are left out"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
     assert!(matrix.notes().len() < 20, "{:?}", matrix.notes());
     let worst = matrix.largest_first()[0];

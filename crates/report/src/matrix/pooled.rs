@@ -296,9 +296,10 @@ impl Pooled {
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
         let lost = (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| say!("its repeats were not made by one machine, kernel and program"));
-        let differ = (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, which equal runs do not"));
-        let marks = [other.as_ref().map(|_| say!("not one machine")), differ.as_ref().map(|_| say!("repeats differ"))];
+        let other = other.then(|| say!("its repeats come from different machines, kernels or programs"));
+        let differ =
+            (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, though equal runs are identical"));
+        let marks = [other.as_ref().map(|_| say!("mixed machines")), differ.as_ref().map(|_| say!("repeats differ"))];
         for mark in caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten()) {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);

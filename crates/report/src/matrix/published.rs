@@ -179,7 +179,7 @@ impl Line {
         let thread = self.thread.map_or_else(String::new, |thread| say!(", thread {thread}", thread));
         let thread = match &asked {
             Some(policy) => format!("{policy}{priority}{thread}"),
-            None => word("policy not told").to_owned() + &thread,
+            None => word("policy unknown").to_owned() + &thread,
         };
         let interval_ns = nanoseconds("period_us", Some(self.period_us))?.unwrap_or(0);
         Ok(PublishedRun {

@@ -210,9 +210,9 @@ fn reached(row: &Pooled) -> String {
     };
     let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
     match (reached.as_str(), row.missed) {
-        ("", true) => say!("missed"),
+        ("", true) => say!("off target"),
         ("", false) => NOTHING.to_owned(),
-        (reached, true) => say!("{reached} missed", reached),
+        (reached, true) => say!("{reached} off target", reached),
         (reached, false) => reached.to_owned(),
     }
 }
@@ -271,7 +271,7 @@ impl Sheet {
     /// `[1] who, when, on what`; and how many stand there at all.
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {
-            say!("{beside} of {all} stand beside a combination.", beside, all = counted(all as u64, "published figure"))
+            say!("{beside} of {all} match a combination.", beside, all = counted(all as u64, "published figure"))
         };
         let references = self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1));
         self.published.map(theirs).into_iter().chain(references)

@@ -37,8 +37,8 @@ impl Matrix {
         let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
         let missed = self.rows.iter().filter(|row| row.missed).count();
         let mut sentences: Vec<String> = Vec::new();
-        sentences.extend((spoiled > 0).then(|| say!("Something spoils the figures of {rows}.", rows = of(spoiled))));
-        sentences.extend((missed > 0).then(|| say!("In {rows} a load missed its level.", rows = of(missed))));
+        sentences.extend((spoiled > 0).then(|| say!("Caveats in {rows}.", rows = of(spoiled))));
+        sentences.extend((missed > 0).then(|| say!("Load off target in {rows}.", rows = of(missed))));
         sentences.push(self.headline());
         let missing = || say!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
         sentences.extend((self.missing() > 0).then(missing));
@@ -73,9 +73,9 @@ impl Matrix {
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
         let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
-        let woke = word(if before.is_empty() { "Woke" } else { "woke" });
+        let woke = word(if before.is_empty() { "Worst latency" } else { "worst latency" });
         let (extremes, on_time) = (extremes.join(word("; ")), on_time(&self.rows));
-        let text = say!("{before}{woke} {extremes}; {on_time}.", before, woke, extremes, on_time);
+        let text = say!("{before}{woke} {extremes}. {on_time}.", before, woke, extremes, on_time);
         text.replace(char::is_control, " ")
     }
 
@@ -93,7 +93,7 @@ impl Matrix {
         };
         let with =
             |row: &Pooled| if self.varied.is_empty() { String::new() } else { say!(" with {name}", name = self.name(row)) };
-        let mut text = say!("at most {max} late{on}{with}", max = max(worst), on, with = with(worst));
+        let mut text = say!("{max}{on}{with}", max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
             text += &say!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
             // The smallest of what is there as it was asked for: half a run has a small maximum too.

@@ -43,7 +43,7 @@ pub enum ChangeKind {
 pub struct Change {
     /// Which part of them.
     pub part: Part,
-    /// At once or little by little.
+    /// At once or gradually.
     pub kind: ChangeKind,
     /// From this activation on they are otherwise; of a drift, the middle of it.
     pub activation: u64,

@@ -33,7 +33,7 @@ fn a_clock_that_cannot_be_slept_on_ends_the_run() {
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "clock-failed"));
     assert!(document.text("/end/error").contains("Operation not permitted"));
-    assert!(in_one_line(&said.out).contains("the clock cannot be slept on (thread 0: clock_nanosleep: "), "{said:?}");
+    assert!(in_one_line(&said.out).contains("sleeping on the clock failed (thread 0: clock_nanosleep: "), "{said:?}");
     document.assert_adds_up();
 }
 

@@ -108,7 +108,11 @@ fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
     assert!(err.contains("No space left on device") && err.contains("disk/x.teiji/samples-"), "{err}");
     // The summary of what there is comes nevertheless, now and later.
     for summary in [place.read("out"), place.read("shown")] {
-        assert!(summary.starts_with("The recording was stopped early: it could not") && summary.contains(" lost:"), "{summary}");
+        assert!(
+            summary.starts_with("The recording was stopped early: writing it failed")
+                && summary.contains(" lost, with unknown latencies"),
+            "{summary}"
+        );
     }
     let document = place.document("kept.teiji");
     assert_kept_what_was_written(&document);
@@ -174,7 +178,7 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
     let name = "kept/incomplete/01-prio=10.teiji";
     assert!(err.contains("it stopped, because it could not be recorded") || err.contains("No space left on device"), "{err}");
     assert!(err.contains("kept in disk/x/incomplete/01-prio=10.teiji"), "{err}");
-    assert!(err.contains("ended because nothing more can be written") && !err.contains("run 2 of 2"), "{err}");
+    assert!(err.contains("stopped because nothing more can be written") && !err.contains("run 2 of 2"), "{err}");
     assert_kept_what_was_written(&place.document(name));
 }
 

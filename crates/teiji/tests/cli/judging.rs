@@ -49,7 +49,7 @@ fn a_recording_is_not_worse_than_itself() {
         assert!(figure["ratio_lower"].as_f64().unwrap() <= 1.0 && figure["ratio_upper"].as_f64().unwrap() >= 1.0, "{figure}");
     }
     assert!(one["quantiles"].as_array().unwrap().len() >= 3 && one["differs"].as_array().unwrap().is_empty(), "{one}");
-    assert!(one["notes"].to_string().contains("is there twice"), "{one}");
+    assert!(one["notes"].to_string().contains("is given twice"), "{one}");
 }
 
 #[test]
@@ -118,12 +118,9 @@ fn what_cannot_be_compared_is_not() {
     std::fs::write(&path, document.to_string()).unwrap();
     let said = place.teiji("compare one.teiji two.teiji");
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.err.contains("measured by different clocks") && said.err.contains("--anyway"), "{said:?}");
+    assert!(said.err.contains("their clocks differ") && said.err.contains("--anyway"), "{said:?}");
     let anyway = place.well("compare one.teiji two.teiji --anyway");
-    assert!(
-        anyway.out.contains("Note: they were measured by different clocks") && anyway.out.contains("7.0.0-other"),
-        "{anyway:?}"
-    );
+    assert!(anyway.out.contains("Note: their clocks differ") && anyway.out.contains("7.0.0-other"), "{anyway:?}");
     assert!(anyway.out.lines().all(|line| line.chars().count() <= 80), "{anyway:?}");
     let table = place.well("compare one.teiji --with two.teiji --anyway --md").out;
     assert!(table.contains("\n| p50 | ") && table.contains("| Kernel | "), "{table}");
@@ -137,7 +134,7 @@ fn show_and_report_say_what_may_be_claimed() {
     assert!(said.lines().filter(|line| !line.contains("Next:")).all(|line| line.chars().count() <= 80), "{said}");
     place.well("report one.teiji two.teiji -o page.html");
     let page = place.read("page.html");
-    assert!(page.contains("What the figures may claim") && page.contains(">tail</a></dt><dd>"));
+    assert!(page.contains("What the data supports") && page.contains(">tail</a></dt><dd>"));
 }
 
 /// Rows of a Markdown table have as many cells as its heading, or it is no table.

@@ -66,7 +66,7 @@ fn ended_in_the_seventh(signal: Signal) {
         assert_eq!(said.code, None);
     } else {
         assert_eq!(said.code, Some(4), "{said:?}");
-        assert!(said.err.contains("to go on: teiji run --resume out"), "{said:?}");
+        assert!(said.err.contains("to resume: teiji run --resume out"), "{said:?}");
     }
     let said = place.well("run --resume out -q");
     assert!(said.out.contains("24 runs recorded, in out/"), "{said:?}");
@@ -226,7 +226,7 @@ fn a_run_that_was_ended_by_the_guard_is_kept() {
     assert!(files(&contents(&kept(&place)[0])) == files(&evidence), "kept as it was");
     assert!(said.err.contains("kept in out/incomplete/01-prio=10.teiji"), "{said:?}");
     let table = place.well("show out").out;
-    assert!(table.contains("1 recording of runs that did not come to their end"), "{table}");
+    assert!(table.contains("1 recording of incomplete runs"), "{table}");
     // Once more, and nothing takes the place of the first.
     std::fs::write(place.join(name).join("run.json"), document.to_string()).unwrap();
     place.well("run --resume out -q");
@@ -241,7 +241,7 @@ fn one_kernel_under_two_names() {
     std::fs::write(place.join("plan.toml"), "[vary]\nkernel = ['vmlinuz', './vmlinuz']\n").unwrap();
     let said = place.teiji("run plan.toml -o out");
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("stands there already"), "{said:?}");
+    assert!(said.err.contains("is listed already"), "{said:?}");
     assert!(!place.join("out").exists());
 }
 

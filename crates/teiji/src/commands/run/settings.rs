@@ -91,7 +91,7 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<Point>, PlanErrors>
 fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Option<String> {
     let Setting { key, value, .. } = setting;
     if key == "probe" {
-        return Some(format!("there is no probe '{value}' yet: wake-ups of periodic threads are measured, without this setting"));
+        return Some(format!("there is no probe '{value}' yet: without this setting, wake-ups of periodic threads are measured"));
     }
     if !known.contains(key) {
         return Some(format!("unknown flag '{key}'; those of teiji measure and the lab are {}", known.join(", ")));
