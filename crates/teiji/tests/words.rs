@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Nothing that people read says a thing in words that were replaced: documents, plans, help, and strings of the program.
+//!
+//! The phrases and what to say instead are in `tests/words.txt`, the rules in CONTRIBUTING.md.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Documents and plans, without CONTRIBUTING.md, which names the phrases.
+const DOCUMENTS: [&str; 6] = ["README.md", "ARCHITECTURE.md", "SPECIFICATION.md", "CHANGELOG.md", "docs", "plans"];
+
+/// Crates whose doc comments are held to the same list; those of the verbs are the help texts.
+const COMMENTED: [&str; 2] = ["/crates/teiji/", "/crates/report/"];
+
+#[test]
+fn no_replaced_phrase_is_back() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let phrases = phrases(&fs::read_to_string(root.join("tests/words.txt")).unwrap());
+    let files: Vec<PathBuf> = DOCUMENTS.iter().flat_map(|name| files_of(&root.join(name), &["md", "toml"])).collect();
+    assert!(files.len() > 30 && phrases.len() > 40, "{} documents, {} phrases", files.len(), phrases.len());
+    let mut texts: Vec<(String, String)> = files.iter().map(|path| (path.display().to_string(), read(path))).collect();
+    let sources = files_of(&root.join("crates"), &["rs", "html", "js"]);
+    assert!(sources.len() > 200, "{} sources", sources.len());
+    for path in sources.iter().filter(|path| is_shown(path)) {
+        let (name, source) = (path.display().to_string(), read(path));
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        let comments = if COMMENTED.iter().any(|part| name.contains(part)) { doc_comments(&source) } else { String::new() };
+        let shown = if is_rust { strings(&source) + &comments } else { source };
+        texts.push((name, shown));
+    }
+    let found: Vec<String> = texts.iter().flat_map(|(name, text)| found(name, text, &phrases)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Not what tests say, and not what others wrote.
+fn is_shown(path: &Path) -> bool {
+    let name = path.display().to_string();
+    name.contains("/crates/") && !name.contains("tests") && !name.contains("uPlot") && !name.contains("/language/japanese")
+}
+
+/// Every file of this folder, or the file itself, with one of these extensions.
+fn files_of(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    if path.is_dir() {
+        let mut entries: Vec<PathBuf> =
+            fs::read_dir(path).expect("a folder of the repository").flatten().map(|entry| entry.path()).collect();
+        entries.sort();
+        return entries.iter().flat_map(|entry| files_of(entry, extensions)).collect();
+    }
+    let is_one = path.extension().is_some_and(|found| extensions.iter().any(|wanted| *wanted == found));
+    is_one.then(|| path.to_owned()).into_iter().collect()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Each phrase with what to say instead.
+fn phrases(list: &str) -> Vec<(String, String)> {
+    let lines = list.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let pair = |line: &str| {
+        let (phrase, instead) = line.split_once('|').unwrap_or_else(|| panic!("'{line}' has no '|'"));
+        (phrase.trim().to_lowercase(), instead.trim().to_owned())
+    };
+    lines.map(pair).collect()
+}
+
+/// The phrases in a text, each as a line that names the file and what surrounds it.
+fn found(name: &str, text: &str, phrases: &[(String, String)]) -> Vec<String> {
+    let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut all = Vec::new();
+    for (phrase, instead) in phrases {
+        for (at, _) in text.match_indices(phrase.as_str()) {
+            let (before, behind) = (&text[..at], &text[at + phrase.len()..]);
+            if !is_word(before.chars().next_back()) && !is_word(behind.chars().next()) {
+                let lead: String = before.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
+                let rest: String = behind.chars().take(40).collect();
+                all.push(format!("{name}: '{phrase}' in '{lead}{phrase}{rest}'; say: {instead}"));
+            }
+        }
+    }
+    all
+}
+
+/// The doc comments of a source.
+fn doc_comments(source: &str) -> String {
+    let lines = source.lines().map(str::trim_start).filter_map(|line| line.strip_prefix("///").or(line.strip_prefix("//!")));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The string literals of a Rust source before its unit tests, each on a line of its own, continued lines joined.
+fn strings(source: &str) -> String {
+    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let mut out = String::new();
+    let mut rest = source;
+    while let Some(at) = rest.find(['"', '/', '\'']) {
+        let behind = &rest[at..];
+        rest = if behind.starts_with("//") {
+            behind.find('\n').map_or("", |end| &behind[end..])
+        } else if behind.starts_with('"') {
+            let raw = rest[..at].ends_with("r#");
+            let end = if raw { behind.find("\"#").unwrap_or(behind.len()) } else { end_of_string(behind) };
+            out += &behind[1..end].replace("\\\n", " ");
+            out.push('\n');
+            behind.get(end + 1..).unwrap_or_default()
+        } else if behind.starts_with("'\"'") || behind.starts_with("'\\\"'") {
+            &behind[if behind.starts_with("'\"'") { 3 } else { 4 }..]
+        } else {
+            &behind[1..]
+        };
+    }
+    out
+}
+
+/// Where the quote is that ends the string that begins here.
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '"' if !escaped => return at,
+            '\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    text.len()
+}
+
+#[test]
+fn strings_are_found_and_nothing_else() {
+    let source = "/// looks on\nfn may_claim(spoils: u8) { say(\"a \\\"b\\\" \\\n   c\"); '\"'; x(r#\"raw \"q\" end\"#) // \"no\"\n}\n#[cfg(test)]\nmod tests { \"not this\" }";
+    let strings: Vec<String> =
+        strings(source).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(strings, ["a \\\"b\\\" c", "raw \"q\" end"]);
+    assert_eq!(doc_comments(source), " looks on\n");
+}
+
+#[test]
+fn a_phrase_is_found_over_lines_and_not_within_words() {
+    let phrases = phrases("# why\ntold apart | significant\n");
+    let one = found("x.md", "It cannot be Told\n  apart.", &phrases);
+    assert_eq!(one, ["x.md: 'told apart' in 'it cannot be told apart.'; say: significant"]);
+    assert!(found("x.md", "told_apart, untold apart, told apartment", &phrases).is_empty());
+}
