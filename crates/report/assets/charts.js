@@ -213,7 +213,7 @@ const Charts = (() => {
     const series = data.recordings.map((recording, place) => ({
       label: recording.name,
       stroke: () => colourOf(recording, place),
-      // More than three grounds over one another are mud.
+      // More than three grounds overlaid are mud.
       ...(data.recordings.length <= 3 ? { fill: () => `${colourOf(recording, place)}22` } : {}),
       width: 1.75,
       dash: dashOf(recording, place),
@@ -397,7 +397,7 @@ const Charts = (() => {
   const drawnOf = (time, jitter) => (jitter ? [time.jitter_min_ns, time.jitter_max_ns] : [time.min_ns, time.max_ns]);
   const inSteps = (values, fold, none) => values.reduce((one, other) => (other === null ? one : fold(one, other)), none);
 
-  /** One panel for each recording, all with the same scale; or one for all, over one another. */
+  /** One panel for each recording, all with the same scale; or one for all, overlaid. */
   function overTime(element, data, settings) {
     const { log, thread, jitter, overlay, height } = settings;
     const extremes = data.recordings.map((recording) => drawnOf(recording.time, jitter));
@@ -439,7 +439,7 @@ const Charts = (() => {
   }
   const onAxis = (ns, log) => (ns === null ? null : log ? Math.max(MIN_US, us(ns)) : us(ns));
 
-  /** All recordings in one panel, the same times over one another; the widest first, so that the narrower ones are seen. */
+  /** All recordings in one panel, overlaid at the same times; the widest first, so that the narrower ones are seen. */
   function overlaid(element, recordings, range, { log, jitter, height, limits, thread, say }) {
     const all = recordings.map((recording, n) => ({ recording, n, place: recording.place ?? n, time: timeOf(recording, thread) })).filter(({ time }) => time);
     if (all.length === 0) return [];

@@ -7,7 +7,7 @@
   const { factors, figures, varied, all, combinations, selected } = data.plan;
   const byRow = new Map(combinations.map((combination) => [combination.row, combination]));
   const at = (id) => document.getElementById(id);
-  /** More curves than this cannot be told apart. */
+  /** More curves than this cannot be distinguished. */
   const MOST = 16;
   const named = (value) => value ?? '–';
   /** As the program names combinations: kernels and loads are known by their looks. */

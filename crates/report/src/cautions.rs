@@ -39,7 +39,7 @@ fn spent(overview: &Overview<'_>) -> Option<Spent> {
     })
 }
 
-/// What spoils a recording's figures, the gravest first, each as a phrase.
+/// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn of(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> = overview.not_real_time().map(|how| say!("measured with {how}", how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(whole));

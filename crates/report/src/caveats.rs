@@ -2,7 +2,7 @@
 //! What else the machine did during a run that its figures must not be read without: it stands in front of them wherever
 //! they are one line.
 //!
-//! Computed from the two looks at the machine, not taken from a recording's warnings: those are whole sentences, in English,
+//! Computed from the two snapshots of the machine, not taken from a recording's warnings: those are whole sentences, in English,
 //! with what to do about it.
 
 use crate::format::{at_most, count, latency};
@@ -96,7 +96,7 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
     Some(Caveat { kind: Kind::LoadsElsewhere, percent: 0.0, phrase, short: say!("no load on CPU {cpus}", cpus) })
 }
 
-/// What the two looks at the machine tell.
+/// The caveats found in the two snapshots of the machine.
 fn of_machine(document: &Document) -> Vec<Caveat> {
     let Some(after) = &document.host.after else { return Vec::new() };
     let before = &document.host.before;

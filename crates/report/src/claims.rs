@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a recording's figures may claim, in words: quantiles with their intervals, the tail or why it is not continued, what recurs,
-//! what changed, what happened on several CPUs at once.
+//! What a recording supports beyond its figures, in words: quantiles with their intervals, the tail or why it is not
+//! extrapolated, periods, changes, what happened on several CPUs at once.
 
 use crate::format::{self, count, latency};
 use crate::language::{say, word};

@@ -20,7 +20,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rise {
     pub(crate) count: u64,
-    /// None where the time between the two looks is not known.
+    /// None if the time between the two snapshots is not known.
     pub(crate) per_second: Option<f64>,
     /// The CPU that had most of it, and its percentage; none where it was spread evenly, or there is one CPU.
     pub(crate) mostly: Option<(u32, u64)>,
@@ -54,7 +54,7 @@ fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<So
     (sources, more)
 }
 
-/// What happened between the two looks; none while there is one only.
+/// What happened between the two snapshots; none if there is only one.
 fn during(host: &Host) -> Option<Changes> {
     host.after.as_ref().map(|after| changes(&host.before, after))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must stand beside every figure from the lab: what its ns are, and what is not in them.
+//! What must be shown with every figure from the lab: what its ns are, and what is not in them.
 
 use crate::language::{say, word};
 use crate::overview::{Overview, list};

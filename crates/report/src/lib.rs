@@ -83,7 +83,7 @@ pub fn terminal_summary(recorded: &Recorded, paint: Paint) -> String {
     terminal::summary(&Overview::of(recorded), paint)
 }
 
-/// What `teiji show` adds to that: the histogram, and what the figures may claim, by thread.
+/// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
 #[must_use]
 pub fn terminal_claims(recorded: &Recorded, claims: &[Claims]) -> String {
     terminal::claims(&Overview::of(recorded), claims)
@@ -95,7 +95,7 @@ pub fn side_by_side(recordings: &[Recorded]) -> String {
     side_by_side::table(recordings)
 }
 
-/// What the ns of a recording from the lab are, to stand beside any figure of it; none for a real machine.
+/// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real machine.
 #[must_use]
 pub fn what_time_is(recorded: &Recorded) -> Option<String> {
     let mut out = String::new();
@@ -109,7 +109,7 @@ pub fn load_table(loads: &[LoadEvidence]) -> String {
     load_table::table(loads)
 }
 
-/// One line with the one figure, and with everything that spoils it: no real-time rights, a run cut short, lost samples.
+/// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
 #[must_use]
 pub fn verdict(recordings: &[Recorded]) -> String {
     verdict::verdict(&Overview::of_all(recordings))

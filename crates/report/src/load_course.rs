@@ -9,7 +9,7 @@ use crate::overview::Overview;
 use plan::Nanos;
 use serde::Serialize;
 
-/// Loads drawn for one recording; more lines than this cannot be told apart.
+/// Loads drawn for one recording; more lines than this cannot be distinguished.
 pub(crate) const MOST_DRAWN: usize = 8;
 /// Points of one load; a recording holds no more.
 const MOST_POINTS: usize = 1_024;

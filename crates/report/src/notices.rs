@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a reader must know before the figures: what spoils them, and what was seen of the conditions.
+//! What a reader must know before the figures: their caveats, and the conditions.
 
 use crate::format;
 use crate::lab;
@@ -13,7 +13,7 @@ const MOST_WARNINGS: usize = 60;
 /// The code of the warning that stands at the top of everything.
 pub(crate) const NO_REAL_TIME: &str = "no-real-time";
 
-/// Something that spoils the figures.
+/// A caveat of the figures.
 #[derive(Clone, Debug)]
 pub(crate) struct Notice {
     pub(crate) title: &'static str,

@@ -54,7 +54,7 @@ pub struct ChartOptions {
     pub heights: Option<Heights>,
     /// What is drawn over time.
     pub over_time: OverTime,
-    /// All recordings over one another over time, rather than below one another.
+    /// Overlay all recordings over time, rather than stack them.
     pub overlay: bool,
     /// Limits whose lines are drawn.
     pub limits: Vec<Limit>,

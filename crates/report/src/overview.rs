@@ -27,7 +27,7 @@ pub(crate) struct Overview<'a> {
     /// Latencies of every activation that was due, skipped ones counted in: what every figure of a table is of.
     pub(crate) due_histogram: Histogram,
     pub(crate) due_moments: Moments,
-    /// What each thread's figures may claim; empty where nobody asked.
+    /// Each thread's confidence intervals and tail; empty where not asked for.
     pub(crate) claims: &'a [Claims],
 }
 
@@ -91,7 +91,7 @@ impl<'a> Overview<'a> {
         all
     }
 
-    /// The same, each with what its figures may claim, as far as that is given.
+    /// The same, each with its confidence intervals and tail, as far as given.
     pub(crate) fn of_all_with(recordings: &'a [Recorded], claims: &'a [Vec<Claims>]) -> Vec<Overview<'a>> {
         let mut all = Overview::of_all(recordings);
         all.iter_mut().zip(claims).for_each(|(overview, claims)| overview.claims = claims);
@@ -206,7 +206,7 @@ impl<'a> Overview<'a> {
         Some(list(&missed))
     }
 
-    /// What the maximum may claim.
+    /// How rare latencies above the maximum are.
     pub(crate) fn claim(&self) -> Option<String> {
         claim(self.moments.count())
     }
@@ -240,7 +240,7 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
     })
 }
 
-/// What the maximum of so many latencies may claim.
+/// How rare latencies above the maximum of so many are.
 pub(crate) fn claim(samples: u64) -> Option<String> {
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.

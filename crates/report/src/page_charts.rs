@@ -17,7 +17,7 @@ pub(crate) struct Drawn {
     pub(crate) thread_choices: Vec<ThreadChoice>,
     /// Whether jitter can be drawn in the stead of latency.
     pub(crate) jitter: bool,
-    /// Whether there are several to lay over one another.
+    /// Whether there are several to overlay.
     pub(crate) several: bool,
     /// Whether the histogram can be drawn in bins of equal width.
     pub(crate) equal_bins: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Drawn {
 }
 
 impl Drawn {
-    /// The charts of recordings over one another.
+    /// The charts of overlaid recordings.
     pub(crate) fn of(series: &Charts, all: &[Overview<'_>]) -> Drawn {
         Drawn::new(Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(), &series.recordings, series)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the figures may claim, as a page shows it: quantiles with their intervals in a table, all else in sentences.
+//! Confidence intervals and the tail, as a page shows them: quantiles with their intervals in a table, all else in sentences.
 
 use crate::claims::{self, Said};
 use crate::format;
@@ -7,7 +7,7 @@ use crate::language::say;
 use crate::overview::Overview;
 use crate::svg;
 
-/// What the figures of a recording may claim.
+/// The confidence intervals and tails of a recording.
 pub(crate) struct ClaimsOf {
     pub(crate) recording: String,
     pub(crate) colour: usize,

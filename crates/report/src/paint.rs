@@ -17,7 +17,7 @@ impl Paint {
         self.with("1", text)
     }
 
-    /// An overrun, a lost sample, a load that missed its level.
+    /// An overrun, a lost sample, a load off target.
     pub(crate) fn bad(self, text: &str) -> String {
         self.with("1;31", text)
     }

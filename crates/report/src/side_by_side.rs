@@ -8,10 +8,10 @@ use crate::text::{Table, wrapped};
 use crate::verdict;
 use model::Recorded;
 
-/// Shown where the samples do not carry a figure.
+/// Shown where there are too few samples for a figure.
 const NOTHING: &str = "–";
 
-/// What spoils figures, then the table, then what its figures are.
+/// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
     let all = Overview::of_all(recordings);
     let head = vec!["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The summary in a terminal: the verdict first, as on the page, then one table, then what the figures may claim.
+//! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
 use crate::claims::{self, Claims, Said};
 use crate::format::{self, count, counted, micros, micros_f64};
@@ -15,7 +15,7 @@ use crate::verdict;
 use model::{Thread, Warning};
 use stats::Summary;
 
-/// Shown where the samples do not carry a figure.
+/// Shown where there are too few samples for a figure.
 const NOTHING: &str = "–";
 
 /// What `teiji measure` ends with and `teiji show` prints again.
@@ -56,7 +56,7 @@ fn headline(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     }
 }
 
-/// The histogram of all threads, and what their figures may claim.
+/// The histogram of all threads, and their confidence intervals and tails.
 pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
     let mut out = String::from("\n");
     out.push_str(&terminal_histogram::histogram(&overview.histogram));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Latency or jitter over time as SVG: recordings below one another, each with its loads, or over one another.
+//! Latency or jitter over time as SVG: recordings stacked, each with its loads, or overlaid.
 
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
 use crate::language::word;
@@ -44,7 +44,7 @@ fn vertical_name(charts: &Charts) -> &'static str {
     })
 }
 
-/// Recordings over one another in one panel: the same times stand over one another.
+/// Recordings overlaid in one panel, at the same times.
 fn overlaid(charts: &Charts, description: &str) -> String {
     let right = f64::from(WIDTH) - RIGHT;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one panel")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The one line for a reader with ten seconds: how late at most, under what, and what spoils the figure.
+//! The one line for a reader with ten seconds: the worst latency, the load, and the caveats.
 
 use crate::caveats;
 use crate::format;

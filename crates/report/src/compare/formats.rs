@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use stats::{MaximumDifference, QuantileDifference, RateDifference};
 use std::fmt::Write as _;
 
-/// `p99.9 is 31 to 44 % lower`, or `p99.9 cannot be told apart`.
+/// `p99.9 is 31 to 44 % lower`, or `no significant difference in p99.9`.
 fn quantile(difference: &QuantileDifference) -> String {
     if difference.is_told() {
         say!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
@@ -21,7 +21,7 @@ fn quantile(difference: &QuantileDifference) -> String {
 }
 
 impl Compared {
-    /// One sentence: what differs, and what cannot be told apart.
+    /// One sentence: which differences are significant, and which are not.
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, .. } = &self.comparison;
         if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.told) {

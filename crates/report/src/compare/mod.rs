@@ -68,7 +68,7 @@ pub struct Compared {
     comparison: Comparison,
     /// Whether the quantiles of both groups are latencies that were observed.
     observed: [bool; 2],
-    /// What to know before the figures: what spoils them, and what was not alike though nobody asked for it.
+    /// What to know before the figures: their caveats, and conditions that differ though nobody varied them.
     caveats: Vec<String>,
     /// Why the figures are hardly comparable.
     reservations: Vec<String>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The offline page of a comparison: the verdict, each difference with its interval, the distributions laid over one another, and
+//! The offline page of a comparison: the verdict, each difference with its interval, the distributions overlaid, and
 //! what else differs.
 
 use super::{Comparisons, Repeats, forest};

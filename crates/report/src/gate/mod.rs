@@ -67,7 +67,7 @@ impl Gate {
         self.caveats.extend(other.caveats);
     }
 
-    /// The worst of all: a limit that fails, otherwise one that cannot be told.
+    /// The worst of all: a limit that fails, otherwise an inconclusive one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough)

@@ -185,7 +185,7 @@ impl Late {
         self.due_is as f64 / self.due_was.max(1) as f64
     }
 
-    /// Counts are told apart where they lie more than two standard deviations from one another: that of a difference of counts
+    /// Counts differ significantly from two standard deviations apart on: that of a difference of counts
     /// is the root of their sum.
     fn way(self) -> Way {
         let expected = self.was as f64 * self.exposed();

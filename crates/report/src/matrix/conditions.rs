@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Under what a plan's runs were carried out: each fact with the values it had, and in how many runs; and their warnings.
+//! The conditions of a plan's runs: each fact with the values it had, and in how many runs; and their warnings.
 //!
 //! A table with a column for each run, as a report of a few recordings has it, would be wider than anyone reads.
 

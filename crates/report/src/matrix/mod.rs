@@ -59,11 +59,11 @@ pub struct Matrix {
     pub limits: Vec<Limit>,
     /// How its charts are drawn.
     pub options: ChartOptions,
-    /// Figures of others to stand beside ours.
+    /// Published figures to compare with.
     pub published: Option<Published>,
     /// Recordings of runs that did not come to their end: in no row, and named.
     pub incomplete: Vec<String>,
-    /// What runs may claim was not computed, because there are more than so many.
+    /// Confidence intervals were not computed, because there are more than so many.
     pub claims_left_out_above: Option<usize>,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: Vec<(String, BTreeSet<usize>)>,
@@ -128,7 +128,7 @@ impl Matrix {
         self.add_run(row, repeat, recorded, Vec::new(), Vec::new());
     }
 
-    /// The same, with what its threads' figures may claim, and what became of each of the limits in it, as a gate judges.
+    /// The same, with its threads' confidence intervals and tail, and what became of each of the limits in it, as a gate judges.
     pub fn add_run(&mut self, row: usize, repeat: u32, recorded: Recorded, claims: Vec<Claims>, judged: Vec<Judged>) {
         self.rows[row].judge(judged);
         let one = [Overview::of(&recorded)];
@@ -239,7 +239,7 @@ impl Matrix {
         notes
     }
 
-    /// What spoils figures, each once, with the rows it spoils.
+    /// The caveats, each once, with its rows.
     fn spoilers(&self) -> Vec<String> {
         let mut known: Vec<(&String, Vec<&Pooled>)> = Vec::new();
         let mut more: u64 = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The offline page of a plan: every combination in a table and as a heat map, and any of them laid over one another.
+//! The offline page of a plan: every combination in a table and as a heat map, and any of them overlaid.
 
 use super::Matrix;
 use super::conditions::FactRow;
@@ -194,7 +194,7 @@ impl Matrix {
         parts.join(" · ")
     }
 
-    /// What spoils figures, in few words; the table's notes name each combination.
+    /// The caveats, in few words; the table's notes name each combination.
     fn notices(&self) -> Vec<Notice> {
         let notice =
             |title, text, next_step: String| Notice { title, text, is_command: notices::is_command(&next_step), next_step };

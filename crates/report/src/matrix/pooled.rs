@@ -47,7 +47,7 @@ pub(super) struct Pooled {
     pub(super) denied: bool,
     /// What else a reader must know before the figures, each once.
     pub(super) spoiled: Vec<String>,
-    /// What is wrong with its runs in a few letters each, to stand beside the figures.
+    /// What is wrong with its runs in a few letters each, for a column of the table.
     pub(super) marks: Vec<String>,
     /// What else the machine did meanwhile: of each kind, the worst of all runs.
     pub(super) caveats: Vec<Caveat>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures that others have published, to stand beside a plan's: which of them were measured under what a combination was.
+//! Published figures for comparison with a plan's: which of them were measured under the settings of a combination.
 
 use crate::language::{say, word};
 use crate::overview::Overview;
@@ -8,7 +8,7 @@ use plan::{LoadSpec, Policy};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Those that come along.
+/// The shipped ones.
 const ALONG: &str = include_str!("../../../../plans/published.csv");
 
 /// Columns that a table must have; `note` it may have.
@@ -43,7 +43,7 @@ pub struct PublishedError {
 #[derive(Clone, Debug, Default)]
 pub struct Published(Vec<Arc<PublishedRun>>);
 
-/// What one of them has measured. Times in ns; none: not told.
+/// What one of them has measured. Times in ns; none: unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PublishedRun {
     /// Which of its table, from 0.
@@ -64,7 +64,7 @@ pub(crate) struct PublishedRun {
     pub(crate) max_us: Option<String>,
     pub(crate) overruns: Option<u64>,
     pub(crate) note: String,
-    /// `fifo 49`, and which thread of several it was; what is not told is said to be so.
+    /// `fifo 49`, and which thread of several it was; unknown ones are named as such.
     pub(crate) thread: String,
     key: MatchKey,
 }
@@ -75,13 +75,13 @@ pub(crate) struct MatchKey {
     /// `none` or `PREEMPT_RT`; those who measured a co-kernel give its name, which no recording of ours has.
     patch: String,
     interval_ns: i64,
-    /// None: not told.
+    /// None: unknown.
     policy: Option<Policy>,
     /// Names and levels in percent, sorted; a load without a level takes what it gets, which is 100.
     loads: Vec<(String, u8)>,
 }
 
-/// A line as it is written: µs, and empty for what is not told.
+/// A line as it is written: µs, and empty for what is unknown.
 #[derive(Deserialize)]
 struct Line {
     source: String,
@@ -119,7 +119,7 @@ impl Published {
 
     /// Comma-separated values with a heading, in any order: `source`, `year`, `hardware`, `kernel`, `patch` (`none`,
     /// `PREEMPT_RT`), `policy`, `load` (names, with `+` between several), `load_pct`, `period_us`, `samples`, `min_us`,
-    /// `avg_us`, `max_us`, `sd_us`, `overruns`, `note`. What is not told is empty.
+    /// `avg_us`, `max_us`, `sd_us`, `overruns`, `note`. What is unknown is empty.
     ///
     /// # Errors
     ///

@@ -45,7 +45,7 @@ pub(super) struct Sheet {
     pub(super) lines: Vec<Line>,
     /// What the references of the last column stand for.
     pub(super) references: Vec<String>,
-    /// Published figures that stand beside a combination, of how many.
+    /// Published figures that match a combination, of how many.
     published: Option<(usize, usize)>,
 }
 

@@ -55,7 +55,7 @@ impl Matrix {
         (!short.is_empty()).then(|| say!("at worst {caveats} in {rows}", rows, caveats = short.join(word(", "))))
     }
 
-    /// What spoils all figures, what the ns are if they are not a machine's, the largest and the smallest maximum of each
+    /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the smallest maximum of each
     /// kind of time, and what became of all activations.
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();

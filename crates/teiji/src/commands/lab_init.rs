@@ -21,7 +21,7 @@ pub fn is_first_process() -> bool {
     std::process::id() == 1 && Path::new("/order.json").exists()
 }
 
-/// Carries out the guest's order and switches it off.
+/// Runs the guest's order and switches it off.
 pub fn first_process() -> ! {
     lab::init(VERB, load_worker::VERB)
 }

@@ -41,7 +41,7 @@ fn seconds(text: &str) -> Result<Nanos, String> {
     if time.0 > 0 { Ok(time) } else { Err(format!("invalid duration '{text}': must be above 0")) }
 }
 
-/// Between two looks.
+/// Between two polls.
 const POLL: Duration = Duration::from_millis(100);
 /// Looks per drawing.
 const EVERY: u32 = 5;

@@ -35,7 +35,7 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Carries out a run.
+/// Makes a run.
 pub fn run(args: &Args, started: Nanos) -> Outcome {
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;

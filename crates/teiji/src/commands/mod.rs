@@ -53,10 +53,10 @@ fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Fai
     paths.iter().map(examine).collect()
 }
 
-/// A recording, and what each of its threads' figures may claim.
+/// A recording, and each thread's confidence intervals and tail.
 type WithClaims = (Recorded, Vec<Claims>);
 
-/// Reads recordings with all their samples, and keeps of each thread what its figures may claim.
+/// Reads recordings with all their samples, and keeps each thread's confidence intervals and tail.
 fn read_with_claims(paths: &[PathBuf]) -> Result<Vec<WithClaims>, Failure> {
     let exact = ExactRequest::default();
     let read = |path: &PathBuf| Recording::open(path).and_then(|one| one.analyse(&exact, Claims::of)).map_err(Failure::bad_input);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji plans`: the plans that come along, and what each measures.
+//! `teiji plans`: the shipped plans, and what each measures.
 
 use crate::commands::run;
 use crate::exit::{Failure, Outcome};

@@ -2,7 +2,7 @@
 //! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
 //! more when the others are done, and the rest goes on, unless there is no room for it on the disk.
 //!
-//! A run that ends before its time is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
+//! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
 //! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
 
 use super::folder::{Found, ResultsFolder, found};
@@ -40,13 +40,13 @@ pub struct Ended {
     pub done: usize,
     /// Runs that failed, twice unless a signal came.
     pub failed: usize,
-    /// What ended it before its time.
+    /// What ended it early.
     pub signal: Option<&'static str>,
-    /// It ended before its time because nothing more can be written.
+    /// It ended early because nothing more can be written.
     pub disk_failed: bool,
 }
 
-/// A run that ended before its time.
+/// A run that ended early.
 #[derive(Debug)]
 struct EndedEarly {
     why: String,
@@ -64,7 +64,7 @@ impl fmt::Display for EndedEarly {
 impl std::error::Error for EndedEarly {}
 
 impl Work<'_> {
-    /// Carries out what is missing.
+    /// Runs what is missing.
     pub fn carry_out(&self) -> Result<Ended, Failure> {
         let mut progress = PlanProgress::new(0, self.runs.len());
         let mut missing = self.missing(&mut progress).map_err(Failure::bad_input)?;
@@ -124,7 +124,7 @@ impl Work<'_> {
         Ok(missing)
     }
 
-    /// Carries out these runs; returns those that failed.
+    /// Makes these runs; returns those that failed.
     fn all(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Failed, Failure> {
         let mut failed = Failed::default();
         for group in places.chunk_by(|a, b| self.point(*a).kernel.is_some() == self.point(*b).kernel.is_some()) {

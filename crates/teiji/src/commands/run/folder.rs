@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The folder of a plan that is carried out: the plan as run, an index, and a recording for each run. Which runs are done is
+//! The folder of a plan that is run: the plan as run, an index, and a recording for each run. Which runs are done is
 //! told by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
 
 use super::boots::{Boot, WantedBoot};
@@ -26,7 +26,7 @@ const LONGEST_LABEL: usize = 80;
 
 pub struct ResultsFolder {
     path: PathBuf,
-    /// Held while runs are carried out: two at once would remove what the other measures.
+    /// Held while runs are made: two at once would remove what the other measures.
     _held: fs::File,
 }
 

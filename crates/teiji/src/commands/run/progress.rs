@@ -14,13 +14,13 @@ pub struct PlanProgress {
     /// Runs with a recording, also from before, of all.
     done: usize,
     all: usize,
-    /// Runs to be carried out, and how many of them came to an end of some kind.
+    /// Runs to make, and how many of them came to an end of some kind.
     wanted: usize,
     ended: usize,
     /// How long those measure, and those that ended, ns.
     wanted_ns: i64,
     ended_ns: i64,
-    /// Whether they are all carried out on this machine: then a run takes as long as it measures, and some more.
+    /// Whether all of them run on this machine: then a run takes as long as it measures, and some more.
     here: bool,
     began: Instant,
     /// When the last of them ended, ns since the beginning.
@@ -49,7 +49,7 @@ impl PlanProgress {
         }
     }
 
-    /// A run is to be carried out, which measures for so long.
+    /// A run begins that measures for this long.
     pub fn want(&mut self, expected_ns: i64, here: bool) {
         self.wanted += 1;
         self.wanted_ns += expected_ns;

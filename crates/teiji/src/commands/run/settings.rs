@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 #[derive(clap::Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 struct Flags {
-    /// A kernel of the lab; without one, the run is carried out on this machine
+    /// A kernel of the lab; without one, the run is on this machine
     #[arg(long)]
     kernel: Option<KernelName>,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub fn of_the_lab() -> Vec<&'static str> {
     [&["kernel"][..], &OF_THE_LAB].concat()
 }
 
-/// One combination, checked: what to carry out, and where.
+/// One combination, checked: what to run, and where.
 pub struct Point {
     /// `interval=1ms load=cpu@50%`: what tells it from the others.
     pub label: String,
@@ -87,7 +87,7 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<Point>, PlanErrors>
     }
 }
 
-/// Why a setting is no flag, or not with its kind of value.
+/// Why a setting is an unknown flag, or has the wrong kind of value.
 fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Option<String> {
     let Setting { key, value, .. } = setting;
     if key == "probe" {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Plans that come along in the program: whoever has the program alone can run them by name.
+//! Plans shipped in the program: whoever has the program alone can run them by name.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -27,7 +27,7 @@ pub fn about(text: &str) -> String {
     comments.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads the file of a plan; where there is none, the plan of that name that comes along.
+/// Reads the file of a plan; where there is none, the shipped plan of that name.
 pub fn read(path: &Path) -> io::Result<String> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => text(path).map(str::to_owned).ok_or_else(|| not_found(path, error)),
@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-/// What looks like a name rather than a path was meant to be one of those that come along.
+/// What looks like a name rather than a path was meant to be a shipped plan.
 fn not_found(path: &Path, error: io::Error) -> io::Error {
     if path.components().count() > 1 || path.extension().is_some_and(|extension| extension == "toml") {
         return error;

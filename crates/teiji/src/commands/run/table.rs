@@ -13,7 +13,7 @@ use report::{Claims, Gate, Matrix};
 use stats::Analysis;
 use std::path::{Path, PathBuf};
 
-/// Whether a plan was carried out in this folder.
+/// Whether this is the folder of a plan.
 pub fn is_folder(path: &Path) -> bool {
     folder::plan(path).is_file()
 }
@@ -24,7 +24,7 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))
 }
 
-/// More runs than these are read for their figures alone: what those may claim takes some milliseconds a run.
+/// More runs than these are read for their figures alone: their confidence intervals take some milliseconds a run.
 const MOST_CLAIMING: usize = 512;
 
 /// What is wanted of a plan's runs beside their figures.
@@ -32,7 +32,7 @@ const MOST_CLAIMING: usize = 512;
 pub enum Wanted {
     /// Nothing.
     Figures,
-    /// What those may claim, unless there are very many.
+    /// Their confidence intervals and tails, unless there are very many.
     Claims,
 }
 
@@ -42,7 +42,7 @@ pub struct Begun {
     /// Names of the columns: what is varied, then what tells combinations apart that were added.
     pub keys: Vec<String>,
     pub combinations: Vec<Combination>,
-    /// In the order carried out, each with its recording if that is whole.
+    /// In the order they ran, each with its recording if that is whole.
     pub runs: Vec<(PlannedRun, Option<PathBuf>)>,
     /// Recordings of runs that did not come to their end.
     pub incomplete: Vec<String>,
