@@ -10,7 +10,7 @@ class Verdict(Enum):
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    UNDECIDED = "not decided"
+    UNDECIDED = "inconclusive"
 
 
 @dataclass(frozen=True)

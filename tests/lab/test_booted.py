@@ -49,7 +49,7 @@ END
         # The load began a second or so before activation 0, and was quiet for six.
         self.assertTrue(8_000 < document["threads"][0]["activations"]["due"] < 15_000, document["threads"][0]["activations"])
         self.assertRegex(said["said"], r"exit 4$")
-        self.assertIn("every figure follows from its", said["verify"])
+        self.assertIn("every figure agrees with its", said["verify"])
 
 
 class Isolated(Lab):

@@ -48,7 +48,7 @@ fn columns(header: &str) -> Result<Vec<CpuId>, Fault> {
 
 fn row(line: &str, places: &[Option<usize>], cpus: usize) -> Result<EventCounts, (String, String)> {
     let Some((name, mut rest)) = line.split_once(':') else {
-        return Err(("name".to_owned(), "there is no colon behind it".to_owned()));
+        return Err(("name".to_owned(), "there is no colon after it".to_owned()));
     };
     let name = name.trim().to_owned();
     let mut found = Vec::with_capacity(places.len());
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(
             faults,
             [
-                Fault::at(3, "name", "there is no colon behind it"),
+                Fault::at(3, "name", "there is no colon after it"),
                 Fault::at(4, "counts of C", "2 of 3 columns"),
                 Fault::at(5, "count of D", "'99999999999999999999' does not fit 64 bits"),
             ]

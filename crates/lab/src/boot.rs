@@ -63,7 +63,7 @@ pub enum BootError {
     },
     /// Nothing was ever heard.
     #[error(
-        "the kernel said nothing for {} s: it has no driver for this machine's serial line, is not made for this machine, or \
+        "the kernel printed nothing for {} s: it has no driver for this machine's serial line, is not made for this machine, or \
          hangs at once; the time it is given is set with --boot-timeout", after.as_secs()
     )]
     Silent {
@@ -117,7 +117,7 @@ pub enum BootError {
         console: LastLines,
     },
     /// What arrived is not what was sent.
-    #[error("the results were damaged on their way: {why}{console}")]
+    #[error("the results were damaged in transit: {why}{console}")]
     Damaged {
         /// What is wrong.
         why: String,

@@ -37,7 +37,7 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
     let lock = debian.join(".lock");
     let held = File::create(&lock).map_err(io("write", &lock))?;
     if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
-        say(&format!("{name}: waiting for another teiji that gets a kernel just now"));
+        say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
         flock(&held, FlockOperation::LockExclusive).map_err(|error| io("lock", &lock)(error.into()))?;
     }
     remove_leftovers(&debian);
@@ -46,7 +46,7 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
     say(&format!("{name}: reading Debian's package lists for {}", flavour.architecture));
     let complaint = apt.update();
     let chosen = apt.resolve(flavour, version).map_err(|why| match &complaint {
-        Some(complaint) => failed(format!("{why}; apt-get update said: {complaint}")),
+        Some(complaint) => failed(format!("{why}; apt-get update printed: {complaint}")),
         None => failed(why),
     })?;
     if let Some(complaint) = complaint {
@@ -256,7 +256,7 @@ fn is_whole(tar: &Output) -> bool {
 
 /// Puts what was unpacked under names without versions.
 fn arrange(unpacked: &Path, into: &Path) -> Result<(), String> {
-    let failed = |error: io::Error| format!("cannot arrange {}: {error}", unpacked.display());
+    let failed = |error: io::Error| format!("cannot prepare {}: {error}", unpacked.display());
     fs::create_dir_all(into).map_err(failed)?;
     let named = |directory: &Path, prefix: &str| {
         let entries = fs::read_dir(directory).into_iter().flatten().flatten();

@@ -64,7 +64,7 @@ impl Emulator {
         let version =
             said.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
         let version = version.filter(|_| output.status.success());
-        let version = version.ok_or_else(|| broken(format!("asked for its version, it ended with {}", output.status)))?;
+        let version = version.ok_or_else(|| broken(format!("its --version ended with {}", output.status)))?;
         Ok(Emulator { path, version })
     }
 
@@ -91,7 +91,7 @@ impl Emulator {
 /// The last line QEMU complained with.
 pub(crate) fn complaints(directory: &Path) -> String {
     let said = fs::read_to_string(directory.join(COMPLAINTS)).unwrap_or_default();
-    said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it said nothing").to_owned()
+    said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_owned()
 }
 
 /// Kills and waits. QEMU owns nothing that would want an orderly end: its disk is memory.
@@ -113,7 +113,7 @@ pub fn become_emulator(words: &[OsString]) -> io::Error {
     // The owner may have ended before it was asked for.
     let parent = getppid().map(|pid| pid.as_raw_nonzero().to_string());
     if parent.as_deref().map(OsStr::new) != Some(owner) {
-        return io::Error::other("its owner is gone");
+        return io::Error::other("its parent is gone");
     }
     Command::new(program).args(arguments).exec()
 }

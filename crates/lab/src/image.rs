@@ -71,7 +71,7 @@ pub enum ImageError {
         what: &'static str,
     },
     /// A part of it is missing.
-    #[error("the kernel {} is cut off: by its header it has {needed} bytes, and {here} are there; copy it again", path.display())]
+    #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {here}; copy it again", path.display())]
     Truncated {
         /// Which file.
         path: PathBuf,
@@ -155,7 +155,7 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
         whole(bytes, needed).map(|()| Image { processor: Processor::Arm64, release: None })
     } else if number::<4>(bytes, 0x24) == Some(0x016f_2818) {
         let span = number::<4>(bytes, 0x2c).zip(number::<4>(bytes, 0x28)).and_then(|(end, start)| end.checked_sub(start));
-        let needed = span.ok_or(Wrong::Unknown("the header of its zImage makes no sense"))?;
+        let needed = span.ok_or(Wrong::Unknown("the header of its zImage is invalid"))?;
         whole(bytes, needed).map(|()| Image { processor: Processor::Arm, release: None })
     } else {
         Err(Wrong::Unknown("it has the header of neither a bzImage (x86_64), an Image (aarch64) nor a zImage (32-bit ARM)"))

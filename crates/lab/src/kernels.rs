@@ -201,8 +201,8 @@ const NEEDED: [(&str, &str); 6] = [
     ("CONFIG_DEVTMPFS", "the guest would find no devices"),
     ("CONFIG_PROC_FS", "the guest could not read its own state"),
     ("CONFIG_SYSFS", "the guest could not read its own state"),
-    ("CONFIG_TMPFS|CONFIG_SHMEM", "the recording would have no place"),
-    ("CONFIG_SERIAL_8250_CONSOLE|CONFIG_SERIAL_AMBA_PL011_CONSOLE", "it could not be heard on a serial line"),
+    ("CONFIG_TMPFS|CONFIG_SHMEM", "there would be no place for the recording"),
+    ("CONFIG_SERIAL_8250_CONSOLE|CONFIG_SERIAL_AMBA_PL011_CONSOLE", "it would have no serial console"),
 ];
 
 /// The kernels in the user's cache.

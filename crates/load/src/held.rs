@@ -248,7 +248,7 @@ impl Held {
             said += if said.is_empty() { "" } else { "; " };
             said += &complaints;
         }
-        if said.is_empty() { "it said nothing".to_owned() } else { said }
+        if said.is_empty() { "it printed nothing".to_owned() } else { said }
     }
 
     /// What it was asked to do and what it did.

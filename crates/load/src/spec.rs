@@ -172,8 +172,8 @@ fn names() -> String {
 /// What priority a load can have beside such measuring threads.
 fn below(probe: u8) -> String {
     match probe {
-        0 => "the measuring threads have none, and could not run beside it".to_owned(),
-        1 | 2 => format!("the measuring threads have {probe}, and there is no room for a load's below that"),
+        0 => "the measuring threads have none, and could not run next to it".to_owned(),
+        1 | 2 => format!("the measuring threads have {probe}, which leaves none for a load below it"),
         _ => {
             format!("the measuring threads have {probe}; a load's is at most {}, so that its own control fits between", probe - 2)
         }
@@ -447,19 +447,19 @@ mod tests {
                  half of the memory that is free, shared by loads and their CPUs",
             ),
             ("tlb,cpus=1", "the load 'tlb,cpus=1' works between CPUs: tlb needs at least 2 of them, and its list is 1"),
-            ("cmd:", "the load 'cmd:': there is no command behind cmd:"),
+            ("cmd:", "the load 'cmd:': there is no command after cmd:"),
             ("cmd:/no/such", "the load 'cmd:/no/such': there is no program '/no/such' that can be run here"),
             (
                 "cmd:\"sleep 1 | x\"",
-                "the load 'cmd:\"sleep 1 | x\"': '|' means nothing here, as the command is run without a shell: \
+                "the load 'cmd:\"sleep 1 | x\"': '|' has no meaning here, the command runs without a shell: \
                  write cmd:sh -c 'sleep 1 | x'",
             ),
             (
                 "cmd:\"a && b\",nice=3",
-                "the load 'cmd:\"a && b\",nice=3': '&&' means nothing here, as the command is run without a shell: \
+                "the load 'cmd:\"a && b\",nice=3': '&&' has no meaning here, the command runs without a shell: \
                  write cmd:\"sh -c 'a && b'\",nice=3",
             ),
-            ("cmd:sh -c 'x", "the load 'cmd:sh -c 'x': a quote or a backslash in the command is left open"),
+            ("cmd:sh -c 'x", "the load 'cmd:sh -c 'x': the command has an unclosed quote or a trailing backslash"),
             ("hackbench,groups=0", "'groups=0' in the load 'hackbench,groups=0': groups is a number from 1 to 100"),
             ("hackbench,groups", "'groups=' in the load 'hackbench,groups': groups is a number from 1 to 100"),
             ("hackbench,groups=101", "'groups=101' in the load 'hackbench,groups=101': groups is a number from 1 to 100"),

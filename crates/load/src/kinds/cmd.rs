@@ -22,16 +22,16 @@ struct Program {
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let command = options
         .command()
-        .ok_or_else(|| options.refuse_command("write the command behind a colon, as in cmd:\"stress-ng --matrix 1\""))?;
+        .ok_or_else(|| options.refuse_command("write the command after a colon, as in cmd:\"stress-ng --matrix 1\""))?;
     if let Some(operator) = shell_operator(command) {
         return Err(options.refuse_command(&format!(
-            "'{operator}' means nothing here, as the command is run without a shell: write {}",
+            "'{operator}' has no meaning here, the command runs without a shell: write {}",
             through_a_shell(options, command)
         )));
     }
-    let words =
-        shlex::split(command).ok_or_else(|| options.refuse_command("a quote or a backslash in the command is left open"))?;
-    let program = words.first().ok_or_else(|| options.refuse_command("there is no command behind cmd:"))?;
+    let words = shlex::split(command)
+        .ok_or_else(|| options.refuse_command("the command has an unclosed quote or a trailing backslash"))?;
+    let program = words.first().ok_or_else(|| options.refuse_command("there is no command after cmd:"))?;
     if !options.elsewhere() && find(program).is_none() {
         return Err(options.refuse_command(&format!("there is no program '{program}' that can be run here")));
     }

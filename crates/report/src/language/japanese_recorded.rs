@@ -189,7 +189,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "タスク {task}/{tasks}(プロセス {pid})が途中で終了しました: {how}",
     ),
     ("it could not be killed", "強制終了できませんでした"),
-    ("it said nothing", "メッセージなし"),
+    ("it printed nothing", "メッセージなし"),
     (
         "it runs at nice {nice}, inherited from its parent, and may not return to 0",
         "親プロセスと同じ nice {nice} で動作しており、0 に戻す権限がありません",
