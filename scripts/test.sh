@@ -32,7 +32,7 @@ describe() {
         scripts) echo "shellcheck" ;;
         lints) echo "clippy, warnings as errors" ;;
         units) echo "unit tests of all crates but the simulations of statistics" ;;
-        tests) echo "cargo test, all rooms" ;;
+        tests) echo "cargo test, all crates" ;;
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;

@@ -2,8 +2,7 @@
 //! The program: reads the command line, hands it to its verb, and turns what comes back into an exit code.
 //!
 //! Exit codes: 0 done; 1 a limit was exceeded or a check failed; 2 usage or bad input; 3 not enough evidence; 4 the run failed,
-//! or its output
-//! could not be written.
+//! or its output could not be written.
 #![forbid(unsafe_code)]
 
 mod commands;

@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// The files of the rooms that warn, without their tests.
+    /// The files of the crates that warn, without their tests.
     fn sources() -> Vec<(String, String)> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let files = ["host/src", "runner/src", "load/src", "probe/src", "lab/src"]

@@ -24,7 +24,7 @@ fn the_same_figures_stand_in_both_languages() {
     }
 }
 
-/// Everything in the sources of this room, a string over several lines in one.
+/// Everything in the sources of this crate, a string over several lines in one.
 fn sources() -> String {
     fn read(folder: &std::path::Path, out: &mut String) {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
