@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
 
-stages=(tools format scripts lints tests release limits reproducible recordings cross lab browser)
+stages=(tools format scripts lints tests faults release limits reproducible recordings cross lab browser)
 # In less than three minutes on two cores, once there is something to build upon.
 quick=(format scripts lints units)
 
@@ -32,7 +32,8 @@ describe() {
         scripts) echo "shellcheck" ;;
         lints) echo "clippy, warnings as errors" ;;
         units) echo "unit tests of all crates but the simulations of statistics" ;;
-        tests) echo "cargo test, all crates" ;;
+        tests) echo "cargo test, all crates, without the faults" ;;
+        faults) echo "faults made on purpose: calls, disks, clocks, signals, a recorder that stands still" ;;
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
@@ -133,7 +134,12 @@ stage_units() {
 }
 
 stage_tests() {
-    cargo test --locked --workspace --quiet
+    cargo test --locked --workspace --exclude teiji --quiet
+    cargo test --locked --package teiji --quiet -- --skip faults::
+}
+
+stage_faults() {
+    cargo test --locked --package teiji --test cli --quiet -- faults::
 }
 
 stage_release() {

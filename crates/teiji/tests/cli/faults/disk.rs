@@ -7,7 +7,7 @@ use crate::support::{Place, Running, Said, TEIJI, alone, is_root};
 
 /// Runs a script beside an ext4 file system mounted on `disk`, in the file `image`, with teiji as `$TEIJI`. None, with the
 /// reason said, where nothing can be mounted.
-fn beside_a_disk(place: &Place, script: &str) -> Option<Said> {
+pub fn beside_a_disk(place: &Place, script: &str) -> Option<Said> {
     if !is_root() {
         skipped(Need::BlockDevice, "only root may mount a file system of a block device");
         return None;
@@ -56,6 +56,6 @@ fn a_power_cut_costs_the_last_second_at_most() {
     assert!(shown.contains("is incomplete"), "{shown}");
     let cut_ms = place.read("cut").trim().parse::<f64>().unwrap() * 1e3;
     let ran_ms = cut_ms - document.threads()[0].whole("/start_ns") as f64 / 1e6;
-    let due = crate::killed::due(&shown)[0] as f64;
+    let due = super::killed::due(&shown)[0] as f64;
     assert!(ran_ms > 2_000.0 && due > ran_ms - 1_000.0, "{due} activations on the disk after {ran_ms} ms:\n{shown}");
 }
