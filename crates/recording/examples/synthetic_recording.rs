@@ -16,7 +16,7 @@ const INTERVAL: Nanos = Nanos::from_micros(200);
 const BATCH: u64 = 2_500;
 
 /// Numbers that look random and are the same everywhere (xorshift64).
-struct Numbers(u64);
+pub struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
@@ -28,7 +28,7 @@ impl Numbers {
 
     /// 1.5 µs and 12 to 17 random bits of nanoseconds, so that most of the digits are noise, as they are on a real
     /// machine; once in 32,768 times 40 µs doubled as often as a coin falls on heads, which every eighth time is an overrun.
-    fn latency_ns(&mut self) -> i64 {
+    pub fn latency_ns(&mut self) -> i64 {
         let number = self.next();
         let bits = 12 + (number >> 32) % 6;
         let ordinary = 1_500 + (number & ((1 << bits) - 1));
@@ -40,7 +40,7 @@ impl Numbers {
 impl Numbers {
     /// 1.5 µs and 12 random bits of nanoseconds; one in 1,024 later by 8 µs doubled e-fold at random.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a latency")]
-    fn tailed_ns(&mut self) -> i64 {
+    pub fn tailed_ns(&mut self) -> i64 {
         let number = self.next();
         let ordinary = (1_500 + (number & 0xfff)).cast_signed();
         let late = || (((number >> 22) as f64 + 0.5) / (1_u64 << 42) as f64).ln() * -8_000.0;
@@ -59,7 +59,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut Numbers) -> i64) -> Result<(), RecordingError> {
+/// Writes a recording of so many threads.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut Numbers) -> i64) -> Result<(), RecordingError> {
     let mut document = opening(threads, activations);
     let mut folder = Folder::create(directory, &document)?;
     folder.begin(&document)?;

@@ -19,6 +19,7 @@ mod ordinary_user;
 mod plans;
 mod reading;
 mod run_json;
+mod sessions;
 mod signals;
 mod support;
 mod terminal;
