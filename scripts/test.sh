@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Every check there is, one stage after the other, cheapest first; ends at the first that fails. Each stage runs in a
-# shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
+# Every check there is, one stage after the other, cheapest first; ends at the first that fails. The lab, whose figures are
+# the same however busy the machine is, goes beside the stages that follow it, as long as these only compute. Each stage runs
+# in a shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
 #
 # Usage: test.sh [STAGE...]; all stages unless told otherwise. `check` stands for the quick ones, which need nothing but Rust
 # and shellcheck. The last line counts them, and what stands above it are the tests that could not be run here.
@@ -14,7 +15,9 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
 
-stages=(tools format scripts lints tests faults release limits reproducible recordings cross lab browser)
+stages=(tools format scripts lints release cross lab tests reproducible cli faults limits recordings browser)
+# Nothing in these is late when the machine is busy.
+beside_lab=(tests reproducible)
 # In less than three minutes on two cores, once there is something to build upon.
 quick=(format scripts lints units)
 
@@ -32,7 +35,8 @@ describe() {
         scripts) echo "shellcheck" ;;
         lints) echo "clippy, warnings as errors" ;;
         units) echo "unit tests of all crates but the simulations of statistics" ;;
-        tests) echo "cargo test, all crates, without the faults" ;;
+        tests) echo "all tests within crates" ;;
+        cli) echo "the program as its users meet it, and loads as processes" ;;
         faults) echo "faults made on purpose: calls, disks, clocks, signals, a recorder that stands still" ;;
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
@@ -134,8 +138,13 @@ stage_units() {
 }
 
 stage_tests() {
-    cargo test --locked --workspace --exclude teiji --quiet
-    cargo test --locked --package teiji --quiet -- --skip faults::
+    cargo test --locked --workspace --lib --bins --examples --quiet
+    cargo test --locked --workspace --doc --quiet
+}
+
+stage_cli() {
+    cargo test --locked --package load --test '*' --quiet
+    cargo test --locked --package teiji --test '*' --quiet -- --skip faults::
 }
 
 stage_faults() {
@@ -253,15 +262,21 @@ stage_lab() {
     rm -rf "$TEIJI_LAB_TESTS"
     "$TEIJI" lab fetch "${kernels[@]/#/debian:}"
     # Side by side: a guest is one core's work, and most of these wait for one.
-    local failures failed=0
-    "$python" -B tests/lab/test_failures.py >"$work/failures.log" 2>&1 &
-    failures=$!
+    local others failed=0
+    lab_without_comparisons >"$work/lab-others.log" 2>&1 &
+    others=$!
     "$python" -B tests/lab/test_lab.py || failed=1
+    wait "$others" || failed=1
+    cat "$work/lab-others.log"
+    return "$failed"
+}
+
+lab_without_comparisons() {
+    local failed=0
+    "$python" -B tests/lab/test_failures.py || failed=1
     "$python" -B tests/lab/test_booted.py || failed=1
-    wait "$failures" || failed=1
-    cat "$work/failures.log"
-    [ "$failed" = 0 ]
-    benches/run lab
+    benches/run lab || failed=1
+    return "$failed"
 }
 
 stage_browser() {
@@ -324,16 +339,60 @@ ensure_linker
 mkdir -p "$work"
 : >"$TEIJI_SKIPPED_TESTS"
 passed=0
-for stage; do
-    echo "== $stage: $(describe "$stage")"
-    began=$SECONDS
-    if bash "$0" --stage "$stage" && skipped_for_a_reason; then
-        passed=$((passed + 1))
-        echo "== $stage: passed in $((SECONDS - began)) s"
+
+# The stage's own output, then how it ended: run STAGE.
+run() {
+    local began=$SECONDS
+    echo "== $1: $(describe "$1")"
+    if bash "$0" --stage "$1" && skipped_for_a_reason; then
+        echo "== $1: passed in $((SECONDS - began)) s"
     else
-        echo "== $stage: FAILED after $((SECONDS - began)) s"
-        report "$passed" 1
-        exit 1
+        echo "== $1: FAILED after $((SECONDS - began)) s"
+        return 1
     fi
+}
+
+failed() {
+    report "$passed" 1
+    exit 1
+}
+
+# The lab's process group while it goes on beside other stages. It has to end with this script, and its guests too.
+lab=
+start_lab() {
+    echo "== lab: begins, beside what follows"
+    set -m
+    run lab >"$work/lab.log" 2>&1 </dev/null &
+    lab=$!
+    set +m
+    trap '[ -z "$lab" ] || kill -TERM -- "-$lab" 2>/dev/null' EXIT
+    trap 'exit 130' INT TERM HUP
+}
+
+join_lab() {
+    [ -n "$lab" ] || return 0
+    local ended=0
+    echo "== lab: is waited for"
+    wait "$lab" || ended=1
+    lab=
+    cat "$work/lab.log"
+    [ "$ended" = 0 ] || failed
+    passed=$((passed + 1))
+}
+
+goes_beside_lab() {
+    [[ " ${beside_lab[*]} " = *" ${1:-none} "* ]]
+}
+
+while [ $# -gt 0 ]; do
+    if [ "$1" = lab ] && goes_beside_lab "${2:-}"; then
+        start_lab
+    else
+        goes_beside_lab "$1" || join_lab
+        run "$1" || failed
+        passed=$((passed + 1))
+    fi
+    shift
 done
+join_lab
 report "$passed" 0
