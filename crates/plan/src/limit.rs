@@ -211,7 +211,7 @@ fn subject(text: &str, figure: &str, value: &str, confidence: Option<f64>) -> Re
         _ => figure.strip_prefix('p').and_then(Level::percent).map(Figure::Quantile),
     };
     if let Some(of) = of_latencies {
-        let limit = time(value);
+        let limit = time(value).filter(|limit| limit.0 > 0);
         return match of {
             Figure::Max if confidence.is_some() => {
                 Err(LimitError::SureMaximum { text: text.to_owned(), limit: value.to_owned() })
@@ -284,9 +284,18 @@ mod tests {
 
     #[test]
     fn what_is_no_limit_says_why() {
-        for wrong in
-            ["", "max", "max>1us", "p101<1us", "max<", "skipped==-1", "rate(80us)<1e-6@95%", "rate(>80us)<2@95%", "max==1us"]
-        {
+        for wrong in [
+            "",
+            "max",
+            "max>1us",
+            "max<0us",
+            "p101<1us",
+            "max<",
+            "skipped==-1",
+            "rate(80us)<1e-6@95%",
+            "rate(>80us)<2@95%",
+            "max==1us",
+        ] {
             assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
         }
         assert!(matches!("max<1us@95%".parse::<Limit>(), Err(LimitError::SureMaximum { .. })));
