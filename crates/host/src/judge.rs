@@ -38,7 +38,7 @@ const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 /// A frequency that differs by more than this share is another frequency; less is the reading's noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
 /// As many as a tired engineer reads; the recording holds them all.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// What to warn of, given the looks before and after a run.
 #[must_use]
@@ -210,8 +210,8 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
-    let more = items.len().saturating_sub(MOST_NAMED);
-    let named = items.take(MOST_NAMED).collect::<Vec<_>>().join("; ");
+    let more = items.len().saturating_sub(MAX_NAMED);
+    let named = items.take(MAX_NAMED).collect::<Vec<_>>().join("; ");
     if more == 0 { named } else { format!("{named}; and {more} more") }
 }
 

@@ -131,11 +131,11 @@ fn asked(document: &Document, differences: &mut Vec<Difference>) {
 /// Whether loads missed their level where it says so.
 fn loads(document: &Document, differences: &mut Vec<Difference>) {
     for (index, load) in document.load.iter().enumerate() {
-        if load.missed != load.misses_its_level() {
-            differences.push(Difference::between(&format!("load[{index}].missed"), &load.missed, &load.misses_its_level()));
+        if load.missed != load.is_off_target() {
+            differences.push(Difference::between(&format!("load[{index}].missed"), &load.missed, &load.is_off_target()));
         }
     }
-    let any = document.load.iter().any(LoadEvidence::misses_its_level);
+    let any = document.load.iter().any(LoadEvidence::is_off_target);
     if document.load_missed != any {
         differences.push(Difference::between("load_missed", &document.load_missed, &any));
     }

@@ -12,7 +12,7 @@ const HEADER: usize = 110;
 const FIELD: usize = 8;
 const TRAILER: &str = "TRAILER!!!";
 /// No path in an initramfs of ours or a recording is as long.
-const LONGEST_NAME: usize = 4_096;
+const MAX_NAME: usize = 4_096;
 
 const DIRECTORY: u32 = 0o040_755;
 const FILE: u32 = 0o100_644;
@@ -115,7 +115,7 @@ pub fn files(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ArchiveError> {
             digits.and_then(|digits| usize::from_str_radix(digits, 16).ok()).ok_or(fail("a field is not a number"))
         };
         let (mode, size, name_size) = (field(1)?, field(6)?, field(11)?);
-        if !(1..=LONGEST_NAME).contains(&name_size) {
+        if !(1..=MAX_NAME).contains(&name_size) {
             return Err(fail("a name has an impossible length"));
         }
         let name_at = at + HEADER;

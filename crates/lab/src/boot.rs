@@ -20,9 +20,9 @@ const LAST_LINES: usize = 12;
 /// Columns of each.
 const LAST_COLUMNS: usize = 160;
 /// Characters of a guest's reason for a refusal.
-const LONGEST_REASON: usize = 2_000;
+const MAX_REASON: usize = 2_000;
 /// What a guest may print. Debian's kernels print 30 KB; one that prints all the time would fill the host's disk.
-const LONGEST_CONSOLE: u64 = 8 << 20;
+const MAX_CONSOLE: u64 = 8 << 20;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
@@ -125,7 +125,7 @@ pub enum BootError {
         console: LastLines,
     },
     /// It prints and prints.
-    #[error("the guest printed more than {} MiB on its console, and was ended{console}", LONGEST_CONSOLE >> 20)]
+    #[error("the guest printed more than {} MiB on its console, and was ended{console}", MAX_CONSOLE >> 20)]
     Chatters {
         /// The last lines of its console.
         console: LastLines,
@@ -192,7 +192,7 @@ pub(crate) struct Boot<'a> {
 
 /// What a guest has left.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct GuestOutput {
     /// The archive it sent.
     pub(crate) archive: Vec<u8>,
     /// All that it printed.
@@ -201,7 +201,7 @@ pub(crate) struct Left {
     pub(crate) took: Duration,
 }
 
-impl Left {
+impl GuestOutput {
     pub(crate) fn took_ms(&self) -> u64 {
         u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX)
     }
@@ -267,17 +267,17 @@ impl Running {
     }
 
     /// Looks at the guest, without waiting. Whatever comes of it, the guest is gone when this returns something.
-    pub(crate) fn poll(&mut self) -> Option<Result<Left, BootError>> {
+    pub(crate) fn poll(&mut self) -> Option<Result<GuestOutput, BootError>> {
         let result = self.look().transpose()?;
         emulator::end(&mut self.child);
         Some(result)
     }
 
-    fn look(&mut self) -> Result<Option<Left>, BootError> {
+    fn look(&mut self) -> Result<Option<GuestOutput>, BootError> {
         // Asked first: what it wrote before it ended is then all there is to read.
         let ended = self.child.try_wait().ok().flatten();
         if let Some(archive) = self.receive()? {
-            return Ok(Some(Left { archive, console: self.console(), took: self.elapsed() }));
+            return Ok(Some(GuestOutput { archive, console: self.console(), took: self.elapsed() }));
         }
         match ended {
             Some(status) => Err(self.post_mortem(status)),
@@ -322,7 +322,7 @@ impl Running {
                         error: format!("it could not do it, and its reason cannot be read: {error}"),
                         bad_input: false,
                     });
-                    return Err(BootError::Refused(Refusal { error: harmless(&refusal.error, LONGEST_REASON), ..refusal }));
+                    return Err(BootError::Refused(Refusal { error: harmless(&refusal.error, MAX_REASON), ..refusal }));
                 }
             };
             self.bytes.drain(..end);
@@ -347,7 +347,7 @@ impl Running {
     fn check_timeouts(&mut self) -> Option<BootError> {
         if self.console_read.elapsed() >= CONSOLE_LOOK {
             self.console_read = Instant::now();
-            if fs::metadata(self.directory.path().join(CONSOLE)).is_ok_and(|file| file.len() > LONGEST_CONSOLE) {
+            if fs::metadata(self.directory.path().join(CONSOLE)).is_ok_and(|file| file.len() > MAX_CONSOLE) {
                 return Some(BootError::Chatters { console: self.last_lines() });
             }
             if let Some(error) = panicked(&String::from_utf8_lossy(&self.console())) {

@@ -2,7 +2,7 @@
 //! One guest from what it needs to what it left: made ready, held while KVM is tried out, booted, and looked at until it is done.
 
 use crate::board::{Accelerator, Board};
-use crate::boot::{Boot, Left, Running, Stage};
+use crate::boot::{Boot, GuestOutput, Running, Stage};
 use crate::emulator::Emulator;
 use crate::init::initramfs;
 use crate::kernels::{self, KernelError};
@@ -10,7 +10,7 @@ use crate::kvm::KvmTrials;
 use crate::modules;
 use crate::order::{Order, Task};
 use crate::program::Program;
-use crate::session::{GuestProgress, LabError, Look, Place, Verbs, sha256};
+use crate::session::{GuestObserver, GuestProgress, LabError, Target, Verbs, sha256};
 use crate::timeouts::Timeouts;
 use model::{Lab, LabFile, LabKernel, LabQemu};
 use plan::{Guest, GuestTime, Machine};
@@ -49,7 +49,7 @@ impl GuestRun {
     ///
     /// # Errors
     /// What is missing or does not fit.
-    pub(crate) fn begin(place: &Place, task: Task, expected: Duration) -> Result<Self, LabError> {
+    pub(crate) fn begin(place: &Target, task: Task, expected: Duration) -> Result<Self, LabError> {
         let state = State::Ready(Box::new(prepare(place, task, expected)?));
         Ok(GuestRun { state, made_ready: Instant::now(), begun: None })
     }
@@ -59,8 +59,8 @@ impl GuestRun {
         &mut self,
         kvm: &mut KvmTrials,
         verbs: Verbs,
-        look: &mut dyn Look,
-    ) -> Option<Result<(Left, Lab), LabError>> {
+        look: &mut dyn GuestObserver,
+    ) -> Option<Result<(GuestOutput, Lab), LabError>> {
         if let State::Ready(prepared) = &self.state {
             let accelerator = prepared.accelerator(kvm, verbs, look)?;
             let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else { return None };
@@ -93,7 +93,7 @@ impl GuestRun {
 }
 
 /// Gathers everything `place` needs; `expected` is how long the task takes on the guest's clock.
-fn prepare(place: &Place, task: Task, expected: Duration) -> Result<Prepared, LabError> {
+fn prepare(place: &Target, task: Task, expected: Duration) -> Result<Prepared, LabError> {
     let guest = &place.guest;
     let board = Board::of(guest.machine);
     let kernel = &place.kernel;
@@ -129,7 +129,7 @@ fn prepare(place: &Place, task: Task, expected: Duration) -> Result<Prepared, La
     Ok(Prepared { guest: guest.clone(), emulator, kernel: kernel.image.clone(), device_tree, initramfs, timeouts, facts })
 }
 
-fn device_tree(place: &Place, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
+fn device_tree(place: &Target, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
     let path = match (&place.device_tree, board.device_tree) {
         (Some(path), _) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
         (None, None) => return Ok(None),
@@ -145,7 +145,7 @@ fn device_tree(place: &Place, board: &Board, machine: Machine) -> Result<Option<
 
 impl Prepared {
     /// KVM only in the host's time, and only where it truly works; none as long as that is not known.
-    fn accelerator(&self, kvm: &mut KvmTrials, verbs: Verbs, look: &mut dyn Look) -> Option<Accelerator> {
+    fn accelerator(&self, kvm: &mut KvmTrials, verbs: Verbs, look: &mut dyn GuestObserver) -> Option<Accelerator> {
         if self.guest.time != GuestTime::Host {
             return Some(Accelerator::Tcg);
         }

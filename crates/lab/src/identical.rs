@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Where two recordings part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum Divergence {
     /// They do not have the same threads.
     Threads {
         /// Of the one.
@@ -37,12 +37,12 @@ pub enum Parting {
     },
 }
 
-impl std::fmt::Display for Parting {
+impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let latency = |ns: &Option<i64>| ns.map_or_else(|| "no sample".to_owned(), |ns| format!("{ns} ns"));
         match self {
-            Parting::Threads { one, other } => write!(f, "one has {one} threads, the other {other}"),
-            Parting::Sample { thread, activation, one, other } => {
+            Divergence::Threads { one, other } => write!(f, "one has {one} threads, the other {other}"),
+            Divergence::Sample { thread, activation, one, other } => {
                 write!(
                     f,
                     "first difference at activation {activation} of thread {thread}: {} and {}",
@@ -50,7 +50,7 @@ impl std::fmt::Display for Parting {
                     latency(other)
                 )
             }
-            Parting::Labels { thread } => {
+            Divergence::Labels { thread } => {
                 write!(f, "the samples of thread {thread} are the same, but its start or another label of the file is not")
             }
         }
@@ -61,10 +61,10 @@ impl std::fmt::Display for Parting {
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn parting(one: &Recorded, other: &Recorded) -> Result<Option<Parting>, RecordingError> {
+pub fn first_divergence(one: &Recorded, other: &Recorded) -> Result<Option<Divergence>, RecordingError> {
     let threads = (one.document.threads.len(), other.document.threads.len());
     if threads.0 != threads.1 {
-        return Ok(Some(Parting::Threads { one: threads.0, other: threads.1 }));
+        return Ok(Some(Divergence::Threads { one: threads.0, other: threads.1 }));
     }
     for thread in 0..threads.0 {
         let file = samples_file(thread);
@@ -94,12 +94,12 @@ fn contents(folder: &Path, thread: usize) -> Result<BTreeMap<OsString, Vec<u8>>,
     Ok(contents)
 }
 
-fn first_difference(thread: usize, paths: &[std::path::PathBuf; 2]) -> Result<Parting, RecordingError> {
+fn first_difference(thread: usize, paths: &[std::path::PathBuf; 2]) -> Result<Divergence, RecordingError> {
     let (one, other) = (latencies(&paths[0])?, latencies(&paths[1])?);
     let longer = one.len().max(other.len());
     let at = |rows: &[Option<i64>], row: usize| rows.get(row).copied().flatten();
     let differs = |row: &usize| one.get(*row) != other.get(*row);
-    Ok((0..longer).find(differs).map_or(Parting::Labels { thread }, |row| Parting::Sample {
+    Ok((0..longer).find(differs).map_or(Divergence::Labels { thread }, |row| Divergence::Sample {
         thread,
         activation: row as u64,
         one: at(&one, row),
@@ -137,13 +137,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let one = file(place.path(), "one", 5, &[10, 20, 30, 40]);
         let other = file(place.path(), "other", 5, &[10, 20, 31, 41]);
-        let parting = first_difference(2, &[one.clone(), other]).unwrap();
-        assert_eq!(parting, Parting::Sample { thread: 2, activation: 2, one: Some(30), other: Some(31) });
-        assert_eq!(parting.to_string(), "first difference at activation 2 of thread 2: 30 ns and 31 ns");
+        let first_divergence = first_difference(2, &[one.clone(), other]).unwrap();
+        assert_eq!(first_divergence, Divergence::Sample { thread: 2, activation: 2, one: Some(30), other: Some(31) });
+        assert_eq!(first_divergence.to_string(), "first difference at activation 2 of thread 2: 30 ns and 31 ns");
         let shorter = file(place.path(), "shorter", 5, &[10, 20, 30]);
-        let parting = first_difference(0, &[one.clone(), shorter]).unwrap();
-        assert_eq!(parting, Parting::Sample { thread: 0, activation: 3, one: Some(40), other: None });
+        let first_divergence = first_difference(0, &[one.clone(), shorter]).unwrap();
+        assert_eq!(first_divergence, Divergence::Sample { thread: 0, activation: 3, one: Some(40), other: None });
         let later = file(place.path(), "later", 6, &[10, 20, 30, 40]);
-        assert_eq!(first_difference(0, &[one, later]).unwrap(), Parting::Labels { thread: 0 });
+        assert_eq!(first_difference(0, &[one, later]).unwrap(), Divergence::Labels { thread: 0 });
     }
 }

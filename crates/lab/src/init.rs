@@ -7,11 +7,11 @@
 
 use crate::archive::{self, Writer};
 use crate::channel::{self, Kind};
+use crate::instruction_count;
 use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
-use crate::yardstick;
 use model::Recorded;
 use plan::Run;
-use runner::{Progress, RunnerError, Signals, Watch};
+use runner::{Progress, ProgressObserver, RunnerError, Signals};
 use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SendFlags, SocketType, send, socket};
 use rustix::system::{RebootCommand, reboot};
@@ -81,7 +81,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     }
     let done = match order.task {
         Task::Measure { run, default_cpus } => measure(*run, default_cpus, load_verb),
-        Task::Execute { errands } => yardstick::execute(&errands, init_verb),
+        Task::Execute { errands } => instruction_count::execute(&errands, init_verb),
     };
     sent(match done {
         Ok(archive) => channel::send(&mut channel, Kind::Results, &archive),
@@ -182,7 +182,7 @@ fn loopback_up() -> io::Result<()> {
 /// Nobody looks on: what a run prints, it prints through the same serial interrupts it would be measured beside.
 struct Unseen;
 
-impl Watch for Unseen {
+impl ProgressObserver for Unseen {
     fn looks_on(&self) -> bool {
         false
     }
@@ -201,7 +201,7 @@ fn not_carried_out(error: impl ToString) -> Refusal {
 fn measure(run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
     let order = order_of(run, default_cpus, load_verb)?;
     let signals = Signals::catch().map_err(not_carried_out)?;
-    let recorded = runner::carry_out(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error))?;
+    let recorded = runner::execute(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error))?;
     packed(&recorded).map_err(|error| not_carried_out(format!("the recording cannot be packed: {error}")))
 }
 
@@ -286,7 +286,7 @@ pub(crate) fn initramfs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{CpuId, Length, Missed, Nanos, Probe, Scheduling, Settle};
+    use plan::{CpuId, Length, Nanos, OverrunPolicy, Probe, Scheduling, Settle};
 
     fn run(cpus: &[CpuId], interval: Nanos, loads: &[&str]) -> Run {
         Run {
@@ -300,7 +300,7 @@ mod tests {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: false,
             sync: false,
             settle: Settle::Auto,

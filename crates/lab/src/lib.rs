@@ -9,12 +9,12 @@
 //! ```text
 //! plan::Run + plan::Guest -> kernels (cache, debian) -> initramfs: this program, the order, modules
 //!     -> QEMU (emulator, board, boot)
-//!            guest: init -> runner::carry_out -> recording -> channel: frames with length and hash
+//!            guest: init -> runner::execute -> recording -> channel: frames with length and hash
 //!     -> session: NAME.teiji, its document with the lab's part, console.log
 //! ```
 //!
 //! In: runs, machines and names of kernels. Out: recordings, or errors with the last lines of the guest's console. Must not
-//! touch: terminals; who wants to see it passes a [`Look`].
+//! touch: terminals; who wants to see it passes a [`GuestObserver`].
 //!
 //! Two of the program's hidden verbs have their bodies here: [`init`], the guest's first process, and [`become_emulator`],
 //! the process that turns into QEMU. A new machine is one entry in `board.rs`.
@@ -30,6 +30,7 @@ mod guest_run;
 mod identical;
 mod image;
 mod init;
+mod instruction_count;
 mod kernels;
 mod kvm;
 mod modules;
@@ -39,7 +40,6 @@ mod scratch;
 mod session;
 mod stall;
 mod timeouts;
-mod yardstick;
 
 pub use archive::{ArchiveError, files as archive_files};
 pub use board::Accelerator;
@@ -47,16 +47,17 @@ pub use boot::{BootError, Stage};
 pub use channel::{Found, find as find_frame};
 pub use debian::fetch;
 pub use emulator::{EmulatorError, become_emulator};
-pub use identical::{Parting, parting};
+pub use identical::{Divergence, first_divergence};
 pub use image::{Image, ImageError, Processor, inspect_image};
 pub use init::init;
+pub use instruction_count::{CommandCost, GuestCommand, REST, SPIN, rest, run as execute, spin};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use order::DefaultCpus;
 pub use program::ProgramError;
 pub use scratch::ScratchFolder;
 pub use session::{
-    GuestProgress, LabError, LabRun, Look, Place, Verbs, again, can_begin, carry_out, carry_out_each, differences,
+    GuestObserver, GuestProgress, LabError, LabRun, Target, Verbs, again, can_begin, differences, run_each_in_guest,
+    run_in_guests,
 };
 pub use stall::{STALL, stall};
 pub use timeouts::BOOT_PATIENCE;
-pub use yardstick::{Errand, REST, SPIN, Spent, rest, run as execute, spin};

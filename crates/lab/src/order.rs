@@ -2,7 +2,7 @@
 //! What the lab tells a guest, and what a guest says when it cannot do it. Both sides are the same program, so the form may
 //! change with it.
 
-use crate::yardstick::Errand;
+use crate::instruction_count::GuestCommand;
 use plan::{CpuId, Run};
 use serde::{Deserialize, Serialize};
 
@@ -35,10 +35,10 @@ pub enum Task {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         default_cpus: Option<DefaultCpus>,
     },
-    /// Programs, one after the other, each with what it cost; see [`crate::Spent`].
+    /// Programs, one after the other, each with what it cost; see [`crate::CommandCost`].
     Execute {
         /// In order.
-        errands: Vec<Errand>,
+        errands: Vec<GuestCommand>,
     },
 }
 

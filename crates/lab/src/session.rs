@@ -2,7 +2,7 @@
 //! Runs in the lab: several guests at once, each becoming a recording.
 
 use crate::archive;
-use crate::boot::{BootError, Left, Stage};
+use crate::boot::{BootError, GuestOutput, Stage};
 use crate::emulator::{Emulator, EmulatorError};
 use crate::guest_run::GuestRun;
 use crate::kernels::{self, Kernel, KernelError};
@@ -34,7 +34,7 @@ pub struct Verbs {
 
 /// Where a task is to be carried out.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Target {
     /// The machine.
     pub guest: Guest,
     /// The kernel.
@@ -57,7 +57,7 @@ pub struct LabRun {
     /// That nobody named its CPUs; then those of `run` are all that the guest has.
     pub default_cpus: Option<DefaultCpus>,
     /// On what.
-    pub place: Place,
+    pub place: Target,
     /// The recording's folder, to be made.
     pub directory: PathBuf,
     /// What it is called while it goes on.
@@ -128,15 +128,15 @@ pub struct GuestProgress {
 }
 
 /// Looks on. Called some times a second.
-pub trait Look {
+pub trait GuestObserver {
     /// How far each guest that runs is, how many are done, and how many there are in all.
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize);
     /// Something worth a line.
     fn note(&mut self, text: &str);
 }
 
-/// Carries out these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`carry_out_each`].
-pub fn carry_out<L: Look>(
+/// Carries out these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`run_each_in_guest`].
+pub fn run_in_guests<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
     verbs: Verbs,
@@ -144,7 +144,7 @@ pub fn carry_out<L: Look>(
     look: &mut L,
 ) -> Vec<Result<Recorded, LabError>> {
     let mut results: Vec<Option<Result<Recorded, LabError>>> = runs.iter().map(|_| None).collect();
-    carry_out_each(runs, jobs, verbs, signals, look, &mut |index, result, _| results[index] = Some(result));
+    run_each_in_guest(runs, jobs, verbs, signals, look, &mut |index, result, _| results[index] = Some(result));
     let never = || Err(LabError::Interrupted(signals.caught().unwrap_or("nobody")));
     results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
 }
@@ -154,7 +154,7 @@ pub type Ended<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + '
 
 /// Carries out these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
 /// signal no more come. To be called on the program's main thread: guests end with the thread that started them.
-pub fn carry_out_each<L: Look>(
+pub fn run_each_in_guest<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
     verbs: Verbs,
@@ -213,13 +213,13 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
 /// # Errors
 /// When nothing comes of it.
 pub(crate) fn execute(
-    place: &Place,
+    place: &Target,
     task: Task,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut dyn Look,
-) -> Result<(Left, Lab), LabError> {
+    look: &mut dyn GuestObserver,
+) -> Result<(GuestOutput, Lab), LabError> {
     let mut guest = GuestRun::begin(place, task, expected)?;
     let mut kvm = KvmTrials::default();
     loop {
@@ -248,7 +248,7 @@ pub fn can_begin(machine: Machine, program: Option<&Path>) -> Result<(), LabErro
 }
 
 /// Makes a recording of what a guest left.
-fn keep(lab_run: &LabRun, left: Left, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
+fn keep(lab_run: &LabRun, left: GuestOutput, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
     let damaged = |why: String| BootError::Damaged { why, console: crate::boot::LastLines::of_bytes(&left.console) };
     let entries = archive::files(&left.archive).map_err(|error| damaged(error.to_string()))?;
     let is_plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('/');
@@ -289,7 +289,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// When the kernel is not there any more.
-pub fn again(lab: &Lab) -> Result<Place, LabError> {
+pub fn again(lab: &Lab) -> Result<Target, LabError> {
     let name: kernels::KernelName = lab.kernel.name.parse()?;
     let kernel = match name {
         kernels::KernelName::Debian { flavour, version } => {
@@ -302,7 +302,7 @@ pub fn again(lab: &Lab) -> Result<Place, LabError> {
     };
     let modules = lab.kernel.modules.clone().filter(|path| path.is_dir()).or_else(|| kernel.modules.clone());
     let is_the_same = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| sha256(&bytes) == lab.program.sha256);
-    Ok(Place {
+    Ok(Target {
         guest: lab.guest.clone(),
         kernel: Kernel { modules, ..kernel },
         device_tree: lab.device_tree.as_ref().map(|file| file.path.clone()),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const WHOLE: u64 = 1_000_000;
 /// What a task is owed at most, periods of its level: kept from running for a second, it shall not run a second without sleep
 /// afterwards, for that would be another load than the one asked for.
-const MOST_OWED: u64 = 10;
+const MAX_OWED: u64 = 10;
 
 /// The clocks of a task, ns.
 pub(crate) trait Clocks {
@@ -90,7 +90,7 @@ impl<C: Clocks> DutyCycle<C> {
 
     fn begin_period(&mut self, now: u64) {
         self.period_end = now + self.next_length();
-        let most = MOST_OWED * self.share(self.period_ns);
+        let most = MAX_OWED * self.share(self.period_ns);
         let owed = self.allowed_ns().saturating_sub(self.counted_ns());
         self.forgiven_ns += owed.saturating_sub(most);
     }

@@ -30,12 +30,12 @@ struct Span {
 }
 
 /// Points of a course; two are wider apart than a pixel of any chart.
-const MOST_POINTS: usize = 1_024;
+const MAX_POINTS: usize = 1_024;
 
 impl Span {
     fn point(&mut self, reading: &Reading) {
         self.course.push((reading.at_ns, reading.cpu_ns));
-        if self.course.len() > MOST_POINTS {
+        if self.course.len() > MAX_POINTS {
             let mut number = 0;
             self.course.retain(|_| {
                 number += 1;
@@ -212,7 +212,7 @@ mod tests {
         account.begin(at(0, 0, 0));
         (1..=5_000).for_each(|second| account.second(at(second * SECOND, second * SECOND / 2, 0)));
         let course = account.course();
-        assert!((MOST_POINTS / 2 - 1..=MOST_POINTS).contains(&course.len()), "{}", course.len());
+        assert!((MAX_POINTS / 2 - 1..=MAX_POINTS).contains(&course.len()), "{}", course.len());
         assert!(course.iter().all(|(_, reached)| (*reached - 50.0).abs() < 1e-9));
         assert!(course.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }

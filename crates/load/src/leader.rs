@@ -3,12 +3,12 @@
 //!
 //! It sleeps but for one look a second, on the load's own CPUs. Its own time is not counted as the load's.
 
-use crate::kinds::Kind;
+use crate::kinds::LoadType;
 use crate::report::{BEGIN, GO, Order, Report};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec::{self, CommonOptions};
 use crate::sys::{self, SingleThreaded};
-use crate::team::{Team, now_ns};
+use crate::worker_pool::{WorkerPool, now_ns};
 use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -50,7 +50,7 @@ fn lead(order: &Order) -> io::Result<()> {
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
     settle(order, kind, &common)?;
     let size = generator.tasks(order.cpus.len());
-    let mut team = Team::new(
+    let mut team = WorkerPool::new(
         SingleThreaded::check()?,
         kind,
         order.cpus.clone(),
@@ -65,7 +65,7 @@ fn lead(order: &Order) -> io::Result<()> {
 }
 
 /// Follows orders until there are no more.
-fn obey(team: &mut Team) -> io::Result<()> {
+fn obey(team: &mut WorkerPool) -> io::Result<()> {
     // None: the tasks stand at their posts, there is nothing to look at.
     let mut look_at_ns = None;
     let mut settling = None;
@@ -138,7 +138,7 @@ fn next(look_at_ns: Option<u64>) -> io::Result<Next> {
 ///
 /// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
 /// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
-fn settle(order: &Order, kind: &Kind, common: &CommonOptions) -> io::Result<()> {
+fn settle(order: &Order, kind: &LoadType, common: &CommonOptions) -> io::Result<()> {
     if kind.starts_others {
         // What others have started only this process can find and kill. It learns of its owner's end by that of its stdin, and
         // must live to do it; whoever down there loses a parent becomes its child.

@@ -23,7 +23,7 @@
 //! In: a [`plan::LoadSpec`] for each load. Out: a [`model::LoadEvidence`] for each, and warnings about loads that did not
 //! hold. Must not touch: the clock of the measurement, the measuring threads, and the recording's files.
 //!
-//! A new load is one file in `kinds/` with its `Kind`, and one line in the table of `kinds/mod.rs`. Beside the loads stands
+//! A new load is one file in `kinds/` with its `LoadType`, and one line in the table of `kinds/mod.rs`. Beside the loads stands
 //! [`Benchmark`], hackbench as a program that ends.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -31,11 +31,12 @@
 mod bench;
 mod duty_cycle;
 mod evidence;
-mod held;
 mod kinds;
 mod leader;
 mod limits;
+mod load_handle;
 mod loads;
+mod pipe_reader;
 mod proc_stat;
 mod process_tree;
 mod report;
@@ -43,12 +44,11 @@ mod settling;
 mod spec;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
-mod tap;
-mod team;
+mod worker_pool;
 
 pub use bench::{Benchmark, Channel};
-pub use held::LoadNow;
 pub use leader::worker;
 pub use limits::Limits;
+pub use load_handle::LoadNow;
 pub use loads::{Loads, StartError};
-pub use spec::{Checked, SpecError, check, check_elsewhere};
+pub use spec::{SpecError, ValidatedLoad, check, check_elsewhere};

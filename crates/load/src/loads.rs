@@ -4,9 +4,9 @@
 //! No thread and no timer of its own: the owner calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
 //! pipe that holds many seconds of it, so polling late loses nothing but the early news of a death.
 
-use crate::held::{Held, LoadNow, PAUSE, Phase};
+use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Phase};
 use crate::report::GO;
-use crate::spec::Checked;
+use crate::spec::ValidatedLoad;
 use model::{LoadEvidence, Warning};
 use plan::Settle;
 use std::io;
@@ -28,7 +28,7 @@ const STOP: Duration = Duration::from_secs(5);
 /// Loads that run, until they are stopped or dropped.
 #[derive(Debug)]
 pub struct Loads {
-    held: Vec<Held>,
+    held: Vec<LoadHandle>,
 }
 
 /// Why loads are not running.
@@ -92,7 +92,7 @@ impl Loads {
     /// # Errors
     /// A load that cannot be run or takes too long, or it was cancelled. Then none is running.
     pub fn start(
-        checked: Vec<Checked>,
+        checked: Vec<ValidatedLoad>,
         program: &Path,
         hidden_verb: &str,
         mut cancelled: impl FnMut() -> bool,
@@ -103,7 +103,7 @@ impl Loads {
         let mut loads = Loads { held: Vec::with_capacity(checked.len()) };
         for load in checked {
             let spec = load.spec.to_string();
-            let held = Held::start(load, program, hidden_verb).map_err(|source| StartError::Spawn {
+            let held = LoadHandle::start(load, program, hidden_verb).map_err(|source| StartError::Spawn {
                 spec,
                 program: program.to_owned(),
                 source,
@@ -128,7 +128,7 @@ impl Loads {
                 StartError::Failed { spec, said } => StartError::Ended { spec, said },
                 other => other,
             })?;
-            if how == Settle::Auto && self.held.iter().all(Held::settled) {
+            if how == Settle::Auto && self.held.iter().all(LoadHandle::settled) {
                 break;
             }
             sleep(SETTLING_PAUSE.min(bound.saturating_sub(began.elapsed())));
@@ -175,9 +175,9 @@ impl Loads {
     /// when each leader has taken its reading, so that it falls into nobody's figures: a kernel that cannot be preempted while
     /// it reads /proc/stat and hundreds of clocks is late by 150 us.
     pub fn begin(&mut self) {
-        self.held.iter_mut().for_each(Held::begin);
+        self.held.iter_mut().for_each(LoadHandle::begin);
         let deadline = Instant::now() + BEGIN_WITHIN;
-        while self.poll() && Instant::now() < deadline && !self.held.iter().all(Held::has_begun) {
+        while self.poll() && Instant::now() < deadline && !self.held.iter().all(LoadHandle::has_begun) {
             sleep(PAUSE);
         }
     }
@@ -188,12 +188,12 @@ impl Loads {
         for held in &mut self.held {
             held.poll();
         }
-        self.held.iter().all(Held::alive)
+        self.held.iter().all(LoadHandle::alive)
     }
 
     /// What each load does at the moment, as of the last [`Loads::poll`].
     pub fn now(&self) -> Vec<LoadNow> {
-        self.held.iter().map(Held::now).collect()
+        self.held.iter().map(LoadHandle::now).collect()
     }
 
     /// The measured span ends: stops all loads, waits until they are gone, at most some seconds, and returns what they
@@ -217,17 +217,17 @@ impl Loads {
             }
             sleep(PAUSE);
         }
-        self.held.iter().map(Held::evidence).collect()
+        self.held.iter().map(LoadHandle::evidence).collect()
     }
 
     /// What a reader of the figures should know of loads that have not settled so far.
     pub fn not_settled(&self) -> Vec<Warning> {
-        self.held.iter().filter_map(Held::not_settled).collect()
+        self.held.iter().filter_map(LoadHandle::not_settled).collect()
     }
 
     /// What a reader of the figures should know of the loads; complete once they have been stopped.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.held.iter().flat_map(Held::warnings).collect()
+        self.held.iter().flat_map(LoadHandle::warnings).collect()
     }
 
     fn kill(&mut self) {

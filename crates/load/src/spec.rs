@@ -4,7 +4,7 @@
 //! Commas separate the options of a spec, so a list of CPUs within one is joined by `+`: `cpu,cpus=0-1+3`. Otherwise it is a
 //! CPU list like any other, with `!2` and `all`.
 
-use crate::kinds::{self, Generator, KINDS, Kind};
+use crate::kinds::{self, Generator, KINDS, LoadType};
 use crate::limits::{self, Limits};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
@@ -31,17 +31,17 @@ const PERIOD: Duration = Duration::from_millis(10);
 
 /// A load that can be started.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct ValidatedLoad {
     pub(crate) spec: LoadSpec,
     pub(crate) cpus: Vec<CpuId>,
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: &'static LoadType,
     pub(crate) common: CommonOptions,
     pub(crate) tasks: usize,
     pub(crate) memory: u64,
     pub(crate) loads: usize,
 }
 
-impl Checked {
+impl ValidatedLoad {
     /// The load as written.
     #[must_use]
     pub fn spec(&self) -> &LoadSpec {
@@ -266,7 +266,7 @@ impl<'a> Options<'a> {
 ///
 /// # Errors
 /// The first thing wrong with it, naming the part of the spec.
-pub fn check(spec: &LoadSpec, usual: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<Checked, SpecError> {
+pub fn check(spec: &LoadSpec, usual: &[CpuId], available: &[CpuId], limits: &Limits) -> Result<ValidatedLoad, SpecError> {
     check_on(spec, usual, available, limits, false)
 }
 
@@ -285,7 +285,7 @@ fn check_on(
     available: &[CpuId],
     limits: &Limits,
     elsewhere: bool,
-) -> Result<Checked, SpecError> {
+) -> Result<ValidatedLoad, SpecError> {
     let mut cpus = usual.to_vec();
     let text = || spec.to_string();
     if let Some((_, list)) = spec.options().find(|(key, _)| *key == "cpus") {
@@ -308,7 +308,7 @@ fn check_on(
     if let Some(probe) = limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe) {
         return Err(SpecError::Priority { spec: text(), prio: common.prio, probe });
     }
-    Ok(Checked {
+    Ok(ValidatedLoad {
         spec: spec.clone(),
         kind,
         common,
@@ -320,7 +320,7 @@ fn check_on(
 }
 
 /// A load whose text has been read.
-pub(crate) type Read = (&'static Kind, Box<dyn Generator>, CommonOptions);
+pub(crate) type Read = (&'static LoadType, Box<dyn Generator>, CommonOptions);
 
 /// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
 pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> Result<Read, SpecError> {
@@ -341,7 +341,7 @@ fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
     Ok((kind, (kind.read)(options)?, common))
 }
 
-fn common(kind: &Kind, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
+fn common(kind: &LoadType, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
     let period = options.parsed("period", "a time from 1ms to 1s", |text| {
         let nanos = Nanos::parse(text, Unit::Microsecond).ok()?.0;
         (1_000_000..=1_000_000_000).contains(&nanos).then(|| Duration::from_nanos(nanos.unsigned_abs()))
@@ -359,7 +359,7 @@ fn common(kind: &Kind, options: &Options<'_>) -> Result<CommonOptions, SpecError
     Ok(CommonOptions { level: level(kind, options)?, period: period.unwrap_or(PERIOD), nice: nice.unwrap_or(0), policy, prio })
 }
 
-fn level(kind: &Kind, options: &Options<'_>) -> Result<Option<f64>, SpecError> {
+fn level(kind: &LoadType, options: &Options<'_>) -> Result<Option<f64>, SpecError> {
     let Some(text) = options.spec.level() else { return Ok(None) };
     let (spec, level) = (options.spec.to_string(), text.to_owned());
     if !kind.paced {
@@ -374,7 +374,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn checked(spec: &str) -> Result<Checked, SpecError> {
+    fn checked(spec: &str) -> Result<ValidatedLoad, SpecError> {
         let available: Vec<CpuId> = (0..4).map(CpuId).collect();
         let limits = Limits { memory: 1 << 30, probe_prio: Some(90), loads: 1 };
         check(&spec.parse().unwrap(), &[CpuId(2), CpuId(1), CpuId(2)], &available, &limits)

@@ -7,7 +7,7 @@
 //! The bounds are loose, because other programs may want the machine meanwhile; what counts as wrong is far outside of them.
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
 
-use load::{Checked, Limits, Loads, StartError, check, worker};
+use load::{Limits, Loads, StartError, ValidatedLoad, check, worker};
 use model::LoadEvidence;
 use plan::{CpuId, LoadSpec, Nanos, Settle};
 use rustix::process::{Pid, Signal, getpid, kill_process};
@@ -124,7 +124,7 @@ fn limits() -> Limits {
     Limits { memory: 1 << 30, probe_prio: None, loads: 1 }
 }
 
-fn checked(spec: &str) -> Checked {
+fn checked(spec: &str) -> ValidatedLoad {
     check(&spec.parse::<LoadSpec>().unwrap(), &available(), &available(), &limits()).unwrap()
 }
 

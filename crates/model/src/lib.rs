@@ -25,4 +25,4 @@ pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use other_work::OtherWork;
 pub use recorded::{ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
-pub use thread::{HistogramDocument, Proof, Thread, WorstActivation, samples_file};
+pub use thread::{HistogramDocument, Thread, ThreadEvidence, WorstActivation, samples_file};

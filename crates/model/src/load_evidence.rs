@@ -37,7 +37,7 @@ pub struct LoadEvidence {
 }
 
 /// A load this many points off its level has missed it.
-const MOST_OFF: f64 = 5.0;
+const MAX_OFF: f64 = 5.0;
 
 impl LoadEvidence {
     /// CPU use, percent, where it lies farthest off the level asked for, and on which CPU; no CPU where only all together are
@@ -52,8 +52,8 @@ impl LoadEvidence {
 
     /// Whether it lies farther off than is allowed, on any of its CPUs: what [`LoadEvidence::missed`] is to say.
     #[must_use]
-    pub fn misses_its_level(&self) -> bool {
-        self.requested.zip(self.farthest_off()).is_some_and(|(asked, (reached, _))| (reached - asked).abs() > MOST_OFF)
+    pub fn is_off_target(&self) -> bool {
+        self.requested.zip(self.farthest_off()).is_some_and(|(asked, (reached, _))| (reached - asked).abs() > MAX_OFF)
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Thread {
     /// The ten worst, worst first.
     pub worst: Vec<WorstActivation>,
     /// Evidence that the thread measured undisturbed by itself.
-    pub proof: Proof,
+    pub proof: ThreadEvidence,
 }
 
 impl Thread {
@@ -61,7 +61,7 @@ impl Thread {
             latency_with_skipped_ns: None,
             histogram_ns: HistogramDocument::default(),
             worst: Vec::new(),
-            proof: Proof::default(),
+            proof: ThreadEvidence::default(),
         }
     }
 }
@@ -90,7 +90,7 @@ pub struct WorstActivation {
 
 /// What getrusage says of a thread between its first and its last activation, and what became of its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Proof {
+pub struct ThreadEvidence {
     /// Page faults served without the disk; null where the thread did not live to say.
     pub minor_faults: Option<u64>,
     /// Page faults that waited for the disk.

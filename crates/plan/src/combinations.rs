@@ -5,7 +5,7 @@
 //! temperature, does not look like the effect of a factor.
 
 use crate::plan_error::{PlanError, PlanErrors};
-use crate::plan_file::{MOST_RUNS, Plan, RunOrder, Setting, Value};
+use crate::plan_file::{MAX_RUNS, Plan, RunOrder, Setting, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -36,8 +36,8 @@ impl Plan {
         self.check_factors()?;
         let product = self.vary.iter().try_fold(1_usize, |product, factor| product.checked_mul(factor.values.len()));
         let repeats = usize::try_from(self.order.repeat).unwrap_or(usize::MAX);
-        let product = product.filter(|product| product.checked_mul(repeats).is_some_and(|runs| runs <= MOST_RUNS));
-        let product = product.ok_or_else(|| PlanError::at(&self.at, format!("these are more than {MOST_RUNS} runs")))?;
+        let product = product.filter(|product| product.checked_mul(repeats).is_some_and(|runs| runs <= MAX_RUNS));
+        let product = product.ok_or_else(|| PlanError::at(&self.at, format!("these are more than {MAX_RUNS} runs")))?;
         let mut all: Vec<Combination> = (0..product)
             .map(|number| self.chosen(number))
             .filter(|chosen| !self.exclude.iter().any(|excluded| is_excluded(chosen, excluded)))

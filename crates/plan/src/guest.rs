@@ -94,7 +94,7 @@ impl GuestTime {
 }
 
 /// The largest shift QEMU takes.
-const MOST_SHIFT: u8 = 10;
+const MAX_SHIFT: u8 = 10;
 
 /// The shift of an instruction rate in millions a second, as written: 1000 is one instruction each ns.
 ///
@@ -104,7 +104,7 @@ pub fn shift_of_mips(text: &str) -> Result<u8, GuestError> {
     let wrong = || GuestError::Mips(text.to_owned());
     let mips: f64 = text.parse().map_err(|_| wrong())?;
     // Rates are written rounded: 7.8125 as 7.8 or 7.81.
-    (0..=MOST_SHIFT).find(|shift| (mips * f64::from(1_u32 << shift) / 1_000.0 - 1.0).abs() < 0.01).ok_or_else(wrong)
+    (0..=MAX_SHIFT).find(|shift| (mips * f64::from(1_u32 << shift) / 1_000.0 - 1.0).abs() < 0.01).ok_or_else(wrong)
 }
 
 /// A machine of the lab.
@@ -123,7 +123,7 @@ pub struct Guest {
 }
 
 /// Least memory in which a distribution's kernel, its initramfs and a run have room, MiB.
-const LEAST_MEMORY_MIB: u32 = 192;
+const MIN_MEMORY_MIB: u32 = 192;
 
 /// Why a machine of the lab cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -188,7 +188,7 @@ pub enum GuestError {
 }
 
 /// CPUs of the emulated machines; QEMU's ARM machine with an interrupt controller of the second version has 8.
-const MOST_CPUS: u32 = 8;
+const MAX_CPUS: u32 = 8;
 /// Kernel arguments without which nothing comes back.
 const RESERVED: [&str; 4] = ["rdinit=", "init=", "--", "initrd="];
 
@@ -209,12 +209,12 @@ impl Guest {
         if let Some(has) = machine.fixed_cpus().filter(|has| *has != cpus) {
             return Err(GuestError::Cpus { machine, has, asked: cpus });
         }
-        if !(1..=MOST_CPUS).contains(&cpus) {
-            return Err(GuestError::CpuCount { asked: cpus, most: MOST_CPUS });
+        if !(1..=MAX_CPUS).contains(&cpus) {
+            return Err(GuestError::CpuCount { asked: cpus, most: MAX_CPUS });
         }
         let needs = match machine.fixed_memory_mib() {
             Some(has) if has != self.memory_mib => Some(format!("exactly {has}")),
-            None if self.memory_mib < LEAST_MEMORY_MIB => Some(format!("at least {LEAST_MEMORY_MIB}")),
+            None if self.memory_mib < MIN_MEMORY_MIB => Some(format!("at least {MIN_MEMORY_MIB}")),
             // 32-bit addresses, of which devices take a part.
             None if machine == Machine::Armv7 && self.memory_mib > 2_048 => Some("at most 2048".to_owned()),
             _ => None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where something stands in a file, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct SourceSpan {
     /// The file.
     pub file: Arc<Path>,
     /// From 1.
@@ -17,7 +17,7 @@ pub struct Spot {
     pub column: usize,
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for SourceSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
     }
@@ -30,7 +30,7 @@ pub enum PlanError {
     #[error("{at}: {what}")]
     Written {
         /// Where.
-        at: Spot,
+        at: SourceSpan,
         /// What is wrong with it.
         what: String,
     },
@@ -40,7 +40,7 @@ pub enum PlanError {
         /// Which.
         path: PathBuf,
         /// Where it was asked for, if by another plan.
-        included: Option<Spot>,
+        included: Option<SourceSpan>,
         /// Why not.
         source: io::Error,
     },
@@ -57,7 +57,7 @@ pub enum PlanError {
 impl PlanError {
     /// Something that is written and wrong.
     #[must_use]
-    pub fn at(at: &Spot, what: impl Into<String>) -> Self {
+    pub fn at(at: &SourceSpan, what: impl Into<String>) -> Self {
         PlanError::Written { at: at.clone(), what: what.into() }
     }
 }
@@ -90,7 +90,7 @@ impl PlanErrors {
     /// # Errors
     /// These, if there are any.
     pub fn none_of(mut errors: Vec<PlanError>) -> Result<(), PlanErrors> {
-        let mut known: Vec<Spot> = Vec::new();
+        let mut known: Vec<SourceSpan> = Vec::new();
         errors.retain(|error| match error {
             PlanError::Written { at, .. } if known.contains(at) => false,
             PlanError::Written { at, .. } => {

@@ -5,7 +5,7 @@
 //! those mean is not known here: whoever knows the flags checks them, and finds with each setting where it was written.
 
 use crate::Limit;
-use crate::plan_error::{PlanError, PlanErrors, Spot};
+use crate::plan_error::{PlanError, PlanErrors, SourceSpan};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub struct Setting {
     /// What it is set to.
     pub value: Value,
     /// Where that is written.
-    pub at: Spot,
+    pub at: SourceSpan,
 }
 
 /// One flag and all the values it takes in turn.
@@ -54,7 +54,7 @@ pub struct Factor {
 
 /// What a flag is set to in the short form of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quick {
+pub struct QuickOverrides {
     /// The flag's long name.
     pub key: String,
     /// As a setting, if it can be one.
@@ -62,7 +62,7 @@ pub struct Quick {
     /// As a factor with these values, if it can be one.
     pub factor: Option<Factor>,
     /// Where that is written.
-    pub at: Spot,
+    pub at: SourceSpan,
 }
 
 /// In what order runs are carried out.
@@ -90,17 +90,17 @@ pub struct Plan {
     /// Combinations that are added.
     pub include: Vec<Vec<Setting>>,
     /// What takes the place of settings and factors of the same name in the short form.
-    pub quick: Vec<Quick>,
+    pub quick: Vec<QuickOverrides>,
     /// In what order.
     pub order: RunOrder,
     /// What each combination has to hold.
     pub limits: Vec<Limit>,
     /// Where the first line is.
-    pub at: Spot,
+    pub at: SourceSpan,
 }
 
 /// Most combinations times repeats; a plan that has more was not meant.
-pub(crate) const MOST_RUNS: usize = 1_000_000;
+pub(crate) const MAX_RUNS: usize = 1_000_000;
 /// Plans that include one another, deep.
 const DEEPEST: usize = 16;
 
@@ -116,7 +116,7 @@ impl Plan {
         Plan::of_file(path, None, read, 0)
     }
 
-    fn of_file(path: &Path, included: Option<&Spot>, read: &mut ReadFile<'_>, depth: usize) -> Result<Self, PlanErrors> {
+    fn of_file(path: &Path, included: Option<&SourceSpan>, read: &mut ReadFile<'_>, depth: usize) -> Result<Self, PlanErrors> {
         let unreadable = |source| PlanError::Unreadable { path: path.to_owned(), included: included.cloned(), source };
         let text = read(path).map_err(unreadable)?;
         let source = Source { file: Arc::from(path), text: &text };
@@ -256,11 +256,11 @@ struct Source<'a> {
 type Entry<'t, 'i> = (&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>);
 
 impl Source<'_> {
-    fn spot(&self, offset: usize) -> Spot {
+    fn spot(&self, offset: usize) -> SourceSpan {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_at = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.matches('\n').count() + 1;
-        Spot { file: Arc::clone(&self.file), line, column: before[line_at..].chars().count() + 1 }
+        SourceSpan { file: Arc::clone(&self.file), line, column: before[line_at..].chars().count() + 1 }
     }
 
     /// The entries of a table as they are written, one below the other.
@@ -271,7 +271,7 @@ impl Source<'_> {
     }
 
     /// Reads one part of a plan into it.
-    fn part(&self, plan: &mut Plan, name: &str, value: &DeValue<'_>, at: &Spot) -> Result<(), PlanErrors> {
+    fn part(&self, plan: &mut Plan, name: &str, value: &DeValue<'_>, at: &SourceSpan) -> Result<(), PlanErrors> {
         match (name, value) {
             ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
             ("measure", DeValue::Table(table)) => plan.measure = self.settings(table)?,
@@ -301,7 +301,7 @@ impl Source<'_> {
         PlanErrors::all(self.in_order(table).into_iter().map(setting))
     }
 
-    fn setting(&self, key: &str, value: &Spanned<DeValue<'_>>, at: &Spot) -> Result<Setting, PlanErrors> {
+    fn setting(&self, key: &str, value: &Spanned<DeValue<'_>>, at: &SourceSpan) -> Result<Setting, PlanErrors> {
         let value = match value.get_ref() {
             DeValue::Boolean(on) => Value::Switch(*on),
             DeValue::Array(parts) => {
@@ -361,11 +361,11 @@ impl Source<'_> {
         Ok(Factor { key: key.to_owned(), values })
     }
 
-    fn quick(&self, table: &DeTable<'_>) -> Vec<Quick> {
+    fn quick(&self, table: &DeTable<'_>) -> Vec<QuickOverrides> {
         let quick = |(key, value): Entry<'_, '_>| {
             let at = self.spot(key.span().start);
             let (setting, factor) = (self.setting(key.get_ref(), value, &at).ok(), self.factor(key.get_ref(), value).ok());
-            Quick { key: key.get_ref().to_string(), setting, factor, at }
+            QuickOverrides { key: key.get_ref().to_string(), setting, factor, at }
         };
         self.in_order(table).into_iter().map(quick).collect()
     }

@@ -25,7 +25,7 @@ pub enum Length {
 /// What happens to activations whose time has passed while an earlier one was late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Missed {
+pub enum OverrunPolicy {
     /// Go on at the next planned time that lies ahead, and count the others as skipped.
     Skip,
     /// Run each of them at once, late.
@@ -60,7 +60,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub break_above_ns: Option<Nanos>,
     /// What happens after an overrun.
-    pub missed: Missed,
+    pub missed: OverrunPolicy,
     /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
     pub hold_dma_latency: bool,
     /// Whether samples are forced to the disk while measuring, so that a power cut costs the last second at most.
@@ -97,9 +97,9 @@ pub enum RunError {
 }
 
 /// Far beyond any run (31 years at 1 ms), far below overflow of k x interval.
-const MOST_ACTIVATIONS: u64 = 1_000_000_000_000;
+const MAX_ACTIVATIONS: u64 = 1_000_000_000_000;
 /// As many as the largest machine has CPUs.
-pub const MOST_THREADS: usize = 8_192;
+pub const MAX_THREADS: usize = 8_192;
 
 impl Run {
     /// The interval of thread `index`.
@@ -171,8 +171,8 @@ impl Run {
     /// # Errors
     /// The first thing that makes it impossible.
     pub fn check(&self) -> Result<(), RunError> {
-        if self.cpus.is_empty() || self.cpus.len() > MOST_THREADS {
-            return Err(RunError::Threads { asked: self.cpus.len(), limit: MOST_THREADS });
+        if self.cpus.is_empty() || self.cpus.len() > MAX_THREADS {
+            return Err(RunError::Threads { asked: self.cpus.len(), limit: MAX_THREADS });
         }
         for index in [0, self.cpus.len() - 1] {
             let interval = self.interval_of(index);
@@ -186,7 +186,7 @@ impl Run {
             _ => {}
         }
         let longest = self.activations_of(0);
-        if longest > MOST_ACTIVATIONS { Err(RunError::TooLong(longest)) } else { Ok(()) }
+        if longest > MAX_ACTIVATIONS { Err(RunError::TooLong(longest)) } else { Ok(()) }
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
             aligned_ns: None,
             warmup_ns: Nanos::from_millis(100),
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: true,
             sync: true,
             settle: Settle::Auto,

@@ -8,7 +8,7 @@
 
 use crate::guard::StarvationCheck;
 use crate::{Clock, Control, Producer, Sample, StopReason, Woken};
-use plan::{Missed, Nanos};
+use plan::{Nanos, OverrunPolicy};
 
 /// What one thread is to do.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct Cycle {
     /// A latency above this stops the run, ns.
     pub break_above: Option<Nanos>,
     /// What happens after an overrun.
-    pub missed: Missed,
+    pub missed: OverrunPolicy,
 }
 
 /// What became of the activations. `due` is their sum.
@@ -99,8 +99,8 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
 /// to run because the run was stopped.
 fn never_caught_up(latency: i64, interval: i64, cycle: &Cycle, next: u64) -> u64 {
     match cycle.missed {
-        Missed::CatchUp => (latency.max(0) / interval).unsigned_abs().min(cycle.activations - next),
-        Missed::Skip => 0,
+        OverrunPolicy::CatchUp => (latency.max(0) / interval).unsigned_abs().min(cycle.activations - next),
+        OverrunPolicy::Skip => 0,
     }
 }
 
@@ -108,8 +108,8 @@ fn never_caught_up(latency: i64, interval: i64, cycle: &Cycle, next: u64) -> u64
 #[cold]
 fn passed_by(latency: i64, interval: i64, cycle: &Cycle, current: u64) -> u64 {
     match cycle.missed {
-        Missed::CatchUp => 0,
-        Missed::Skip => (latency / interval).unsigned_abs().min(cycle.activations - 1 - current),
+        OverrunPolicy::CatchUp => 0,
+        OverrunPolicy::Skip => (latency / interval).unsigned_abs().min(cycle.activations - 1 - current),
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
             interval: Nanos(INTERVAL),
             activations,
             break_above: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn catching_up_skips_nothing() {
-        let cycle = Cycle { missed: Missed::CatchUp, ..cycle(4) };
+        let cycle = Cycle { missed: OverrunPolicy::CatchUp, ..cycle(4) };
         let (counts, samples, _) = run(&cycle, &[0, 2_500, 1_500, 500]);
         assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 0 });
         assert_eq!(samples, [(0, 0), (1, 2_500), (2, 1_500), (3, 500)]);
@@ -241,7 +241,7 @@ mod tests {
     /// Those whose time had come are not run any more, and do not vanish.
     #[test]
     fn stopped_while_catching_up() {
-        let cycle = Cycle { missed: Missed::CatchUp, break_above: Some(Nanos(4_000)), ..cycle(10) };
+        let cycle = Cycle { missed: OverrunPolicy::CatchUp, break_above: Some(Nanos(4_000)), ..cycle(10) };
         let (counts, samples, _) = run(&cycle, &[0, 1_500, 5_700]);
         assert_eq!(counts, Counts { on_time: 1, late: 2, skipped: 5 });
         assert_eq!(samples.len(), 3);

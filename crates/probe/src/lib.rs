@@ -5,7 +5,7 @@
 //! carries each sample out. Between its first and its last activation a measuring thread makes no system call but its
 //! sleep, takes no lock, allocates nothing and faults no page.
 //!
-//! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end an [`Outcome`] per thread. Must not touch:
+//! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end a [`ThreadResult`] per thread. Must not touch:
 //! files, statistics, terminals.
 #![deny(unsafe_code)]
 
@@ -29,5 +29,5 @@ pub use cycle::{Counts, Cycle, measure};
 pub use measurement::{Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use ring::{Consumer, Producer, Sample, ring};
-pub use thread::{Outcome, Usage};
+pub use thread::{ThreadResult, Usage};
 pub use trial::{Tried, tried};

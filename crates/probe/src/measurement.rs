@@ -3,8 +3,8 @@
 
 use crate::guard::Guard;
 use crate::ring::slots_for;
-use crate::thread::{Assignment, Decision, Gate, Ready, STACK_BYTES, body};
-use crate::{Clock, Consumer, Control, Cycle, Monotonic, Outcome, ring, sys};
+use crate::thread::{Decision, Ready, STACK_BYTES, StartBarrier, ThreadConfig, thread_main};
+use crate::{Clock, Consumer, Control, Cycle, Monotonic, ThreadResult, ring, sys};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use rustix::thread::Pid;
 use std::io;
@@ -47,8 +47,8 @@ pub struct Measurement {
     pub consumers: Vec<Consumer>,
     offsets: Vec<Nanos>,
     warmup: Nanos,
-    gate: Arc<Gate>,
-    threads: Vec<JoinHandle<Outcome>>,
+    barrier: Arc<StartBarrier>,
+    threads: Vec<JoinHandle<ThreadResult>>,
     pids: Vec<Option<Pid>>,
     control: Control,
     guard: Option<Guard>,
@@ -57,7 +57,7 @@ pub struct Measurement {
 /// From "all threads are ready" to the first planned wake-up: time for the last of them to fall asleep.
 const LEAD: Nanos = Nanos::from_millis(2);
 /// How long the threads of a stopped run may take to end before they are given up.
-const PATIENCE: Duration = Duration::from_secs(3);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Measurement {
     /// Makes the threads of a run, with the scheduling they were granted. They are ready, and wait for [`Measurement::begin`].
@@ -70,7 +70,7 @@ impl Measurement {
             consumers: Vec::new(),
             offsets: (0..run.cpus.len()).map(|index| run.offset_of(index)).collect(),
             warmup: run.whole_warmup_ns(),
-            gate: Arc::new(Gate::default()),
+            barrier: Arc::new(StartBarrier::default()),
             threads: Vec::new(),
             pids: vec![None; run.cpus.len()],
             control: control.clone(),
@@ -99,7 +99,7 @@ impl Measurement {
 
     /// Lets the threads go: they warm up until this time, which is activation 0 of the first of them.
     pub fn begin(&self, first: Nanos) {
-        self.gate.open(Decision::Start(first));
+        self.barrier.open(Decision::Start(first));
     }
 
     /// Makes the threads and waits until each is pinned and has its scheduling.
@@ -116,16 +116,16 @@ impl Measurement {
                 break_above: run.break_above_ns,
                 missed: run.missed,
             };
-            let assignment = Assignment {
+            let config = ThreadConfig {
                 cpu: *cpu,
                 scheduling,
                 warmup: run.whole_warmup_ns(),
                 cycle,
                 ring: producer,
                 control: self.control.clone(),
-                gate: Arc::clone(&self.gate),
+                barrier: Arc::clone(&self.barrier),
             };
-            let thread = spawn(index, assignment, tell.clone());
+            let thread = spawn(index, config, tell.clone());
             self.threads.push(thread.map_err(|source| ProbeError::Spawn { thread: index, source })?);
             self.consumers.push(consumer);
         }
@@ -148,12 +148,12 @@ impl Measurement {
 
     /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that does not end, because
     /// something keeps it from its CPU, is given up after a few seconds and has no outcome. One that never began has counted nothing.
-    pub fn join(self) -> Vec<Option<Outcome>> {
+    pub fn join(self) -> Vec<Option<ThreadResult>> {
         // Those that never began go home.
-        self.gate.open(Decision::GiveUp);
+        self.barrier.open(Decision::GiveUp);
         let step = Duration::from_millis(5);
         let mut waited = Duration::ZERO;
-        while !self.threads.iter().all(JoinHandle::is_finished) && waited < PATIENCE {
+        while !self.threads.iter().all(JoinHandle::is_finished) && waited < JOIN_TIMEOUT {
             if self.control.is_stopped() {
                 let asleep = self.threads.iter().zip(&self.pids).filter(|(thread, _)| !thread.is_finished());
                 asleep.filter_map(|(_, pid)| *pid).for_each(sys::wake);
@@ -164,13 +164,13 @@ impl Measurement {
         if let Some(guard) = self.guard {
             guard.end();
         }
-        let outcome = |thread: JoinHandle<Outcome>| thread.is_finished().then(|| thread.join().ok()).flatten();
+        let outcome = |thread: JoinHandle<ThreadResult>| thread.is_finished().then(|| thread.join().ok()).flatten();
         self.threads.into_iter().map(outcome).collect()
     }
 }
 
-fn spawn(index: usize, assignment: Assignment, tell: Sender<(usize, Ready)>) -> io::Result<JoinHandle<Outcome>> {
-    Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(move || body(assignment, &tell))
+fn spawn(index: usize, config: ThreadConfig, tell: Sender<(usize, Ready)>) -> io::Result<JoinHandle<ThreadResult>> {
+    Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(move || thread_main(config, &tell))
 }
 
 /// Whether threads of this process may have this scheduling; tried on a thread of its own, because only the kernel knows
@@ -196,7 +196,7 @@ pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::{StopReason, process_cpus};
-    use plan::{Length, Missed, Probe};
+    use plan::{Length, OverrunPolicy, Probe};
 
     fn run(interval: Nanos, samples: u64) -> Run {
         Run {
@@ -210,7 +210,7 @@ mod tests {
             aligned_ns: None,
             warmup_ns: Nanos::from_millis(2),
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: false,
             sync: true,
             settle: plan::Settle::Auto,

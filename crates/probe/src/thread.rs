@@ -16,7 +16,7 @@ const PREFAULT_BYTES: usize = 48 * 1024;
 
 /// What a thread has to tell in the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ThreadResult {
     /// What became of its activations.
     pub counts: Counts,
     /// Samples that found the ring full.
@@ -39,7 +39,7 @@ pub struct Usage {
 }
 
 /// What a thread needs to begin.
-pub(crate) struct Assignment {
+pub(crate) struct ThreadConfig {
     pub(crate) cpu: CpuId,
     pub(crate) scheduling: Scheduling,
     pub(crate) warmup: Nanos,
@@ -47,12 +47,12 @@ pub(crate) struct Assignment {
     pub(crate) cycle: Cycle,
     pub(crate) ring: Producer,
     pub(crate) control: Control,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) barrier: Arc<StartBarrier>,
 }
 
 /// Where threads wait for their common start.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct StartBarrier {
     decided: Mutex<Option<Decision>>,
     opened: Condvar,
 }
@@ -66,7 +66,7 @@ pub(crate) enum Decision {
     GiveUp,
 }
 
-impl Gate {
+impl StartBarrier {
     /// Lets everyone through; the first decision stands.
     pub(crate) fn open(&self, decision: Decision) {
         self.decided.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(decision);
@@ -87,24 +87,24 @@ impl Gate {
 /// Readiness of a thread: its number, or what kept it.
 pub(crate) type Ready = Result<Pid, std::io::Error>;
 
-/// The body of a measuring thread.
-pub(crate) fn body(mut assignment: Assignment, ready: &Sender<(usize, Ready)>) -> Outcome {
+/// What a measuring thread runs.
+pub(crate) fn thread_main(mut config: ThreadConfig, ready: &Sender<(usize, Ready)>) -> ThreadResult {
     sys::block_all_signals_but_wake();
     prefault_stack();
-    let prepared = prepare(assignment.cpu, assignment.scheduling);
-    let _ = ready.send((assignment.cycle.thread, prepared));
-    let Decision::Start(start) = assignment.gate.pass() else {
-        return Outcome { counts: Counts::default(), lost: 0, usage: None };
+    let prepared = prepare(config.cpu, config.scheduling);
+    let _ = ready.send((config.cycle.thread, prepared));
+    let Decision::Start(start) = config.barrier.pass() else {
+        return ThreadResult { counts: Counts::default(), lost: 0, usage: None };
     };
-    assignment.cycle.start.0 += start.0;
+    config.cycle.start.0 += start.0;
     let mut clock = Monotonic;
-    warm_up(&mut clock, &assignment);
+    warm_up(&mut clock, &config);
     let before = sys::thread_usage();
-    let counts = cycle::measure(&mut clock, &assignment.cycle, &mut assignment.ring, &assignment.control);
+    let counts = cycle::measure(&mut clock, &config.cycle, &mut config.ring, &config.control);
     let after = sys::thread_usage();
     // Back to ordinary, so that ending the thread disturbs no other that still measures.
     let _ = sys::set_scheduling(Scheduling::OTHER);
-    Outcome { counts, lost: assignment.ring.lost(), usage: before.ok().zip(after.ok()).map(difference) }
+    ThreadResult { counts, lost: config.ring.lost(), usage: before.ok().zip(after.ok()).map(difference) }
 }
 
 fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
@@ -140,29 +140,29 @@ fn prefault_stack() {
 
 /// Activations before activation 0, on the same beat, whose latencies are not kept: the first wake-ups of a thread load
 /// caches, branch predictors and the kernel's own paths.
-fn warm_up(clock: &mut Monotonic, assignment: &Assignment) {
-    let Cycle { start, interval, .. } = assignment.cycle;
+fn warm_up(clock: &mut Monotonic, config: &ThreadConfig) {
+    let Cycle { start, interval, .. } = config.cycle;
     let mut now = clock.now().0;
     let mut starvation = StarvationCheck::new();
-    for left in (1..=assignment.warmup.0 / interval.0.max(1)).rev() {
+    for left in (1..=config.warmup.0 / interval.0.max(1)).rev() {
         let planned = start.0 - left * interval.0;
         // At an interval that cannot be kept, every one of them would delay activation 0 further.
         if planned < now {
             continue;
         }
-        if assignment.control.is_stopped() {
+        if config.control.is_stopped() {
             return;
         }
         match clock.sleep_until(Nanos(planned)) {
             Woken::OnTime => {}
             Woken::Interrupted => return,
             Woken::Failed(errno) => {
-                return assignment.control.stop(StopReason::ClockFailed { thread: assignment.cycle.thread, errno });
+                return config.control.stop(StopReason::ClockFailed { thread: config.cycle.thread, errno });
             }
         }
         now = black_box(clock.now()).0;
         if starvation.is_due(now) {
-            starvation.check(now, &assignment.control);
+            starvation.check(now, &config.control);
         }
     }
 }

@@ -61,7 +61,7 @@ pub fn tried(run: &Run, scheduling: Scheduling) -> io::Result<Vec<Tried>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, Missed, Probe, Settle};
+    use plan::{Length, OverrunPolicy, Probe, Settle};
 
     #[test]
     fn a_wake_up_takes_longer_than_a_microsecond_and_less_than_five_milliseconds() {
@@ -76,7 +76,7 @@ mod tests {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: false,
             loads: Vec::new(),
             settle: Settle::Auto,

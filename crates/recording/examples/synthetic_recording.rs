@@ -5,7 +5,7 @@
 //! machine that does well.
 
 use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, VERSION, fill_in};
-use plan::{CpuId, Length, Missed, Nanos, Probe, Run, Scheduling};
+use plan::{CpuId, Length, Nanos, OverrunPolicy, Probe, Run, Scheduling};
 use recording::{Folder, Recording, RecordingError, SampleWriter};
 use stats::Activations;
 use std::error::Error;
@@ -161,7 +161,7 @@ fn opening(threads: u32, activations: u64) -> Document {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: true,
             sync: true,
             settle: plan::Settle::Auto,

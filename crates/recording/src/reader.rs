@@ -5,7 +5,7 @@ use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile};
 use model::fill_in;
 use model::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, State, VERSION};
-use plan::Missed;
+use plan::OverrunPolicy;
 use stats::{AccountingRule, AfterOverrun, Analysis, ExactRequest, Statistics, analyse, summarise};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ impl Recording {
             }
         };
         let workers =
-            std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS).min(self.document.threads.len());
+            std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS).min(self.document.threads.len());
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 // A worker that cannot be had leaves its work to the others.
@@ -143,8 +143,8 @@ impl Recording {
     ) -> Result<T, RecordingError> {
         let thread = &self.document.threads[index];
         let after = match self.document.run.missed {
-            Missed::Skip => AfterOverrun::Skip,
-            Missed::CatchUp => AfterOverrun::CatchUp,
+            OverrunPolicy::Skip => AfterOverrun::Skip,
+            OverrunPolicy::CatchUp => AfterOverrun::CatchUp,
         };
         // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
         let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
@@ -156,7 +156,7 @@ impl Recording {
 }
 
 /// Each takes about 2 MB of memory, and a disk feeds no more.
-const MOST_WORKERS: usize = 4;
+const MAX_WORKERS: usize = 4;
 /// Ample: nothing here recurses.
 const STACK_BYTES: usize = 256 * 1024;
 

@@ -13,7 +13,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// 4, and what batches cost that hold half a second or more.
-const MOST_BYTES_PER_ROW: u64 = 5;
+const MAX_BYTES_PER_ROW: u64 = 5;
 
 /// The samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
 /// pass sees the same.
@@ -86,7 +86,7 @@ impl Rows for SampleFile {
     type Error = RecordingError;
 
     fn size_hint(&self) -> u64 {
-        self.bytes / MOST_BYTES_PER_ROW
+        self.bytes / MAX_BYTES_PER_ROW
     }
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {

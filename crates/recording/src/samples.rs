@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows after which a batch is written though nobody asked for it: bounds memory after a long stall.
-const MOST_ROWS: usize = 1 << 16;
+const MAX_ROWS: usize = 1 << 16;
 
 /// Latencies this near to zero surely fit 32 bits, which is found out for many at once.
 const NEAR: i64 = 1 << 30;
@@ -84,7 +84,7 @@ impl SampleWriter {
             self.extend_far(latencies);
         }
         self.next_row += latencies.len() as u64;
-        if self.rows.len() >= MOST_ROWS { self.flush() } else { Ok(()) }
+        if self.rows.len() >= MAX_ROWS { self.flush() } else { Ok(()) }
     }
 
     #[cold]
@@ -107,12 +107,12 @@ impl SampleWriter {
     #[cold]
     fn missing_until(&mut self, activation: u64) -> Result<(), RecordingError> {
         while self.next_row < activation {
-            let room = MOST_ROWS - self.rows.len();
+            let room = MAX_ROWS - self.rows.len();
             let now = usize::try_from(activation - self.next_row).map_or(room, |rows| rows.min(room));
             self.gaps.push((self.rows.len(), now));
             self.rows.resize(self.rows.len() + now, 0);
             self.next_row += now as u64;
-            if self.rows.len() >= MOST_ROWS {
+            if self.rows.len() >= MAX_ROWS {
                 self.flush()?;
             }
         }

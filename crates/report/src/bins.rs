@@ -11,9 +11,9 @@ pub(crate) const FLOOR_NS: i64 = 128;
 /// Bins of an octave, from coarse to fine: steps of 4.4, 2.2 and 1.1 % of a value. Finer ones would be narrower than the buckets.
 const PER_OCTAVE: [usize; 3] = [16, 32, 64];
 /// The finest steps that need no more bins than this are taken: each is then some pixels wide.
-const MOST_BINS: usize = 160;
+const MAX_BINS: usize = 160;
 /// Latencies for each bin, so that few of them are not drawn as a comb.
-const LEAST_EACH: u64 = 20;
+const MIN_EACH: u64 = 20;
 /// Octaves of the largest latency there can be.
 const OCTAVES: usize = 56;
 
@@ -73,7 +73,7 @@ impl Bins {
         };
         let fits = |bins: &Bins| {
             let n = bins.last - bins.first;
-            n <= MOST_BINS && n as u64 * LEAST_EACH <= fewest
+            n <= MAX_BINS && n as u64 * MIN_EACH <= fewest
         };
         (1..PER_OCTAVE.len()).rev().map(within).find(fits).unwrap_or_else(|| within(0))
     }

@@ -10,14 +10,14 @@ use crate::language::say;
 use crate::overview::{Overview, list};
 
 /// Recordings differ in steal time from so many points of all CPU time on ...
-const LEAST_STEAL: f64 = 1.0;
+const MIN_STEAL: f64 = 1.0;
 /// ... in how busy the CPUs were from so many on ...
 const POINTS_APART: f64 = 10.0;
 /// ... and in an interrupt's rate where one is so many times the other, and at least so many a second.
 const TIMES_APART: f64 = 5.0;
-const LEAST_PER_SECOND: f64 = 100.0;
+const MIN_PER_SECOND: f64 = 100.0;
 /// Interrupts that are named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// What the CPUs did meanwhile, percent of the time of all of them.
 #[derive(Clone, Copy)]
@@ -70,7 +70,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let percent = |value: f64| format!("{value:.1} %");
     let mut apart = Vec::new();
     if let Some((first, second)) = both(|spent| spent.steal)
-        && (first - second).abs() >= LEAST_STEAL
+        && (first - second).abs() >= MIN_STEAL
     {
         apart.push(Apart { name: say!("steal time"), base: percent(first), other: percent(second) });
     }
@@ -109,10 +109,10 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let mut differ: Vec<(&Source, f64, f64)> = sources
         .iter()
         .filter_map(|source| rates(source).map(|(a, b)| (source, a, b)))
-        .filter(|(_, a, b)| a.max(*b) >= LEAST_PER_SECOND && a.max(*b) >= TIMES_APART * a.min(*b))
+        .filter(|(_, a, b)| a.max(*b) >= MIN_PER_SECOND && a.max(*b) >= TIMES_APART * a.min(*b))
         .collect();
     differ.sort_by(|x, y| y.1.max(y.2).total_cmp(&x.1.max(x.2)));
-    differ.truncate(MOST_NAMED);
+    differ.truncate(MAX_NAMED);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, rounded, saturating")]
     let per_second = |rate: f64| format!("{}/s", count(rate.round() as u64));
     let name = |source: &Source| {

@@ -228,7 +228,7 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
         times.sort_unstable();
         times
     };
-    let threads = &document.threads[..document.threads.len().min(claims.len()).min(MOST_COMPARED)];
+    let threads = &document.threads[..document.threads.len().min(claims.len()).min(MAX_COMPARED)];
     let times: Vec<Vec<i64>> = threads.iter().zip(claims).map(times).collect();
     let pairs = threads.len() * threads.len().saturating_sub(1) / 2;
     let span = |thread: &Thread| i64::try_from(thread.activations.due).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
@@ -242,9 +242,9 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
         }
     }
     found.sort_by_key(|(_, _, both)| std::cmp::Reverse(both.together));
-    let more = found.len().saturating_sub(MOST_PAIRS);
+    let more = found.len().saturating_sub(MAX_PAIRS);
     let mut all: Vec<Said> =
-        found.iter().take(MOST_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
+        found.iter().take(MAX_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
     if more > 0 {
         all.push(said("at once", say!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
     }
@@ -252,9 +252,9 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
 }
 
 /// Threads that are compared with one another: more pairs would take longer than all else of a page.
-const MOST_COMPARED: usize = 256;
+const MAX_COMPARED: usize = 256;
 /// Pairs of threads that are listed.
-const MOST_PAIRS: usize = 3;
+const MAX_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
     say!(

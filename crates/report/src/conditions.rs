@@ -11,7 +11,7 @@ use plan::{CpuId, CpuList};
 use std::collections::BTreeMap;
 
 /// Characters of a fact; a kernel's command line has up to 4,096.
-const LONGEST_FACT: usize = 600;
+const MAX_FACT: usize = 600;
 
 /// One fact of every recording.
 pub(crate) struct Fact {
@@ -106,15 +106,14 @@ const LAB_QUESTIONS: [LabQuestion; 7] = [
 ];
 
 fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
-    let of =
-        |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), LONGEST_FACT));
+    let of = |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), MAX_FACT));
     let values: Vec<Value> = all.iter().map(|overview| Value { before: of(overview), after: None, changed: false }).collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
     Fact { name, values, differs }
 }
 
 fn value(question: &Question, host: &model::Host) -> Value {
-    let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, LONGEST_FACT));
+    let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, MAX_FACT));
     let before = answer(&host.before);
     let after =
         host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| say!("not known")));

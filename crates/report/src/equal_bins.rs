@@ -61,7 +61,7 @@ fn greatest_divisor(one: i64, other: i64) -> i64 {
 /// Bins of the body of the latencies, from their smallest to their 99th percentile.
 const BINS_OF_BODY: i64 = 40;
 /// Bins from the smallest latency to the largest.
-const MOST_BINS: i64 = 2_000;
+const MAX_BINS: i64 = 2_000;
 
 /// A width that shows the body of them all.
 pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
@@ -76,7 +76,7 @@ pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
             here
         });
         let distance = |to: i64, bins: i64| (to - first + 1).saturating_mul(equal.width_ns) / bins;
-        widest = widest.max(distance(body.map_or(*last, |(bin, _)| *bin), BINS_OF_BODY)).max(distance(*last, MOST_BINS));
+        widest = widest.max(distance(body.map_or(*last, |(bin, _)| *bin), BINS_OF_BODY)).max(distance(*last, MAX_BINS));
     }
     possible(all, said(widest))
 }
@@ -90,13 +90,13 @@ fn said(width: i64) -> i64 {
 /// Edges of the bins that hold something in any of them, in ns, and how many each has there: between two edges lies a bin, or
 /// several that are empty.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Drawn {
+pub(crate) struct ChartSet {
     pub(crate) edges_ns: Vec<i64>,
     pub(crate) counts: Vec<Vec<u64>>,
 }
 
 /// All of them in bins of this width, which is a [`possible`] one.
-pub(crate) fn drawn(all: &[&EqualBins], width_ns: i64) -> Drawn {
+pub(crate) fn drawn(all: &[&EqualBins], width_ns: i64) -> ChartSet {
     let each: Vec<Vec<(i64, u64)>> = all
         .iter()
         .map(|equal| if equal.is_empty() { Vec::new() } else { joined(&equal.bins, width_ns / equal.width_ns) })
@@ -109,7 +109,7 @@ pub(crate) fn drawn(all: &[&EqualBins], width_ns: i64) -> Drawn {
         let holds = |edge: &i64| bins.next_if(|(bin, _)| bin == edge).map_or(0, |(_, n)| *n);
         edges.iter().take(edges.len().saturating_sub(1)).map(holds).collect()
     });
-    Drawn { counts: counts.collect(), edges_ns: edges.iter().map(|edge| edge.saturating_mul(width_ns)).collect() }
+    ChartSet { counts: counts.collect(), edges_ns: edges.iter().map(|edge| edge.saturating_mul(width_ns)).collect() }
 }
 
 #[cfg(test)]

@@ -6,19 +6,19 @@ use model::{Changes, CpuTimeChange, EventChange, Host, changes};
 use std::collections::BTreeMap;
 
 /// Sources shown; the rest is said to be there.
-const MOST_SOURCES: usize = 14;
+const MAX_SOURCES: usize = 14;
 
 /// One source of interrupts in every recording.
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) description: String,
     /// One for each recording, in order; none where it is not known.
-    pub(crate) rises: Vec<Option<Rise>>,
+    pub(crate) rises: Vec<Option<Delta>>,
 }
 
 /// How often something happened during one recording.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rise {
+pub(crate) struct Delta {
     pub(crate) count: u64,
     /// None if the time between the two snapshots is not known.
     pub(crate) per_second: Option<f64>,
@@ -37,7 +37,7 @@ pub(crate) fn softirqs(all: &[Overview<'_>]) -> (Vec<Source>, usize) {
 }
 
 fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<Source>, usize) {
-    let mut names: BTreeMap<(String, String), Vec<Option<Rise>>> = BTreeMap::new();
+    let mut names: BTreeMap<(String, String), Vec<Option<Delta>>> = BTreeMap::new();
     for (place, overview) in all.iter().enumerate() {
         let host = &overview.recorded.document.host;
         for event in during(host).map(of).unwrap_or_default() {
@@ -49,8 +49,8 @@ fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<So
     let mut sources: Vec<Source> =
         names.into_iter().map(|((name, description), rises)| Source { name, description, rises }).collect();
     sources.sort_by_key(|source| std::cmp::Reverse(total(source)));
-    let more = sources.len().saturating_sub(MOST_SOURCES);
-    sources.truncate(MOST_SOURCES);
+    let more = sources.len().saturating_sub(MAX_SOURCES);
+    sources.truncate(MAX_SOURCES);
     (sources, more)
 }
 
@@ -59,9 +59,9 @@ fn during(host: &Host) -> Option<Changes> {
     host.after.as_ref().map(|after| changes(&host.before, after))
 }
 
-fn rise(event: &EventChange, host: &Host) -> Rise {
+fn rise(event: &EventChange, host: &Host) -> Delta {
     let per_second = seconds(host).map(|seconds| event.total as f64 / seconds);
-    Rise { count: event.total, per_second, mostly: mostly(event, host) }
+    Delta { count: event.total, per_second, mostly: mostly(event, host) }
 }
 
 fn mostly(event: &EventChange, host: &Host) -> Option<(u32, u64)> {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// LOC of an idle machine of three CPUs: 10 s at 1,250 a second on CPU 0, half and a third of that on the others.
-    fn local_timer(changed: impl FnOnce(&mut Host)) -> Option<Rise> {
+    fn local_timer(changed: impl FnOnce(&mut Host)) -> Option<Delta> {
         let mut recordings = [Synthetic::idle().threads(3).build()];
         changed(&mut recordings[0].document.host);
         let (sources, _) = interrupts(&Overview::of_all(&recordings));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables of what happened on the machine meanwhile.
 
-use crate::events::{self, Rise, Source};
+use crate::events::{self, Delta, Source};
 use crate::format::{self, count};
 use crate::language::{say, word};
 use crate::overview::Overview;
 
 /// One table.
-pub(crate) struct Happenings {
+pub(crate) struct Activity {
     pub(crate) title: &'static str,
     pub(crate) lead: String,
     pub(crate) rows: Vec<Row>,
@@ -27,9 +27,9 @@ pub(crate) struct Cell {
 }
 
 /// CPU time, interrupts, softirqs.
-pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
+pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Activity> {
     vec![
-        Happenings {
+        Activity {
             title: word("Where the CPUs’ time went"),
             lead: say!("All CPUs, between the two snapshots of the machine."),
             rows: cpu_time(all),
@@ -39,7 +39,7 @@ pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Happenings> {
     ]
 }
 
-fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Happenings {
+fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Activity {
     let mut lead = say!("Counts on all CPUs, and how often a second.");
     if more > 0 {
         lead += &say!(" Left out: {sources} with fewer.", sources = format::counted(more as u64, "source"));
@@ -49,14 +49,14 @@ fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Happen
         description: format::clip(&source.description, 80),
         cells: source.rises.iter().map(|rise| rise.as_ref().map_or_else(not_known, cell)).collect(),
     };
-    Happenings { title, lead, rows: sources.into_iter().map(row).collect() }
+    Activity { title, lead, rows: sources.into_iter().map(row).collect() }
 }
 
 fn not_known() -> Cell {
     Cell { figure: "–".into(), beside: String::new(), bad: false }
 }
 
-fn cell(rise: &Rise) -> Cell {
+fn cell(rise: &Delta) -> Cell {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
     let rate = rise
         .per_second

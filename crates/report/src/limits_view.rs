@@ -7,7 +7,7 @@ use crate::language::{say, word};
 use judge::{Judged, Verdict};
 
 /// Limits that are listed; those that fail come first.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 
 /// Of a page that was asked to hold limits against its recordings.
 pub(crate) struct LimitsView {
@@ -45,12 +45,12 @@ impl LimitsView {
         };
         let mut judged: Vec<&Judged> = gate.judged.iter().collect();
         judged.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
-        let left_out = judged.len().saturating_sub(MOST_ROWS);
+        let left_out = judged.len().saturating_sub(MAX_ROWS);
         Some(LimitsView {
             kind: kind(verdict),
             sign: sign(verdict),
             headline,
-            rows: judged.into_iter().take(MOST_ROWS).map(row).collect(),
+            rows: judged.into_iter().take(MAX_ROWS).map(row).collect(),
             left_out: crate::page::left_out(left_out, |n| {
                 say!("{n} more limits are not listed. No verdict among them is worse.", n)
             }),

@@ -21,7 +21,7 @@ const GAP: f64 = 10.0;
 /// A little above all of a CPU, so that a line at 100 % is seen whole.
 const TOP_PERCENT: f64 = 105.0;
 /// Steps drawn: two pixels each.
-const MOST_STEPS: usize = 420;
+const MAX_STEPS: usize = 420;
 
 /// How much lower the panel of a recording becomes; 0 without a load to draw.
 pub(crate) fn height(courses: &LoadCourses, width: f64) -> f64 {
@@ -73,7 +73,7 @@ fn names(courses: &LoadCourses) -> Vec<String> {
 fn steps(plot: &Plot, course: &LoadCourse) -> Vec<(f64, f64)> {
     let mut before = plot.x.at(0.0);
     let mut corners = Vec::new();
-    for (until, percent) in course.reduced(MOST_STEPS) {
+    for (until, percent) in course.reduced(MAX_STEPS) {
         let y = plot.y.at(percent);
         corners.extend([(before, y), (plot.x.at(until), y)]);
         before = plot.x.at(until);

@@ -10,13 +10,13 @@ use plan::Nanos;
 use serde::Serialize;
 
 /// Loads drawn for one recording; more lines than this cannot be distinguished.
-pub(crate) const MOST_DRAWN: usize = 8;
+pub(crate) const MAX_DRAWN: usize = 8;
 /// Points of one load; a recording holds no more.
-const MOST_POINTS: usize = 1_024;
+const MAX_POINTS: usize = 1_024;
 /// Fewer would be no picture of a load.
-const FEWEST_POINTS: usize = 8;
+const MIN_POINTS: usize = 8;
 /// Characters of a load as written that a legend has room for.
-const LONGEST_SPEC: usize = 60;
+const MAX_SPEC: usize = 60;
 
 /// The loads of one recording.
 #[derive(Debug, Default, Serialize)]
@@ -42,10 +42,10 @@ pub(crate) struct LoadCourse {
 /// Points of each load, when all loads of a report share `most`.
 pub(crate) fn points_each(all: &[Overview<'_>], most: usize) -> usize {
     let drawn = |overview: &Overview<'_>| {
-        overview.recorded.document.load.iter().filter(|load| !load.course.is_empty()).count().min(MOST_DRAWN)
+        overview.recorded.document.load.iter().filter(|load| !load.course.is_empty()).count().min(MAX_DRAWN)
     };
     let drawn: usize = all.iter().map(drawn).sum();
-    (most / drawn.max(1)).clamp(FEWEST_POINTS, MOST_POINTS)
+    (most / drawn.max(1)).clamp(MIN_POINTS, MAX_POINTS)
 }
 
 impl LoadCourses {
@@ -58,16 +58,12 @@ impl LoadCourses {
             .iter()
             .map(|load| {
                 let points = since(start, length_ns, &load.course);
-                LoadCourse {
-                    spec: format::clip(&load.spec, LONGEST_SPEC),
-                    requested: load.requested,
-                    points: joined(&points, most),
-                }
+                LoadCourse { spec: format::clip(&load.spec, MAX_SPEC), requested: load.requested, points: joined(&points, most) }
             })
             .filter(|course| !course.points.is_empty())
             .collect();
-        let left_out = drawn.len().saturating_sub(MOST_DRAWN);
-        drawn.truncate(MOST_DRAWN);
+        let left_out = drawn.len().saturating_sub(MAX_DRAWN);
+        drawn.truncate(MAX_DRAWN);
         LoadCourses { drawn, left_out }
     }
 }
@@ -194,7 +190,7 @@ mod tests {
         assert_eq!((courses.drawn.len(), courses.left_out), (8, 2));
         assert!(courses.drawn.iter().all(|course| course.points.len() <= each));
         assert_eq!(courses.drawn[0].points.last(), Some(&(10.0, 50.0)));
-        assert_eq!((points_each(&all, 10), points_each(&all[..0], 90_000)), (FEWEST_POINTS, MOST_POINTS));
+        assert_eq!((points_each(&all, 10), points_each(&all[..0], 90_000)), (MIN_POINTS, MAX_POINTS));
     }
 
     #[test]

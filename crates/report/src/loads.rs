@@ -8,9 +8,9 @@ use model::{LoadEvidence, LoadOnCpu};
 use plan::CpuList;
 
 /// CPUs of a load that are listed one by one.
-const MOST_CPUS: usize = 16;
+const MAX_CPUS: usize = 16;
 /// Characters of a load as written.
-const LONGEST_SPEC: usize = 200;
+const MAX_SPEC: usize = 200;
 /// Shown where nothing was observed.
 const NOTHING: &str = "–";
 
@@ -46,12 +46,12 @@ pub(crate) struct CpuRow {
 pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, usize) {
     let every: Vec<(&Overview<'_>, &LoadEvidence)> =
         all.iter().flat_map(|overview| overview.recorded.document.load.iter().map(move |load| (overview, load))).collect();
-    let most_cpus = (most_rows.saturating_sub(every.len()) / every.len().max(1)).min(MOST_CPUS);
+    let most_cpus = (most_rows.saturating_sub(every.len()) / every.len().max(1)).min(MAX_CPUS);
     let row = |(overview, load): &(&Overview<'_>, &LoadEvidence)| {
         let (each, more) = cpus(load, most_cpus);
         LoadRow {
             recording: overview.name.clone(),
-            spec: format::clip(&load.spec, LONGEST_SPEC),
+            spec: format::clip(&load.spec, MAX_SPEC),
             requested: requested(load),
             mean: percent(load.reached.map(|reached| reached.mean)),
             worst: percent(load.reached.map(|reached| reached.worst_second)),
@@ -91,7 +91,7 @@ pub(crate) fn cpus(load: &LoadEvidence, most: usize) -> (Vec<CpuRow>, usize) {
 
 /// The same for a terminal.
 pub(crate) fn cpus_listed(load: &LoadEvidence) -> (Vec<CpuRow>, usize) {
-    cpus(load, MOST_CPUS)
+    cpus(load, MAX_CPUS)
 }
 
 /// The level asked for; a load without one takes what is left.
@@ -196,9 +196,9 @@ mod tests {
         load.reached = Some(Reached { mean: 47.0, worst_second: 30.0 });
         load.per_cpu = vec![on(0, 50.0), on(3, 44.0)];
         assert_eq!(missed(&load), "cpu@50% reached 44.0 % of CPU 3 instead of 50 %");
-        assert!(load.misses_its_level());
+        assert!(load.is_off_target());
         load.per_cpu[1] = on(3, 45.5);
-        assert!(!load.misses_its_level());
+        assert!(!load.is_off_target());
         load.reached = None;
         assert_eq!(missed(&load), "CPU use of cpu@50% could not be measured");
     }

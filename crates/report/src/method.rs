@@ -5,8 +5,8 @@ use crate::format::{self, count};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::terminal;
-use model::Proof;
-use plan::{Missed, Nanos};
+use model::ThreadEvidence;
+use plan::{Nanos, OverrunPolicy};
 
 /// The words of the field, as the page uses them.
 pub(crate) const WORDS: [(&str, &str); 16] = [
@@ -65,8 +65,8 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Interval", interval),
         ("Scheduling", scheduling),
         ("After an overrun", |o| match o.recorded.document.run.missed {
-            Missed::Skip => say!("continue at the next planned time, count the others as skipped"),
-            Missed::CatchUp => say!("run each missed activation at once, late"),
+            OverrunPolicy::Skip => say!("continue at the next planned time, count the others as skipped"),
+            OverrunPolicy::CatchUp => say!("run each missed activation at once, late"),
         }),
         ("Warm-up, not counted", |o| o.recorded.document.run.whole_warmup_ns().to_string()),
         ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
@@ -122,7 +122,7 @@ fn clock(overview: &Overview<'_>) -> String {
 }
 
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
-fn proof(overview: &Overview<'_>, of: fn(&Proof) -> Option<u64>) -> String {
+fn proof(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
     let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.proof)).sum();
     sum.map_or_else(|| say!("not known"), |n| if n == 0 { say!("none") } else { count(n) })
 }
@@ -146,7 +146,7 @@ pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
 }
 
 /// Characters of a command line.
-const LONGEST_COMMAND: usize = 2_000;
+const MAX_COMMAND: usize = 2_000;
 
 /// The command lines that made the recordings, and this page.
 pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
@@ -154,11 +154,11 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
         .iter()
         .map(|overview| Command {
             what: overview.name.clone(),
-            line: format::clip(&quoted(&overview.recorded.document.command_line), LONGEST_COMMAND),
+            line: format::clip(&quoted(&overview.recorded.document.command_line), MAX_COMMAND),
         })
         .collect();
     if !of_page.is_empty() {
-        commands.push(Command { what: say!("this page"), line: format::clip(of_page, LONGEST_COMMAND) });
+        commands.push(Command { what: say!("this page"), line: format::clip(of_page, MAX_COMMAND) });
     }
     commands
 }

@@ -9,7 +9,7 @@ use crate::overview::{Overview, list};
 /// Characters of a message or a piece of evidence.
 const LONGEST: usize = 1_000;
 /// Warnings shown; no recording of ours has as many.
-const MOST_WARNINGS: usize = 60;
+const MAX_WARNINGS: usize = 60;
 /// The code of the warning that stands at the top of everything.
 pub(crate) const NO_REAL_TIME: &str = "no-real-time";
 
@@ -94,7 +94,7 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
     }
     groups
         .into_iter()
-        .take(MOST_WARNINGS)
+        .take(MAX_WARNINGS)
         .map(|(warning, names)| grouped(warning, if names.len() == all.len() { String::new() } else { list(&names) }))
         .collect()
 }

@@ -5,12 +5,12 @@ use crate::claims::Claims;
 use crate::format;
 use crate::language::{say, word};
 use crate::loads;
-use crate::series::{Counted, MOST_CHARTED};
+use crate::series::{Counted, MAX_CHARTED};
 use model::{Document, End, Recorded, State, Thread};
 use stats::{Activations, Histogram, LinearHistogram, Moments, Summary, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 
 /// What is said of a recording, over all its threads.
 pub(crate) struct Overview<'a> {
@@ -101,7 +101,7 @@ impl<'a> Overview<'a> {
     pub(crate) fn of(recorded: &'a Recorded) -> Overview<'a> {
         let mut overview = Overview {
             recorded,
-            name: format::clip(&recorded.name(), LONGEST_NAME),
+            name: format::clip(&recorded.name(), MAX_NAME),
             activations: Activations::default(),
             lost: 0,
             histogram: Histogram::default(),
@@ -147,7 +147,7 @@ impl<'a> Overview<'a> {
     }
 
     fn under(&self) -> Option<String> {
-        self.loads().map(|loads| say!("under {loads}", loads = format::clip(&loads, LONGEST_NAME)))
+        self.loads().map(|loads| say!("under {loads}", loads = format::clip(&loads, MAX_NAME)))
     }
 
     /// A quantile over all threads, skipped activations counted in, ns, if there are enough latencies to speak of it. From the
@@ -297,9 +297,9 @@ pub fn cut_short(document: &Document) -> Option<String> {
 pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
     let mut maxima: Vec<Option<i64>> = all.iter().map(|overview| overview.moments.max()).collect();
     maxima.sort_unstable_by(|a, b| b.cmp(a));
-    if let Some(least) = maxima.get(MOST_CHARTED - 1).copied() {
+    if let Some(least) = maxima.get(MAX_CHARTED - 1).copied() {
         all.retain(|overview| overview.moments.max() >= least);
-        all.truncate(MOST_CHARTED);
+        all.truncate(MAX_CHARTED);
     }
     all
 }

@@ -3,7 +3,7 @@
 
 use crate::conditions::{self, Value};
 use crate::format;
-use crate::happenings::{self, Happenings};
+use crate::happenings::{self, Activity};
 use crate::language::{self, say, word};
 use crate::limits_view::LimitsView;
 use crate::loads::{self, LoadRow};
@@ -11,7 +11,7 @@ use crate::method::{self, Command, MethodRow};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::options::ChartOptions;
 use crate::overview::{self, Overview};
-use crate::page_charts::Drawn;
+use crate::page_charts::ChartSet;
 use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::Charts;
 use crate::speaks::Speaks;
@@ -20,7 +20,7 @@ use crate::verdict;
 use askama::Template;
 
 /// A page stays below this, whatever was recorded.
-pub(crate) const MOST_BYTES: usize = 2_000_000;
+pub(crate) const MAX_BYTES: usize = 2_000_000;
 
 /// Everything the template shows. Texts are escaped by the template, except those marked `safe` in it: assets, SVG (escaped
 /// by its writer) and the data (escaped by [`embedded`]).
@@ -38,14 +38,14 @@ struct Page {
     has_skipped: bool,
     warmup: String,
     claims: Vec<ClaimsOf>,
-    drawn: Drawn,
+    drawn: ChartSet,
     worst: Vec<WorstTable>,
     warnings: Vec<GroupedWarning>,
     loads: Vec<LoadRow>,
     loads_left_out: String,
     names: Vec<String>,
     facts: Vec<FactRow>,
-    happenings: Vec<Happenings>,
+    happenings: Vec<Activity>,
     method: Vec<MethodRow>,
     commands: Vec<Command>,
 }
@@ -102,14 +102,14 @@ impl Speaks for Markdown {}
 pub(crate) struct Opening {
     /// The verdict with figures that stay on one line with their units.
     pub(crate) headline: String,
-    pub(crate) hero: Option<Hero>,
+    pub(crate) hero: Option<Headline>,
     /// What was measured, in one line.
     pub(crate) about: String,
     pub(crate) notices: Vec<Notice>,
 }
 
 /// The one figure.
-pub(crate) struct Hero {
+pub(crate) struct Headline {
     pub(crate) number: String,
     pub(crate) unit: String,
     pub(crate) label: String,
@@ -147,7 +147,7 @@ pub(crate) fn html(all: Vec<Overview<'_>>, options: &ChartOptions, command_line:
     loop {
         let head = Head { recorded, verdict: &verdict, spoilers: &spoilers, options, command_line };
         let page = rendered(&content(&charted, head, room));
-        if page.len() < MOST_BYTES || room.steps < 64 {
+        if page.len() < MAX_BYTES || room.steps < 64 {
             return page;
         }
         room = Room { steps: room.steps / 2, rows: (room.rows / 2).max(16) };
@@ -197,7 +197,7 @@ fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
         has_skipped: all.iter().any(Overview::has_skipped),
         warmup: method::warmup(all),
         claims: claims_of(all, room.rows),
-        drawn: Drawn::of(&series, all),
+        drawn: ChartSet::of(&series, all),
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
         loads,
@@ -232,13 +232,13 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
     serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
 }
 
-fn hero(all: &[Overview<'_>]) -> Option<Hero> {
+fn hero(all: &[Overview<'_>]) -> Option<Headline> {
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
     // As the verdict beside it rounds.
     let text = format::at_most(worst.due_moments.max()?);
     let (number, unit) = text.rsplit_once(' ')?;
-    Some(Hero {
+    Some(Headline {
         number: number.to_owned(),
         unit: unit.to_owned(),
         label: say!("the worst wake-up, {label}", label),

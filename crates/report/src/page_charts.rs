@@ -12,7 +12,7 @@ use crate::words::Chart;
 use serde::Serialize;
 
 /// What a page draws.
-pub(crate) struct Drawn {
+pub(crate) struct ChartSet {
     pub(crate) charts: Vec<ChartView>,
     pub(crate) thread_choices: Vec<ThreadChoice>,
     /// Whether jitter can be drawn in the stead of latency.
@@ -25,15 +25,15 @@ pub(crate) struct Drawn {
     pub(crate) data: String,
 }
 
-impl Drawn {
+impl ChartSet {
     /// The charts of overlaid recordings.
-    pub(crate) fn of(series: &Charts, all: &[Overview<'_>]) -> Drawn {
-        Drawn::new(Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(), &series.recordings, series)
+    pub(crate) fn of(series: &Charts, all: &[Overview<'_>]) -> ChartSet {
+        ChartSet::new(Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(), &series.recordings, series)
     }
 
     /// These charts, whose scripts draw the recordings from the data.
-    pub(crate) fn new(charts: Vec<ChartView>, recordings: &[Series], data: &impl Serialize) -> Drawn {
-        Drawn {
+    pub(crate) fn new(charts: Vec<ChartView>, recordings: &[Series], data: &impl Serialize) -> ChartSet {
+        ChartSet {
             charts,
             thread_choices: thread_choices(recordings),
             several: recordings.len() > 1,

@@ -3,7 +3,7 @@
 
 use crate::claims::Claims;
 use crate::overview::Overview;
-use crate::page::{MOST_BYTES, html};
+use crate::page::{MAX_BYTES, html};
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Gate};
 use judge::{Claim, Judged, Seen, Verdict};
@@ -196,14 +196,14 @@ fn extremes_are_in_the_data_whatever_the_room() {
 #[test]
 fn small_enough_for_many_threads() {
     let page = page(&[Synthetic::hackbench().threads(64).due(8_192).build()]);
-    assert!(page.len() < MOST_BYTES, "{}", page.len());
+    assert!(page.len() < MAX_BYTES, "{}", page.len());
 }
 
 #[test]
 fn small_enough_for_many_recordings() {
     let recordings: Vec<Recorded> = (0..8).map(|n| Synthetic::hackbench().seed(n).threads(64).due(4_096).build()).collect();
     let page = page(&recordings);
-    assert!(page.len() < MOST_BYTES, "{}", page.len());
+    assert!(page.len() < MAX_BYTES, "{}", page.len());
 }
 
 #[test]
@@ -215,8 +215,8 @@ fn well_small_enough_for_many_loads() {
     let mut without = one.clone();
     without.document.load.clear();
     let (page, without) = (page(&vec![one; 16]), page(&vec![without; 16]));
-    assert!(page.len() < MOST_BYTES * 9 / 10, "{}", page.len());
-    assert!(page.len() - without.len() < MOST_BYTES / 4, "{} of {}", page.len() - without.len(), page.len());
+    assert!(page.len() < MAX_BYTES * 9 / 10, "{}", page.len());
+    assert!(page.len() - without.len() < MAX_BYTES / 4, "{} of {}", page.len() - without.len(), page.len());
     assert!(page.contains("1 more load not drawn"));
 }
 
@@ -257,7 +257,7 @@ fn small_enough_when_everything_is_long() {
     one.document.host.before.kernel_command_line = Some("z".repeat(1_000_000));
     let recordings = vec![one; 18];
     let page = page(&recordings);
-    assert!(page.len() < MOST_BYTES, "{}", page.len());
+    assert!(page.len() < MAX_BYTES, "{}", page.len());
     assert!(page.contains("16 of 18 recordings shown, those with the worst wake-ups"));
 }
 

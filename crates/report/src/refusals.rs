@@ -4,7 +4,7 @@
 use crate::claims::part;
 use crate::format::{self, latency};
 use crate::language::{say, word};
-use stats::{Apart, Change, ChangeKind, LEAST_CLUSTERS, LEAST_LATENCIES, MOST_CROWDED, Refusal};
+use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
 
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal) -> String {
@@ -12,17 +12,17 @@ pub(crate) fn words(why: &Refusal) -> String {
         Refusal::TooFew { latencies } => say!(
             "{latencies} are too few for a tail fit, which needs {least}",
             latencies = format::counted(*latencies, "latency"),
-            least = format::count(LEAST_LATENCIES)
+            least = format::count(MIN_LATENCIES)
         ),
         Refusal::TooFewClusters { clusters } => say!(
             "{clusters} of late wake-ups are too few for a tail fit, which needs {least}",
             clusters = format::counted(*clusters as u64, "cluster"),
-            least = LEAST_CLUSTERS
+            least = MIN_CLUSTERS
         ),
         Refusal::Crowded { share } => say!(
             "late wake-ups are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
             share = format!("{:.0}", share * 100.0),
-            most = format!("{:.0}", MOST_CROWDED * 100.0)
+            most = format!("{:.0}", MAX_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
             say!("all late wake-ups have the same latency: this is a limit of the clock or the machine, not a tail")

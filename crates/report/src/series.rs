@@ -16,7 +16,7 @@ use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
 
 /// Recordings that a chart is still readable with; the latest wake-ups are among them.
-pub(crate) const MOST_CHARTED: usize = 16;
+pub(crate) const MAX_CHARTED: usize = 16;
 
 /// All charts of a report.
 #[derive(Debug, Serialize)]
@@ -96,12 +96,12 @@ impl Recurring {
             };
             claims.periods.iter().map(recurring).collect::<Vec<_>>()
         };
-        threads.flat_map(of).take(MOST_PERIODS).collect()
+        threads.flat_map(of).take(MAX_PERIODS).collect()
     }
 }
 
 /// Periods of one recording that are drawn.
-const MOST_PERIODS: usize = 12;
+const MAX_PERIODS: usize = 12;
 
 /// How many activations were at least so late.
 #[derive(Debug, Default, Serialize)]

@@ -68,13 +68,13 @@ pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
     // Of many threads the worst; a report has them all.
     let shown = document.threads.iter().enumerate().max_by_key(latest).map(|(index, _)| index);
     for (index, (thread, claims)) in document.threads.iter().zip(claims).enumerate() {
-        if document.threads.len() > MOST_THREADS && shown != Some(index) {
+        if document.threads.len() > MAX_THREADS && shown != Some(index) {
             continue;
         }
         out.push('\n');
         let which = match document.threads.len() {
             1 => String::new(),
-            2..=MOST_THREADS => format!(" of thread {}", thread.index),
+            2..=MAX_THREADS => format!(" of thread {}", thread.index),
             _ => format!(" of thread {}, the one with the latest wake-up,", thread.index),
         };
         wrapped(&mut out, "", &format!("What the data{which} supports, at 95 % confidence:"));
@@ -89,7 +89,7 @@ pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
 }
 
 /// Threads whose claims are all shown.
-const MOST_THREADS: usize = 2;
+const MAX_THREADS: usize = 2;
 
 /// One below the other, what each is about in front.
 fn list_claims(out: &mut String, all: &[Said]) {

@@ -9,7 +9,7 @@ use crate::overview::{Overview, list};
 use std::collections::BTreeSet;
 
 /// More recordings than this are not listed one by one.
-const MOST_LISTED: usize = 3;
+const MAX_LISTED: usize = 3;
 
 /// One line: what the figures must not be read without, then the figures.
 pub(crate) fn verdict(all: &[Overview<'_>]) -> String {
@@ -89,7 +89,7 @@ fn figures(all: &[Overview<'_>]) -> String {
         return if all.is_empty() { say!("no recording was given.") } else { say!("no activation woke.") };
     };
     let mut phrases = vec![say!("{late} {label}", late = late(*worst), label)];
-    if all.len() > MOST_LISTED {
+    if all.len() > MAX_LISTED {
         phrases[0] += &say!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
         phrases.extend(others.last().map(|(max, label)| say!("{max} {label} (the best)", max = format::at_most(*max), label)));
     } else {

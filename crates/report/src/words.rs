@@ -10,7 +10,7 @@ use crate::series::Charts;
 use plan::Nanos;
 
 /// Recordings whose figures are read out; a text alternative of a page's length helps nobody.
-const MOST_READ_OUT: usize = 6;
+const MAX_READ_OUT: usize = 6;
 
 /// One of the three charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Chart {
         };
         let mut parts = vec![word(what).to_owned()];
         parts.extend(without_skipped(charts.skipped).map(|without| say!("As measured, {without}.", without)));
-        for (place, overview) in all.iter().enumerate().take(MOST_READ_OUT) {
+        for (place, overview) in all.iter().enumerate().take(MAX_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
                 Chart::Time => course(charts, place, overview),
@@ -75,8 +75,8 @@ impl Chart {
             };
             parts.push(say!("{name}: {figures}.", name = overview.name, figures));
         }
-        if all.len() > MOST_READ_OUT {
-            parts.push(say!("And {recordings} more.", recordings = counted((all.len() - MOST_READ_OUT) as u64, "recording")));
+        if all.len() > MAX_READ_OUT {
+            parts.push(say!("And {recordings} more.", recordings = counted((all.len() - MAX_READ_OUT) as u64, "recording")));
         }
         parts.join(" ")
     }

@@ -3,9 +3,9 @@
 
 use crate::Order;
 use crate::conditions::Conditions;
-use model::{Document, End, FORMAT, Host, HostFacts, Instrument, Proof, State, Thread, VERSION, Warning};
+use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, ThreadEvidence, VERSION, Warning};
 use plan::Nanos;
-use probe::{Calibration, Outcome, StopReason};
+use probe::{Calibration, StopReason, ThreadResult};
 use stats::{Activations, Statistics};
 use std::time::{Duration, SystemTime};
 
@@ -96,7 +96,7 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
 }
 
 /// How many activations of a thread were due: as it has counted itself, or, if it did not come back, by the clock.
-pub(crate) fn due(thread: &Thread, outcome: Option<&Outcome>, planned: u64, ended: Nanos) -> u64 {
+pub(crate) fn due(thread: &Thread, outcome: Option<&ThreadResult>, planned: u64, ended: Nanos) -> u64 {
     outcome.map_or_else(
         || {
             let passed = u64::try_from(ended.0 - thread.start_ns.0).map_or(0, |ns| ns / thread.interval_ns.0.unsigned_abs() + 1);
@@ -108,15 +108,15 @@ pub(crate) fn due(thread: &Thread, outcome: Option<&Outcome>, planned: u64, ende
 
 /// Enters what a thread has counted. For one that did not come back, what the samples say stands, and all else that was
 /// due counts as skipped: it was never run.
-pub(crate) fn enter(thread: &mut Thread, outcome: Option<&Outcome>, due: u64, statistics: &Statistics) {
+pub(crate) fn enter(thread: &mut Thread, outcome: Option<&ThreadResult>, due: u64, statistics: &Statistics) {
     let seen = statistics.activations;
     let woken = seen.on_time + seen.late;
-    let (due, on_time, late) =
-        outcome.map_or((due.max(woken), seen.on_time, seen.late), |Outcome { counts, .. }| (due, counts.on_time, counts.late));
+    let (due, on_time, late) = outcome
+        .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| (due, counts.on_time, counts.late));
     let skipped = due - on_time - late;
     thread.activations = Activations { due, on_time, late, skipped };
     let usage = outcome.and_then(|outcome| outcome.usage);
-    thread.proof = Proof {
+    thread.proof = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),
         major_faults: usage.map(|usage| usage.major_faults),
         voluntary_switches: usage.map(|usage| usage.voluntary_switches),

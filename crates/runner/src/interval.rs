@@ -84,7 +84,7 @@ fn is_short(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, Missed, Probe, Settle};
+    use plan::{Length, OverrunPolicy, Probe, Settle};
     use probe::Counts;
 
     fn run(interval: Nanos, threads: usize) -> Run {
@@ -99,7 +99,7 @@ mod tests {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: false,
             loads: Vec::new(),
             settle: Settle::Auto,

@@ -3,15 +3,15 @@
 //!
 //! Here the rooms meet: the machine is looked at, loads are started, threads measure, the recorder writes what comes out
 //! of their rings, and in the end all is taken down again and summed up from the disk. Every verb that measures goes
-//! through [`carry_out`].
+//! through [`execute`].
 //!
 //! In: an [`Order`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not touch: terminals; who
-//! wants to see the run while it goes on passes a [`Watch`].
+//! wants to see the run while it goes on passes a [`ProgressObserver`].
 #![forbid(unsafe_code)]
 
-mod carry_out;
 mod conditions;
 mod document;
+mod execute;
 mod interval;
 mod isolated;
 mod live;
@@ -21,7 +21,7 @@ mod rights;
 mod signals;
 mod syncer;
 
-pub use carry_out::{Order, RunnerError, Watch, carry_out};
+pub use execute::{Order, ProgressObserver, RunnerError, execute};
 pub use interval::{TooShort, try_interval};
 pub use isolated::isolated_not_measured;
 pub use live::{LiveThread, Progress};

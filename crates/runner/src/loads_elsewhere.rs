@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads that do not run where is measured, without anybody having said so.
 
-use load::Checked;
+use load::ValidatedLoad;
 use model::Warning;
 use plan::{CpuId, CpuList, LoadSpec, Run};
 use std::collections::BTreeSet;
@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 /// What to say of measured CPUs that no load covers, where a load's CPUs were not named: such a load takes the affinity that was
 /// inherited, and isolated CPUs, which people isolate to measure them, are never in it.
 #[must_use]
-pub fn loads_elsewhere(run: &Run, loads: &[Checked]) -> Option<Warning> {
+pub fn loads_elsewhere(run: &Run, loads: &[ValidatedLoad]) -> Option<Warning> {
     let unnamed = loads.iter().find(|load| load.spec().options().all(|(key, _)| key != "cpus"))?;
-    let covered: BTreeSet<CpuId> = loads.iter().flat_map(Checked::cpus).copied().collect();
+    let covered: BTreeSet<CpuId> = loads.iter().flat_map(ValidatedLoad::cpus).copied().collect();
     let bare: BTreeSet<CpuId> = run.cpus.iter().copied().filter(|cpu| !covered.contains(cpu)).collect();
     if bare.is_empty() {
         return None;
@@ -42,7 +42,7 @@ fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, Missed, Nanos, Probe, Scheduling, Settle};
+    use plan::{Length, Nanos, OverrunPolicy, Probe, Scheduling, Settle};
 
     /// What is said of these loads where CPUs 0 and 1 are measured and the program runs on CPU 0.
     fn warned(specs: &[&str]) -> Option<Warning> {
@@ -57,7 +57,7 @@ mod tests {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: false,
             sync: true,
             settle: Settle::Auto,

@@ -67,7 +67,7 @@ pub struct QuantileDifference {
 impl QuantileDifference {
     /// Whether the groups differ in it.
     #[must_use]
-    pub fn is_told(&self) -> bool {
+    pub fn is_significant(&self) -> bool {
         self.lower > 1.0 || self.upper < 1.0
     }
 }
@@ -90,7 +90,7 @@ pub struct RateDifference {
 impl RateDifference {
     /// Whether the groups differ in it.
     #[must_use]
-    pub fn is_told(&self) -> bool {
+    pub fn is_significant(&self) -> bool {
         self.lower > 1.0 || self.upper.is_some_and(|upper| upper < 1.0)
     }
 }
@@ -134,11 +134,11 @@ const ERROR: f64 = 0.05;
 /// Times that stretches are drawn.
 const DRAWS: usize = 2_000;
 /// A quantile is compared where both groups have so many latencies beyond it.
-const LEAST_BEYOND: u64 = 10;
+const MIN_BEYOND: u64 = 10;
 /// From so many runs of each group on, runs are drawn too.
-const LEAST_RUNS: usize = 5;
+const MIN_RUNS: usize = 5;
 /// Fewer stretches than these are not drawn from.
-const LEAST_BLOCKS: usize = 16;
+const MIN_BLOCKS: usize = 16;
 /// Of so many of the latest wake-ups it is asked which group they are of.
 const LATEST: usize = 20;
 /// Kept of each thread.
@@ -152,7 +152,7 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     let levels: Vec<Level> = Level::ALL.into_iter().filter(carried).collect();
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
     let error = ERROR / (levels.len() + 2) as f64;
-    let between_runs = base.runs.len() >= LEAST_RUNS && other.runs.len() >= LEAST_RUNS;
+    let between_runs = base.runs.len() >= MIN_RUNS && other.runs.len() >= MIN_RUNS;
     let limit_ns = levels.last().map(|level| base_blocks.quantile(*level));
     let drawn = |blocks: &Blocks, seed| blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed);
     let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
@@ -231,7 +231,7 @@ fn independent(mut slices: Vec<Counts>) -> Vec<Counts> {
         let offsets: Vec<f64> = slices.iter().map(|slice| slice.above(limit) as f64 - share * slice.total() as f64).collect();
         is_correlated(&offsets)
     };
-    while slices.len() / 2 >= LEAST_BLOCKS && limits.iter().any(|limit| is_alike(&slices, *limit)) {
+    while slices.len() / 2 >= MIN_BLOCKS && limits.iter().any(|limit| is_alike(&slices, *limit)) {
         slices = slices.chunks(2).map(|pair| pair.iter().fold(Counts::default(), |all, slice| all.merged(slice))).collect();
     }
     slices
@@ -267,7 +267,7 @@ impl Blocks {
 
     fn carries(&self, level: Level) -> bool {
         let total = self.total();
-        self.count() >= LEAST_BLOCKS && total - level.rank(total).min(total) >= LEAST_BEYOND
+        self.count() >= MIN_BLOCKS && total - level.rank(total).min(total) >= MIN_BEYOND
     }
 
     /// ns, the upper bound of its bucket.
@@ -392,7 +392,7 @@ fn rate(base: &Blocks, other: &Blocks, limit_ns: i64, error: f64, drawn: impl Fn
     if n == 0 || m == 0 {
         return None;
     }
-    let (lower, upper) = if k >= LEAST_BEYOND && l >= LEAST_BEYOND {
+    let (lower, upper) = if k >= MIN_BEYOND && l >= MIN_BEYOND {
         let (lower, upper) = drawn();
         (lower, Some(upper))
     } else {

@@ -26,7 +26,7 @@ pub(crate) struct Dependence {
 }
 
 /// Fewer pieces than these tell nothing of the variation between them.
-const LEAST_PIECES: usize = 16;
+const MIN_PIECES: usize = 16;
 
 /// Whether neighbouring pieces are more alike than chance alone makes them, by how far each lies off what is expected of it.
 pub(crate) fn is_correlated(offsets: &[f64]) -> bool {
@@ -61,10 +61,10 @@ impl Dependence {
         if pieces.len() < 2 {
             return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
         }
-        let few = pieces.len() < 2 * LEAST_PIECES;
+        let few = pieces.len() < 2 * MIN_PIECES;
         let offsets = |pieces: &[(f64, f64)]| pieces.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
         let mut off = offsets(&pieces);
-        while pieces.len() / 2 >= LEAST_PIECES && is_correlated(&off) {
+        while pieces.len() / 2 >= MIN_PIECES && is_correlated(&off) {
             pieces =
                 pieces.chunks(2).map(|pair| pair.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))).collect();
             off = offsets(&pieces);

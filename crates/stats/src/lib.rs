@@ -41,8 +41,8 @@ pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDiffer
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use extreme::{
-    Apart, Excesses, Gev, Gpd, Horizon, LEAST_CLUSTERS, LEAST_LATENCIES, Latest, MOST_CROWDED, Refusal, Region, ReturnLevel,
-    TailFit, apart,
+    Apart, Excesses, Gev, Gpd, Horizon, Latest, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal, Region, ReturnLevel, TailFit,
+    apart,
 };
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
 pub use interval::{QuantileInterval, RateInterval};

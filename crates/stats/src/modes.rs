@@ -36,14 +36,14 @@ const STEPS_OF_A_CLOCK: i64 = 4;
 /// Between two modes, the lowest bin has at most this share of the lower peak.
 const DEEPEST: f64 = 0.7;
 /// A mode has at least this share of all latencies: what is rarer is the tail.
-const LEAST_SHARE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// More than these are no modes but the steps of something.
-const MOST_MODES: usize = 5;
+const MAX_MODES: usize = 5;
 /// More than one mode is found where there is one in one of so many runs.
 const CHANCE: f64 = 1e-3;
 /// Fewer latencies, or pieces, do not tell.
-const LEAST_LATENCIES: u64 = 1_000;
-const LEAST_PIECES: usize = 16;
+const MIN_LATENCIES: u64 = 1_000;
+const MIN_PIECES: usize = 16;
 
 /// Latencies from `from` up to, not including, `to`, ns.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ struct Hill {
 
 /// Several modes, ascending; nothing where there is one, or nobody can tell.
 pub(crate) fn modes(counted: &Counted, pieces: &[Piece]) -> Vec<Mode> {
-    if counted.count() < LEAST_LATENCIES || pieces.len() < LEAST_PIECES {
+    if counted.count() < MIN_LATENCIES || pieces.len() < MIN_PIECES {
         return Vec::new();
     }
     let step = counted.step();
@@ -90,7 +90,7 @@ pub(crate) fn modes(counted: &Counted, pieces: &[Piece]) -> Vec<Mode> {
     let mut best = Vec::new();
     for per_octave in RESOLUTIONS {
         let found = Search { bins: bins(&buckets, per_octave, step), buckets: &buckets, pieces, all: counted.count() }.modes();
-        if (2..=MOST_MODES).contains(&found.len()) && found.len() > best.len() {
+        if (2..=MAX_MODES).contains(&found.len()) && found.len() > best.len() {
             best = found;
         }
     }
@@ -220,7 +220,7 @@ impl Search<'_> {
             let lower = self.density(pair[0].peak).min(self.density(pair[1].peak));
             self.density(valley) / lower.max(f64::MIN_POSITIVE)
         };
-        let rare = |hill: &Hill| (self.mass(hill) as f64) < LEAST_SHARE * self.all as f64;
+        let rare = |hill: &Hill| (self.mass(hill) as f64) < MIN_SHARE * self.all as f64;
         let told = |pair: &[Hill], depth: f64| {
             let valley = self.valley(&pair[0], &pair[1]);
             let lower = |width| self.is_lower(valley, &pair[0], &pair[1], width);
@@ -249,7 +249,7 @@ impl Search<'_> {
             let mean = mean(offsets);
             offsets.iter().map(|offset| offset - mean).collect::<Vec<f64>>()
         };
-        while offsets.len() / 2 >= LEAST_PIECES && is_correlated(&about(&offsets)) {
+        while offsets.len() / 2 >= MIN_PIECES && is_correlated(&about(&offsets)) {
             offsets = offsets.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         let count = offsets.len() as f64;

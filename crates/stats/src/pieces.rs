@@ -8,7 +8,7 @@ use crate::histogram::Counts;
 use crate::rows::Block;
 
 /// Pieces of a run at most; an even number.
-pub(crate) const MOST_PIECES: usize = 256;
+pub(crate) const MAX_PIECES: usize = 256;
 
 /// One stretch of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Pieces {
     /// Nothing yet; `rows` may be known beforehand.
     pub(crate) fn for_rows(rows: u64) -> Self {
         let least = Block::LENGTH as u64;
-        let rows_per_piece = rows.div_ceil(MOST_PIECES as u64).max(least).checked_next_power_of_two().unwrap_or(least);
+        let rows_per_piece = rows.div_ceil(MAX_PIECES as u64).max(least).checked_next_power_of_two().unwrap_or(least);
         Pieces { rows_per_piece, rows: 0, max: None, counted: None, list: Vec::new() }
     }
 
@@ -102,7 +102,7 @@ impl Pieces {
     pub(crate) fn close(&mut self, counts: Counts) {
         self.list.push(Piece { counts, max: self.max.take() });
         (self.rows, self.counted) = (0, None);
-        if self.list.len() == MOST_PIECES {
+        if self.list.len() == MAX_PIECES {
             self.list = joined(&self.list, 2);
             self.rows_per_piece *= 2;
         }

@@ -171,7 +171,7 @@ impl Collect {
         drop(skipped);
         refinement.want(all, &counted, &ranks(counted.count(), &exact.levels));
         exact.limits_ns.iter().for_each(|limit| refinement.want_above(all, &counted, *limit));
-        for _ in 0..MOST_PASSES {
+        for _ in 0..MAX_PASSES {
             if refinement.is_done() {
                 break;
             }
@@ -239,7 +239,7 @@ impl Sink for Refinement {
 }
 
 /// More passes than 64 bits need at 16 bits a pass; a source that changes between passes must not hang us.
-const MOST_PASSES: usize = 6;
+const MAX_PASSES: usize = 6;
 
 /// Computes everything from the rows of one thread, in one to five passes and bounded memory.
 ///

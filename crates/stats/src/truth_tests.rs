@@ -502,8 +502,8 @@ fn equal_groups_are_not_told_apart() {
             let seed = usize::try_from(seed).unwrap();
             let compared = compare(&series[seed], &series[seed + 1]);
             assert_eq!(compared.quantiles.len(), 4);
-            compared.quantiles.iter().any(QuantileDifference::is_told)
-                || compared.rate.is_some_and(|rate| rate.is_told())
+            compared.quantiles.iter().any(QuantileDifference::is_significant)
+                || compared.rate.is_some_and(|rate| rate.is_significant())
                 || compared.maximum.is_some_and(|maximum| maximum.told)
         });
     }
@@ -556,7 +556,7 @@ fn what_differs_is_told_and_by_how_much() {
     for seed in 0..20 {
         let compared = compare(&group([normal(seed, 20_000, 0.5)]), &group([slower(normal(seed + 500, 20_000, 0.5))]));
         for difference in &compared.quantiles {
-            assert!(difference.is_told() && difference.lower < 1.5 && difference.upper > 1.5, "{difference:?}");
+            assert!(difference.is_significant() && difference.lower < 1.5 && difference.upper > 1.5, "{difference:?}");
         }
         assert!(
             compared.rate.is_some_and(|rate| rate.lower > 1.0) && compared.maximum.is_some_and(|maximum| maximum.told),
@@ -569,7 +569,7 @@ fn what_differs_is_told_and_by_how_much() {
     };
     let compared = compare(&group([pareto(1, 40_000, 0.0, 1)]), &group([tailed(2)]));
     let told: Vec<Level> =
-        compared.quantiles.iter().filter(|difference| difference.is_told()).map(|difference| difference.level).collect();
+        compared.quantiles.iter().filter(|difference| difference.is_significant()).map(|difference| difference.level).collect();
     assert_eq!(told, [Level::P99, Level::P999], "{compared:?}");
 }
 

@@ -19,19 +19,19 @@ pub const BAD_INPUT: u8 = 2;
 /// A gate whose recordings do not show whether a limit holds.
 pub const NOT_ENOUGH_EVIDENCE: u8 = 3;
 /// The run itself failed, or a disk did: it is full, or it cannot be read or written.
-pub const NOT_CARRIED_OUT: u8 = 4;
+pub const RUN_FAILED: u8 = 4;
 
 /// The exit code where standard output may have failed: whatever was found did not arrive then. What was wrong with the command
 /// line is still what the user has to change.
 pub fn of_output(code: ExitCode, failed: bool) -> ExitCode {
-    if failed && code != ExitCode::from(BAD_INPUT) { ExitCode::from(NOT_CARRIED_OUT) } else { code }
+    if failed && code != ExitCode::from(BAD_INPUT) { ExitCode::from(RUN_FAILED) } else { code }
 }
 
 /// The exit code of a recording that is there.
 pub fn of_end(document: &Document) -> u8 {
     match judge::ending(document) {
         Ending::AtLatency => EXCEEDED,
-        Ending::Failed => NOT_CARRIED_OUT,
+        Ending::Failed => RUN_FAILED,
         Ending::Planned | Ending::Asked | Ending::CutOff => 0,
     }
 }
@@ -55,12 +55,12 @@ impl Failure {
     /// The user has to change something, unless a disk is the cause.
     pub fn bad_input(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
-        Failure { code: if is_disk_failure(&error) { NOT_CARRIED_OUT } else { BAD_INPUT }, error }
+        Failure { code: if is_disk_failure(&error) { RUN_FAILED } else { BAD_INPUT }, error }
     }
 
     /// The machine did not let us.
-    pub fn not_carried_out(error: impl Into<anyhow::Error>) -> Self {
-        Failure { code: NOT_CARRIED_OUT, error: error.into() }
+    pub fn run_failed(error: impl Into<anyhow::Error>) -> Self {
+        Failure { code: RUN_FAILED, error: error.into() }
     }
 
     /// Says first what failed because of it.
@@ -109,7 +109,7 @@ mod tests {
             let cause = Err::<(), _>(io::Error::from(errno)).context("cannot write report.html");
             Failure::bad_input(cause.unwrap_err()).code
         };
-        assert_eq!([Errno::NOSPC, Errno::DQUOT, Errno::IO].map(code), [NOT_CARRIED_OUT; 3]);
+        assert_eq!([Errno::NOSPC, Errno::DQUOT, Errno::IO].map(code), [RUN_FAILED; 3]);
         assert_eq!([Errno::NOENT, Errno::ACCESS, Errno::ROFS].map(code), [BAD_INPUT; 3]);
     }
 

@@ -3,7 +3,7 @@
 
 use load::LoadNow;
 use plan::Nanos;
-use runner::{LiveThread, Progress, Watch};
+use runner::{LiveThread, Progress, ProgressObserver};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -63,7 +63,7 @@ impl Live {
     }
 }
 
-impl Watch for Live {
+impl ProgressObserver for Live {
     fn looks_on(&self) -> bool {
         self.drawing.is_some()
     }
@@ -209,7 +209,7 @@ fn line(index: usize, thread: &LiveThread) -> String {
 fn load_line(load: &LoadNow) -> String {
     let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"));
     let asked = load.requested.map_or_else(String::new, |asked| format!(" of {asked} %"));
-    let spec: String = load.spec.chars().take(MOST_OF_A_SPEC).collect();
+    let spec: String = load.spec.chars().take(MAX_OF_A_SPEC).collect();
     let state = if load.alive { "" } else { "  it has stopped!" };
     format!(
         " load {spec}: {} now, {} on average{asked}{state}",
@@ -219,7 +219,7 @@ fn load_line(load: &LoadNow) -> String {
 }
 
 /// What fits a line beside the rest.
-const MOST_OF_A_SPEC: usize = 24;
+const MAX_OF_A_SPEC: usize = 24;
 
 #[cfg(test)]
 mod tests {

@@ -4,16 +4,16 @@
 //! One pass reads the buffer, the next writes it, the next copies one half onto the other: whatever the measured thread had
 //! in a cache that is shared, is gone.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::fs;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const KIND: Kind =
-    Kind { name: "cache", keys: &["size"], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
+pub(crate) const KIND: LoadType =
+    LoadType { name: "cache", keys: &["size"], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
 
 /// Where no cache is described.
 const USUAL_CACHE: u64 = 16 << 20;
@@ -41,12 +41,12 @@ impl Generator for Cache {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         team.fork_on_each_cpu(|post| stream(self.words, post))
     }
 }
 
-fn stream(words: usize, post: Post<'_>) -> io::Result<Infallible> {
+fn stream(words: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut buffer = vec![1_u64; words];
     let mut worker = post.wait()?;
     let mut sum = 0_u64;

@@ -2,17 +2,18 @@
 //! `cmd:...`: any program as a load. It is started with the others, watched for being alive, and ended with all it has started.
 //! Its words are split as a shell does; there is no shell. What it does, only it knows, so it has no rate.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::sys;
-use crate::team::Team;
+use crate::worker_pool::WorkerPool;
 use rustix::fs::{Access, access};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) const KIND: Kind = Kind { name: "cmd", keys: &[], paced: false, least_cpus: 1, units: &[], starts_others: true, read };
+pub(crate) const KIND: LoadType =
+    LoadType { name: "cmd", keys: &[], paced: false, least_cpus: 1, units: &[], starts_others: true, read };
 
 #[derive(Debug)]
 struct Program {
@@ -96,7 +97,7 @@ impl Generator for Program {
         1
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         let cpus = team.cpus().to_vec();
         team.fork(&cpus, |post| {
             post.wait()?;

@@ -4,15 +4,15 @@
 //! It makes no system call and touches no memory beyond its stack and its counter: what a measuring thread suffers beside it
 //! is the scheduler's doing, and a warm or throttled core's.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const KIND: Kind =
-    Kind { name: "cpu", keys: &[], paced: true, least_cpus: 1, units: &["iterations"], starts_others: false, read };
+pub(crate) const KIND: LoadType =
+    LoadType { name: "cpu", keys: &[], paced: true, least_cpus: 1, units: &["iterations"], starts_others: false, read };
 
 #[derive(Debug)]
 struct Cpu;
@@ -29,12 +29,12 @@ impl Generator for Cpu {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         team.fork_on_each_cpu(calculate)
     }
 }
 
-fn calculate(post: Post<'_>) -> io::Result<Infallible> {
+fn calculate(post: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut worker = post.wait()?;
     let (mut whole, mut real) = (1_u64, 1.0_f64);
     loop {

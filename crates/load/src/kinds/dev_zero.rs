@@ -2,15 +2,15 @@
 //! `dev-zero`: reads /dev/zero and writes /dev/null, one task pinned on each CPU: system calls, and a kernel that fills memory.
 //! What `cat /dev/zero > /dev/null` does.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
-pub(crate) const KIND: Kind =
-    Kind { name: "dev-zero", keys: &[], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
+pub(crate) const KIND: LoadType =
+    LoadType { name: "dev-zero", keys: &[], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
 
 /// At a time, as `cat` does.
 const BYTES: usize = 128 << 10;
@@ -27,12 +27,12 @@ impl Generator for DevZero {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         team.fork_on_each_cpu(copy)
     }
 }
 
-fn copy(post: Post<'_>) -> io::Result<Infallible> {
+fn copy(post: StartBarrier<'_>) -> io::Result<Infallible> {
     let (mut zero, mut null) = (File::open("/dev/zero")?, OpenOptions::new().write(true).open("/dev/null")?);
     let mut buffer = vec![1; BYTES];
     let mut worker = post.wait()?;

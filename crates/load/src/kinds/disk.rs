@@ -4,17 +4,17 @@
 //! `io-sync` calls sync() without end. `disk` fills a file, fsyncs it and truncates it; the file has no name from the
 //! beginning, so it is gone when its task is, however that ends.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::limits;
 use crate::spec::{Options, SpecError};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use rustix::fs::{Access, Mode, OFlags, access};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) const SYNC: Kind = Kind {
+pub(crate) const SYNC: LoadType = LoadType {
     name: "io-sync",
     keys: &[],
     paced: false,
@@ -24,7 +24,7 @@ pub(crate) const SYNC: Kind = Kind {
     read: |_| Ok(Box::new(Sync)),
 };
 
-pub(crate) const DISK: Kind = Kind {
+pub(crate) const DISK: LoadType = LoadType {
     name: "disk",
     keys: &["dir", "size"],
     paced: false,
@@ -49,7 +49,7 @@ impl Generator for Sync {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         team.fork_on_each_cpu(|post| {
             let worker = post.wait()?;
             loop {
@@ -101,7 +101,7 @@ impl Generator for Disk {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         team.fork_on_each_cpu(|post| write(&self.dir, self.size, post))
     }
 }
@@ -119,7 +119,7 @@ fn nameless(dir: &Path) -> io::Result<File> {
     Ok(file.into())
 }
 
-fn write(dir: &Path, size: u64, post: Post<'_>) -> io::Result<Infallible> {
+fn write(dir: &Path, size: u64, post: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut file = nameless(dir)?;
     let block = vec![0x5a_u8; BLOCK];
     let worker = post.wait()?;

@@ -2,19 +2,19 @@
 //! `fork`: one task pinned on each CPU that forks, executes a program that ends at once, and waits for it, without end. The
 //! program is this one.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::leader::NOTHING;
 use crate::spec::{Options, SpecError};
 use crate::sys::{self, SingleThreaded};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use rustix::process::{WaitOptions, waitpid};
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-pub(crate) const KIND: Kind =
-    Kind { name: "fork", keys: &[], paced: false, least_cpus: 1, units: &["forks"], starts_others: false, read };
+pub(crate) const KIND: LoadType =
+    LoadType { name: "fork", keys: &[], paced: false, least_cpus: 1, units: &["forks"], starts_others: false, read };
 
 #[derive(Debug)]
 struct Fork;
@@ -28,13 +28,13 @@ impl Generator for Fork {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         let verb = std::env::args().nth(1).unwrap_or_default();
         team.fork_on_each_cpu(|post| fork(&verb, post))
     }
 }
 
-fn fork(verb: &str, post: Post<'_>) -> io::Result<Infallible> {
+fn fork(verb: &str, post: StartBarrier<'_>) -> io::Result<Infallible> {
     // A real fork, which copies the task's memory map; the library's own way to start a program does not.
     let alone = SingleThreaded::check()?;
     let worker = post.wait()?;

@@ -7,16 +7,16 @@
 //! the scheduler has to balance as well. With `threads`, each group is one process of 40 threads.
 
 use crate::bench::Channel;
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
-use crate::team::{Team, ThreadWork};
+use crate::worker_pool::{ThreadWork, WorkerPool};
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
-pub(crate) const KIND: Kind = Kind {
+pub(crate) const KIND: LoadType = LoadType {
     name: "hackbench",
     keys: &["groups", "via", "threads"],
     paced: false,
@@ -33,7 +33,7 @@ const MESSAGE: usize = 100;
 /// What `groups=` is without being written.
 const GROUPS: usize = 10;
 /// Four thousand processes; beyond it lies the usual limit of a user's processes.
-const MOST_GROUPS: usize = 100;
+const MAX_GROUPS: usize = 100;
 
 #[derive(Debug)]
 struct Hackbench {
@@ -45,8 +45,8 @@ struct Hackbench {
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let groups = match options.value("groups").map(str::parse) {
         None => GROUPS,
-        Some(Ok(groups @ 1..=MOST_GROUPS)) => groups,
-        Some(_) => return Err(options.refuse("groups", &format!("a number from 1 to {MOST_GROUPS}"))),
+        Some(Ok(groups @ 1..=MAX_GROUPS)) => groups,
+        Some(_) => return Err(options.refuse("groups", &format!("a number from 1 to {MAX_GROUPS}"))),
     };
     let via = match options.value("via") {
         None | Some("socket") => Channel::Socket,
@@ -66,7 +66,7 @@ impl Generator for Hackbench {
         if self.threads { 2 * SIDE as u64 } else { 1 }
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         (0..self.groups).try_for_each(|_| if self.threads { self.assemble_threads(team) } else { self.assemble_group(team) })
     }
 }
@@ -74,7 +74,7 @@ impl Generator for Hackbench {
 impl Hackbench {
     /// Group by group, each one's channels closed again here once its tasks have them: the leader never holds more than 40,
     /// however many groups there are, and a task only those it uses.
-    fn assemble_group(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble_group(&self, team: &mut WorkerPool) -> io::Result<()> {
         let cpus = team.cpus().to_vec();
         let channels = (0..SIDE).map(|_| self.via.open()).collect::<io::Result<Vec<_>>>()?;
         let (mut sources, mut sinks): (Vec<OwnedFd>, Vec<OwnedFd>) = channels.into_iter().unzip();
@@ -102,7 +102,7 @@ impl Hackbench {
     }
 
     /// One task with a thread for each sender and receiver.
-    fn assemble_threads(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble_threads(&self, team: &mut WorkerPool) -> io::Result<()> {
         let (cpus, via) = (team.cpus().to_vec(), self.via);
         team.fork(&cpus, |post| {
             let channels = (0..SIDE).map(|_| via.open()).collect::<io::Result<Vec<_>>>()?;

@@ -5,16 +5,16 @@
 //! `mem-fault` maps memory that may not be touched, writes to every page, takes the SIGSEGV, and makes that page writable in
 //! the handler: page faults, signals and mprotect. `mem-access` updates a counter in memory and makes no system call.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::sys::{self, Pages};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(crate) const ALLOC: Kind = Kind {
+pub(crate) const ALLOC: LoadType = LoadType {
     name: "mem-alloc",
     keys: &["chunk"],
     paced: true,
@@ -24,7 +24,7 @@ pub(crate) const ALLOC: Kind = Kind {
     read: |options| Ok(Box::new(Memory { work: Work::Alloc(chunk(options)?) })),
 };
 
-pub(crate) const FAULT: Kind = Kind {
+pub(crate) const FAULT: LoadType = LoadType {
     name: "mem-fault",
     keys: &["chunk"],
     paced: true,
@@ -34,7 +34,7 @@ pub(crate) const FAULT: Kind = Kind {
     read: |options| Ok(Box::new(Memory { work: Work::Fault(chunk(options)?) })),
 };
 
-pub(crate) const ACCESS: Kind = Kind {
+pub(crate) const ACCESS: LoadType = LoadType {
     name: "mem-access",
     keys: &[],
     paced: true,
@@ -74,7 +74,7 @@ impl Generator for Memory {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         match self.work {
             Work::Alloc(chunk) => team.fork_on_each_cpu(|post| allocate(chunk, post)),
             Work::Fault(chunk) => team.fork_on_each_cpu(|post| fault(chunk, post)),
@@ -83,7 +83,7 @@ impl Generator for Memory {
     }
 }
 
-fn allocate(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
+fn allocate(chunk: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut worker = post.wait()?;
     loop {
         let (pages, before) = (Pages::writable(chunk)?, sys::minor_faults());
@@ -97,7 +97,7 @@ fn allocate(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
     }
 }
 
-fn fault(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
+fn fault(chunk: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
     sys::open_guarded_pages()?;
     let mut worker = post.wait()?;
     loop {
@@ -114,7 +114,7 @@ fn fault(chunk: usize, post: Post<'_>) -> io::Result<Infallible> {
 }
 
 /// The compiler has to believe that somebody else looks at the counter, or it would keep it in a register and add all at once.
-fn access(post: Post<'_>) -> io::Result<Infallible> {
+fn access(post: StartBarrier<'_>) -> io::Result<Infallible> {
     let counter = AtomicU64::new(0);
     let mut worker = post.wait()?;
     loop {

@@ -14,12 +14,12 @@ mod shootdown;
 mod timer;
 
 use crate::spec::{Options, SpecError};
-use crate::team::Team;
+use crate::worker_pool::WorkerPool;
 use std::fmt;
 use std::io;
 
 /// Every load, in the order they are listed to people.
-pub(crate) static KINDS: &[Kind] = &[
+pub(crate) static KINDS: &[LoadType] = &[
     cpu::KIND,
     memory::ALLOC,
     memory::FAULT,
@@ -39,7 +39,7 @@ pub(crate) static KINDS: &[Kind] = &[
 
 /// One load, as data: all that can be said of it before any is started.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct LoadType {
     /// What people write.
     pub name: &'static str,
     /// The keys it understands beside those that all do.
@@ -67,11 +67,11 @@ pub(crate) trait Generator: fmt::Debug {
     }
 
     /// Forks that many tasks, in the leader. Each prepares itself, waits at its post, then works until it is killed.
-    fn assemble(&self, team: &mut Team) -> io::Result<()>;
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()>;
 }
 
 /// The load of this name.
-pub(crate) fn find(name: &str) -> Option<&'static Kind> {
+pub(crate) fn find(name: &str) -> Option<&'static LoadType> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 

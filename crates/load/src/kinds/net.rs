@@ -2,16 +2,23 @@
 //! `net`: messages over the loopback interface, by TCP and by UDP: a sender and a receiver of each kind on each CPU. Network
 //! interrupts are software here, and run where the sender does.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
-use crate::team::Team;
+use crate::worker_pool::WorkerPool;
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::slice;
 
-pub(crate) const KIND: Kind =
-    Kind { name: "net", keys: &["via"], paced: false, least_cpus: 1, units: &["messages", "bytes"], starts_others: false, read };
+pub(crate) const KIND: LoadType = LoadType {
+    name: "net",
+    keys: &["via"],
+    paced: false,
+    least_cpus: 1,
+    units: &["messages", "bytes"],
+    starts_others: false,
+    read,
+};
 
 /// One message: fits a packet of any network.
 const MESSAGE: usize = 1_400;
@@ -37,7 +44,7 @@ impl Generator for Net {
         cpus * 2 * (usize::from(self.tcp) + usize::from(self.udp))
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         for cpu in team.cpus().to_vec() {
             if self.tcp {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_loopback)?;
@@ -76,7 +83,7 @@ fn no_loopback(error: io::Error) -> io::Error {
 
 /// A receiver and a sender on the same CPU.
 fn pair<T>(
-    team: &mut Team,
+    team: &mut WorkerPool,
     cpus: &[plan::CpuId],
     source: T,
     sink: T,

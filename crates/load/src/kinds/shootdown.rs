@@ -4,14 +4,14 @@
 //! With `tlb` each thread takes rights to memory away and unmaps it, so that the kernel has to make the other CPUs forget what
 //! they know of it. With `ipi` each thread calls membarrier, which interrupts every other CPU that runs the process.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::sys::{self, Pages, Slot};
-use crate::team::{Team, ThreadWork};
+use crate::worker_pool::{ThreadWork, WorkerPool};
 use std::convert::Infallible;
 use std::io;
 use std::slice;
 
-pub(crate) const TLB: Kind = Kind {
+pub(crate) const TLB: LoadType = LoadType {
     name: "tlb",
     keys: &[],
     paced: false,
@@ -21,7 +21,7 @@ pub(crate) const TLB: Kind = Kind {
     read: |_| Ok(Box::new(Shootdown { work: shoot })),
 };
 
-pub(crate) const IPI: Kind = Kind {
+pub(crate) const IPI: LoadType = LoadType {
     name: "ipi",
     keys: &[],
     paced: false,
@@ -49,7 +49,7 @@ impl Generator for Shootdown {
         cpus as u64
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         let (cpus, work) = (team.cpus().to_vec(), self.work);
         team.fork(&cpus, |post| {
             let on = |cpu| -> ThreadWork<'_> {

@@ -2,9 +2,9 @@
 //! `timer`: thousands of armed timers, one task pinned on each CPU: the timers expire one after the other, and each time the
 //! task is woken.
 
-use crate::kinds::{Generator, Kind};
+use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
-use crate::team::{Post, Team};
+use crate::worker_pool::{StartBarrier, WorkerPool};
 use plan::{Nanos, Unit};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
@@ -12,7 +12,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 use std::convert::Infallible;
 use std::io;
 
-pub(crate) const KIND: Kind = Kind {
+pub(crate) const KIND: LoadType = LoadType {
     name: "timer",
     keys: &["timers", "every"],
     paced: false,
@@ -24,7 +24,7 @@ pub(crate) const KIND: Kind = Kind {
 
 /// On each CPU, unless `timers=` says otherwise.
 const TIMERS: usize = 1_000;
-const MOST_TIMERS: usize = 10_000;
+const MAX_TIMERS: usize = 10_000;
 /// Between two expirations of one timer, ns, unless `every=` says otherwise.
 const EVERY: i64 = 100_000_000;
 /// Taken in at one wake-up.
@@ -37,8 +37,8 @@ struct Timer {
 }
 
 fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
-    let timers = options.parsed("timers", &format!("a number from 1 to {MOST_TIMERS}"), |text| {
-        text.parse().ok().filter(|timers| (1..=MOST_TIMERS).contains(timers))
+    let timers = options.parsed("timers", &format!("a number from 1 to {MAX_TIMERS}"), |text| {
+        text.parse().ok().filter(|timers| (1..=MAX_TIMERS).contains(timers))
     })?;
     let every_ns = options.parsed("every", "a time from 100us to 10s", |text| {
         Nanos::parse(text, Unit::Microsecond).ok().map(|time| time.0).filter(|ns| (100_000..=10_000_000_000).contains(ns))
@@ -51,7 +51,7 @@ impl Generator for Timer {
         cpus
     }
 
-    fn assemble(&self, team: &mut Team) -> io::Result<()> {
+    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
         team.fork_on_each_cpu(|post| expire(*self, post))
     }
 }
@@ -60,7 +60,7 @@ fn time(ns: i64) -> Timespec {
     Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 }
 }
 
-fn expire(Timer { timers, every_ns }: Timer, post: Post<'_>) -> io::Result<Infallible> {
+fn expire(Timer { timers, every_ns }: Timer, post: StartBarrier<'_>) -> io::Result<Infallible> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut armed = Vec::with_capacity(timers);
     for number in 0..timers {

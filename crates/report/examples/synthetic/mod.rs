@@ -3,9 +3,9 @@
 
 use model::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
-    LoadEvidence, LoadOnCpu, Proof, Reached, Recorded, State, Thread, VERSION, Warning, WorstActivation,
+    LoadEvidence, LoadOnCpu, Reached, Recorded, State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
 };
-use plan::{CpuId, Guest, GuestTime, Length, Machine, Missed, Nanos, Policy, Probe, Run, Scheduling};
+use plan::{CpuId, Guest, GuestTime, Length, Machine, Nanos, OverrunPolicy, Policy, Probe, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ impl Synthetic {
             aligned_ns: None,
             warmup_ns: Nanos::from_millis(100),
             break_above_ns: None,
-            missed: Missed::Skip,
+            missed: OverrunPolicy::Skip,
             hold_dma_latency: true,
             sync: true,
             settle: plan::Settle::Auto,
@@ -208,7 +208,7 @@ impl Synthetic {
                 buckets: statistics.histogram.buckets().collect(),
             },
             worst: worst.collect(),
-            proof: Proof {
+            proof: ThreadEvidence {
                 minor_faults: Some(0),
                 major_faults: Some(0),
                 voluntary_switches: Some(self.due),

@@ -63,8 +63,8 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
         ("their overrun rules differ", |document| match document.run.missed {
-            plan::Missed::Skip => say!("skipping"),
-            plan::Missed::CatchUp => say!("catching up"),
+            plan::OverrunPolicy::Skip => say!("skipping"),
+            plan::OverrunPolicy::CatchUp => say!("catching up"),
         }),
     ];
     let differing = questions.into_iter().filter_map(|(why, answer)| {

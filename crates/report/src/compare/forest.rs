@@ -35,7 +35,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
         ratio: one.other_ns as f64 / one.base_ns.max(1) as f64,
         lower: one.lower,
         upper: Some(one.upper),
-        told: one.is_told(),
+        told: one.is_significant(),
         words: change(one.lower, one.upper),
     });
     let rate = comparison.rate.as_ref().map(|rate| {
@@ -46,7 +46,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
             ratio: share(rate.other) / share(rate.base),
             lower: rate.lower,
             upper: rate.upper,
-            told: rate.is_told(),
+            told: rate.is_significant(),
             words: super::formats::how_often(rate),
         }
     });

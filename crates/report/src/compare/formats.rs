@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 
 /// `p99.9 is 31 to 44 % lower`, or `no significant difference in p99.9`.
 fn quantile(difference: &QuantileDifference) -> String {
-    if difference.is_told() {
+    if difference.is_significant() {
         say!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
     } else {
         say!("no significant difference in {figures}", figures = difference.level)
@@ -31,7 +31,8 @@ impl Compared {
                 first = self.base
             );
         }
-        let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) = quantiles.iter().partition(|one| one.is_told());
+        let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
+            quantiles.iter().partition(|one| one.is_significant());
         let mut parts: Vec<String> = told.into_iter().map(quantile).collect();
         let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
         match maximum {
@@ -49,7 +50,7 @@ impl Compared {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
             .map(|one| {
-                let told = if one.is_told() { "" } else { word("not significant: ") };
+                let told = if one.is_significant() { "" } else { word("not significant: ") };
                 [
                     one.level.to_string(),
                     format!("{}{}", about[0], format::micros(one.base_ns)),
@@ -141,7 +142,7 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
 
 /// The same with whether that is more than chance.
 fn times(rate: &RateDifference) -> String {
-    format!("{}{}", if rate.is_told() { "" } else { word("not significant: ") }, how_often(rate))
+    format!("{}{}", if rate.is_significant() { "" } else { word("not significant: ") }, how_often(rate))
 }
 
 /// A text longer than this is shown where it differs only.
@@ -261,13 +262,13 @@ impl Comparisons {
         let quantile = |one: &QuantileDifference| {
             json!({
                 "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
-                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_told(),
+                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_significant(),
             })
         };
         let rate = |one: &RateDifference| {
             json!({
                 "beyond_ns": one.limit_ns, "base": one.base, "other": one.other,
-                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_told(),
+                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_significant(),
             })
         };
         let maximum = |one: &MaximumDifference| {

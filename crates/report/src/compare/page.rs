@@ -8,14 +8,14 @@ use crate::method::{self, Command};
 use crate::notices;
 use crate::options::ChartOptions;
 use crate::overview::{self, Overview};
-use crate::page::{Frame, MOST_BYTES, Opening, rendered, unbroken};
-use crate::page_charts::Drawn;
-use crate::series::{Charts, MOST_CHARTED};
+use crate::page::{Frame, MAX_BYTES, Opening, rendered, unbroken};
+use crate::page_charts::ChartSet;
+use crate::series::{Charts, MAX_CHARTED};
 use crate::speaks::Speaks;
 use askama::Template;
 
 /// Notices of recordings that are compared.
-const MOST_NOTICES: usize = 40;
+const MAX_NOTICES: usize = 40;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -23,7 +23,7 @@ struct Page {
     frame: Frame,
     opening: Opening,
     compared: Vec<Section>,
-    drawn: Drawn,
+    drawn: ChartSet,
     commands: Vec<Command>,
 }
 
@@ -76,7 +76,7 @@ impl Comparisons {
         let mut steps = 24_000;
         loop {
             let page = self.page(groups, command_line, steps);
-            if page.len() < MOST_BYTES || steps < 64 {
+            if page.len() < MAX_BYTES || steps < 64 {
                 return page;
             }
             steps /= 2;
@@ -102,10 +102,10 @@ impl Comparisons {
                 headline: unbroken(&verdicts.join(" ")),
                 hero: None,
                 about: about(groups, several, (all, pooled.len())),
-                notices: notices::spoilers(&each).into_iter().take(MOST_NOTICES).collect(),
+                notices: notices::spoilers(&each).into_iter().take(MAX_NOTICES).collect(),
             },
-            compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MOST_CHARTED)).collect(),
-            drawn: Drawn::of(&series, &pooled),
+            compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MAX_CHARTED)).collect(),
+            drawn: ChartSet::of(&series, &pooled),
             commands: method::commands(&[], command_line),
         })
     }

@@ -2,7 +2,7 @@
 //! The values of one factor side by side, all else equal, and in words what each value does.
 
 use super::Matrix;
-use super::pooled::{Figures, NOTHING, Pooled, PooledThread, parts};
+use super::pooled::{CellStats, Figures, NOTHING, PooledThread, parts};
 use crate::format::{count, micros};
 use crate::overview::Quantile;
 use crate::text::{columns, right, wrapped};
@@ -28,7 +28,7 @@ enum Of {
 /// A combination, or one of its threads where these have intervals of their own: figures of one are no figures of the other.
 #[derive(Clone, Copy)]
 struct Case<'m> {
-    row: &'m Pooled,
+    row: &'m CellStats,
     thread: Option<&'m PooledThread>,
 }
 
@@ -135,7 +135,7 @@ impl Matrix {
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
                 line.push("caveats".to_owned());
-                let caveats = |row: &Pooled| Some(row.in_short().join(", ")).filter(|text| !text.is_empty());
+                let caveats = |row: &CellStats| Some(row.in_short().join(", ")).filter(|text| !text.is_empty());
                 line.extend(
                     cases.iter().map(|case| case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())),
                 );

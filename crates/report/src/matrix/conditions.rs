@@ -12,9 +12,9 @@ use crate::overview::Overview;
 use std::collections::HashMap;
 
 /// Values that are told of one fact.
-const MOST_VALUES: usize = 8;
+const MAX_VALUES: usize = 8;
 /// Warnings that are told.
-const MOST_WARNINGS: usize = 60;
+const MAX_WARNINGS: usize = 60;
 /// Characters of a value.
 const LONGEST: usize = 600;
 
@@ -98,7 +98,7 @@ impl Conditions {
         fact.changed += u32::from(changed);
         if let Some((_, runs)) = fact.values.iter_mut().find(|(known, _)| *known == value) {
             *runs += 1;
-        } else if fact.values.len() <= MOST_VALUES {
+        } else if fact.values.len() <= MAX_VALUES {
             // One more than is told, so that it is known that there are more.
             fact.values.push((value, 1));
         }
@@ -111,10 +111,10 @@ impl Conditions {
     fn row(&self, fact: &Fact) -> FactRow {
         let in_all = fact.values.len() == 1 && fact.values[0].1 == self.runs;
         let of = |runs: u32| if in_all { String::new() } else { counted(runs.into(), "run") };
-        let values = if fact.values.len() > MOST_VALUES {
+        let values = if fact.values.len() > MAX_VALUES {
             // Such as a machine's load average: another every time.
             let told: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
-            vec![(format!("{}, …", told.join("; ")), say!("more than {n} values", n = MOST_VALUES))]
+            vec![(format!("{}, …", told.join("; ")), say!("more than {n} values", n = MAX_VALUES))]
         } else {
             fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
         };
@@ -130,12 +130,12 @@ impl Conditions {
             let differ = if *differ { word(" (the figures are those of the first)") } else { "" };
             notices::grouped(first, format!("{of}{differ}"))
         };
-        self.warnings.iter().take(MOST_WARNINGS).map(told).collect()
+        self.warnings.iter().take(MAX_WARNINGS).map(told).collect()
     }
 
     /// Warnings for which there is no room.
     pub(super) fn more_warnings(&self) -> usize {
-        self.warnings.len().saturating_sub(MOST_WARNINGS)
+        self.warnings.len().saturating_sub(MAX_WARNINGS)
     }
 }
 

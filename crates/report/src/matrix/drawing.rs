@@ -2,8 +2,8 @@
 //! What the page of a plan draws from: each combination's figures for the heat map, its distribution, and the course of its
 //! runs over time, of as many as there is room for.
 
-use super::pooled::Pooled;
-use super::{Factor, Kept, Matrix};
+use super::pooled::CellStats;
+use super::{Factor, Matrix, TopRuns};
 use crate::bins::Bins;
 use crate::equal_bins::EqualBins;
 use crate::format::rounded;
@@ -19,7 +19,7 @@ use stats::Moments;
 use std::collections::BTreeSet;
 
 /// Curves that are drawn before anyone has chosen.
-const MOST_SELECTED: usize = 4;
+const MAX_SELECTED: usize = 4;
 
 /// A figure that the heat map can show.
 #[derive(Serialize)]
@@ -32,18 +32,18 @@ pub(super) struct Figure {
     /// Of what was seen, the largest or nearly so: never shown smaller than it is.
     at_most: bool,
     #[serde(skip)]
-    pub(super) of: fn(&Pooled) -> Option<i64>,
+    pub(super) of: fn(&CellStats) -> Option<i64>,
 }
 
-const fn figure(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
+const fn figure(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
     Figure { name, unit: "ns", approximate: false, at_most: false, of }
 }
 
-const fn quantile(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
+const fn quantile(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
     Figure { approximate: true, at_most: true, ..figure(name, of) }
 }
 
-const fn number(name: &'static str, of: fn(&Pooled) -> Option<i64>) -> Figure {
+const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
     Figure { unit: "n", ..figure(name, of) }
 }
 
@@ -58,7 +58,7 @@ pub(super) const FIGURES: [Figure; 8] = [
     number("skipped", |row| whole(row, row.stats.activations.skipped)),
 ];
 
-fn whole(row: &Pooled, n: u64) -> Option<i64> {
+fn whole(row: &CellStats, n: u64) -> Option<i64> {
     (row.runs > 0).then(|| i64::try_from(n).unwrap_or(i64::MAX))
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MOST_KEPT, steps: 24_000, equal_bins: 40_000 };
+    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MAX_KEPT, steps: 24_000, equal_bins: 40_000 };
 
     /// Half of what weighs most, or of everything; none if hardly anything is left.
     pub(super) fn less(self) -> Option<Room> {
@@ -148,7 +148,7 @@ impl Matrix {
         // Curves on another kind of time are for the reader to add.
         let kind = self.kinds().first().copied();
         let latest: Vec<usize> = self.largest_first().into_iter().filter(|row| self.rows[*row].kind == kind).collect();
-        if latest.len() <= MOST_SELECTED {
+        if latest.len() <= MAX_SELECTED {
             let mut all = latest;
             all.sort_unstable();
             return all;
@@ -158,7 +158,7 @@ impl Matrix {
             let pairs = self.rows[*row].at.iter().zip(&self.rows[worst].at).enumerate();
             pairs.filter(|(factor, _)| *factor != first).all(|(_, (one, other))| one == other)
         };
-        let mut chosen: Vec<usize> = latest.into_iter().filter(alike).take(MOST_SELECTED).collect();
+        let mut chosen: Vec<usize> = latest.into_iter().filter(alike).take(MAX_SELECTED).collect();
         chosen.sort_unstable();
         chosen
     }
@@ -219,7 +219,7 @@ impl Matrix {
     }
 
     /// A run by its combination's name, and which of several it is.
-    fn overview<'k>(&self, kept: &'k Kept) -> Overview<'k> {
+    fn overview<'k>(&self, kept: &'k TopRuns) -> Overview<'k> {
         let row = &self.rows[kept.row];
         let name = self.name(row);
         let name = if row.runs - row.identical > 1 { say!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };

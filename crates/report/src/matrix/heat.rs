@@ -10,11 +10,11 @@ use crate::svg::{Anchor, Svg};
 use std::collections::BTreeSet;
 
 /// Columns that a picture has room for.
-const MOST_COLUMNS: usize = 24;
+const MAX_COLUMNS: usize = 24;
 /// Rows that are still a picture.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 /// Factors across that are named above one another.
-const MOST_ACROSS: usize = 3;
+const MAX_ACROSS: usize = 3;
 const WIDTH: f64 = 960.0;
 const ROW: f64 = 26.0;
 const LINE: f64 = 18.0;
@@ -44,12 +44,12 @@ impl Heat {
         let values_of = |factor: usize| matrix.factors[factor].values.len();
         let mut by_values = matrix.varied.clone();
         by_values.sort_by_key(|factor| (std::cmp::Reverse(values_of(*factor)), *factor));
-        let down = *by_values.first().filter(|down| values_of(**down) <= MOST_ROWS)?;
+        let down = *by_values.first().filter(|down| values_of(**down) <= MAX_ROWS)?;
         // As many factors across as there is room for; the worst of the others is shown.
         let mut across: Vec<usize> = Vec::new();
-        let mut room = MOST_COLUMNS;
-        for factor in by_values[1..].iter().rev().filter(|factor| values_of(**factor) <= MOST_COLUMNS) {
-            if values_of(*factor) <= room && across.len() < MOST_ACROSS {
+        let mut room = MAX_COLUMNS;
+        for factor in by_values[1..].iter().rev().filter(|factor| values_of(**factor) <= MAX_COLUMNS) {
+            if values_of(*factor) <= room && across.len() < MAX_ACROSS {
                 room /= values_of(*factor);
                 across.push(*factor);
             }

@@ -36,16 +36,16 @@ use conditions::Conditions;
 use judge::{Judged, Verdict};
 use model::Recorded;
 use plan::Limit;
-use pooled::Pooled;
+use pooled::CellStats;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
 /// Combinations that a note names.
-const MOST_NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 /// Kinds of spoilers that are told.
-const MOST_SPOILERS: usize = 8;
+const MAX_SPOILERS: usize = 8;
 /// Recordings that are kept to be drawn: tens of MB at most.
-const MOST_KEPT: usize = 256;
+const MAX_KEPT: usize = 256;
 
 /// All combinations of a plan.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ pub struct Matrix {
     factors: Vec<Factor>,
     /// Places of the factors that take more than one value.
     varied: Vec<usize>,
-    rows: Vec<Pooled>,
+    rows: Vec<CellStats>,
     /// What the plan wants its figures to stay below.
     pub limits: Vec<Limit>,
     /// How its charts are drawn.
@@ -71,7 +71,7 @@ pub struct Matrix {
     grant: Option<String>,
     conditions: Conditions,
     /// Those with the latest wake-ups.
-    kept: Vec<Kept>,
+    kept: Vec<TopRuns>,
 }
 
 /// A factor, and its values in the plan's order; none where a combination does not say.
@@ -83,7 +83,7 @@ struct Factor {
 
 /// A recording that may be drawn.
 #[derive(Debug)]
-struct Kept {
+struct TopRuns {
     row: usize,
     /// From 1.
     repeat: u32,
@@ -91,7 +91,7 @@ struct Kept {
     claims: Vec<Claims>,
 }
 
-impl Kept {
+impl TopRuns {
     /// The largest latency, ns.
     fn max(&self) -> Option<i64> {
         self.recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped.map(|summary| summary.max)).max()
@@ -113,13 +113,13 @@ impl Matrix {
             });
             places.collect()
         };
-        let rows = combinations.map(|values| Pooled::of(at(values))).collect();
+        let rows = combinations.map(|values| CellStats::of(at(values))).collect();
         let varied = (0..factors.len()).filter(|factor| factors[*factor].values.len() > 1).collect();
         Matrix { title, factors, varied, rows, ..Matrix::default() }
     }
 
     /// The value that a factor has in a row; none where the combination does not say.
-    fn value(&self, row: &Pooled, factor: usize) -> Option<&str> {
+    fn value(&self, row: &CellStats, factor: usize) -> Option<&str> {
         self.factors[factor].values[row.at[factor]].as_deref()
     }
 
@@ -145,9 +145,9 @@ impl Matrix {
             self.grant = warning.map(|warning| warning.next_step.clone());
         }
         if is_new {
-            self.kept.push(Kept { row, repeat, recorded, claims });
+            self.kept.push(TopRuns { row, repeat, recorded, claims });
         }
-        if self.kept.len() > MOST_KEPT {
+        if self.kept.len() > MAX_KEPT {
             let least = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.max()).map_or(0, |(place, _)| place);
             self.kept.swap_remove(least);
         }
@@ -166,7 +166,7 @@ impl Matrix {
 
     /// What tells a combination from the others: `debian:amd64=6.1.0-56, interval=500us, mem-alloc@100%`. Kernels and loads
     /// are known by their looks.
-    fn name(&self, row: &Pooled) -> String {
+    fn name(&self, row: &CellStats) -> String {
         let named = |factor: &usize| {
             let (key, value) = (self.factors[*factor].name.as_str(), self.value(row, *factor)?);
             Some(if ["kernel", "load"].contains(&key) && value != "none" { value.to_owned() } else { format!("{key}={value}") })
@@ -176,9 +176,9 @@ impl Matrix {
     }
 
     /// Some of these rows by name: `a, b and 52 more`.
-    fn names<'r>(&self, rows: impl Iterator<Item = &'r Pooled>) -> String {
-        let rows: Vec<&Pooled> = rows.collect();
-        let mut names: Vec<String> = rows.iter().take(MOST_NAMED).map(|row| self.name(row)).collect();
+    fn names<'r>(&self, rows: impl Iterator<Item = &'r CellStats>) -> String {
+        let rows: Vec<&CellStats> = rows.collect();
+        let mut names: Vec<String> = rows.iter().take(MAX_NAMED).map(|row| self.name(row)).collect();
         let more = rows.len() - names.len();
         names.extend((more > 0).then(|| say!("{n} more", n = count(more as u64))));
         // Names have commas of their own.
@@ -187,7 +187,7 @@ impl Matrix {
 
     /// Some of the recordings that are in no row: `a, b and 52 more`.
     fn incomplete_by_name(&self) -> String {
-        let mut names: Vec<String> = self.incomplete.iter().take(MOST_NAMED).cloned().collect();
+        let mut names: Vec<String> = self.incomplete.iter().take(MAX_NAMED).cloned().collect();
         let more = self.incomplete.len() - names.len();
         names.extend((more > 0).then(|| say!("{n} more", n = count(more as u64))));
         format!("{}.", names.join(", "))
@@ -195,8 +195,8 @@ impl Matrix {
 
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![population(self.rows.iter().any(Pooled::has_skipped)).to_owned()];
-        if self.rows.iter().any(Pooled::is_about) {
+        let mut notes = vec![population(self.rows.iter().any(CellStats::has_skipped)).to_owned()];
+        if self.rows.iter().any(CellStats::is_about) {
             notes[0] += word(" ~: from the histogram, up to 1 % above.");
         }
         if self.rows.iter().any(|row| row.runs > 1) {
@@ -241,13 +241,13 @@ impl Matrix {
 
     /// The caveats, each once, with its rows.
     fn spoilers(&self) -> Vec<String> {
-        let mut known: Vec<(&String, Vec<&Pooled>)> = Vec::new();
+        let mut known: Vec<(&String, Vec<&CellStats>)> = Vec::new();
         let mut more: u64 = 0;
         for row in &self.rows {
             for text in row.rights.iter().chain(&row.spoiled) {
                 if let Some((_, rows)) = known.iter_mut().find(|(other, _)| *other == text) {
                     rows.push(row);
-                } else if known.len() < MOST_SPOILERS {
+                } else if known.len() < MAX_SPOILERS {
                     known.push((text, vec![row]));
                 } else {
                     more += 1;
@@ -255,7 +255,7 @@ impl Matrix {
             }
         }
         let told =
-            |(text, rows): &(&String, Vec<&Pooled>)| say!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
+            |(text, rows): &(&String, Vec<&CellStats>)| say!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
         let mut notes: Vec<String> = known.iter().map(told).collect();
         notes.extend((more > 0).then(|| say!("And {rows} like these.", rows = counted(more, "combination"))));
         notes.extend(
@@ -266,7 +266,7 @@ impl Matrix {
 
     /// What was seen beyond the plan's limits. That nothing was is no promise, and not said as one.
     fn limits_judged(&self) -> Option<String> {
-        let measured: Vec<&Pooled> = self.rows.iter().filter(|row| row.runs > 0).collect();
+        let measured: Vec<&CellStats> = self.rows.iter().filter(|row| row.runs > 0).collect();
         if self.limits.is_empty() || measured.is_empty() {
             return None;
         }

@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::conditions::FactRow;
 use super::drawing::{FIGURES, Room};
-use super::sheet::Sheet;
+use super::sheet::Table;
 use crate::charts;
 use crate::format::{self, count, counted};
 use crate::language::{say, word};
@@ -12,8 +12,8 @@ use crate::limits_view::LimitsView;
 use crate::method::{self, Command};
 use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
-use crate::page::{Frame, Hero, MOST_BYTES, Opening, left_out, rendered, unbroken};
-use crate::page_charts::{self, ChartView, Drawn};
+use crate::page::{Frame, Headline, MAX_BYTES, Opening, left_out, rendered, unbroken};
+use crate::page_charts::{self, ChartSet, ChartView};
 use crate::page_claims::{ClaimsOf, claims_of};
 use crate::series::Charts;
 use crate::speaks::Speaks;
@@ -21,13 +21,13 @@ use crate::words::Chart;
 use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
-const MOST_ROWS: usize = 2_000;
+const MAX_ROWS: usize = 2_000;
 /// Rows of claims: of each run that is drawn at first those of a few threads.
-const MOST_CLAIMS: usize = 64;
+const MAX_CLAIMS: usize = 64;
 /// Characters of a factor's value in one line.
-const LONGEST_LINE: usize = 32;
+const MAX_LINE: usize = 32;
 /// Characters of the plan that the page shows.
-const LONGEST_PLAN: usize = 20_000;
+const MAX_PLAN: usize = 20_000;
 
 #[derive(Template)]
 #[template(path = "plan.html")]
@@ -41,7 +41,7 @@ struct Page {
     notes: Vec<String>,
     heat: Option<HeatView>,
     claims: Vec<ClaimsOf>,
-    drawn: Drawn,
+    drawn: ChartSet,
     warnings: Vec<GroupedWarning>,
     more_warnings: String,
     facts: Vec<FactRow>,
@@ -108,13 +108,13 @@ impl Matrix {
     #[must_use]
     pub fn html(&self, plan: &str, command_line: &str) -> String {
         let mut room = Room::WHOLE;
-        let mut rows = MOST_ROWS;
+        let mut rows = MAX_ROWS;
         // Pictures are of what is drawn at first, whatever the room.
         let charts = self.views(10_000, false);
         loop {
             let page = self.page(plan, command_line, charts.clone(), room, rows);
             match room.less() {
-                Some(less) if page.len() >= MOST_BYTES => (room, rows) = (less, (rows / 2).max(100)),
+                Some(less) if page.len() >= MAX_BYTES => (room, rows) = (less, (rows / 2).max(100)),
                 _ => return page,
             }
         }
@@ -125,7 +125,7 @@ impl Matrix {
     #[must_use]
     pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>) -> String {
         let room = Room { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
-        let page = self.content(plan, command_line, self.views(10_000, true), room, MOST_ROWS);
+        let page = self.content(plan, command_line, self.views(10_000, true), room, MAX_ROWS);
         rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
     }
 
@@ -135,7 +135,7 @@ impl Matrix {
 
     fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, room: Room, rows: usize) -> Page {
         let verdict = self.verdict();
-        let sheet = Sheet::new(self);
+        let sheet = Table::new(self);
         let (head, rows, without) = self.table(&sheet, rows);
         let drawing = self.drawing(room);
         Page {
@@ -154,24 +154,24 @@ impl Matrix {
             }),
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
-            claims: claims_of(&self.worst_runs(), MOST_CLAIMS),
-            drawn: Drawn::new(charts, &drawing.recordings, &drawing),
+            claims: claims_of(&self.worst_runs(), MAX_CLAIMS),
+            drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.warnings(),
             more_warnings: left_out(self.conditions.more_warnings(), |n| say!("More warnings, each of some runs: {n}.", n)),
             facts: self.conditions.rows(),
-            plan: format::clip(plan, LONGEST_PLAN),
+            plan: format::clip(plan, MAX_PLAN),
             commands: method::commands(&[], command_line),
             plan_js: include_str!("../../assets/plan.js"),
         }
     }
 
-    fn hero(&self) -> Option<Hero> {
+    fn hero(&self) -> Option<Headline> {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
         let worst = self.largest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
         let text = format::at_most(worst.stats.max()?);
         let (number, unit) = text.rsplit_once(' ')?;
-        Some(Hero {
+        Some(Headline {
             number: number.to_owned(),
             unit: unit.to_owned(),
             label: say!("the worst wake-up"),
@@ -231,7 +231,7 @@ impl Matrix {
     }
 
     /// Heading and lines; and how many combinations have no line, for want of room.
-    fn table(&self, sheet: &Sheet, room: usize) -> (Vec<Head>, Vec<Row>, usize) {
+    fn table(&self, sheet: &Table, room: usize) -> (Vec<Head>, Vec<Row>, usize) {
         let columns = sheet.columns();
         let head =
             columns.iter().map(|column| Head { name: sheet.head[*column].name.clone(), is_factor: sheet.is_text(*column) });
@@ -245,7 +245,7 @@ impl Matrix {
             let begins_group = !again && self.varied.first().is_some_and(|first| !same(*first));
             let cell = |column: &usize| Cell {
                 text: line.cells[*column].clone(),
-                is_long: line.cells[*column].chars().count() > LONGEST_LINE,
+                is_long: line.cells[*column].chars().count() > MAX_LINE,
                 is_factor: sheet.is_text(*column),
                 kind: match sheet.head[*column].figure {
                     None if same(*column) => "same",

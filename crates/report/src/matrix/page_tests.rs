@@ -2,7 +2,7 @@
 //! What must hold of every page of a plan.
 
 use super::*;
-use crate::page::MOST_BYTES;
+use crate::page::MAX_BYTES;
 use crate::synthetic::Synthetic;
 use serde_json::Value;
 
@@ -71,9 +71,9 @@ fn the_worst_is_drawn_first_beside_its_likes_of_the_first_factor() {
 #[test]
 fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     let matrix = plan(40, 60, 1);
-    assert_eq!(matrix.kept.len(), MOST_KEPT);
+    assert_eq!(matrix.kept.len(), MAX_KEPT);
     let page = matrix.html("[vary]", "teiji report plan");
-    assert!(page.len() < MOST_BYTES, "{}", page.len());
+    assert!(page.len() < MAX_BYTES, "{}", page.len());
     let data = data(&page);
     assert_eq!(data["plan"]["combinations"].as_array().unwrap().len(), 2_400, "the heat map has all");
     assert!(page.contains("more combinations are left out"));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) const NOTHING: &str = "–";
 
 #[derive(Debug, Default)]
-pub(super) struct Pooled {
+pub(super) struct CellStats {
     /// Which of its values each factor has.
     pub(super) at: Vec<usize>,
     pub(super) runs: u32,
@@ -194,10 +194,10 @@ impl PooledThread {
     }
 }
 
-impl Pooled {
+impl CellStats {
     /// A combination of which nothing is recorded yet.
     pub(super) fn of(at: Vec<usize>) -> Self {
-        Pooled { at, ..Pooled::default() }
+        CellStats { at, ..CellStats::default() }
     }
 
     /// Its latencies.
@@ -355,12 +355,12 @@ impl Pooled {
 }
 
 /// A row's threads where they have intervals of their own; otherwise the row as one.
-pub(super) fn parts(row: &Pooled) -> Vec<Option<&PooledThread>> {
+pub(super) fn parts(row: &CellStats) -> Vec<Option<&PooledThread>> {
     if row.threads.is_empty() { vec![None] } else { row.threads.iter().map(Some).collect() }
 }
 
 /// What others have measured under the same circumstances as such a part.
-pub(super) fn beside(row: &Pooled, part: Option<&PooledThread>, published: &Published) -> Vec<Arc<PublishedRun>> {
+pub(super) fn beside(row: &CellStats, part: Option<&PooledThread>, published: &Published) -> Vec<Arc<PublishedRun>> {
     part.map_or_else(|| row.beside(published), |part| part.beside(published))
 }
 

@@ -2,7 +2,7 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{NOTHING, Pooled, PooledThread, beside, parts};
+use super::pooled::{CellStats, NOTHING, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::lab::Kind;
@@ -38,7 +38,7 @@ const OURS: [&str; 16] = [
 const THEIRS: [&str; 6] = ["their min", "their mean", "their sd", "their max", "their overruns", "whose"];
 
 /// The table, cell by cell.
-pub(super) struct Sheet {
+pub(super) struct Table {
     pub(super) head: Vec<Column>,
     /// Columns of factors, read from the left; figures are read from the point.
     pub(super) factors: usize,
@@ -74,8 +74,8 @@ pub(super) struct Line {
     pub(super) cells: Vec<String>,
 }
 
-impl Sheet {
-    pub(super) fn new(matrix: &Matrix) -> Sheet {
+impl Table {
+    pub(super) fn new(matrix: &Matrix) -> Table {
         let mut head: Vec<Column> = matrix.factors.iter().map(|factor| Column::of_factor(&factor.name)).collect();
         head.extend(OURS.map(Column::of_figure));
         head.extend((!matrix.limits.is_empty()).then(|| Column::of_figure("beyond")));
@@ -83,7 +83,7 @@ impl Sheet {
         if matrix.published.is_some() {
             head.extend(THEIRS.map(Column::of_figure));
         }
-        let mut sheet = Sheet { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
+        let mut sheet = Table { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
         let mut matched = BTreeSet::new();
         let whole = matrix.rows.iter().all(|row| row.runs == 1);
         for (place, row) in matrix.rows.iter().enumerate() {
@@ -148,7 +148,7 @@ impl Sheet {
 
 /// The factors' values and our figures, of one thread or of all. What is true of the whole row stands in its first line. How
 /// many runs there are is told unless it is one each, `whole`.
-fn ours_of(matrix: &Matrix, row: &Pooled, part: Option<&PooledThread>, whole: bool) -> Vec<String> {
+fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole: bool) -> Vec<String> {
     let again = part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
     let of_row = |text: String| if again { String::new() } else { text };
     // In virtual time each ns is meant.
@@ -203,7 +203,7 @@ fn ours_of(matrix: &Matrix, row: &Pooled, part: Option<&PooledThread>, whole: bo
 }
 
 /// The CPU use its loads reached.
-fn reached(row: &Pooled) -> String {
+fn reached(row: &CellStats) -> String {
     let range = |(low, high): &(f64, f64)| {
         let (low, high) = (format!("{low:.1}"), format!("{high:.1}"));
         if low == high { low } else { format!("{low}–{high}") }
@@ -221,7 +221,7 @@ impl Matrix {
     /// For a terminal. A plan with many factors is wider than 80 columns.
     #[must_use]
     pub fn text(&self) -> String {
-        let sheet = Sheet::new(self);
+        let sheet = Table::new(self);
         let shown = sheet.columns();
         let width = |column: usize| {
             let cells = sheet.lines.iter().map(|line| &line.cells[column]).chain([&sheet.head[column].name]);
@@ -248,7 +248,7 @@ impl Matrix {
     /// As a table of Markdown, for an issue or a wiki.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let sheet = Sheet::new(self);
+        let sheet = Table::new(self);
         let plain = |text: &str| markdown(text);
         let shown = sheet.columns();
         let line = |cells: &[String]| {
@@ -267,7 +267,7 @@ impl Matrix {
     }
 }
 
-impl Sheet {
+impl Table {
     /// `[1] who, when, on what`; and how many stand there at all.
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {

@@ -2,7 +2,7 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::{Latencies, Pooled, PooledThread, beside, parts};
+use super::pooled::{CellStats, Latencies, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::lab::Kind;
 use crate::overview::Quantile;
@@ -100,7 +100,7 @@ impl Matrix {
     }
 
     /// Of one thread, where threads have lines of their own; what is true of the whole row stands in each of them.
-    fn ours(&self, row: &Pooled, part: Option<&PooledThread>) -> [String; OURS.len()] {
+    fn ours(&self, row: &CellStats, part: Option<&PooledThread>) -> [String; OURS.len()] {
         let all = part.map_or_else(|| row.figures(), PooledThread::figures);
         // Of several loads, in their order.
         let percent = |of: fn(&(f64, f64)) -> String| row.reached.iter().map(of).collect::<Vec<_>>().join(" ");
@@ -145,7 +145,7 @@ impl Matrix {
     }
 
     /// The figures that stand so to the plan's limits; none of what is not recorded.
-    fn standing(&self, row: &Pooled, verdict: Verdict) -> Vec<String> {
+    fn standing(&self, row: &CellStats, verdict: Verdict) -> Vec<String> {
         let standing = self.limits.iter().enumerate().filter(|(place, _)| row.verdict(*place) == Some(verdict));
         standing.map(|(_, limit)| limit.name().to_owned()).collect()
     }
@@ -153,7 +153,7 @@ impl Matrix {
     /// For a program.
     #[must_use]
     pub fn json(&self) -> Value {
-        let row = |row: &Pooled| {
+        let row = |row: &CellStats| {
             let factors: Map<String, Value> = self
                 .factors
                 .iter()
@@ -245,7 +245,7 @@ fn as_measured(latencies: Latencies<'_>) -> Value {
     })
 }
 
-fn spoilers(row: &Pooled) -> Vec<&str> {
+fn spoilers(row: &CellStats) -> Vec<&str> {
     let caveats = row.caveats.iter().map(|caveat| &caveat.phrase);
     row.rights.iter().chain(&row.spoiled).chain(caveats).map(String::as_str).collect()
 }

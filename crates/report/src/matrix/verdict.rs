@@ -2,7 +2,7 @@
 //! A plan in a few sentences: the largest and the smallest maximum of its combinations, and what its first factor does.
 
 use super::Matrix;
-use super::pooled::Pooled;
+use super::pooled::CellStats;
 use crate::caveats;
 use crate::format::{at_most, count, counted};
 use crate::lab::{self, Kind};
@@ -11,7 +11,7 @@ use crate::verdict;
 use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
-const MOST_VALUES: usize = 4;
+const MAX_VALUES: usize = 4;
 
 impl Matrix {
     /// Rows of which something woke, the largest maximum first.
@@ -81,10 +81,10 @@ impl Matrix {
 
     /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
     fn extremes(&self, kind: Kind, several: bool) -> Option<String> {
-        let latest: Vec<&Pooled> =
+        let latest: Vec<&CellStats> =
             self.largest_first().into_iter().map(|row| &self.rows[row]).filter(|row| row.kind == Some(kind)).collect();
         let worst = latest.first()?;
-        let max = |row: &Pooled| at_most(row.stats.max().unwrap_or(0));
+        let max = |row: &CellStats| at_most(row.stats.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
             Kind::Machine => word(", on a machine's own clock,"),
@@ -92,7 +92,7 @@ impl Matrix {
             Kind::Emulated => word(", emulated,"),
         };
         let with =
-            |row: &Pooled| if self.varied.is_empty() { String::new() } else { say!(" with {name}", name = self.name(row)) };
+            |row: &CellStats| if self.varied.is_empty() { String::new() } else { say!(" with {name}", name = self.name(row)) };
         let mut text = say!("{max}{on}{with}", max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
             text += &say!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
@@ -123,7 +123,7 @@ impl Matrix {
                 say!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
             }
         };
-        let told: Vec<String> = known.iter().take(MOST_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
+        let told: Vec<String> = known.iter().take(MAX_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
         told.join(word("; "))
     }
 
@@ -132,7 +132,7 @@ impl Matrix {
     pub(super) fn by_first_factor(&self) -> Option<String> {
         let factor = *self.varied.first()?;
         let values: Vec<&str> = self.factors[factor].values.iter().flatten().map(String::as_str).collect();
-        if !(2..=MOST_VALUES).contains(&values.len()) || self.kinds().len() > 1 {
+        if !(2..=MAX_VALUES).contains(&values.len()) || self.kinds().len() > 1 {
             return None;
         }
         let mut alike: BTreeMap<Vec<usize>, Vec<Option<i64>>> = BTreeMap::new();
@@ -163,7 +163,7 @@ impl Matrix {
     }
 }
 
-fn on_time(rows: &[Pooled]) -> String {
+fn on_time(rows: &[CellStats]) -> String {
     let mut text = verdict::on_time(rows.iter().map(|row| &row.stats.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {

@@ -4,7 +4,7 @@
 //! P(maximum <= x) = exp(-(1 + shape (x - location) / scale)^(-1 / shape)). Source: Coles, "An introduction to statistical
 //! modeling of extreme values", Springer 2001, chapter 3.
 
-use super::gpd::{GIVEN_AWAY, Gpd, LEAST_SHAPE, MOST_SHAPE};
+use super::gpd::{GIVEN_AWAY, Gpd, MAX_SHAPE, MIN_SHAPE};
 use crate::minimise::simplex;
 
 /// A fitted distribution of maxima.
@@ -22,7 +22,7 @@ impl Gev {
     /// Log-likelihood of these maxima; minus infinity where one is impossible.
     #[must_use]
     pub(crate) fn log_likelihood(&self, maxima: &[f64]) -> f64 {
-        if self.scale <= 0.0 || !(LEAST_SHAPE..=MOST_SHAPE).contains(&self.shape) {
+        if self.scale <= 0.0 || !(MIN_SHAPE..=MAX_SHAPE).contains(&self.shape) {
             return f64::NEG_INFINITY;
         }
         let one = Gpd { shape: self.shape, scale: self.scale };

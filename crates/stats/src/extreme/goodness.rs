@@ -64,9 +64,9 @@ pub struct Apart {
 }
 
 /// Values this many are too few to say of the next one that it lies apart.
-const LEAST_VALUES: usize = 40;
+const MIN_VALUES: usize = 40;
 /// A gap is looked for among this many of the largest.
-const MOST_APART: usize = 25;
+const MAX_APART: usize = 25;
 
 /// Whether the largest of these values (largest first) lie apart from the tail that the others form: by a gap that such a
 /// tail would show, anywhere among the largest, in less than one of 1,000 series.
@@ -76,10 +76,10 @@ const MOST_APART: usize = 25;
 /// The tail is fitted to the values below the gap alone, those above being known to lie beyond it and no more.
 #[must_use]
 pub fn apart(largest: &[f64]) -> Option<Apart> {
-    if largest.len() < LEAST_VALUES {
+    if largest.len() < MIN_VALUES {
         return None;
     }
-    let places = MOST_APART.min(largest.len() / 4);
+    let places = MAX_APART.min(largest.len() / 4);
     let base = largest[largest.len() - 1];
     // Three gaps at most are worth a fit: the widest for what lies below them.
     let width = |j: usize| (largest[j - 1] - base) / (largest[j] - base).max(f64::MIN_POSITIVE);

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 /// Below this the likelihood has no maximum of the usual kind, and nothing that rests on it holds (Smith, "Maximum
 /// likelihood estimation in a class of nonregular cases", Biometrika 72 (1985) 67-90).
-pub(crate) const LEAST_SHAPE: f64 = -0.5;
+pub(crate) const MIN_SHAPE: f64 = -0.5;
 /// Beyond this a distribution has no mean.
-pub(crate) const MOST_SHAPE: f64 = 1.0;
+pub(crate) const MAX_SHAPE: f64 = 1.0;
 /// Half the 95 % quantile of chi-squared with one degree of freedom: how much log-likelihood an interval gives away.
 pub(crate) const GIVEN_AWAY: f64 = 1.920_729_410_347_062;
 
@@ -135,11 +135,11 @@ impl<'a> Excesses<'a> {
         };
         let badness = |t: f64| {
             let gpd = of(t);
-            if gpd.shape < LEAST_SHAPE { f64::INFINITY } else { gpd.scale.ln() + gpd.shape }
+            if gpd.shape < MIN_SHAPE { f64::INFINITY } else { gpd.scale.ln() + gpd.shape }
         };
         let (t, value) = along(-9.0, 16.0, 51, badness);
         // The best of all may lie on the rim of what is allowed.
-        let rim = self.with_shape(LEAST_SHAPE);
+        let rim = self.with_shape(MIN_SHAPE);
         let free = if value.is_finite() { of(t) } else { rim };
         if self.log_likelihood(&free) >= self.log_likelihood(&rim) { free } else { rim }
     }
@@ -165,7 +165,7 @@ impl<'a> Excesses<'a> {
                 boundary(best.shape, outside, |shape| holds(&self.with_shape(shape)))
             }
         };
-        let (from, to) = (rim(LEAST_SHAPE), rim(MOST_SHAPE.max(best.shape)));
+        let (from, to) = (rim(MIN_SHAPE), rim(MAX_SHAPE.max(best.shape)));
         let mut rims = vec![*best];
         for step in 0..=STEPS {
             // Closer together towards both ends, where the rim turns.
@@ -208,7 +208,7 @@ impl Region {
     #[must_use]
     pub(crate) fn excess_at(&self, exponential: f64) -> (f64, Option<f64>) {
         let (lower, upper) = self.range(|gpd| gpd.excess_at(exponential));
-        (lower, (self.shape.1 < MOST_SHAPE).then_some(upper))
+        (lower, (self.shape.1 < MAX_SHAPE).then_some(upper))
     }
 
     /// The 95 % interval of the probability of an excess beyond this.

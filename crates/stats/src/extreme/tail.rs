@@ -6,7 +6,7 @@
 use super::clusters::Clusters;
 use super::gev::Gev;
 use super::goodness::{anderson_darling, apart, chance_of};
-use super::gpd::{Excesses, Gpd, LEAST_SHAPE, MOST_SHAPE, Region};
+use super::gpd::{Excesses, Gpd, MAX_SHAPE, MIN_SHAPE, Region};
 use super::refusal::Refusal;
 use crate::chance::kolmogorov_at_least;
 use crate::pieces::Pieces;
@@ -85,13 +85,13 @@ pub struct ReturnLevel {
 }
 
 /// With fewer latencies no tail is fitted.
-pub const LEAST_LATENCIES: u64 = 1_000;
+pub const MIN_LATENCIES: u64 = 1_000;
 /// With fewer clusters in it no tail is fitted.
-pub const LEAST_CLUSTERS: usize = 50;
+pub const MIN_CLUSTERS: usize = 50;
 /// Of all latencies, at most one in so many is the tail.
-const LEAST_RARITY: u64 = 20;
+const MIN_RARITY: u64 = 20;
 /// And clusters fill at most this share of the run: where they fill more, one runs into the next.
-pub const MOST_CROWDED: f64 = 0.10;
+pub const MAX_CROWDED: f64 = 0.10;
 /// A threshold is taken where chance makes the fit as bad as it is at least this often.
 const GOOD: f64 = 0.10;
 /// Where no threshold is that good, the best one is taken from here on.
@@ -99,11 +99,11 @@ const TOLERABLE: f64 = 0.01;
 /// A run is called uneven where chance makes it so in less of all runs than this ...
 const UNEVEN: f64 = 0.01;
 /// ... and where the cumulated share of late wake-ups strays this far from time's: less would not move a level visibly.
-const LEAST_STRAY: f64 = 0.1;
+const MIN_STRAY: f64 = 0.1;
 /// A level is given for a stretch this many times as long as the run, and no longer.
-const MOST_TIMES: f64 = 1_000.0;
+const MAX_TIMES: f64 = 1_000.0;
 /// An interval whose upper end is this many times the lower says nothing.
-const MOST_WIDE: f64 = 10.0;
+const MAX_WIDE: f64 = 10.0;
 /// Values among which a gap is looked for.
 const AROUND_GAP: usize = 200;
 /// Blocks whose maxima are held against the peaks.
@@ -125,7 +125,7 @@ pub(crate) struct Tail;
 impl Tail {
     /// Fits the tail, holds it against every check, and gives the levels.
     pub(crate) fn fit(observed: &Observed<'_>) -> Result<TailFit, Refusal> {
-        if observed.woken < LEAST_LATENCIES {
+        if observed.woken < MIN_LATENCIES {
             return Err(Refusal::TooFew { latencies: observed.woken });
         }
         let step = clock_step(observed.largest);
@@ -142,7 +142,7 @@ impl Tail {
         let above = Above::choose(observed, &place)?;
         above.is_even(observed.rows)?;
         let region = Excesses::of(&above.excesses).ok_or(Refusal::AllEqual)?.region(&above.gpd, above.clusters.extremal_index);
-        if region.shape.1 >= MOST_SHAPE {
+        if region.shape.1 >= MAX_SHAPE {
             return Err(Refusal::TooHeavy { shape: region.shape.1 });
         }
         #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
@@ -222,18 +222,18 @@ impl Above {
     /// The lowest threshold above which the tail fits: from one in twenty latencies, or as many as are kept, in steps of the root of
     /// two down to the fewest clusters that can be fitted; where none fits well, the best of them.
     fn choose(observed: &Observed<'_>, place: &impl Fn(&Worst) -> f64) -> Result<Above, Refusal> {
-        let most = observed.largest.len().min(usize::try_from(observed.woken / LEAST_RARITY).unwrap_or(usize::MAX));
+        let most = observed.largest.len().min(usize::try_from(observed.woken / MIN_RARITY).unwrap_or(usize::MAX));
         let mut best: Option<Above> = None;
         let (mut seen, mut crowded) = (0, None);
         let mut take = most;
-        while take > LEAST_CLUSTERS {
+        while take > MIN_CLUSTERS {
             if let Some(above) = Above::of(observed, take, place) {
                 seen = seen.max(above.clusters.largest.len());
-                if above.clusters.largest.len() < LEAST_CLUSTERS {
+                if above.clusters.largest.len() < MIN_CLUSTERS {
                     break;
                 }
                 let share = above.crowdedness(observed.rows);
-                if share > MOST_CROWDED {
+                if share > MAX_CROWDED {
                     crowded = Some(share);
                     take = take * 100 / 141;
                     continue;
@@ -293,7 +293,7 @@ impl Above {
         });
         let stray = stray.fold(0.0, f64::max);
         let chance = kolmogorov_at_least(stray * count.sqrt());
-        if chance < UNEVEN && stray > LEAST_STRAY {
+        if chance < UNEVEN && stray > MIN_STRAY {
             let first = clusters.iter().filter(|worst| worst.activation < rows / 2).count() as f64;
             return Err(Refusal::Uneven { first_half: first / count, chance });
         }
@@ -312,7 +312,7 @@ impl Above {
             clusters.iter().map(|w| (share(&first, w.latency_ns) - share(&second, w.latency_ns)).abs()).fold(0.0, f64::max);
         let effective = first.len() as f64 * second.len() as f64 / count;
         let chance = kolmogorov_at_least(stray * effective.sqrt());
-        if chance < UNEVEN && stray > LEAST_STRAY {
+        if chance < UNEVEN && stray > MIN_STRAY {
             return Err(Refusal::Drifting { first_ns: first[first.len() / 2], second_ns: second[second.len() / 2], chance });
         }
         Ok(())
@@ -349,11 +349,11 @@ impl TailFit {
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn level(&self, horizon: Horizon, observed: &Observed<'_>) -> Option<ReturnLevel> {
         let rows = horizon.ns as f64 / observed.interval_ns as f64;
-        if rows > MOST_TIMES * observed.rows as f64 {
+        if rows > MAX_TIMES * observed.rows as f64 {
             return None;
         }
         let (level_ns, lower_ns, upper_ns) = self.exceeded_once_in(rows)?;
-        (upper_ns < MOST_WIDE * lower_ns).then_some(ReturnLevel { horizon, level_ns, lower_ns, upper_ns })
+        (upper_ns < MAX_WIDE * lower_ns).then_some(ReturnLevel { horizon, level_ns, lower_ns, upper_ns })
     }
 
     /// Fits the maxima of blocks as well, and compares what both say of a run ten times as long.
@@ -372,7 +372,7 @@ impl TailFit {
         let longer = 10.0 * observed.rows as f64;
         let Some((_, lower, upper)) = self.exceeded_once_in(longer) else { return Ok(None) };
         let (least, most) = gev.level_interval(&maxima, longer / rows as f64);
-        if gev.shape <= LEAST_SHAPE + 0.01 {
+        if gev.shape <= MIN_SHAPE + 0.01 {
             return Ok(None);
         }
         if least > upper || most.is_some_and(|most| most < lower) {

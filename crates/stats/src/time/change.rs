@@ -12,13 +12,13 @@ use crate::chance::kolmogorov_at_least;
 use crate::pieces::{Piece, Pieces};
 
 /// Fewer pieces than these are not judged.
-const LEAST_PIECES: usize = 16;
+const MIN_PIECES: usize = 16;
 /// Of neighbours summed up: fewer sums than these are not compared with one another.
-const LEAST_SUMS: usize = 8;
+const MIN_SUMS: usize = 8;
 /// A change is called one where chance alone makes it in one of so many runs.
 const CHANCE: f64 = 1e-3;
 /// And where the figure before and after differ by this share of the smaller, however certain it is.
-const LEAST_CHANGE: f64 = 0.05;
+const MIN_CHANGE: f64 = 0.05;
 
 /// Which part of the latencies changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn change(pieces: &Pieces, part: Part, level: Level) -> Option<Change> {
     let list = pieces.list();
     // The last piece may be short, and few latencies say little.
     let full = &list[..list.len().saturating_sub(1)];
-    if full.len() < LEAST_PIECES {
+    if full.len() < MIN_PIECES {
         return None;
     }
     let limit = quantile(full, level)?;
@@ -106,7 +106,7 @@ fn change(pieces: &Pieces, part: Part, level: Level) -> Option<Change> {
     };
     let (before_ns, after_ns) = (quantile(first, level)?, quantile(last, level)?);
     let least = before_ns.min(after_ns).max(1) as f64;
-    if ((before_ns - after_ns).abs() as f64) < LEAST_CHANGE * least {
+    if ((before_ns - after_ns).abs() as f64) < MIN_CHANGE * least {
         return None;
     }
     Some(Change { part, kind, activation: at as u64 * pieces.rows_per_piece(), before_ns, after_ns, chance })
@@ -127,7 +127,7 @@ fn long_run_variance(shares: &[f64]) -> f64 {
         let differences = sums.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
         differences.sum::<f64>() / (2 * (sums.len() - 1) * neighbours) as f64
     };
-    let neighbours = (1..).map(|power| 1 << power).take_while(|neighbours| shares.len() / neighbours >= LEAST_SUMS);
+    let neighbours = (1..).map(|power| 1 << power).take_while(|neighbours| shares.len() / neighbours >= MIN_SUMS);
     neighbours.map(of_sums).chain([apart(1), apart(2), apart(4)]).fold(0.0, f64::max)
 }
 

@@ -183,7 +183,7 @@ struct Correlation {
 }
 
 /// A correlation smaller than this makes no difference.
-const LEAST_CORRELATION: f64 = 0.05;
+const MIN_CORRELATION: f64 = 0.05;
 
 impl Correlation {
     #[expect(clippy::cast_precision_loss, reason = "counts")]
@@ -194,7 +194,7 @@ impl Correlation {
             let more = *pairs as f64 - expected;
             let correlation = more / (expected / share * (1.0 - share));
             // What chance makes of a correlation is not counted.
-            if correlation > LEAST_CORRELATION && more > 3.0 * expected.sqrt() + 1.0 {
+            if correlation > MIN_CORRELATION && more > 3.0 * expected.sqrt() + 1.0 {
                 sums = (sums.0 + correlation, sums.1 + correlation * correlation);
             }
             sums

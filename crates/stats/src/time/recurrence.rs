@@ -20,23 +20,23 @@ use crate::rows::Block;
 /// From this rarity on, late bins next to one another are one.
 const SPARSE: usize = 32;
 /// Fewer late bins than this are not looked at.
-const LEAST_EVENTS: usize = 5;
+const MIN_EVENTS: usize = 5;
 /// At a rarity of one in so many, a period is at least that many bins over this: what recurs more often shows where more bins
 /// count as late.
 const SHORTEST: usize = 4;
 /// What is late at fewer than this share of its places is not called a period.
-const LEAST_PRESENT: f64 = 0.1;
+const MIN_PRESENT: f64 = 0.1;
 /// What recurs exactly is off its activation by up to half of one, as its place lies between two.
 const EXACT: f64 = 0.5;
 /// Half of the late ones lie within their jitter and nearly all within twice that, on either side: where the period is no more than
 /// so many times the jitter, they cover half of it, and lie anywhere.
-const LEAST_OF_JITTERS: f64 = 8.0;
+const MIN_OF_JITTERS: f64 = 8.0;
 /// As late are taken, however rare that makes them, at least so many bins.
-const FEWEST_TAKEN: usize = 6;
+const MIN_TAKEN: usize = 6;
 /// Widths of a bin are powers of this.
 const WIDER: u32 = 2;
 /// Widths at most: the last has windows of 10^12 activations.
-const MOST_WIDTHS: u32 = 15;
+const MAX_WIDTHS: u32 = 15;
 /// What is found by chance in one of so many runs.
 const CHANCE: f64 = 1e-3;
 
@@ -115,13 +115,13 @@ impl Width {
         let seen = latencies.len();
         let window = Window::new(self.begins, self.log2, &self.bins);
         for (rarity, distances) in RARITIES.into_iter().zip(&mut self.by_rarity) {
-            let most = (seen / rarity).max(FEWEST_TAKEN);
+            let most = (seen / rarity).max(MIN_TAKEN);
             if most > seen / 2 || most > seen / 4 && rarity > RARITIES[0] {
                 break;
             }
             let (_, above, _) = latencies.select_nth_unstable_by(most, |a, b| b.cmp(a));
             let late = events(&self.bins, *above, rarity);
-            if late.len() >= LEAST_EVENTS {
+            if late.len() >= MIN_EVENTS {
                 distances.add(&late, self.bins.len());
                 if late.len() > distances.latest.len() {
                     distances.latest = late.into_iter().map(|(_, bin)| bin).collect();
@@ -200,7 +200,7 @@ impl Recurrence {
         let widths = |from: u32, to: u32| (from..to).map(|width| Width::new(width * WIDER)).collect();
         Recurrence {
             narrow: widths(0, GROUP / WIDER),
-            wide: widths(GROUP / WIDER, MOST_WIDTHS),
+            wide: widths(GROUP / WIDER, MAX_WIDTHS),
             narrow_from: 0,
             group: NOTHING,
             rows: 0,
@@ -322,13 +322,13 @@ fn refine(widths: &[Width], found: Found) -> Option<Period> {
     let phase = densest(&places, period, 2.0 * near);
     let mut on: Vec<&Bin> = late.iter().filter(|bin| off_place(bin.activation as f64, phase, period) <= near).collect();
     on.dedup_by_key(|bin| ((bin.activation as f64 - phase) / period).round() as i64);
-    if on.len() < LEAST_EVENTS {
+    if on.len() < MIN_EVENTS {
         return None;
     }
     let jitter = median(&mut on.iter().map(|bin| off_place(bin.activation as f64, phase, period)).collect::<Vec<_>>());
     let turns: Vec<u64> = on.iter().map(|bin| ((bin.activation as f64 - phase) / period).round().max(0.0) as u64).collect();
     let present = (turns.len() as f64 / (turns.last()? - turns.first()? + 1) as f64).min(1.0);
-    if present < LEAST_PRESENT || jitter > EXACT && jitter >= period / LEAST_OF_JITTERS {
+    if present < MIN_PRESENT || jitter > EXACT && jitter >= period / MIN_OF_JITTERS {
         return None;
     }
     let (from, to) = (on.first()?.activation as f64, on.last()?.activation as f64);

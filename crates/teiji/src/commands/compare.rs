@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Outcome {
     let said = speaking(language, || {
         let compared = compared(args, &groups)?;
         match (args.json, args.md) {
-            (true, _) => model::document_text(&compared.json()).map_err(Failure::not_carried_out),
+            (true, _) => model::document_text(&compared.json()).map_err(Failure::run_failed),
             (_, true) => Ok(compared.markdown()),
             _ => Ok(time_of_groups(&groups).into_iter().chain([compared.text()]).collect::<Vec<_>>().join("\n")),
         }
@@ -136,7 +136,7 @@ fn by_factor(args: &Args) -> Outcome {
         }
     }
     if args.json {
-        output::say(&model::document_text(&documents).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
     }
     for Alike { common, .. } in &single {
         output::complain(&format!("{common}: only one value of {factor} is recorded, nothing to compare"));

@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Outcome {
         output::write_whole(path, &gate.junit()).map_err(Failure::bad_input)?;
     }
     output::say(&match (args.json, args.tap) {
-        (true, _) => model::document_text(&gate.json()).map_err(Failure::not_carried_out)?,
+        (true, _) => model::document_text(&gate.json()).map_err(Failure::run_failed)?,
         (_, true) => gate.tap(),
         _ => gate.text(),
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The process that turns into the lab's emulator: this program, started anew by [`lab::carry_out`].
+//! The process that turns into the lab's emulator: this program, started anew by [`lab::run_in_guests`].
 
-use crate::exit::NOT_CARRIED_OUT;
+use crate::exit::RUN_FAILED;
 use crate::output;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,5 +18,5 @@ pub struct Args {
 
 pub fn run(args: &Args) -> ExitCode {
     output::complain(&format!("cannot become the emulator: {}", lab::become_emulator(&args.words)));
-    ExitCode::from(NOT_CARRIED_OUT)
+    ExitCode::from(RUN_FAILED)
 }

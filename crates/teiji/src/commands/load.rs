@@ -49,10 +49,10 @@ const EVERY: u32 = 5;
 /// Runs loads until their time is over or a signal comes.
 pub fn run(args: &Args) -> Outcome {
     let checked = decide(args).map_err(Failure::bad_input)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let cancelled = || signals.caught().is_some();
     let mut loads =
-        Loads::start(checked, Path::new("/proc/self/exe"), load_worker::VERB, cancelled).map_err(Failure::not_carried_out)?;
+        Loads::start(checked, Path::new("/proc/self/exe"), load_worker::VERB, cancelled).map_err(Failure::run_failed)?;
     loads.begin();
     let start = Instant::now();
     let end = args.duration.map(|time| start + Duration::from_nanos(time.0.unsigned_abs()));
@@ -78,14 +78,14 @@ pub fn run(args: &Args) -> Outcome {
     }
     let held = evidence.iter().all(|load| load.alive && !load.missed);
     output::say(&if args.json {
-        model::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::not_carried_out)?
+        model::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::run_failed)?
     } else {
         report::load_table(&evidence)
     });
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
 }
 
-fn decide(args: &Args) -> anyhow::Result<Vec<load::Checked>> {
+fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
     let of_process = process_cpus()?;
     let cpus = args.cpus.as_ref().map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
     let limits = Limits::here(None, args.loads.len());

@@ -11,7 +11,7 @@ use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{Nanos, ProcessCpus, Run};
 use report::Gate;
-use runner::{Order, RunnerError, Signals, TooShort, carry_out, grant, try_interval};
+use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ pub struct Args {
 /// Makes a run.
 pub fn run(args: &Args, started: Nanos) -> Outcome {
     let order = decide(args, started).map_err(Failure::bad_input)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     if let Some(warning) = &order.granted.warning {
         output::complain(&format!("{} To change that: {}", warning.message, warning.next_step));
     }
@@ -49,12 +49,12 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
         warn(warning);
     }
     let mut live = Live::new(args.quiet || args.json);
-    let result = carry_out(&order, &signals, &mut live);
+    let result = execute(&order, &signals, &mut live);
     live.clear();
     let recorded = result.map_err(failure)?;
     let gate = judged(args, &recorded)?;
     if args.json {
-        output::say(&model::document_text(&recorded.document).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&recorded.document).map_err(Failure::run_failed)?);
     } else {
         output::say(&report::terminal_summary(&recorded, output::paint()));
         output::say(&format!("\nRecording: {}", recorded.path.display()));
@@ -91,7 +91,7 @@ fn judged(args: &Args, recorded: &Recorded) -> Result<Option<Gate>, Failure> {
 fn failure(error: RunnerError) -> Failure {
     match error {
         RunnerError::Recording(error) => Failure::bad_input(error),
-        RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Interrupted => Failure::not_carried_out(error),
+        RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Interrupted => Failure::run_failed(error),
     }
 }
 

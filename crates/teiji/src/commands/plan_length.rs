@@ -8,7 +8,7 @@ use serde_json::json;
 use std::process::ExitCode;
 
 /// Below this, a run at 1 µs on a thousand CPUs would take years.
-const LEAST_RATE: f64 = 1e-15;
+const MIN_RATE: f64 = 1e-15;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Outcome {
             "samples": samples,
             "duration_ns": duration_ns,
         });
-        output::say(&model::document_text(&document).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&document).map_err(Failure::run_failed)?);
         return Ok(ExitCode::SUCCESS);
     }
     let lasts = duration_ns.map_or_else(|| "longer than 292 years".to_owned(), |ns| report::span(Nanos(ns)));
@@ -61,8 +61,8 @@ fn rate(text: &str) -> Result<f64, String> {
         Some((one, of)) => Some(one.trim().parse::<f64>().ok()? / of.trim().replace([',', '_'], "").parse::<f64>().ok()?),
         None => text.parse().ok(),
     };
-    let rate = read().and_then(share).filter(|rate| *rate >= LEAST_RATE);
-    rate.ok_or_else(|| format!("a rate is from {LEAST_RATE:e} to below 1: 1e-9, or 1/1000000000"))
+    let rate = read().and_then(share).filter(|rate| *rate >= MIN_RATE);
+    rate.ok_or_else(|| format!("a rate is from {MIN_RATE:e} to below 1: 1e-9, or 1/1000000000"))
 }
 
 fn confidence(text: &str) -> Result<f64, String> {

@@ -2,8 +2,8 @@
 //! The flags that say what to measure, wherever it is measured: what was said, and what that adds up to.
 
 use plan::{
-    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MOST_THREADS, Missed, Nanos, Policy, Probe, ProcessCpus, Run, RunError,
-    Scheduling, Settle, Unit,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, Probe, ProcessCpus, Run,
+    RunError, Scheduling, Settle, Unit,
 };
 use std::str::FromStr;
 
@@ -125,7 +125,7 @@ impl RunFlags {
             aligned_ns: self.aligned,
             warmup_ns: self.warmup,
             break_above_ns: self.break_above,
-            missed: if self.catch_up { Missed::CatchUp } else { Missed::Skip },
+            missed: if self.catch_up { OverrunPolicy::CatchUp } else { OverrunPolicy::Skip },
             hold_dma_latency: !self.no_dma_latency,
             sync: !self.no_sync,
             settle: self.settle,
@@ -140,7 +140,7 @@ impl RunFlags {
 fn place(threads: Option<usize>, cpus: &[CpuId]) -> Result<Vec<CpuId>, RunError> {
     match threads {
         None => Ok(cpus.to_vec()),
-        Some(asked) if asked == 0 || asked > MOST_THREADS => Err(RunError::Threads { asked, limit: MOST_THREADS }),
+        Some(asked) if asked == 0 || asked > MAX_THREADS => Err(RunError::Threads { asked, limit: MAX_THREADS }),
         Some(threads) => Ok(cpus.iter().copied().cycle().take(threads).collect()),
     }
 }

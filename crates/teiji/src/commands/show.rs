@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(),
-            (.., true) => model::document_text(&matrix.json()).map_err(Failure::not_carried_out)?,
+            (.., true) => model::document_text(&matrix.json()).map_err(Failure::run_failed)?,
             _ => matrix.text(),
         });
         return Ok(ended(args, &gate));
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&match (args.csv, args.md) {
             (true, _) => report::threads_csv(&recordings),
             (_, true) => report::threads_markdown(&recordings),
-            _ => documents(&recordings).map_err(Failure::not_carried_out)?,
+            _ => documents(&recordings).map_err(Failure::run_failed)?,
         });
         return Ok(ended(args, &gate));
     }

@@ -10,7 +10,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
 use judge::{Judged, Verdict};
-use lab::{KernelName, LabRun, Place};
+use lab::{KernelName, LabRun, Target};
 use model::Recorded;
 use plan::Limit;
 use runner::Signals;
@@ -47,9 +47,9 @@ pub fn run(args: &Args) -> Outcome {
         checked(&args.measured, &guest).map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {
-        place_flags::there_if_a_path(name).map_err(Failure::not_carried_out)?;
+        place_flags::there_if_a_path(name).map_err(Failure::run_failed)?;
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     output::new_folder(&output).map_err(Failure::bad_input)?;
     // As they turned out to be called, with their versions.
     let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
@@ -62,10 +62,10 @@ pub fn run(args: &Args) -> Outcome {
                 output::complain(text);
             }
         });
-        let kernel = kernel.map_err(Failure::not_carried_out)?.remove(0);
+        let kernel = kernel.map_err(Failure::run_failed)?.remove(0);
         names[index].clone_from(&kernel.name);
         let place = args.place.place(kernel).map_err(Failure::bad_input)?;
-        let recorded = carry_out(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
+        let recorded = execute(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let kernel = &names[index];
         let judged = judged(&args.limit, &recorded)?;
         let holds = match judged.verdict {
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Outcome {
             Verdict::Fail => false,
             Verdict::NotEnough => {
                 let why = report::judged_in_words(&judged);
-                return Err(Failure::not_carried_out(anyhow!("{kernel} cannot be judged: {why}")));
+                return Err(Failure::run_failed(anyhow!("{kernel} cannot be judged: {why}")));
             }
         };
         let verdict = if holds { "holds" } else { "breaks" };
@@ -124,11 +124,11 @@ fn search<E>(count: usize, holds: &mut impl FnMut(usize) -> Result<bool, E>) -> 
 fn judged(limit: &Limit, recorded: &Recorded) -> Result<Judged, Failure> {
     let exact = Limit::exact_request(std::slice::from_ref(limit));
     let examined = crate::commands::examine(std::slice::from_ref(&recorded.path), &exact)?;
-    let examined = examined.first().context("no recording").map_err(Failure::not_carried_out)?;
+    let examined = examined.first().context("no recording").map_err(Failure::run_failed)?;
     Ok(judge::judge(limit, examined))
 }
 
-fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
+fn execute(args: &Args, place: Target, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
     let run = checked(&args.measured, &place.guest).map_err(Failure::bad_input)?;
     let lab_run = LabRun {
         run,
@@ -139,7 +139,7 @@ fn carry_out(args: &Args, place: Place, directory: &Path, signals: &Signals) -> 
         command_line: output::command_line(),
     };
     let mut show = Show::new(args.quiet);
-    let result = lab::carry_out(std::slice::from_ref(&lab_run), 1, VERBS, signals, &mut show).pop();
+    let result = lab::run_in_guests(std::slice::from_ref(&lab_run), 1, VERBS, signals, &mut show).pop();
     show.clear();
     result.unwrap_or(Err(lab::LabError::Interrupted("nobody"))).map_err(failure)
 }

@@ -7,7 +7,7 @@ use super::{VERBS, exit, failure};
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, bail};
-use lab::{Errand, KernelName};
+use lab::{GuestCommand, KernelName};
 use plan::{Guest, GuestTime, Nanos, Unit};
 use runner::Signals;
 use serde_json::json;
@@ -58,12 +58,12 @@ pub fn run(args: &Args) -> Outcome {
             output::complain(text);
         }
     });
-    let kernel = kernels.map_err(Failure::not_carried_out)?.remove(0);
+    let kernel = kernels.map_err(Failure::run_failed)?.remove(0);
     let mut place = args.place.place(kernel).map_err(Failure::bad_input)?;
     countable(args, std::slice::from_ref(&place.guest)).map_err(Failure::bad_input)?;
     place.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(quiet);
     let result = lab::execute(&place, errands, args.expect, VERBS, &signals, &mut show);
     show.clear();
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Outcome {
                 })
             })
             .collect();
-        let text = model::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::not_carried_out)?;
+        let text = model::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::run_failed)?;
         output::say(&text);
     } else {
         for spent in &spent {
@@ -102,14 +102,14 @@ fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn errands(args: &Args) -> anyhow::Result<Vec<Errand>> {
+fn errands(args: &Args) -> anyhow::Result<Vec<GuestCommand>> {
     let errand = |text: &String| {
         let words = shlex::split(text).filter(|words| !words.is_empty());
         let words = words.with_context(|| format!("--run '{text}': a quote is not closed, or there is no command"))?;
         if !words[0].starts_with('/') {
             bail!("--run '{text}': write the program's full path in the guest, such as /teiji");
         }
-        Ok(Errand { words, counted: args.count })
+        Ok(GuestCommand { words, counted: args.count })
     };
     args.commands.iter().map(errand).collect()
 }

@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// A folder that is in the way is the user's to change; everything else is the guest's, the kernel's or the emulator's.
 pub fn failure(error: LabError) -> Failure {
-    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::not_carried_out(error) }
+    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::run_failed(error) }
 }
 
 /// The exit code of recordings that are there.

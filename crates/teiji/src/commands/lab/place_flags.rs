@@ -3,7 +3,7 @@
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Place, Processor, inspect_image};
+use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Processor, Target, inspect_image};
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Unit, shift_of_mips};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,7 +78,7 @@ impl PlaceFlags {
     }
 
     /// The machine for this kernel, checked.
-    pub fn place(&self, kernel: Kernel) -> anyhow::Result<Place> {
+    pub fn place(&self, kernel: Kernel) -> anyhow::Result<Target> {
         let machine = match self.machine.or(kernel.machine) {
             Some(machine) => machine,
             None => machine_of(&kernel)?,
@@ -86,7 +86,7 @@ impl PlaceFlags {
         // As an absolute path, by which it is found again from anywhere.
         let modules = self.modules.as_ref().map(std::fs::canonicalize).transpose().context("--modules")?;
         let kernel = Kernel { modules: modules.or(kernel.modules), ..kernel };
-        Ok(Place {
+        Ok(Target {
             guest: self.guest(machine)?,
             kernel,
             device_tree: self.dtb.clone(),

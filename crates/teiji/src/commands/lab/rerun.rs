@@ -7,7 +7,7 @@ use super::{VERBS, exit, failure};
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
-use lab::{LabRun, differences, parting};
+use lab::{LabRun, differences, first_divergence};
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
@@ -41,12 +41,11 @@ pub fn run(args: &Args) -> Outcome {
         let why = "it ran on the host's clock, and no two such runs are the same; measure again with teiji lab run";
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut place = lab::again(facts).map_err(failure)?;
     place.program = args.program.clone().or(place.program);
     place.boot_patience = args.boot_timeout.unwrap_or(place.boot_patience);
-    let scratch =
-        lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::not_carried_out)?;
+    let scratch = lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun {
         run: recorded.document.run.clone(),
@@ -57,17 +56,17 @@ pub fn run(args: &Args) -> Outcome {
         command_line: recorded.document.command_line.clone(),
     };
     let mut show = Show::new(args.quiet);
-    let result = lab::carry_out(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();
+    let result = lab::run_in_guests(std::slice::from_ref(&again), 1, VERBS, &signals, &mut show).pop();
     show.clear();
     let compared = match result {
-        Some(Ok(repeated)) => Ok((parting(&recorded, &repeated), repeated.document.lab)),
+        Some(Ok(repeated)) => Ok((first_divergence(&recorded, &repeated), repeated.document.lab)),
         Some(Err(error)) => Err(failure(error)),
-        None => Err(Failure::not_carried_out(anyhow!("nothing was run"))),
+        None => Err(Failure::run_failed(anyhow!("nothing was run"))),
     };
-    let (parting, now) = compared?;
+    let (first_divergence, now) = compared?;
     let differences = now.map_or_else(Vec::new, |now| differences(facts, &now));
     let differing = || format!("What differs: {}.", differences.join(", "));
-    Ok(match parting.map_err(Failure::bad_input)? {
+    Ok(match first_divergence.map_err(Failure::bad_input)? {
         None => {
             let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
             output::say(&format!("{name}: made again, {samples} identical samples"));
@@ -76,8 +75,8 @@ pub fn run(args: &Args) -> Outcome {
             }
             exit(0)
         }
-        Some(parting) => {
-            output::say(&format!("{name}: made again, and not identical: {parting}"));
+        Some(first_divergence) => {
+            output::say(&format!("{name}: made again, and not identical: {first_divergence}"));
             let all_same = "Kernel, machine, QEMU and teiji are all the same: please report this as a defect of teiji.";
             output::say(&if differences.is_empty() { all_same.to_owned() } else { differing() });
             exit(EXCEEDED)

@@ -9,7 +9,7 @@ use crate::commands::run_flags::RunFlags;
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
-use lab::{DefaultCpus, Kernel, KernelName, LabRun, Place, parting};
+use lab::{DefaultCpus, Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{Recorded, Warning};
 use plan::{Guest, GuestTime, Run};
 use runner::Signals;
@@ -69,16 +69,17 @@ pub fn run(args: &Args) -> Outcome {
             output::complain(text);
         }
     })
-    .map_err(Failure::not_carried_out)?;
-    let places: Vec<Place> =
+    .map_err(Failure::run_failed)?;
+    let places: Vec<Target> =
         kernels.into_iter().map(|kernel| args.place.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let runs = runs(args, &places, &output).map_err(Failure::bad_input)?;
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     output::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
-    let results = lab::carry_out(&runs, jobs(args.jobs, places.iter().map(|place| place.guest.time)), VERBS, &signals, &mut show);
+    let results =
+        lab::run_in_guests(&runs, jobs(args.jobs, places.iter().map(|place| place.guest.time)), VERBS, &signals, &mut show);
     show.clear();
     let mut worst = 0;
     let mut recordings: Vec<Recorded> = Vec::new();
@@ -96,7 +97,7 @@ pub fn run(args: &Args) -> Outcome {
         let _ = std::fs::remove_dir(&output);
     } else if args.json {
         let documents: Vec<_> = recordings.iter().map(|recorded| &recorded.document).collect();
-        output::say(&model::document_text(&documents).map_err(Failure::not_carried_out)?);
+        output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
     } else {
         output::say(&report::side_by_side(&recordings));
         output::say(&format!("Recordings: {}/", output.display()));
@@ -131,8 +132,8 @@ fn identical(recordings: &[Recorded], args: &Args) -> Result<u8, Failure> {
         let name = kernel_name(first);
         let mut all = true;
         for (place, other) in others.iter().enumerate() {
-            if let Some(parting) = parting(first, other).map_err(Failure::bad_input)? {
-                output::complain(&format!("{name}: repeat {} is not repeat 1: {parting}", place + 2));
+            if let Some(first_divergence) = first_divergence(first, other).map_err(Failure::bad_input)? {
+                output::complain(&format!("{name}: repeat {} is not repeat 1: {first_divergence}", place + 2));
                 all = false;
                 worst = EXCEEDED;
             }
@@ -149,7 +150,7 @@ fn kernel_name(recorded: &Recorded) -> String {
 }
 
 /// Every kernel, and every repeat of it, in order.
-fn runs(args: &Args, places: &[Place], output: &Path) -> anyhow::Result<Vec<LabRun>> {
+fn runs(args: &Args, places: &[Target], output: &Path) -> anyhow::Result<Vec<LabRun>> {
     let labels = labels(&places.iter().map(|place| &place.kernel).collect::<Vec<_>>());
     let mut runs = Vec::new();
     for (place, label) in places.iter().zip(labels) {

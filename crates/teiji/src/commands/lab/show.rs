@@ -3,7 +3,7 @@
 
 use crate::live::Drawing;
 use crate::output;
-use lab::{GuestProgress, Look, Stage};
+use lab::{GuestObserver, GuestProgress, Stage};
 use std::collections::BTreeSet;
 
 /// Looks per drawing.
@@ -56,7 +56,7 @@ impl Show {
     }
 }
 
-impl Look for Show {
+impl GuestObserver for Show {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
         self.since_drawn += 1;
         if let Some(drawing) = self.drawing.as_ref().filter(|_| self.since_drawn >= EVERY) {

@@ -2,7 +2,7 @@
 //! How long a plan takes, before anything of it has run: exactly what it measures, and for guests of the lab a range, because
 //! an emulated second takes as long as its instructions, which are few where a guest idles and many under a load.
 
-use super::settings::Point;
+use super::settings::PlanEntry;
 use crate::commands::lab::guests_at_once;
 use plan::{GuestTime, Nanos, PlannedRun};
 
@@ -13,7 +13,7 @@ const BOOT_NS: (i64, i64) = (5 * SECOND, 30 * SECOND);
 const TIMES: (i64, i64) = (1, 10);
 
 /// `20 s of measuring on this machine ...; 54.1 min in guests of the lab, here about 1 to 3 h: ...`.
-pub fn told(points: &[Point], runs: &[PlannedRun], jobs: Option<u32>) -> String {
+pub fn told(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> String {
     let of = |in_lab: bool| runs.iter().map(|run| &points[run.combination]).filter(move |point| point.kernel.is_some() == in_lab);
     let span = |ns: i64| report::span(Nanos(ns));
     let measured = |in_lab: bool| of(in_lab).fold(0_i64, |sum, point| sum.saturating_add(point.expected_ns()));
@@ -36,14 +36,14 @@ pub fn told(points: &[Point], runs: &[PlannedRun], jobs: Option<u32>) -> String 
             span(rounded(most / at_once, 1))
         ));
     }
-    if points.iter().any(Point::settles) {
+    if points.iter().any(PlanEntry::settles) {
         parts.push("and in each run under load some seconds at first, until it has settled".to_owned());
     }
     parts.join("; ")
 }
 
 /// The least and the most that a guest may take, ns.
-fn guest_ns(point: &Point) -> (i64, i64) {
+fn guest_ns(point: &PlanEntry) -> (i64, i64) {
     let measured = point.expected_ns();
     let (least, most) = if point.time == Some(GuestTime::Host) { (1, 1) } else { TIMES };
     (BOOT_NS.0.saturating_add(measured.saturating_mul(least)), BOOT_NS.1.saturating_add(measured.saturating_mul(most)))

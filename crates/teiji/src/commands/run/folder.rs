@@ -22,7 +22,7 @@ const INCOMPLETE: &str = "incomplete";
 /// For one that was killed a moment ago to be gone, with all that it has started.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a label in a recording's name.
-const LONGEST_LABEL: usize = 80;
+const MAX_LABEL: usize = 80;
 
 pub struct ResultsFolder {
     path: PathBuf,
@@ -217,7 +217,7 @@ fn name(place: usize, runs: usize, label: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "-.+=@%".contains(c) { c } else { '_' };
     let label: String = label.chars().map(plain).collect();
     // By bytes, of which a file's name may have 255.
-    let label: String = label.char_indices().take_while(|(at, c)| at + c.len_utf8() <= LONGEST_LABEL).map(|(_, c)| c).collect();
+    let label: String = label.char_indices().take_while(|(at, c)| at + c.len_utf8() <= MAX_LABEL).map(|(_, c)| c).collect();
     let label = if label.is_empty() { label } else { format!("-{label}") };
     format!("{:0width$}{label}.teiji", place + 1)
 }

@@ -2,8 +2,8 @@
 //! `teiji run`: a plan, which is every combination of its factors, in one folder.
 
 mod boots;
-mod carry_out;
 mod duration;
+mod execute;
 mod folder;
 mod progress;
 mod settings;
@@ -16,16 +16,16 @@ pub use table::{Begun, Wanted, fill, is_folder, table, text};
 
 use crate::commands::lab::{failure, kernels_of};
 use crate::commands::measure::{left_out, process_cpus};
-use crate::exit::{Failure, NOT_CARRIED_OUT, Outcome};
+use crate::exit::{Failure, Outcome, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use boots::{Boot, WantedBoot};
-use carry_out::{Ended, Work};
+use execute::{PlanResult, Work};
 use folder::ResultsFolder;
 use lab::KernelName;
 use plan::{Plan, PlannedRun, Value};
 use runner::Signals;
-use settings::{Point, points};
+use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -81,12 +81,12 @@ fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
     Ok(if args.quick { plan.quick()? } else { plan })
 }
 
-fn checked(plan: &Plan) -> anyhow::Result<Vec<Point>> {
+fn checked(plan: &Plan) -> anyhow::Result<Vec<PlanEntry>> {
     Ok(points(plan, &process_cpus()?)?)
 }
 
 /// Whether the emulators and programs for all guests are there: found before the first run, not at each.
-fn guests_can_begin<'p>(points: impl Iterator<Item = &'p Point>) -> Result<(), Failure> {
+fn guests_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), Failure> {
     let mut known = Vec::new();
     for point in points {
         let Some(kernel) = &point.kernel else { continue };
@@ -159,9 +159,9 @@ fn begin(args: &Args, path: &Path) -> Outcome {
         let error = anyhow!("{} exists already: choose another name with -o, or resume it: --resume", output.display());
         return Err(Failure::bad_input(error));
     }
-    name_files(&mut plan, args.quiet).map_err(Failure::not_carried_out)?;
+    name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let text = plan.as_run(plan.order.seed.unwrap_or_else(new_seed));
     // Read back, as it will be whenever somebody goes on with it: two names of one kernel, say, are one value from here on.
     let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
@@ -169,7 +169,7 @@ fn begin(args: &Args, path: &Path) -> Outcome {
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
     let folder = ResultsFolder::create(&output, &plan, &text, &labels, &runs, None).map_err(Failure::bad_input)?;
-    carry_out(args, &folder, &points, &runs, &signals)
+    execute(args, &folder, &points, &runs, &signals)
 }
 
 /// What this boot can measure, in a folder of its own among those of other boots.
@@ -179,7 +179,7 @@ fn here(args: &Args, path: &Path) -> Outcome {
     let wanted = WantedBoot::of(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
-    let boot = Boot::now().map_err(Failure::not_carried_out)?;
+    let boot = Boot::now().map_err(Failure::run_failed)?;
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = boots::boots(&root).map_err(Failure::bad_input)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
@@ -194,7 +194,7 @@ fn here(args: &Args, path: &Path) -> Outcome {
             anyhow!("{} was started with another plan than {}: choose another name with -o", root.display(), path.display());
         return Err(Failure::bad_input(error));
     }
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let own = boot.folder(&root).map_err(Failure::bad_input)?;
     let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
@@ -204,7 +204,7 @@ fn here(args: &Args, path: &Path) -> Outcome {
         let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
         ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &wanted)))
     };
-    let outcome = carry_out(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
+    let outcome = execute(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
     say_boots(&root, path, &wanted, &made);
     Ok(outcome)
@@ -227,7 +227,7 @@ fn say_boots(root: &Path, plan: &Path, wanted: &[WantedBoot], made: &[Boot]) {
 fn resume(args: &Args, path: &Path) -> Outcome {
     // Of a folder of boots, the part of this one.
     let boots = boots::boots(path).unwrap_or_default();
-    let boot = Boot::now().map_err(Failure::not_carried_out)?;
+    let boot = Boot::now().map_err(Failure::run_failed)?;
     let path = match boots.iter().find(|(_, known)| *known == boot) {
         Some((own, _)) => own,
         None if boots.is_empty() => path,
@@ -241,9 +241,9 @@ fn resume(args: &Args, path: &Path) -> Outcome {
     let folder = ResultsFolder::open(path).map_err(Failure::bad_input)?;
     let plan = read(&folder.plan()).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
-    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::not_carried_out)?;
+    let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
-    carry_out(args, &folder, &points, &runs, &signals)
+    execute(args, &folder, &points, &runs, &signals)
 }
 
 /// The runs of a plan that was begun, in order.
@@ -287,7 +287,7 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
 }
 
 /// Before hours of runs on this machine: which CPUs they leave out without being told to. Each run's recording says it too.
-fn warn_of_cpus_left_out(points: &[Point]) -> anyhow::Result<()> {
+fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     let cpus = process_cpus()?;
     let here = points.iter().filter(|point| point.kernel.is_none());
     let mut warnings: Vec<_> = here.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
@@ -298,10 +298,10 @@ fn warn_of_cpus_left_out(points: &[Point]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn carry_out(args: &Args, folder: &ResultsFolder, points: &[Point], runs: &[PlannedRun], signals: &Signals) -> Outcome {
-    warn_of_cpus_left_out(points).map_err(Failure::not_carried_out)?;
+fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[PlannedRun], signals: &Signals) -> Outcome {
+    warn_of_cpus_left_out(points).map_err(Failure::run_failed)?;
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
-    let Ended { done, failed, signal, disk_failed } = work.carry_out()?;
+    let PlanResult { done, failed, signal, disk_failed } = work.execute()?;
     let path = folder.path().display();
     output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
     if let Some(signal) = signal {
@@ -315,5 +315,5 @@ fn carry_out(args: &Args, folder: &ResultsFolder, points: &[Point], runs: &[Plan
         let twice = if signal.is_some() { "" } else { " twice" };
         output::complain(&format!("{} failed{twice}; to try them again: teiji run --resume {path}", counted(failed, "run")));
     }
-    Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(NOT_CARRIED_OUT) })
+    Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 /// Between two runs on this machine, until it is known better.
 const BETWEEN_NS: i64 = 300_000_000;
 /// Characters of a label beside a figure: all in a line of a terminal.
-const LONGEST_LABEL: usize = 28;
+const MAX_LABEL: usize = 28;
 
 pub struct PlanProgress {
     /// Runs with a recording, also from before, of all.
@@ -122,8 +122,8 @@ impl PlanProgress {
             if !label.is_empty() {
                 // What differs most stands at the end: the last factor changes fastest.
                 let letters = label.chars().count();
-                let end: String = label.chars().skip(letters.saturating_sub(LONGEST_LABEL)).collect();
-                text += &format!(" ({}{end})", if letters > LONGEST_LABEL { "…" } else { "" });
+                let end: String = label.chars().skip(letters.saturating_sub(MAX_LABEL)).collect();
+                text += &format!(" ({}{end})", if letters > MAX_LABEL { "…" } else { "" });
             }
             text += &caveats.as_ref().map_or_else(String::new, |caveats| format!(", with {caveats}"));
         }

@@ -35,7 +35,7 @@ pub fn of_the_lab() -> Vec<&'static str> {
 }
 
 /// One combination, checked: what to run, and where.
-pub struct Point {
+pub struct PlanEntry {
     /// `interval=1ms load=cpu@50%`: what tells it from the others.
     pub label: String,
     /// The kernel, if it is for the lab.
@@ -50,7 +50,7 @@ pub struct Point {
     pub run: Option<Run>,
 }
 
-impl Point {
+impl PlanEntry {
     /// How long it measures, ns.
     pub fn expected_ns(&self) -> i64 {
         self.run.as_ref().map_or(0, |run| run.expected_ns().0)
@@ -63,7 +63,7 @@ impl Point {
 }
 
 /// All of a plan's combinations, checked; for this machine on these CPUs.
-pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<Point>, PlanErrors> {
+pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErrors> {
     let mut command = Flags::command();
     let known: Vec<String> = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
     let varied = plan.vary.iter().flat_map(|factor| &factor.values);
@@ -113,7 +113,7 @@ fn point(
     command: &mut clap::Command,
     cpus: &ProcessCpus,
     rooms: &mut Rooms,
-) -> Result<Point, PlanError> {
+) -> Result<PlanEntry, PlanError> {
     let settings = &combination.settings;
     let flags = command
         .try_get_matches_from_mut(settings.iter().flat_map(words))
@@ -143,7 +143,7 @@ fn point(
             runs.collect::<Result<Vec<_>, _>>().map_err(wrong)?.pop()
         }
     };
-    Ok(Point { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, time, run })
+    Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, time, run })
 }
 
 /// The setting that an error is about: the one whose value it names, and best its flag too. Where none is named, what fits
@@ -218,7 +218,7 @@ mod tests {
     use plan::CpuId;
     use std::path::Path;
 
-    fn read(text: &str) -> Result<Vec<Point>, String> {
+    fn read(text: &str) -> Result<Vec<PlanEntry>, String> {
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
         let both = vec![CpuId(0), CpuId(1)];
         points(&plan, &ProcessCpus { inherited: both.clone(), usable: both }).map_err(|error| error.to_string())
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(points[1].label, "interval=300us load=cpu@50%");
         let run = points[1].run.as_ref().unwrap();
         assert_eq!((run.interval_ns.0, run.cpus.as_slice(), run.loads.len()), (300_000, [CpuId(1)].as_slice(), 1));
-        assert_eq!(run.missed, plan::Missed::CatchUp);
+        assert_eq!(run.missed, plan::OverrunPolicy::CatchUp);
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
     }
 

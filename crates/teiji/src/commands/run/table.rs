@@ -25,7 +25,7 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
 }
 
 /// More runs than these are read for their figures alone: their confidence intervals take some milliseconds a run.
-const MOST_CLAIMING: usize = 512;
+const MAX_CLAIMING: usize = 512;
 
 /// What is wanted of a plan's runs beside their figures.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,9 +96,9 @@ pub fn fill<'p>(
     runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
     wanted: Wanted,
 ) -> anyhow::Result<()> {
-    let are_few = runs.len() <= MOST_CLAIMING;
+    let are_few = runs.len() <= MAX_CLAIMING;
     if wanted == Wanted::Claims && !are_few {
-        matrix.claims_left_out_above = Some(MOST_CLAIMING);
+        matrix.claims_left_out_above = Some(MAX_CLAIMING);
     }
     let limits = matrix.limits.clone();
     let exact = Limit::exact_request(&limits);

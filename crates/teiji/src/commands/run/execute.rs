@@ -8,14 +8,14 @@
 use super::folder::{Found, ResultsFolder, found};
 use super::guests_can_begin;
 use super::progress::PlanProgress;
-use super::settings::Point;
+use super::settings::PlanEntry;
 use crate::commands::lab::{Show, VERBS, checked, default_cpus, guests_at_once, kernels_of};
 use crate::commands::measure;
 use crate::exit::{Failure, is_disk_failure};
 use crate::live::Live;
 use crate::output;
 use anyhow::Context;
-use lab::{GuestProgress, LabError, LabRun, Look};
+use lab::{GuestObserver, GuestProgress, LabError, LabRun};
 use model::{End, Recorded};
 use plan::PlannedRun;
 use probe::{Clock, Monotonic};
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// What to do.
 pub struct Work<'a> {
     pub folder: &'a ResultsFolder,
-    pub points: &'a [Point],
+    pub points: &'a [PlanEntry],
     pub runs: &'a [PlannedRun],
     pub signals: &'a Signals,
     pub jobs: Option<u32>,
@@ -35,7 +35,7 @@ pub struct Work<'a> {
 }
 
 /// What came of it.
-pub struct Ended {
+pub struct PlanResult {
     /// Runs with a whole recording, also from before.
     pub done: usize,
     /// Runs that failed, twice unless a signal came.
@@ -65,7 +65,7 @@ impl std::error::Error for EndedEarly {}
 
 impl Work<'_> {
     /// Runs what is missing.
-    pub fn carry_out(&self) -> Result<Ended, Failure> {
+    pub fn execute(&self) -> Result<PlanResult, Failure> {
         let mut progress = PlanProgress::new(0, self.runs.len());
         let mut missing = self.missing(&mut progress).map_err(Failure::bad_input)?;
         guests_can_begin(missing.iter().map(|place| self.point(*place)))?;
@@ -77,7 +77,7 @@ impl Work<'_> {
             let Failed { places, disk_failed } = self.all(&missing, &mut progress)?;
             let signal = self.signals.caught();
             if signal.is_some() || disk_failed || places.is_empty() || is_retry {
-                return Ok(Ended { done: progress.done(), failed: places.len(), signal, disk_failed });
+                return Ok(PlanResult { done: progress.done(), failed: places.len(), signal, disk_failed });
             }
             output::complain(&format!("{} failed; trying again", places.len()));
             missing = places;
@@ -94,7 +94,7 @@ impl Work<'_> {
         self.folder.recording(place, self.runs.len(), &self.point(place).label)
     }
 
-    fn point(&self, place: usize) -> &Point {
+    fn point(&self, place: usize) -> &PlanEntry {
         &self.points[self.runs[place].combination]
     }
 
@@ -158,7 +158,7 @@ impl Work<'_> {
                 Err(error) => {
                     progress.one_failed(self.expected_ns(*place));
                     let disk_failed = failed.add(*place, &error);
-                    Failure::not_carried_out(error).report_for(&self.name(*place));
+                    Failure::run_failed(error).report_for(&self.name(*place));
                     let path = self.path(*place);
                     // It began, and an error came before it knew its end.
                     if found(&path).map_err(Failure::bad_input)? == Found::Partial {
@@ -193,7 +193,7 @@ impl Work<'_> {
             measure::order(run, warnings, self.path(place), &cpus, Monotonic.now())?
         };
         let mut live = Live::under(self.quiet, heading);
-        let result = runner::carry_out(&order, self.signals, &mut live);
+        let result = runner::execute(&order, self.signals, &mut live);
         live.clear();
         if let Err(RunnerError::Interrupted) = result {
             return Ok(None);
@@ -231,7 +231,7 @@ impl Work<'_> {
                 Err(error) => {
                     progress.one_failed(self.expected_ns(*place));
                     failed.add(*place, &error);
-                    Failure::not_carried_out(error).report_for(&self.name(*place));
+                    Failure::run_failed(error).report_for(&self.name(*place));
                 }
             }
         }
@@ -251,11 +251,11 @@ impl Work<'_> {
                 Err(error) => {
                     look.progress.one_failed(expected);
                     failed.add(place, &error);
-                    look.show.without(|| Failure::not_carried_out(error).report_for(&self.name(place)));
+                    look.show.without(|| Failure::run_failed(error).report_for(&self.name(place)));
                 }
             }
         };
-        lab::carry_out_each(&runs, at_once, VERBS, self.signals, &mut look, &mut ended);
+        lab::run_each_in_guest(&runs, at_once, VERBS, self.signals, &mut look, &mut ended);
         look.show.clear();
         self.keep().map_err(Failure::bad_input)
     }
@@ -295,7 +295,7 @@ struct Guests<'c> {
     progress: &'c mut PlanProgress,
 }
 
-impl Look for Guests<'_> {
+impl GuestObserver for Guests<'_> {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
         self.show.heading = Some(format!(" {}", self.progress.told()));
         self.show.progress(running, done, all);

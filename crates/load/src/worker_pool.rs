@@ -2,7 +2,7 @@
 //! The tasks of one load, as their leader sees them: forked, kept at their posts, released together, read, killed.
 
 use crate::duty_cycle::{DutyCycle, OwnClocks};
-use crate::kinds::Kind;
+use crate::kinds::LoadType;
 use crate::proc_stat;
 use crate::process_tree;
 use crate::report::Reading;
@@ -24,7 +24,7 @@ use std::thread::{self, Builder};
 
 /// The tasks of one load.
 #[derive(Debug)]
-pub(crate) struct Team {
+pub(crate) struct WorkerPool {
     alone: SingleThreaded,
     name: CString,
     cpus: Vec<CpuId>,
@@ -57,14 +57,14 @@ struct Barrier {
 
 /// Where a task waits until all others are ready.
 #[derive(Debug)]
-pub(crate) struct Post<'a> {
+pub(crate) struct StartBarrier<'a> {
     slot: &'a Slot,
     common: &'a CommonOptions,
     ready: PipeWriter,
     gate: PipeReader,
 }
 
-impl<'a> Post<'a> {
+impl<'a> StartBarrier<'a> {
     /// Says that this task is ready, waits for the others, and lets it begin its work.
     pub(crate) fn wait(mut self) -> io::Result<Worker<'a>> {
         self.ready.write_all(b".")?;
@@ -131,11 +131,11 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl Team {
+impl WorkerPool {
     /// A team of `size` tasks still to be forked, named after their load.
     pub(crate) fn new(
         alone: SingleThreaded,
-        kind: &Kind,
+        kind: &LoadType,
         cpus: Vec<CpuId>,
         common: CommonOptions,
         size: usize,
@@ -144,7 +144,7 @@ impl Team {
         let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
         let name = CString::new(format!("load-{}", kind.name))?;
         let (counters, starts_others) = (kind.units.len(), kind.starts_others);
-        Ok(Team {
+        Ok(WorkerPool {
             alone,
             name,
             cpus,
@@ -164,13 +164,17 @@ impl Team {
     }
 
     /// Forks one task for each CPU of the load, bound to it.
-    pub(crate) fn fork_on_each_cpu(&mut self, body: impl Fn(Post<'_>) -> io::Result<Infallible>) -> io::Result<()> {
+    pub(crate) fn fork_on_each_cpu(&mut self, body: impl Fn(StartBarrier<'_>) -> io::Result<Infallible>) -> io::Result<()> {
         self.cpus.clone().iter().try_for_each(|cpu| self.fork(slice::from_ref(cpu), &body))
     }
 
     /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself, waits at its post, and then
     /// works until it is killed; the leader's own values are not changed by it.
-    pub(crate) fn fork(&mut self, cpus: &[CpuId], body: impl FnOnce(Post<'_>) -> io::Result<Infallible>) -> io::Result<()> {
+    pub(crate) fn fork(
+        &mut self,
+        cpus: &[CpuId],
+        body: impl FnOnce(StartBarrier<'_>) -> io::Result<Infallible>,
+    ) -> io::Result<()> {
         let number = self.tasks.len();
         let size = self.area.slots().len();
         let slot = self.area.slots().get(number).ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
@@ -181,7 +185,7 @@ impl Team {
                 let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
                 // The gate opens when nobody holds its other end any more, so nobody may keep a copy.
                 drop((heard, opener));
-                body(Post { slot, common, ready, gate })
+                body(StartBarrier { slot, common, ready, gate })
             });
             let Err(error) = error;
             let _ = writeln!(io::stderr(), "task {} of {size}: {error}", number + 1);
@@ -297,7 +301,7 @@ impl Team {
     }
 }
 
-impl Drop for Team {
+impl Drop for WorkerPool {
     /// Kills and buries whoever is left. Each is a child not yet waited for, so its number cannot mean another process.
     fn drop(&mut self) {
         if self.starts_others {

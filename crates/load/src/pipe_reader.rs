@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 /// The reading end of a pipe, and what has come out of it.
 #[derive(Debug)]
-pub(crate) struct Tap {
+pub(crate) struct PipeReader {
     /// None once it has ended.
     pipe: Option<File>,
     bytes: Vec<u8>,
@@ -16,11 +16,11 @@ pub(crate) struct Tap {
 /// Bytes.
 const AT_ONCE: usize = 64 * 1024;
 
-impl Tap {
+impl PipeReader {
     /// Takes a pipe over. Only this end stops waiting; the writer's is another.
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(Tap { pipe: Some(File::from(pipe)), bytes: Vec::new() })
+        Ok(PipeReader { pipe: Some(File::from(pipe)), bytes: Vec::new() })
     }
 
     /// Takes in what is there, or as much of it as a pipe usually holds: who writes without end shall not keep us.
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn lines_come_whole() {
         let (source, mut sink) = io::pipe().unwrap();
-        let mut tap = Tap::new(source.into()).unwrap();
+        let mut tap = PipeReader::new(source.into()).unwrap();
         tap.drain();
         assert!(tap.lines().is_empty() && !tap.ended());
         sink.write_all(b"one\ntw").unwrap();

@@ -6,10 +6,10 @@ use crate::live::Progress;
 use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document};
 use host::HostRoot;
-use load::{Checked, Loads, StartError};
+use load::{Loads, StartError, ValidatedLoad};
 use model::{Document, End, Recorded, State, Thread, Warning, fill_in};
-use plan::{Missed, Nanos, Run};
-use probe::{Calibration, Clock, Control, Measurement, Monotonic, Outcome, ProbeError, StopReason};
+use plan::{Nanos, OverrunPolicy, Run};
+use probe::{Calibration, Clock, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Order {
     /// What is known before it begins and a reader has to know.
     pub warnings: Vec<Warning>,
     /// The loads of the run, checked.
-    pub loads: Vec<Checked>,
+    pub loads: Vec<ValidatedLoad>,
     /// The verb by which the program, executed anew, becomes a load.
     pub load_verb: &'static str,
     /// The folder to be made.
@@ -38,7 +38,7 @@ pub struct Order {
 }
 
 /// Looks on while a run goes on. Called at ordinary priority, a few times a second.
-pub trait Watch {
+pub trait ProgressObserver {
     /// Whether it wants to look at all; asked once, since figures that nobody sees are not computed.
     fn looks_on(&self) -> bool;
     /// How far it is.
@@ -86,7 +86,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 /// # Errors
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording fails half-way, is no
 /// error here but says so in its document.
-pub fn carry_out(order: &Order, signals: &Signals, watch: &mut dyn Watch) -> Result<Recorded, RunnerError> {
+pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::opening(order, host.snapshot());
     let mut processes_before = host.process_times();
@@ -210,7 +210,7 @@ struct Observe<'a> {
     control: &'a Control,
     begin: Nanos,
     poll: Duration,
-    watch: &'a mut dyn Watch,
+    watch: &'a mut dyn ProgressObserver,
 }
 
 impl Observe<'_> {
@@ -218,8 +218,8 @@ impl Observe<'_> {
     fn until_the_end(&mut self, measurement: &Measurement, recorder: &Recorder, loads: &mut Loads) {
         let expected = self.order.run.expected_ns().0 - self.order.run.whole_warmup_ns().0;
         let allowed = match self.order.run.missed {
-            Missed::Skip => MAX_OVERTIME,
-            Missed::CatchUp => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
+            OverrunPolicy::Skip => MAX_OVERTIME,
+            OverrunPolicy::CatchUp => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
         };
         let mut overtime = Overtime::new(expected, self.poll);
         while !measurement.is_finished() && !self.control.is_stopped() {
@@ -284,13 +284,14 @@ fn closing(
     order: &Order,
     folder: Folder,
     mut document: Document,
-    outcomes: &[Option<Outcome>],
+    outcomes: &[Option<ThreadResult>],
     mut tracks: Tracks,
     end: End,
     ended: Nanos,
 ) -> Result<Recorded, RecordingError> {
     let planned = |thread: &Thread| order.run.activations_of(thread.index);
-    let due = |(thread, outcome): (&Thread, &Option<Outcome>)| document::due(thread, outcome.as_ref(), planned(thread), ended);
+    let due =
+        |(thread, outcome): (&Thread, &Option<ThreadResult>)| document::due(thread, outcome.as_ref(), planned(thread), ended);
     let due: Vec<u64> = document.threads.iter().zip(outcomes).map(due).collect();
     if let Some(longest) = tracks.finish(&due) {
         document.warnings.extend(document::slow_disk_warning(longest, MAX_SYNC));

@@ -9,7 +9,7 @@
 use crate::archive::{self, Writer};
 use crate::kernels::KernelError;
 use crate::order::{Refusal, Task};
-use crate::session::{self, LabError, Look, Place, Verbs};
+use crate::session::{self, GuestObserver, LabError, Target, Verbs};
 use model::Lab;
 use plan::{Nanos, Policy, Scheduling, Unit};
 use probe::{Clock, Monotonic};
@@ -29,7 +29,7 @@ const SPENT: &str = "spent.json";
 
 /// A program to be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Errand {
+pub struct GuestCommand {
     /// Its command line, the program by its full path in the guest.
     pub words: Vec<String>,
     /// Whether instructions are counted, which keeps the processor from being idle meanwhile.
@@ -38,7 +38,7 @@ pub struct Errand {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct CommandCost {
     /// Its command line.
     pub words: Vec<String>,
     /// Its exit code; none if a signal ended it.
@@ -54,16 +54,16 @@ pub struct Spent {
 }
 
 /// In the guest: carries out the programs, one after the other.
-pub(crate) fn execute(errands: &[Errand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn execute(errands: &[GuestCommand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
     let refused = |error: io::Error| Refusal { error: error.to_string(), bad_input: false };
-    let spent: Vec<Spent> =
-        errands.iter().map(|errand| carry_out(errand, init_verb)).collect::<io::Result<_>>().map_err(refused)?;
+    let spent: Vec<CommandCost> =
+        errands.iter().map(|errand| run_command(errand, init_verb)).collect::<io::Result<_>>().map_err(refused)?;
     let mut archive = Writer::default();
     archive.file(SPENT, &serde_json::to_vec(&spent).unwrap_or_default());
     Ok(archive.finish())
 }
 
-fn carry_out(errand: &Errand, init_verb: &str) -> io::Result<Spent> {
+fn run_command(errand: &GuestCommand, init_verb: &str) -> io::Result<CommandCost> {
     let mut spinner = if errand.counted { Some(spinner(init_verb)?) } else { None };
     let spun_before = spinner.as_ref().map(spun).transpose()?;
     let began = Monotonic.now();
@@ -75,7 +75,7 @@ fn carry_out(errand: &Errand, init_verb: &str) -> io::Result<Spent> {
         spinner.wait()?;
     }
     let output = output.map_err(|error| io::Error::other(format!("{}: {error}", errand.words[0])))?;
-    Ok(Spent {
+    Ok(CommandCost {
         words: errand.words.clone(),
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -129,13 +129,13 @@ pub fn rest(argument: &str) -> Result<(), String> {
 /// # Errors
 /// When nothing comes of it; a program that fails is no error here.
 pub fn run(
-    place: &Place,
-    errands: Vec<Errand>,
+    place: &Target,
+    errands: Vec<GuestCommand>,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut dyn Look,
-) -> Result<(Vec<Spent>, Lab), LabError> {
+    look: &mut dyn GuestObserver,
+) -> Result<(Vec<CommandCost>, Lab), LabError> {
     let (left, lab) = session::execute(place, Task::Execute { errands }, expected, verbs, signals, look)?;
     let unreadable = |why: String| KernelError::Fetch { name: SPENT.to_owned(), why };
     let files = archive::files(&left.archive).map_err(|error| unreadable(error.to_string()))?;

@@ -2,10 +2,10 @@
 //! One load, as its owner holds it: its leader's process, what that has said, and the end of it.
 
 use crate::evidence::Account;
+use crate::pipe_reader::PipeReader;
 use crate::report::{BEGIN, Order, Reading, Report};
 use crate::settling::{LEVEL_MS, UNKNOWN_NS};
-use crate::spec::Checked;
-use crate::tap::Tap;
+use crate::spec::ValidatedLoad;
 use model::{LoadEvidence, LoadOnCpu, Reached, Warning};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
@@ -57,14 +57,14 @@ pub(crate) enum Phase {
 }
 
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) load: Checked,
+pub(crate) struct LoadHandle {
+    pub(crate) load: ValidatedLoad,
     pub(crate) phase: Phase,
     leader: Child,
     /// Closed to stop the load.
     orders: Option<ChildStdin>,
-    reports: Tap,
-    complaints: Tap,
+    reports: PipeReader,
+    complaints: PipeReader,
     account: Account,
     /// Whether the reading with which the measured span begins has come.
     begun: bool,
@@ -75,10 +75,10 @@ pub(crate) struct Held {
     notes: Vec<String>,
 }
 
-impl Held {
+impl LoadHandle {
     /// Starts the leader. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
     /// group reaches leader and tasks.
-    pub(crate) fn start(load: Checked, program: &Path, hidden_verb: &str) -> io::Result<Self> {
+    pub(crate) fn start(load: ValidatedLoad, program: &Path, hidden_verb: &str) -> io::Result<Self> {
         let order = Order {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
@@ -96,7 +96,7 @@ impl Held {
             .spawn()?;
         let orders = leader.stdin.take();
         let pipes = leader.stdout.take().zip(leader.stderr.take());
-        let taps = pipes.map(|(reports, complaints)| Ok((Tap::new(reports.into())?, Tap::new(complaints.into())?)));
+        let taps = pipes.map(|(reports, complaints)| Ok((PipeReader::new(reports.into())?, PipeReader::new(complaints.into())?)));
         let (reports, complaints) = match taps.unwrap_or_else(|| Err(io::Error::other("its pipes are missing"))) {
             Ok(taps) => taps,
             Err(error) => {
@@ -107,7 +107,19 @@ impl Held {
         };
         let account = Account::new(load.cpus.len());
         let (phase, death, notes) = (Phase::Assembling, None, Vec::new());
-        Ok(Held { load, phase, leader, orders, reports, complaints, account, begun: false, settled_after_ns: None, death, notes })
+        Ok(LoadHandle {
+            load,
+            phase,
+            leader,
+            orders,
+            reports,
+            complaints,
+            account,
+            begun: false,
+            settled_after_ns: None,
+            death,
+            notes,
+        })
     }
 
     /// Gives an order. A leader that cannot take it is about to be found dead.
@@ -266,7 +278,7 @@ impl Held {
             per_cpu: self.account.per_cpu(&self.load.cpus),
             course: self.account.course(),
         };
-        evidence.missed = evidence.misses_its_level();
+        evidence.missed = evidence.is_off_target();
         evidence
     }
 
