@@ -148,7 +148,7 @@ class Exact(Lab):
     def test_bisect_finds_the_kernel(self):
         words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "--load", "hackbench", "-n", "1500", "-o", "out"]
         said = self.lab(*words, "--limit", "p99<10us").stdout
-        first = r"debian:amd64=\S+ is the first to break p99<10us; debian:rt-amd64=\S+, before it, holds"
+        first = r"debian:amd64=\S+ is the first to exceed p99<10us; debian:rt-amd64=\S+, before it, meets it"
         self.assertRegex(said, first, said)
         self.assertIn("Virtual ns", said)
         self.assertEqual(len(list((self.folder / "out").iterdir())), 2)

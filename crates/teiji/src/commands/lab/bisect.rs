@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Outcome {
                 return Err(Failure::run_failed(anyhow!("{kernel} cannot be judged: {why}")));
             }
         };
-        let verdict = if holds { "holds" } else { "breaks" };
+        let verdict = if holds { "meets" } else { "exceeds" };
         output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged)));
         if recorded.document.load_missed {
             output::complain(&format!("{kernel}: a load was off target (load_missed)"));
@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> Outcome {
             format!("Neither {} nor {} exceeds {limit}; {between} between them were not measured.", names[0], names[last])
         }
         Some(0) => format!("{} already exceeds {limit}: begin the list earlier.", names[0]),
-        Some(first) => format!("{} is the first to exceed {limit}; {}, before it, holds.", names[first], names[first - 1]),
+        Some(first) => format!("{} is the first to exceed {limit}; {}, before it, meets it.", names[first], names[first - 1]),
     });
     if let Some(time) = time {
         output::say(&time);
