@@ -6,7 +6,7 @@ import struct
 from figure import Figure
 from programs import Failed
 
-MOST_MB = 6
+MAX_MB = 6
 PT_INTERP = 3
 SHT_SYMTAB = 2
 
@@ -28,4 +28,4 @@ def figures(programs):
     if not (static and stripped):
         raise Failed(f"{programs.teiji} is not static and stripped: it is no release program of make build")
     print(f"  {len(data):,} bytes, static, stripped")
-    yield Figure.at_most("size of the static program", len(data) / 1e6, MOST_MB, "{:.2f} MB")
+    yield Figure.at_most("size of the static program", len(data) / 1e6, MAX_MB, "{:.2f} MB")

@@ -7,9 +7,9 @@ from figure import Figure
 from pairs import alternate
 from programs import one_thread
 
-MOST = 1.00
+MAX = 1.00
 ACTIVATIONS = 50_000
-LEAST_PAIRS, MOST_PAIRS = 8, 30
+MIN_PAIRS, MAX_PAIRS = 8, 30
 
 
 def figures(programs):
@@ -24,5 +24,5 @@ def figures(programs):
         ended = programs.cyclictest(*options, f"-l{ACTIVATIONS}", "--mlockall", "-h400")
         return {"CPU time": ended.cpu_s * 1e6 / ACTIVATIONS}
 
-    for name, pairs in alternate(ours, theirs, MOST, LEAST_PAIRS, MOST_PAIRS).items():
-        yield Figure.of_pairs(f"{name} per activation", pairs, MOST, "{:.2f} µs")
+    for name, pairs in alternate(ours, theirs, MAX, MIN_PAIRS, MAX_PAIRS).items():
+        yield Figure.of_pairs(f"{name} per activation", pairs, MAX, "{:.2f} µs")

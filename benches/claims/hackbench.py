@@ -8,7 +8,7 @@ from figure import Figure
 from pairs import alternate
 from programs import Failed, run
 
-LEAST, MOST = 0.90, 1.10
+MIN, MAX = 0.90, 1.10
 OPTIONS = ("-g", "10", "-l", "1000")
 MODES = {
     "processes, sockets": (),
@@ -16,7 +16,7 @@ MODES = {
     "threads, sockets": ("--threads",),
     "threads, pipes": ("--threads", "--pipe"),
 }
-LEAST_PAIRS, MOST_PAIRS = 9, 15
+MIN_PAIRS, MAX_PAIRS = 9, 15
 
 
 def seconds(command):
@@ -39,5 +39,5 @@ def figures(programs):
         def theirs():
             return {"time": seconds(["hackbench", *OPTIONS, *options])}
 
-        pairs = alternate(ours, theirs, MOST, LEAST_PAIRS, MOST_PAIRS)["time"]
-        yield Figure.of_pairs_within(f"hackbench, {mode}", pairs, LEAST, MOST, "{:.2f} s")
+        pairs = alternate(ours, theirs, MAX, MIN_PAIRS, MAX_PAIRS)["time"]
+        yield Figure.of_pairs_within(f"hackbench, {mode}", pairs, MIN, MAX, "{:.2f} s")

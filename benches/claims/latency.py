@@ -8,10 +8,10 @@ from figure import Figure
 from pairs import alternate
 from programs import Failed, one_thread
 
-MOST = 1.02
+MAX = 1.02
 # Two seconds: short runs, because what else goes on in the machine must be the same for both of a pair.
 ACTIVATIONS = 10_000
-LEAST_PAIRS, MOST_PAIRS = 20, 120
+MIN_PAIRS, MAX_PAIRS = 20, 120
 HISTOGRAM_NS = 1_000_000
 PERCENTS = (50, 99)
 
@@ -47,5 +47,5 @@ def figures(programs):
         ended = programs.cyclictest(*options, f"-l{ACTIVATIONS}", "--mlockall", "--nsecs", f"-h{HISTOGRAM_NS}")
         return quantiles(ended.stdout)
 
-    for name, pairs in alternate(ours, theirs, MOST, LEAST_PAIRS, MOST_PAIRS).items():
-        yield Figure.of_pairs(f"wake-up latency {name}", pairs, MOST, "{:,.0f} ns")
+    for name, pairs in alternate(ours, theirs, MAX, MIN_PAIRS, MAX_PAIRS).items():
+        yield Figure.of_pairs(f"wake-up latency {name}", pairs, MAX, "{:,.0f} ns")

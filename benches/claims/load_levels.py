@@ -8,7 +8,7 @@ import os
 from figure import Figure
 from programs import run
 
-MOST = 3.0
+MAX = 3.0
 LOADS = ("cpu", "mem-alloc", "mem-fault", "mem-access", "cache", "dev-zero")
 LEVELS = (10, 25, 50, 75, 100)
 
@@ -24,4 +24,4 @@ def figures(programs):
         spread = ", ".join(f"{level} %: {error:+.2f}" for level, error in off.items())
         print(f"  {load}: {spread}")
         worst = max(abs(error) for error in off.values())
-        yield Figure.at_most(f"level of {load}", worst, MOST, "{:.2f} points", spread=spread)
+        yield Figure.at_most(f"level of {load}", worst, MAX, "{:.2f} points", spread=spread)

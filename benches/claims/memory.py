@@ -18,7 +18,7 @@ from pathlib import Path
 from figure import Figure
 from programs import INTERVAL_US, Failed
 
-MOST_MB = 12
+MAX_MB = 12
 SECONDS = 10
 SLOT_BYTES = 16
 PAGE = 4096
@@ -57,4 +57,4 @@ def figures(programs):
     early = (measuring - rings) / 1e6
     spread = f"{early:.1f} MB while it measures; rings of {threads} threads {rings / 1e6:.1f} MB; memory {locked}"
     print(f"  {spread}")
-    yield Figure.at_most("memory beyond the rings", beyond, MOST_MB, "{:.1f} MB", spread=spread)
+    yield Figure.at_most("memory beyond the rings", beyond, MAX_MB, "{:.1f} MB", spread=spread)

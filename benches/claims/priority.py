@@ -7,7 +7,7 @@ from statistics import median
 
 from figure import Figure
 
-MOST_US = 200
+MAX_US = 200
 RUNS = 5
 
 
@@ -24,4 +24,4 @@ def figures(programs):
         ours, ordinary = p99(nice, "fifo"), p99(nice, "other")
         spread = f"SCHED_OTHER beside the same load: {ordinary:,.0f} µs"
         print(f"  nice {nice}: {ours:.0f} µs; {spread}")
-        yield Figure.at_most(f"p99 beside cpu@100%, nice {nice}", ours, MOST_US, "{:.0f} µs", spread=spread)
+        yield Figure.at_most(f"p99 beside cpu@100%, nice {nice}", ours, MAX_US, "{:.0f} µs", spread=spread)

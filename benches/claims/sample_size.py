@@ -5,7 +5,7 @@ from statistics import median
 
 from figure import Figure
 
-MOST = 4.2
+MAX = 4.2
 INTERVALS = ("1ms", "200us")
 SECONDS = 10
 ROUNDS = 3
@@ -22,4 +22,4 @@ def figures(programs):
             skipped.append(measured.skipped())
             print(f"  {interval}: {total:,} bytes, {measured.woken():,} samples, {skipped[-1]:,} skipped", flush=True)
         spread = f"{min(sizes):.3f} to {max(sizes):.3f}; skipped {', '.join(map(str, skipped))}"
-        yield Figure.at_most(f"bytes a sample, {interval}", median(sizes), MOST, "{:.3f}", spread=spread)
+        yield Figure.at_most(f"bytes a sample, {interval}", median(sizes), MAX, "{:.3f}", spread=spread)

@@ -9,7 +9,7 @@ from statistics import median
 
 from figure import Figure
 
-MOST_MS = 50
+MAX_MS = 50
 RUNS = 21
 
 
@@ -20,4 +20,4 @@ def figures(programs):
     whole = median(run.ended.wall_s * 1e3 for run in runs)
     spread = f"{starts[0]:.1f} to {starts[-1]:.1f} ms in {RUNS} starts; whole run of one activation {whole:.1f} ms"
     print(f"  {spread}")
-    yield Figure.at_most("start to first activation", median(starts), MOST_MS, "{:.1f} ms", spread=spread)
+    yield Figure.at_most("start to first activation", median(starts), MAX_MS, "{:.1f} ms", spread=spread)

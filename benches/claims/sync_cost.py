@@ -5,10 +5,10 @@ the disk that holds the folder for temporary files, with every CPU measured, so 
 from figure import Figure
 from pairs import alternate
 
-MOST = 1.02
+MAX = 1.02
 # Four seconds: eight syncs.
 ACTIVATIONS = 4_000
-LEAST_PAIRS, MOST_PAIRS = 20, 40
+MIN_PAIRS, MAX_PAIRS = 20, 40
 
 
 def figures(programs):
@@ -22,5 +22,5 @@ def figures(programs):
             "p99.9": max(thread["latency_ns"]["p999"] for thread in threads),
         }
 
-    for name, pairs in alternate(run, lambda: run("--no-sync"), MOST, LEAST_PAIRS, MOST_PAIRS).items():
-        yield Figure.of_pairs(f"wake-up latency {name}, synced by not synced", pairs, MOST, "{:,.0f} ns")
+    for name, pairs in alternate(run, lambda: run("--no-sync"), MAX, MIN_PAIRS, MAX_PAIRS).items():
+        yield Figure.of_pairs(f"wake-up latency {name}, synced by not synced", pairs, MAX, "{:,.0f} ns")
