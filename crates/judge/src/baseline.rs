@@ -30,10 +30,12 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
     let most = 1.0 + by;
     let one = |difference: QuantileDifference| {
         let QuantileDifference { level, base_ns, other_ns, lower, upper } = difference;
-        let (verdict, deciding) = match () {
-            () if lower > most => (Verdict::Fail, lower),
-            () if upper <= most => (Verdict::Pass, upper),
-            () => (Verdict::NotEnough, upper),
+        let (verdict, deciding) = if lower > most {
+            (Verdict::Fail, lower)
+        } else if upper <= most {
+            (Verdict::Pass, upper)
+        } else {
+            (Verdict::NotEnough, upper)
         };
         let (verdict, lacking) = match (verdict, incomplete) {
             (Verdict::Pass, Some(why)) => (Verdict::NotEnough, Some(Lacking::Whole(why))),

@@ -4,6 +4,7 @@
 use crate::Incomplete;
 use model::Recorded;
 use plan::{Limit, Nanos};
+use serde::Serialize;
 use stats::{Analysis, Level};
 use std::path::PathBuf;
 
@@ -16,7 +17,8 @@ pub struct Examined {
 }
 
 /// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds.
     Pass,

@@ -11,7 +11,7 @@ use crate::compare::incomparable;
 use crate::overview::Overview;
 use judge::{Examined, Judged, Verdict, judge, judge_against};
 use plan::{Figure, Limit, Subject};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::path::Path;
 pub use words::judged_in_words;
 pub(crate) use words::{change, claim, lacking, whole};
@@ -97,19 +97,7 @@ pub(crate) struct LimitLine {
     /// No larger share of activations may be beyond it; none where that is no share, as of a mean.
     pub(crate) share: Option<f64>,
     /// What became of it, if anyone asked.
-    #[serde(serialize_with = "by_key")]
     pub(crate) verdict: Option<Verdict>,
-}
-
-/// As the page's scripts know it.
-#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn by_key<S: Serializer>(verdict: &Option<Verdict>, serializer: S) -> Result<S::Ok, S::Error> {
-    let key = verdict.map(|verdict| match verdict {
-        Verdict::Pass => "pass",
-        Verdict::NotEnough => "not-enough",
-        Verdict::Fail => "fail",
-    });
-    key.serialize(serializer)
 }
 
 impl LimitLine {
