@@ -98,7 +98,7 @@ static RASPI3B: Board = Board {
     device_tree: Some("broadcom/bcm2837-rpi-3-b.dtb"),
 };
 
-/// What carries out a guest's instructions.
+/// What executes a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// The emulator itself, translating them.
@@ -128,7 +128,7 @@ impl Board {
         }
     }
 
-    /// QEMU's command line without its program, to be carried out in the boot's directory.
+    /// QEMU's command line without its program, to run in the boot's directory.
     pub(crate) fn command_line(
         &self,
         guest: &Guest,

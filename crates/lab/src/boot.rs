@@ -37,7 +37,7 @@ pub enum Stage {
     TryingKvm,
     /// The kernel boots.
     Booting,
-    /// The task is carried out.
+    /// The task runs.
     Measuring,
     /// Results arrive: bytes that are here, of all.
     Sending {

@@ -28,7 +28,7 @@ pub enum Kind {
     Begun,
     /// The files of a recording: an archive.
     Results,
-    /// The run could not be carried out: a [`crate::order::Refusal`] as JSON.
+    /// The run failed: a [`crate::order::Refusal`] as JSON.
     Refused,
 }
 

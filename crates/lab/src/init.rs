@@ -40,7 +40,7 @@ const RECORDING: &str = "/tmp/run.teiji";
 /// How long a device may take to appear after its module.
 const DEVICE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Carries out the order in the initramfs; `init_verb` and `load_verb` are
+/// Follows the order in the initramfs; `init_verb` and `load_verb` are
 /// the program's hidden verbs that come here and that become a load.
 pub fn init(init_verb: &str, load_verb: &'static str) -> ! {
     if let Err(error) = work(init_verb, load_verb) {
@@ -81,7 +81,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     }
     let done = match order.task {
         Task::Measure { run, default_cpus } => measure(*run, default_cpus, load_verb),
-        Task::Execute { errands } => instruction_count::execute(&errands, init_verb),
+        Task::Execute { commands } => instruction_count::execute(&commands, init_verb),
     };
     sent(match done {
         Ok(archive) => channel::send(&mut channel, Kind::Results, &archive),

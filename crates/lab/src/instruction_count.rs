@@ -3,7 +3,7 @@
 //!
 //! In virtual time an instruction takes a fixed number of ns, but an idle processor skips to its next timer, so elapsed time
 //! tells nothing. Beside a *spinner*, a process of the lowest scheduling that never sleeps, the processor is never idle: what
-//! the spinner did not get of the elapsed time was carried out for something else. Two lengths of the same program, and a
+//! the spinner did not get of the elapsed time was executed for something else. Two lengths of the same program, and a
 //! span in which nothing happens, take away what it costs to start a program and what the machine does by itself.
 
 use crate::archive::{self, Writer};
@@ -24,10 +24,10 @@ use std::time::Duration;
 pub const SPIN: &str = "spin";
 /// How the init verb's argument for a span in which nothing happens begins: `rest=2s`.
 pub const REST: &str = "rest=";
-/// The file in the archive that holds what was spent.
-const SPENT: &str = "spent.json";
+/// The file in the archive that holds the costs.
+const COSTS: &str = "costs.json";
 
-/// A program to be carried out.
+/// A program to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestCommand {
     /// Its command line, the program by its full path in the guest.
@@ -53,30 +53,30 @@ pub struct CommandCost {
     pub busy_ns: Option<u64>,
 }
 
-/// In the guest: carries out the programs, one after the other.
-pub(crate) fn execute(errands: &[GuestCommand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
+/// In the guest: runs the programs, one after the other.
+pub(crate) fn execute(commands: &[GuestCommand], init_verb: &str) -> Result<Vec<u8>, Refusal> {
     let refused = |error: io::Error| Refusal { error: error.to_string(), bad_input: false };
-    let spent: Vec<CommandCost> =
-        errands.iter().map(|errand| run_command(errand, init_verb)).collect::<io::Result<_>>().map_err(refused)?;
+    let costs: Vec<CommandCost> =
+        commands.iter().map(|command| run_command(command, init_verb)).collect::<io::Result<_>>().map_err(refused)?;
     let mut archive = Writer::default();
-    archive.file(SPENT, &serde_json::to_vec(&spent).unwrap_or_default());
+    archive.file(COSTS, &serde_json::to_vec(&costs).unwrap_or_default());
     Ok(archive.finish())
 }
 
-fn run_command(errand: &GuestCommand, init_verb: &str) -> io::Result<CommandCost> {
-    let mut spinner = if errand.counted { Some(spinner(init_verb)?) } else { None };
+fn run_command(command: &GuestCommand, init_verb: &str) -> io::Result<CommandCost> {
+    let mut spinner = if command.counted { Some(spinner(init_verb)?) } else { None };
     let spun_before = spinner.as_ref().map(spun).transpose()?;
     let began = Monotonic.now();
-    let output = Command::new(&errand.words[0]).args(&errand.words[1..]).stdin(Stdio::null()).output();
+    let output = Command::new(&command.words[0]).args(&command.words[1..]).stdin(Stdio::null()).output();
     let elapsed_ns = (Monotonic.now().0 - began.0).unsigned_abs();
     let spun_after = spinner.as_ref().map(spun).transpose()?;
     if let Some(spinner) = &mut spinner {
         spinner.kill()?;
         spinner.wait()?;
     }
-    let output = output.map_err(|error| io::Error::other(format!("{}: {error}", errand.words[0])))?;
+    let output = output.map_err(|error| io::Error::other(format!("{}: {error}", command.words[0])))?;
     Ok(CommandCost {
-        words: errand.words.clone(),
+        words: command.words.clone(),
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -130,15 +130,15 @@ pub fn rest(argument: &str) -> Result<(), String> {
 /// When nothing comes of it; a program that fails is no error here.
 pub fn run(
     place: &Target,
-    errands: Vec<GuestCommand>,
+    commands: Vec<GuestCommand>,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
     look: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
-    let (left, lab) = session::execute(place, Task::Execute { errands }, expected, verbs, signals, look)?;
-    let unreadable = |why: String| KernelError::Fetch { name: SPENT.to_owned(), why };
+    let (left, lab) = session::execute(place, Task::Execute { commands }, expected, verbs, signals, look)?;
+    let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&left.archive).map_err(|error| unreadable(error.to_string()))?;
-    let spent = files.iter().find(|entry| entry.name == SPENT).map_or(&b""[..], |entry| entry.content);
-    Ok((serde_json::from_slice(spent).map_err(|error| unreadable(error.to_string()))?, lab))
+    let costs = files.iter().find(|entry| entry.name == COSTS).map_or(&b""[..], |entry| entry.content);
+    Ok((serde_json::from_slice(costs).map_err(|error| unreadable(error.to_string()))?, lab))
 }

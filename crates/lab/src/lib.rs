@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real kernels in an emulator, with time counted in instructions.
 //!
-//! A run in the lab is the same run as anywhere else, carried out by this same program as the only process of a kernel that
+//! A run in the lab is the same run as anywhere else, executed by this same program as the only process of a kernel that
 //! QEMU boots. In virtual time each instruction takes a fixed number of ns, so a kernel's latency becomes a computation with
 //! one result: the same kernel, run and program give the same samples, bit by bit, however busy the host is. The lengths of
 //! the kernel's paths, its locks and its preemption points are real; caches, buses and firmware are not there.

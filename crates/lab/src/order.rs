@@ -38,7 +38,7 @@ pub enum Task {
     /// Programs, one after the other, each with what it cost; see [`crate::CommandCost`].
     Execute {
         /// In order.
-        errands: Vec<GuestCommand>,
+        commands: Vec<GuestCommand>,
     },
 }
 

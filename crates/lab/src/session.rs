@@ -32,7 +32,7 @@ pub struct Verbs {
     pub emulator: &'static str,
 }
 
-/// Where a task is to be carried out.
+/// Where a task is to run.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The machine.
@@ -135,7 +135,7 @@ pub trait GuestObserver {
     fn note(&mut self, text: &str);
 }
 
-/// Carries out these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`run_each_in_guest`].
+/// Runs these runs, at most `jobs` guests at once, and returns what came of each, in order; see [`run_each_in_guest`].
 pub fn run_in_guests<L: GuestObserver>(
     runs: &[LabRun],
     jobs: usize,
@@ -152,7 +152,7 @@ pub fn run_in_guests<L: GuestObserver>(
 /// Takes what came of the run at a place, as soon as it is there.
 pub type Ended<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
 
-/// Carries out these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
+/// Runs these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
 /// signal no more come. To be called on the program's main thread: guests end with the thread that started them.
 pub fn run_each_in_guest<L: GuestObserver>(
     runs: &[LabRun],
@@ -208,7 +208,7 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
     GuestRun::begin(&lab_run.place, task, expected)
 }
 
-/// Carries out programs in a guest, one after the other, and returns the files it left.
+/// Runs programs in a guest, one after the other, and returns the files it left.
 ///
 /// # Errors
 /// When nothing comes of it.
@@ -284,7 +284,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     })
 }
 
-/// The machine and the recording's kernel, found again by name, to carry out the same run once more. What is not what it was
+/// The machine and the recording's kernel, found again by name, to repeat the same run. What is not what it was
 /// is found by [`differences`].
 ///
 /// # Errors

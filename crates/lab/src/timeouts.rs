@@ -8,7 +8,7 @@ use std::time::Duration;
 pub const BOOT_PATIENCE: Duration = Duration::from_secs(120);
 /// What a task may take beyond its own length: loads that start, figures that are computed, both by an emulator.
 const BESIDE_TASK: Duration = Duration::from_secs(120);
-/// How many times slower than real time virtual time may pass. An emulator carries out some hundred million instructions a
+/// How many times slower than real time virtual time may pass. An emulator executes some hundred million instructions a
 /// second of the thousand million that virtual time counts, and fewer on a busy host.
 const VIRTUAL_SLOWDOWN: u32 = 60;
 /// On the host's clock a task takes its own length; computing its figures at most as long again.

@@ -4,7 +4,7 @@
 //! Groups of senders and receivers; each sender of a group writes a number of messages to each of its receivers. All are made
 //! first, each waits at a gate, and the time runs from the opening of the gate until the last of them has ended.
 
-use crate::leader::raise_file_limit;
+use crate::supervisor::raise_file_limit;
 use crate::sys::{self, SingleThreaded};
 use plan::Policy;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a leader's readings to what the load reached. Pure.
+//! From a supervisor's readings to what the load reached. Pure.
 //!
 //! Readings are folded as they come, so that a run of days holds no more memory than one of seconds.
 

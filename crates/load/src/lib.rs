@@ -3,22 +3,22 @@
 //!
 //! Here live the loads ([`check`] knows their names and keys), the processes they run in, and the one who holds them
 //! ([`Loads`]). A load must neither disturb the measuring process nor survive it. So each load is a process of its own, the
-//! *leader*: the program itself, executed anew under a hidden verb whose body is [`worker`]. Nothing of the measuring process
-//! goes with it: no locked memory, no threads, no policy, no files. The leader forks the load's *tasks*, releases them at one
-//! instant, reads their CPU time from outside, so that observing costs them nothing, and tells its owner once a second.
+//! *supervisor*: the program itself, executed anew under a hidden verb whose body is [`worker`]. Nothing of the measuring process
+//! goes with it: no locked memory, no threads, no policy, no files. The supervisor forks the load's *tasks*, releases them at one
+//! instant, reads their CPU time from outside, so that observing costs them nothing, and tells its parent once a second.
 //!
 //! ```text
-//! owner (teiji)  --stdin: go, begin; closed means stop-->  leader  --fork-->  tasks
+//! parent (teiji)  --stdin: go, begin; closed means stop-->  supervisor  --fork-->  tasks
 //!                <--stdout: one line of JSON a second----
-//!                <--stderr: complaints of leader and tasks; its end means that all of them are gone
+//!                <--stderr: complaints of supervisor and tasks; its end means that all of them are gone
 //! ```
 //!
-//! Each task holds itself at its level (`cycle.rs`) and counts what it does; the leader adds up CPU time and counts, the owner
+//! Each task holds itself at its level (`cycle.rs`) and counts what it does; the supervisor adds up CPU time and counts, the parent
 //! makes evidence of it (`evidence.rs`).
 //!
-//! Everything dies with its parent, whatever becomes of that: the leader asks the kernel for SIGKILL when its owner ends
-//! and each task when its leader does, the end of the leader's stdin says the same, and the owner kills the whole process
-//! group. INT, QUIT, TERM and HUP do not end a load: Ctrl-C is for the owner, who stops its loads when the recording is whole.
+//! Everything dies with its parent, whatever becomes of that: the supervisor asks the kernel for SIGKILL when its parent ends
+//! and each task when its supervisor does, the end of the supervisor's stdin says the same, and the parent kills the whole process
+//! group. INT, QUIT, TERM and HUP do not end a load: Ctrl-C is for the parent, who stops its loads when the recording is whole.
 //!
 //! In: a [`plan::LoadSpec`] for each load. Out: a [`model::LoadEvidence`] for each, and warnings about loads that did not
 //! hold. Must not touch: the clock of the measurement, the measuring threads, and the recording's files.
@@ -32,7 +32,6 @@ mod bench;
 mod duty_cycle;
 mod evidence;
 mod kinds;
-mod leader;
 mod limits;
 mod load_handle;
 mod loads;
@@ -42,13 +41,14 @@ mod process_tree;
 mod report;
 mod settling;
 mod spec;
+mod supervisor;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
 mod worker_pool;
 
 pub use bench::{Benchmark, Channel};
-pub use leader::worker;
 pub use limits::Limits;
 pub use load_handle::LoadNow;
 pub use loads::{Loads, StartError};
 pub use spec::{SpecError, ValidatedLoad, check, check_elsewhere};
+pub use supervisor::worker;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One load, as its owner holds it: its leader's process, what that has said, and the end of it.
+//! One load, as its parent holds it: its supervisor's process, what that has said, and the end of it.
 
 use crate::evidence::Account;
 use crate::pipe_reader::PipeReader;
@@ -52,7 +52,7 @@ pub(crate) enum Phase {
     Running,
     /// They have been killed after the last reading.
     Final,
-    /// The leader is gone.
+    /// The supervisor is gone.
     Gone,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum Phase {
 pub(crate) struct LoadHandle {
     pub(crate) load: ValidatedLoad,
     pub(crate) phase: Phase,
-    leader: Child,
+    supervisor: Child,
     /// Closed to stop the load.
     orders: Option<ChildStdin>,
     reports: PipeReader,
@@ -76,17 +76,17 @@ pub(crate) struct LoadHandle {
 }
 
 impl LoadHandle {
-    /// Starts the leader. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
-    /// group reaches leader and tasks.
+    /// Starts the supervisor. It has a process group of its own: Ctrl-C reaches the foreground group only, and one signal to the
+    /// group reaches supervisor and tasks.
     pub(crate) fn start(load: ValidatedLoad, program: &Path, hidden_verb: &str) -> io::Result<Self> {
         let order = Order {
             spec: load.spec.clone(),
             cpus: load.cpus.clone(),
             memory: load.memory,
             loads: load.loads,
-            owner: std::process::id(),
+            parent: std::process::id(),
         };
-        let mut leader = Command::new(program)
+        let mut supervisor = Command::new(program)
             .arg(hidden_verb)
             .arg(serde_json::to_string(&order)?)
             .stdin(Stdio::piped())
@@ -94,14 +94,15 @@ impl LoadHandle {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
-        let orders = leader.stdin.take();
-        let pipes = leader.stdout.take().zip(leader.stderr.take());
-        let taps = pipes.map(|(reports, complaints)| Ok((PipeReader::new(reports.into())?, PipeReader::new(complaints.into())?)));
-        let (reports, complaints) = match taps.unwrap_or_else(|| Err(io::Error::other("its pipes are missing"))) {
-            Ok(taps) => taps,
+        let orders = supervisor.stdin.take();
+        let pipes = supervisor.stdout.take().zip(supervisor.stderr.take());
+        let readers =
+            pipes.map(|(reports, complaints)| Ok((PipeReader::new(reports.into())?, PipeReader::new(complaints.into())?)));
+        let (reports, complaints) = match readers.unwrap_or_else(|| Err(io::Error::other("its pipes are missing"))) {
+            Ok(readers) => readers,
             Err(error) => {
-                let _ = leader.kill();
-                let _ = leader.wait();
+                let _ = supervisor.kill();
+                let _ = supervisor.wait();
                 return Err(error);
             }
         };
@@ -110,7 +111,7 @@ impl LoadHandle {
         Ok(LoadHandle {
             load,
             phase,
-            leader,
+            supervisor,
             orders,
             reports,
             complaints,
@@ -122,7 +123,7 @@ impl LoadHandle {
         })
     }
 
-    /// Gives an order. A leader that cannot take it is about to be found dead.
+    /// Gives an order. A supervisor that cannot take it is about to be found dead.
     pub(crate) fn order(&mut self, order: u8) {
         if let Some(orders) = &mut self.orders {
             let _ = orders.write_all(&[order]);
@@ -145,7 +146,7 @@ impl LoadHandle {
         self.orders = None;
     }
 
-    /// Takes in what the leader has said.
+    /// Takes in what the supervisor has said.
     pub(crate) fn poll(&mut self) {
         if self.phase == Phase::Gone {
             return;
@@ -199,9 +200,9 @@ impl LoadHandle {
         let finished = self.phase == Phase::Final;
         self.phase = Phase::Gone;
         self.close();
-        let group = Pid::from_child(&self.leader);
+        let group = Pid::from_child(&self.supervisor);
         if self.load.kind.starts_others {
-            // Only the leader knows what its tasks have started; its orders have ended, and it is given the time to kill that.
+            // Only the supervisor knows what its tasks have started; its orders have ended, and it is given the time to kill that.
             // Only looked at, not waited for: so its number stays its own.
             let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
             let deadline = Instant::now() + BURIAL;
@@ -210,18 +211,18 @@ impl LoadHandle {
             }
         }
         let deadline = Instant::now() + BURIAL;
-        // The leader has not been waited for, so its number, which is the group's, cannot mean anybody else.
+        // The supervisor has not been waited for, so its number, which is the group's, cannot mean anybody else.
         let _ = kill_process_group(group, Signal::KILL);
         let status = loop {
-            match self.leader.try_wait() {
+            match self.supervisor.try_wait() {
                 Ok(None) if Instant::now() < deadline => sleep(PAUSE),
                 Ok(None) => break "it could not be killed".to_owned(),
                 Ok(Some(status)) => break status.to_string(),
                 Err(error) => break error.to_string(),
             }
         };
-        // Every task holds the pipe of complaints, so its end is theirs. Where the owner is the system's first process (the
-        // lab), tasks without a leader become its own children, and are to be waited for.
+        // Every task holds the pipe of complaints, so its end is theirs. Where the parent is the system's first process (the
+        // lab), tasks without a supervisor become its own children, and are to be waited for.
         while Instant::now() < deadline {
             self.complaints.drain();
             let buried = matches!(waitpgid(group, WaitOptions::NOHANG), Err(Errno::CHILD));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All loads of one measurement, held by the measuring process.
 //!
-//! No thread and no timer of its own: the owner calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
+//! No thread and no timer of its own: the parent calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
 //! pipe that holds many seconds of it, so polling late loses nothing but the early news of a death.
 
 use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Phase};
@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 /// emulator forks a hundred times slower than a server.
 const START: Duration = Duration::from_secs(10);
 const START_PER_TASK: Duration = Duration::from_millis(10);
-/// How long a leader's first reading is waited for. It runs ahead of its tasks.
+/// How long a supervisor's first reading is waited for. It runs ahead of its tasks.
 const BEGIN_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks at loads that settle.
 const SETTLING_PAUSE: Duration = Duration::from_millis(10);
-/// How long a load may take to hand in its last reading and go. A leader under a busy real-time CPU can be late by seconds.
+/// How long a load may take to hand in its last reading and go. A supervisor under a busy real-time CPU can be late by seconds.
 const STOP: Duration = Duration::from_secs(5);
 
 /// Loads that run, until they are stopped or dropped.
@@ -172,7 +172,7 @@ impl Loads {
     }
 
     /// The measured span begins: what the loads did before is not counted. Without it the span begins at the start. Returns
-    /// when each leader has taken its reading, so that it falls into nobody's figures: a kernel that cannot be preempted while
+    /// when each supervisor has taken its reading, so that it falls into nobody's figures: a kernel that cannot be preempted while
     /// it reads /proc/stat and hundreds of clocks is late by 150 us.
     pub fn begin(&mut self) {
         self.held.iter_mut().for_each(LoadHandle::begin);

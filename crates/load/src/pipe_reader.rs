@@ -73,18 +73,18 @@ mod tests {
     #[test]
     fn lines_come_whole() {
         let (source, mut sink) = io::pipe().unwrap();
-        let mut tap = PipeReader::new(source.into()).unwrap();
-        tap.drain();
-        assert!(tap.lines().is_empty() && !tap.ended());
+        let mut reader = PipeReader::new(source.into()).unwrap();
+        reader.drain();
+        assert!(reader.lines().is_empty() && !reader.ended());
         sink.write_all(b"one\ntw").unwrap();
-        tap.drain();
-        assert_eq!(tap.lines(), ["one"]);
+        reader.drain();
+        assert_eq!(reader.lines(), ["one"]);
         sink.write_all(b"o\nthree\nrest").unwrap();
         drop(sink);
-        tap.drain();
-        assert_eq!(tap.lines(), ["two", "three"]);
-        assert!(tap.ended() && tap.lines().is_empty());
-        tap.keep(3);
-        assert_eq!(tap.text(), "res");
+        reader.drain();
+        assert_eq!(reader.lines(), ["two", "three"]);
+        assert!(reader.ended() && reader.lines().is_empty());
+        reader.keep(3);
+        assert_eq!(reader.text(), "res");
     }
 }

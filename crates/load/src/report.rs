@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The words between a load's owner and its leader.
+//! The words between a load's parent and its supervisor.
 
 use plan::{CpuId, LoadSpec};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// How many things a task can count.
 pub(crate) const COUNTERS: usize = 4;
 
-/// To the leader, on its stdin: release the tasks. The end of stdin means stop.
+/// To the supervisor, on its stdin: release the tasks. The end of stdin means stop.
 pub(crate) const GO: u8 = b'g';
-/// To the leader: the measured span begins.
+/// To the supervisor: the measured span begins.
 pub(crate) const BEGIN: u8 = b'b';
 
-/// The leader's one argument.
+/// The supervisor's one argument.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// The load.
@@ -23,8 +23,8 @@ pub(crate) struct Order {
     pub memory: u64,
     /// Loads that run at the same time.
     pub loads: usize,
-    /// The process id of the owner; a leader with another parent has been left behind.
-    pub owner: u32,
+    /// The process id of the parent; a supervisor with another parent has been left behind.
+    pub parent: u32,
 }
 
 /// What a load has used and done, in all, up to an instant.
@@ -44,11 +44,11 @@ pub(crate) struct Reading {
     pub alive: usize,
 }
 
-/// From the leader, on its stdout, one line each.
+/// From the supervisor, on its stdout, one line each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(crate) enum Report {
-    /// Every task stands at its post.
+    /// Every task stands at its barrier.
     Prepared,
     /// They have been released.
     Running(Reading),

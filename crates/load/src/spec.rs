@@ -302,8 +302,8 @@ fn check_on(
     if cpus.is_empty() {
         return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
     }
-    if cpus.len() < kind.least_cpus {
-        return Err(SpecError::FewCpus { spec: text(), name: kind.name.to_owned(), least: kind.least_cpus, cpus });
+    if cpus.len() < kind.min_cpus {
+        return Err(SpecError::FewCpus { spec: text(), name: kind.name.to_owned(), least: kind.min_cpus, cpus });
     }
     if let Some(probe) = limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe) {
         return Err(SpecError::Priority { spec: text(), prio: common.prio, probe });
@@ -322,7 +322,7 @@ fn check_on(
 /// A load whose text has been read.
 pub(crate) type Read = (&'static LoadType, Box<dyn Generator>, CommonOptions);
 
-/// The part of [`check`] that the leader does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
+/// The part of [`check`] that the supervisor does again on its side, on so many CPUs, with so much memory to give, one of so many loads.
 pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> Result<Read, SpecError> {
     read_options(&Options { spec, cpus, memory, loads, elsewhere: false })
 }

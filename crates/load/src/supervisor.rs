@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The leader of one load: the process between the owner and the tasks.
+//! The supervisor of one load: the process between the parent and the tasks.
 //!
 //! It sleeps but for one look a second, on the load's own CPUs. Its own time is not counted as the load's.
 
@@ -50,7 +50,7 @@ fn lead(order: &Order) -> io::Result<()> {
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
     settle(order, kind, &common)?;
     let size = generator.tasks(order.cpus.len());
-    let mut team = WorkerPool::new(
+    let mut pool = WorkerPool::new(
         SingleThreaded::check()?,
         kind,
         order.cpus.clone(),
@@ -58,55 +58,55 @@ fn lead(order: &Order) -> io::Result<()> {
         size,
         generator.threads_per_task(order.cpus.len()),
     )?;
-    generator.assemble(&mut team)?;
-    team.wait_ready()?;
+    generator.assemble(&mut pool)?;
+    pool.wait_ready()?;
     say(&Report::Prepared)?;
-    obey(&mut team)
+    obey(&mut pool)
 }
 
 /// Follows orders until there are no more.
-fn obey(team: &mut WorkerPool) -> io::Result<()> {
+fn obey(pool: &mut WorkerPool) -> io::Result<()> {
     // None: the tasks stand at their posts, there is nothing to look at.
     let mut look_at_ns = None;
     let mut settling = None;
     let mut died = false;
     loop {
         let next = next(look_at_ns)?;
-        if let Some(reason) = team.reap()
+        if let Some(reason) = pool.reap()
             && !std::mem::replace(&mut died, true)
         {
             say(&Report::Died { reason })?;
         }
         match next {
             Next::Order(GO) => {
-                team.release();
+                pool.release();
                 settling = Some(Settling::new(now_ns()));
-                say(&Report::Running(team.full_reading()))?;
+                say(&Report::Running(pool.full_reading()))?;
             }
             Next::Order(BEGIN) => {
                 settling = None;
-                say(&Report::Begun(team.full_reading()))?;
+                say(&Report::Begun(pool.full_reading()))?;
             }
             Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
             Next::Look => match &mut settling {
-                None => say(&Report::Second(team.reading()))?,
+                None => say(&Report::Second(pool.reading()))?,
                 Some(on_its_way) => {
-                    if let Some(after_ns) = on_its_way.observe(now_ns(), team.work_done(), team.has_worked()) {
+                    if let Some(after_ns) = on_its_way.observe(now_ns(), pool.work_done(), pool.has_worked()) {
                         settling = None;
                         say(&Report::Settled { after_ns })?;
                     }
                 }
             },
-            Next::Stop => return say(&Report::Final(team.full_reading())),
+            Next::Stop => return say(&Report::Final(pool.full_reading())),
         }
         // From the look that was taken, not from the one that was due: so a second is never shorter than one.
         look_at_ns = Some(now_ns() + if settling.is_some() { WINDOW_NS } else { LOOK_NS });
     }
 }
 
-/// What a leader waits for.
+/// What a supervisor waits for.
 enum Next {
-    /// An order of its owner.
+    /// An order of its parent.
     Order(u8),
     /// The time for a look.
     Look,
@@ -134,22 +134,22 @@ fn next(look_at_ns: Option<u64>) -> io::Result<Next> {
     }
 }
 
-/// Binds this process's life to its owner's and brings it to a known state, whatever the owner's is.
+/// Binds this process's life to its parent's and brings it to a known state, whatever the parent's is.
 ///
 /// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
 /// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
 fn settle(order: &Order, kind: &LoadType, common: &CommonOptions) -> io::Result<()> {
     if kind.starts_others {
-        // What others have started only this process can find and kill. It learns of its owner's end by that of its stdin, and
+        // What others have started only this process can find and kill. It learns of its parent's end by that of its stdin, and
         // must live to do it; whoever down there loses a parent becomes its child.
         rustix::process::set_child_subreaper(Some(getpid()))?;
     } else {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     }
-    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.owner) {
+    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get().cast_unsigned() != order.parent) {
         return Err(io::Error::other("the program that started this load has ended"));
     }
-    rustix::thread::set_name(c"load-leader")?;
+    rustix::thread::set_name(c"load-supervisor")?;
     sys::settle_signals()?;
     sys::schedule(Policy::Other, 0).map_err(|error| io::Error::other(format!("cannot take ordinary scheduling: {error}")))?;
     sys::bind(&order.cpus).map_err(|error| {
@@ -166,7 +166,7 @@ fn settle(order: &Order, kind: &LoadType, common: &CommonOptions) -> io::Result<
     take_precedence()
 }
 
-/// Puts this process in front of its tasks, which go back to nice 0 (see `team`). Hundreds of them on one CPU keep an ordinary
+/// Puts this process in front of its tasks, which go back to nice 0 (see `pool`). Hundreds of them on one CPU keep an ordinary
 /// process waiting for seconds, so that the measured span would begin late and "a second" would be several. Without the
 /// rights it has to do as it is: readings carry their own time, and stay right.
 fn take_precedence() -> io::Result<()> {
@@ -184,7 +184,7 @@ pub(crate) fn raise_file_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// One line to the owner.
+/// One line to the parent.
 fn say(report: &Report) -> io::Result<()> {
     let mut line = serde_json::to_vec(report)?;
     line.push(b'\n');

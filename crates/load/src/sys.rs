@@ -24,7 +24,7 @@ impl SingleThreaded {
     pub(crate) fn check() -> io::Result<Self> {
         match std::fs::read_dir("/proc/self/task")?.count() {
             1 => Ok(SingleThreaded { links: task_links()? }),
-            threads => Err(io::Error::other(format!("a leader must have one thread, and this process has {threads}"))),
+            threads => Err(io::Error::other(format!("a supervisor must have one thread, and this process has {threads}"))),
         }
     }
 
@@ -44,7 +44,7 @@ impl SingleThreaded {
             0 => {
                 let status = catch_unwind(AssertUnwindSafe(child)).unwrap_or(101);
                 // SAFETY: `_exit` takes any status. It runs no destructors and flushes nothing, and that is wanted: both are
-                // the leader's to do.
+                // the supervisor's to do.
                 unsafe { libc::_exit(status.into()) }
             }
             pid => Pid::from_raw(pid).ok_or_else(|| io::Error::other("fork returned no process id")),
@@ -112,7 +112,7 @@ impl Slot {
     }
 }
 
-/// Slots in memory that the leader and its tasks share.
+/// Slots in memory that the supervisor and its tasks share.
 #[derive(Debug)]
 pub(crate) struct Area {
     slots: NonNull<Slot>,
@@ -377,7 +377,7 @@ pub(crate) fn let_signals_end() {
     }
 }
 
-/// No signal blocked; all at their defaults, but those that would end a load before its owner says so ignored, and SIGPIPE
+/// No signal blocked; all at their defaults, but those that would end a load before its parent says so ignored, and SIGPIPE
 /// too, so that a broken pipe is an error with words.
 pub(crate) fn settle_signals() -> io::Result<()> {
     // The runtime's own handlers, which turn a stack overflow into a message.

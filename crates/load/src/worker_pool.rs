@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tasks of one load, as their leader sees them: forked, kept at their posts, released together, read, killed.
+//! The tasks of one load, as their supervisor sees them: forked, held at the barrier, released together, read, killed.
 
 use crate::duty_cycle::{DutyCycle, OwnClocks};
 use crate::kinds::LoadType;
@@ -48,7 +48,7 @@ struct Task {
     place: Option<usize>,
 }
 
-/// Each task writes a byte to `ready` and reads `gate`, which ends when the leader closes it: that wakes all of them at once.
+/// Each task writes a byte to `ready` and reads `gate`, which ends when the supervisor closes it: that wakes all of them at once.
 #[derive(Debug)]
 struct Barrier {
     ready: (PipeReader, PipeWriter),
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
 }
 
 impl WorkerPool {
-    /// A team of `size` tasks still to be forked, named after their load.
+    /// A pool of `size` tasks still to be forked, named after their load.
     pub(crate) fn new(
         alone: SingleThreaded,
         kind: &LoadType,
@@ -168,8 +168,8 @@ impl WorkerPool {
         self.cpus.clone().iter().try_for_each(|cpu| self.fork(slice::from_ref(cpu), &body))
     }
 
-    /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself, waits at its post, and then
-    /// works until it is killed; the leader's own values are not changed by it.
+    /// Forks the next task, bound to these CPUs. `body` runs in the task alone, prepares itself, waits at its barrier, and then
+    /// works until it is killed; the supervisor's own values are not changed by it.
     pub(crate) fn fork(
         &mut self,
         cpus: &[CpuId],
@@ -178,9 +178,9 @@ impl WorkerPool {
         let number = self.tasks.len();
         let size = self.area.slots().len();
         let slot = self.area.slots().get(number).ok_or_else(|| io::Error::other("the load has more tasks than it announced"))?;
-        let (leader, barrier, name, common) = (getpid(), &mut self.barrier, &self.name, &self.common);
+        let (supervisor, barrier, name, common) = (getpid(), &mut self.barrier, &self.name, &self.common);
         let task = || {
-            let error = settle(leader, name, cpus, common).and_then(|()| {
+            let error = settle(supervisor, name, cpus, common).and_then(|()| {
                 let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
                 let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
                 // The gate opens when nobody holds its other end any more, so nobody may keep a copy.
@@ -200,7 +200,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Waits until every task stands at its post. How long that may take, the owner decides.
+    /// Waits until every task stands at its barrier. How long that may take, the parent decides.
     pub(crate) fn wait_ready(&mut self) -> io::Result<()> {
         let mut missing = self.tasks.len();
         while missing > 0 {
@@ -287,7 +287,7 @@ impl WorkerPool {
     /// others that end with an error: whoever was killed by a signal is named first.
     pub(crate) fn reap(&mut self) -> Option<String> {
         let mut deaths = Vec::new();
-        // Whatever has become a child of the leader, of whatever group.
+        // Whatever has become a child of the supervisor, of whatever group.
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if let Some(index) = self.tasks.iter().position(|task| task.pid == pid) {
                 self.tasks[index].alive = false;
@@ -316,12 +316,12 @@ impl Drop for WorkerPool {
     }
 }
 
-/// What each task does first: bind its life to the leader's, and leave the leader's pipes to the leader, so that their end
-/// is the leader's end.
-fn settle(leader: Pid, name: &CString, cpus: &[CpuId], common: &CommonOptions) -> io::Result<()> {
+/// What each task does first: bind its life to the supervisor's, and leave the supervisor's pipes to the supervisor, so that their end
+/// is the supervisor's end.
+fn settle(supervisor: Pid, name: &CString, cpus: &[CpuId], common: &CommonOptions) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid() != Some(leader) {
-        return Err(io::Error::other("the leader ended meanwhile"));
+    if getppid() != Some(supervisor) {
+        return Err(io::Error::other("the supervisor ended meanwhile"));
     }
     rustix::thread::set_name(name)?;
     if common.nice != 0 || getpriority_process(None)? < 0 {

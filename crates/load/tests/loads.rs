@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads as processes: that they work, say what they did, and are gone afterwards whatever happened.
 //!
-//! This program is test runner, owner of loads, and (executed anew by the room) leader of one, so it has its own main: a
-//! leader must be the only thread of its process, and the usual runner starts one for each test.
+//! This program is test runner, parent of loads, and (executed anew by the crate) supervisor of one, so it has its own main: a
+//! supervisor must be the only thread of its process, and the usual runner starts one for each test.
 //!
 //! The bounds are loose, because other programs may want the machine meanwhile; what counts as wrong is far outside of them.
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
@@ -171,9 +171,9 @@ fn children(of: Pid) -> Vec<Pid> {
     processes().into_iter().filter(|process| process.parent == Some(of)).map(|process| process.pid).collect()
 }
 
-/// Processes of these groups: leaders and their tasks.
-fn members(leaders: &[Pid]) -> Vec<Pid> {
-    let led = |process: &Process| process.group.is_some_and(|group| leaders.contains(&group));
+/// Processes of these groups: supervisors and their tasks.
+fn members(supervisors: &[Pid]) -> Vec<Pid> {
+    let led = |process: &Process| process.group.is_some_and(|group| supervisors.contains(&group));
     processes().into_iter().filter(led).map(|process| process.pid).collect()
 }
 
@@ -236,18 +236,18 @@ fn only_the_measured_span_counts() {
 
 fn nothing_is_inherited() {
     let mut loads = start(&["cpu,cpus=0", "hackbench,groups=1,cpus=0"]);
-    let leaders = children(getpid());
-    assert_eq!(leaders.len(), 2);
+    let supervisors = children(getpid());
+    assert_eq!(supervisors.len(), 2);
     let files = |process: Pid| std::fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
-    let tasks = leaders.iter().flat_map(|leader| children(*leader).into_iter().map(|task| (*leader, task)));
-    for (leader, task) in tasks {
+    let tasks = supervisors.iter().flat_map(|supervisor| children(*supervisor).into_iter().map(|task| (*supervisor, task)));
+    for (supervisor, task) in tasks {
         let status = std::fs::read_to_string(format!("/proc/{task}/status")).unwrap();
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
         assert_eq!((field("Cpus_allowed_list:"), field("SigBlk:"), field("Threads:")), ("0".into(), "0".repeat(16), "1".into()));
         assert!(["load-cpu", "load-hackbench"].contains(&field("Name:").as_str()), "{status}");
         assert_eq!(field("VmLck:"), "0 kB");
         // The three standard ones (and what this test inherited), and one end of a receiver, twenty of a sender.
-        soon("a task has no more files than it uses", || files(task) <= files(leader) + 20);
+        soon("a task has no more files than it uses", || files(task) <= files(supervisor) + 20);
         assert_eq!(rustix::process::getpriority_process(Some(task)).unwrap(), 0);
     }
     loads.stop();
@@ -255,12 +255,12 @@ fn nothing_is_inherited() {
 
 fn loads_stop_once() {
     let mut loads = start(&["cpu", "hackbench,groups=1"]);
-    let leaders = children(getpid());
-    assert_eq!(members(&leaders).len(), 2 + available().len() + 40);
+    let supervisors = children(getpid());
+    assert_eq!(members(&supervisors).len(), 2 + available().len() + 40);
     loads.begin();
     sleep(Duration::from_millis(200));
     let first = loads.stop();
-    assert_eq!(members(&leaders), []);
+    assert_eq!(members(&supervisors), []);
     assert!(first.iter().all(|load| load.alive), "{first:?}");
     assert_eq!(loads.stop(), first);
     assert!(loads.poll() && loads.warnings().is_empty());
@@ -268,22 +268,22 @@ fn loads_stop_once() {
 
 fn a_dropped_load_is_gone() {
     let loads = start(&["hackbench,groups=2,via=pipe"]);
-    let leaders = children(getpid());
-    assert_eq!(members(&leaders).len(), 81);
+    let supervisors = children(getpid());
+    assert_eq!(members(&supervisors).len(), 81);
     drop(loads);
-    assert_eq!(members(&leaders), []);
+    assert_eq!(members(&supervisors), []);
 }
 
 fn nothing_survives_its_killed_owner() {
-    let mut owner = Command::new("/proc/self/exe").args(["own", &getpid().to_string()]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut parent = Command::new("/proc/self/exe").args(["own", &getpid().to_string()]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = [0; 8];
-    owner.stdout.take().unwrap().read_exact(&mut line).unwrap();
-    let leaders = children(Pid::from_child(&owner));
-    assert!(leaders.len() == EVERYTHING.len() + 1 && members(&leaders).len() > 60, "{leaders:?}");
+    parent.stdout.take().unwrap().read_exact(&mut line).unwrap();
+    let supervisors = children(Pid::from_child(&parent));
+    assert!(supervisors.len() == EVERYTHING.len() + 1 && members(&supervisors).len() > 60, "{supervisors:?}");
     soon("the command has gone its own way", || sleepers().len() == 2);
-    owner.kill().unwrap();
-    owner.wait().unwrap();
-    soon("all processes of a killed owner's loads are gone", || members(&leaders).is_empty() && sleepers().is_empty());
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    soon("all processes of a killed parent's loads are gone", || members(&supervisors).is_empty() && sleepers().is_empty());
 }
 
 /// A command that can be told from everybody else's, since it may have no parent left to know it by: so many seconds.
@@ -312,7 +312,7 @@ fn everything_leaves_nothing() {
     start(&["cpu,cpus=0"]).stop();
     let (files, before) = (temporary(), own());
     let mut loads = start(&everything(getpid()));
-    let leaders = children(getpid());
+    let supervisors = children(getpid());
     loads.begin();
     sleep(Duration::from_millis(1500));
     let evidence = loads.stop();
@@ -321,7 +321,7 @@ fn everything_leaves_nothing() {
         let works = load.spec.starts_with("cmd:") || load.rate.values().all(|rate| *rate > 0.0);
         assert!(works && load.reached.is_some(), "{load:?}");
     }
-    assert_eq!((members(&leaders), sleepers()), (vec![], vec![]));
+    assert_eq!((members(&supervisors), sleepers()), (vec![], vec![]));
     drop(loads);
     assert_eq!(own(), before);
     assert_eq!(temporary(), files);
@@ -375,19 +375,19 @@ fn updates_are_done() {
     assert!((1e4..1e10).contains(&load.rate["updates_per_s"]), "{load:?}");
 }
 
-/// The command's leader is killed, and then all else that the command has started in its group; what has ended below it does
+/// The command's supervisor is killed, and then all else that the command has started in its group; what has ended below it does
 /// not stay as a zombie while it runs.
 fn a_command_whose_leader_is_killed() {
     let mut loads = start(&[format!("cmd:sh -c 'setsid true & {sleep} & {sleep}'", sleep = sleep_of(getpid()).join(" "))]);
-    let leader = children(getpid())[0];
+    let supervisor = children(getpid())[0];
     loads.begin();
     soon("the command has started others", || sleepers().len() == 2);
     sleep(Duration::from_millis(1200));
-    assert_eq!(zombies(leader), 0);
-    kill_process(leader, Signal::KILL).unwrap();
+    assert_eq!(zombies(supervisor), 0);
+    kill_process(supervisor, Signal::KILL).unwrap();
     let deadline = Instant::now() + Duration::from_secs(5);
     while loads.poll() {
-        assert!(Instant::now() < deadline, "a dead leader goes unnoticed");
+        assert!(Instant::now() < deadline, "a dead supervisor goes unnoticed");
         sleep(Duration::from_millis(5));
     }
     assert!(!loads.stop()[0].alive);
@@ -432,9 +432,9 @@ fn a_command_has_a_second_to_settle() {
 
 fn signals_of_the_terminal_are_the_owners() {
     let mut loads = start(&["hackbench,groups=1"]);
-    let leaders = children(getpid());
-    assert!(!leaders.contains(&getpid()) && members(&leaders).len() == 41);
-    for process in members(&leaders) {
+    let supervisors = children(getpid());
+    assert!(!supervisors.contains(&getpid()) && members(&supervisors).len() == 41);
+    for process in members(&supervisors) {
         for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
             kill_process(process, signal).unwrap();
         }
@@ -461,21 +461,21 @@ fn a_killed_task_is_told() {
 
 fn a_killed_leader_is_told() {
     let mut loads = start(&["hackbench,groups=1", "cpu,cpus=0"]);
-    let leaders = children(getpid());
+    let supervisors = children(getpid());
     let named = |pid: &&Pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap().contains("hackbench");
-    let victim = *leaders.iter().find(named).unwrap();
+    let victim = *supervisors.iter().find(named).unwrap();
     loads.begin();
     kill_process(victim, Signal::KILL).unwrap();
     let deadline = Instant::now() + Duration::from_secs(2);
     while loads.poll() {
-        assert!(Instant::now() < deadline, "a dead leader goes unnoticed");
+        assert!(Instant::now() < deadline, "a dead supervisor goes unnoticed");
         sleep(Duration::from_millis(5));
     }
     assert_eq!(members(&[victim]), []);
     let evidence = loads.stop();
     assert_eq!((evidence[0].alive, evidence[1].alive), (false, true));
     assert!(loads.warnings()[0].evidence.contains("its supervisor exited early: signal: 9 (SIGKILL)"));
-    assert_eq!(members(&leaders), []);
+    assert_eq!(members(&supervisors), []);
 }
 
 fn what_cannot_start_says_why() {
@@ -497,7 +497,7 @@ fn what_cannot_start_says_why() {
 }
 
 fn a_leader_has_its_own_owner_only() {
-    let order = r#"{"spec":"cpu","cpus":[0],"memory":1,"loads":1,"owner":1}"#;
+    let order = r#"{"spec":"cpu","cpus":[0],"memory":1,"loads":1,"parent":1}"#;
     for (order, said) in [(order, "the program that started this load has ended"), ("nonsense", "its order cannot be read")] {
         let output = Command::new("/proc/self/exe").args(["load-worker", order]).stdin(Stdio::null()).output().unwrap();
         assert!(!output.status.success());

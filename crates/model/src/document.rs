@@ -48,7 +48,7 @@ pub struct Document {
     pub load_missed: bool,
     /// The machine before and after.
     pub host: Host,
-    /// The lab it was carried out in; absent for a real machine.
+    /// The lab it ran in; absent for a real machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lab: Option<Lab>,
 }

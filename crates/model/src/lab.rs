@@ -14,7 +14,7 @@ pub struct Lab {
     pub ns_per_instruction: Option<u64>,
     /// Whether the same run has to give the same samples, bit by bit.
     pub deterministic: bool,
-    /// What carried out the guest's instructions: `tcg`, which translates them, or `kvm`.
+    /// What executed the guest's instructions: `tcg`, which translates them, or `kvm`.
     pub accelerator: String,
     /// The kernel.
     pub kernel: LabKernel,

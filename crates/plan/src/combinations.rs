@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a plan to its runs: every combination of the factors' values, and the order in which they are carried out.
+//! From a plan to its runs: every combination of the factors' values, and the order in which they run.
 //!
 //! Repeats are interleaved: all combinations once, then all once more, so that what drifts meanwhile, such as a machine's
 //! temperature, does not look like the effect of a factor.
@@ -111,7 +111,7 @@ fn key_of(settings: &[Setting]) -> Vec<(String, Value)> {
 }
 
 impl Plan {
-    /// This plan as one file, with this seed: what is carried out, without what it was put together from.
+    /// This plan as one file, with this seed: what runs, without what it was put together from.
     #[must_use]
     pub fn as_run(&self, seed: u64) -> String {
         let mut text = String::new();
@@ -180,7 +180,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl RunOrder {
-    /// All runs of so many combinations, in the order they are carried out; `seed` counts only if they are shuffled.
+    /// All runs of so many combinations, in the order they run; `seed` counts only if they are shuffled.
     #[must_use]
     pub fn runs(&self, combinations: usize, seed: u64) -> Vec<PlannedRun> {
         let mut chance = Chance(seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The machine of the lab that a run is to be carried out in, as asked for.
+//! The lab machine that was asked for, to run in.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan as it is written: which settings hold for every run, which are varied, and in what order runs are carried out.
+//! A plan as it is written: which settings hold for every run, which are varied, and the order of the runs.
 //!
 //! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
 //! those mean is not known here: whoever knows the flags checks them, and finds with each setting where it was written.
@@ -65,10 +65,10 @@ pub struct QuickOverrides {
     pub at: SourceSpan,
 }
 
-/// In what order runs are carried out.
+/// The order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOrder {
-    /// How often each combination is carried out.
+    /// How often each combination runs.
     pub repeat: u32,
     /// Whether each round of all combinations has an order of its own.
     pub shuffle: bool,

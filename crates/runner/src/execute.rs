@@ -45,7 +45,7 @@ pub trait ProgressObserver {
     fn progress(&mut self, progress: &Progress);
 }
 
-/// Why a run could not be carried out.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// The recording could not be begun or ended.
@@ -81,7 +81,7 @@ const MAX_SETUP: Nanos = Nanos::from_secs(5);
 /// A disk slower than this breaks the promise that a power cut costs a second at most.
 const MAX_SYNC: Nanos = Nanos::from_millis(500);
 
-/// Carries out a run. To be called on the program's main thread: loads end with the thread that started them.
+/// Executes a run. To be called on the program's main thread: loads end with the thread that started them.
 ///
 /// # Errors
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording fails half-way, is no

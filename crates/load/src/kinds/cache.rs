@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::io;
 
 pub(crate) const KIND: LoadType =
-    LoadType { name: "cache", keys: &["size"], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
+    LoadType { name: "cache", keys: &["size"], paced: true, min_cpus: 1, units: &["bytes"], starts_others: false, read };
 
 /// Where no cache is described.
 const USUAL_CACHE: u64 = 16 << 20;
@@ -41,14 +41,14 @@ impl Generator for Cache {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        team.fork_on_each_cpu(|post| stream(self.words, post))
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        pool.fork_on_each_cpu(|barrier| stream(self.words, barrier))
     }
 }
 
-fn stream(words: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn stream(words: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut buffer = vec![1_u64; words];
-    let mut worker = post.wait()?;
+    let mut worker = barrier.wait()?;
     let mut sum = 0_u64;
     loop {
         for piece in buffer.chunks(PIECE) {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub(crate) const KIND: LoadType =
-    LoadType { name: "cmd", keys: &[], paced: false, least_cpus: 1, units: &[], starts_others: true, read };
+    LoadType { name: "cmd", keys: &[], paced: false, min_cpus: 1, units: &[], starts_others: true, read };
 
 #[derive(Debug)]
 struct Program {
@@ -97,10 +97,10 @@ impl Generator for Program {
         1
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        let cpus = team.cpus().to_vec();
-        team.fork(&cpus, |post| {
-            post.wait()?;
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        let cpus = pool.cpus().to_vec();
+        pool.fork(&cpus, |barrier| {
+            barrier.wait()?;
             sys::let_signals_end();
             // Its output is for nobody; what it complains of is kept.
             Err(Command::new(&self.words[0]).args(&self.words[1..]).stdout(Stdio::null()).exec())

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::io;
 
 pub(crate) const KIND: LoadType =
-    LoadType { name: "cpu", keys: &[], paced: true, least_cpus: 1, units: &["iterations"], starts_others: false, read };
+    LoadType { name: "cpu", keys: &[], paced: true, min_cpus: 1, units: &["iterations"], starts_others: false, read };
 
 #[derive(Debug)]
 struct Cpu;
@@ -29,13 +29,13 @@ impl Generator for Cpu {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        team.fork_on_each_cpu(calculate)
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        pool.fork_on_each_cpu(calculate)
     }
 }
 
-fn calculate(post: StartBarrier<'_>) -> io::Result<Infallible> {
-    let mut worker = post.wait()?;
+fn calculate(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
+    let mut worker = barrier.wait()?;
     let (mut whole, mut real) = (1_u64, 1.0_f64);
     loop {
         for _ in 0..ITERATIONS {

@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
 pub(crate) const KIND: LoadType =
-    LoadType { name: "dev-zero", keys: &[], paced: true, least_cpus: 1, units: &["bytes"], starts_others: false, read };
+    LoadType { name: "dev-zero", keys: &[], paced: true, min_cpus: 1, units: &["bytes"], starts_others: false, read };
 
 /// At a time, as `cat` does.
 const BYTES: usize = 128 << 10;
@@ -27,15 +27,15 @@ impl Generator for DevZero {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        team.fork_on_each_cpu(copy)
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        pool.fork_on_each_cpu(copy)
     }
 }
 
-fn copy(post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn copy(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let (mut zero, mut null) = (File::open("/dev/zero")?, OpenOptions::new().write(true).open("/dev/null")?);
     let mut buffer = vec![1; BYTES];
-    let mut worker = post.wait()?;
+    let mut worker = barrier.wait()?;
     loop {
         zero.read_exact(&mut buffer)?;
         null.write_all(&buffer)?;

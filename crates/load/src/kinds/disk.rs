@@ -18,7 +18,7 @@ pub(crate) const SYNC: LoadType = LoadType {
     name: "io-sync",
     keys: &[],
     paced: false,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["syncs"],
     starts_others: false,
     read: |_| Ok(Box::new(Sync)),
@@ -28,7 +28,7 @@ pub(crate) const DISK: LoadType = LoadType {
     name: "disk",
     keys: &["dir", "size"],
     paced: false,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["bytes", "fsyncs"],
     starts_others: false,
     read,
@@ -49,9 +49,9 @@ impl Generator for Sync {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        team.fork_on_each_cpu(|post| {
-            let worker = post.wait()?;
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        pool.fork_on_each_cpu(|barrier| {
+            let worker = barrier.wait()?;
             loop {
                 rustix::fs::sync();
                 worker.add(0, 1);
@@ -101,28 +101,28 @@ impl Generator for Disk {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        team.fork_on_each_cpu(|post| write(&self.dir, self.size, post))
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        pool.fork_on_each_cpu(|barrier| write(&self.dir, self.size, barrier))
     }
 }
 
 /// A file in this directory that has no name.
 fn nameless(dir: &Path) -> io::Result<File> {
-    let (owner, write) = (Mode::RUSR | Mode::WUSR, OFlags::WRONLY | OFlags::CLOEXEC);
-    if let Ok(file) = rustix::fs::open(dir, write | OFlags::TMPFILE, owner) {
+    let (parent, write) = (Mode::RUSR | Mode::WUSR, OFlags::WRONLY | OFlags::CLOEXEC);
+    if let Ok(file) = rustix::fs::open(dir, write | OFlags::TMPFILE, parent) {
         return Ok(file.into());
     }
     // A file system without such files (NFS, FAT): one with a name, for a moment.
     let path = dir.join(format!(".teiji-load-{}", std::process::id()));
-    let file = rustix::fs::open(&path, write | OFlags::CREATE | OFlags::EXCL, owner)?;
+    let file = rustix::fs::open(&path, write | OFlags::CREATE | OFlags::EXCL, parent)?;
     std::fs::remove_file(&path)?;
     Ok(file.into())
 }
 
-fn write(dir: &Path, size: u64, post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn write(dir: &Path, size: u64, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let mut file = nameless(dir)?;
     let block = vec![0x5a_u8; BLOCK];
-    let worker = post.wait()?;
+    let worker = barrier.wait()?;
     loop {
         let mut left = size;
         while left > 0 {

@@ -3,8 +3,8 @@
 //! program is this one.
 
 use crate::kinds::{Generator, LoadType};
-use crate::leader::NOTHING;
 use crate::spec::{Options, SpecError};
+use crate::supervisor::NOTHING;
 use crate::sys::{self, SingleThreaded};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use rustix::process::{WaitOptions, waitpid};
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 pub(crate) const KIND: LoadType =
-    LoadType { name: "fork", keys: &[], paced: false, least_cpus: 1, units: &["forks"], starts_others: false, read };
+    LoadType { name: "fork", keys: &[], paced: false, min_cpus: 1, units: &["forks"], starts_others: false, read };
 
 #[derive(Debug)]
 struct Fork;
@@ -28,16 +28,16 @@ impl Generator for Fork {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         let verb = std::env::args().nth(1).unwrap_or_default();
-        team.fork_on_each_cpu(|post| fork(&verb, post))
+        pool.fork_on_each_cpu(|barrier| fork(&verb, barrier))
     }
 }
 
-fn fork(verb: &str, post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn fork(verb: &str, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     // A real fork, which copies the task's memory map; the library's own way to start a program does not.
     let alone = SingleThreaded::check()?;
-    let worker = post.wait()?;
+    let worker = barrier.wait()?;
     loop {
         let child = alone.fork(|| {
             let error = Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();

@@ -20,7 +20,7 @@ pub(crate) const KIND: LoadType = LoadType {
     name: "hackbench",
     keys: &["groups", "via", "threads"],
     paced: false,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["messages", "bytes"],
     starts_others: false,
     read,
@@ -66,24 +66,24 @@ impl Generator for Hackbench {
         if self.threads { 2 * SIDE as u64 } else { 1 }
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        (0..self.groups).try_for_each(|_| if self.threads { self.assemble_threads(team) } else { self.assemble_group(team) })
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        (0..self.groups).try_for_each(|_| if self.threads { self.assemble_threads(pool) } else { self.assemble_group(pool) })
     }
 }
 
 impl Hackbench {
-    /// Group by group, each one's channels closed again here once its tasks have them: the leader never holds more than 40,
+    /// Group by group, each one's channels closed again here once its tasks have them: the supervisor never holds more than 40,
     /// however many groups there are, and a task only those it uses.
-    fn assemble_group(&self, team: &mut WorkerPool) -> io::Result<()> {
-        let cpus = team.cpus().to_vec();
+    fn assemble_group(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        let cpus = pool.cpus().to_vec();
         let channels = (0..SIDE).map(|_| self.via.open()).collect::<io::Result<Vec<_>>>()?;
         let (mut sources, mut sinks): (Vec<OwnedFd>, Vec<OwnedFd>) = channels.into_iter().unzip();
         for receiver in 0..SIDE {
-            team.fork(&cpus, |post| {
+            pool.fork(&cpus, |barrier| {
                 let source = sources.swap_remove(receiver);
                 sources.clear();
                 sinks.clear();
-                let worker = post.wait()?;
+                let worker = barrier.wait()?;
                 receive(File::from(source), |messages| {
                     worker.add(0, messages);
                     worker.add(1, messages * MESSAGE as u64);
@@ -91,10 +91,10 @@ impl Hackbench {
             })?;
         }
         for _ in 0..SIDE {
-            team.fork(&cpus, |post| {
+            pool.fork(&cpus, |barrier| {
                 sources.clear();
                 let sinks: Vec<File> = sinks.drain(..).map(File::from).collect();
-                let worker = post.wait()?;
+                let worker = barrier.wait()?;
                 send(sinks.iter().collect(), || worker.slot().has_worked())
             })?;
         }
@@ -102,9 +102,9 @@ impl Hackbench {
     }
 
     /// One task with a thread for each sender and receiver.
-    fn assemble_threads(&self, team: &mut WorkerPool) -> io::Result<()> {
-        let (cpus, via) = (team.cpus().to_vec(), self.via);
-        team.fork(&cpus, |post| {
+    fn assemble_threads(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        let (cpus, via) = (pool.cpus().to_vec(), self.via);
+        pool.fork(&cpus, |barrier| {
             let channels = (0..SIDE).map(|_| via.open()).collect::<io::Result<Vec<_>>>()?;
             let (sources, sinks): (Vec<File>, Vec<File>) =
                 channels.into_iter().map(|(source, sink)| (File::from(source), File::from(sink))).unzip();
@@ -121,7 +121,7 @@ impl Hackbench {
                 })
             };
             let sender = |_| -> ThreadWork<'_> { Box::new(|slot| send(sinks.iter().collect(), || slot.has_worked())) };
-            post.wait_with_threads(sources.into_iter().map(receiver).chain((0..SIDE).map(sender)).collect())
+            barrier.wait_with_threads(sources.into_iter().map(receiver).chain((0..SIDE).map(sender)).collect())
         })
     }
 }

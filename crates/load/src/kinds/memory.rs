@@ -18,7 +18,7 @@ pub(crate) const ALLOC: LoadType = LoadType {
     name: "mem-alloc",
     keys: &["chunk"],
     paced: true,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["page_faults", "maps"],
     starts_others: false,
     read: |options| Ok(Box::new(Memory { work: Work::Alloc(chunk(options)?) })),
@@ -28,7 +28,7 @@ pub(crate) const FAULT: LoadType = LoadType {
     name: "mem-fault",
     keys: &["chunk"],
     paced: true,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["signals", "maps"],
     starts_others: false,
     read: |options| Ok(Box::new(Memory { work: Work::Fault(chunk(options)?) })),
@@ -38,7 +38,7 @@ pub(crate) const ACCESS: LoadType = LoadType {
     name: "mem-access",
     keys: &[],
     paced: true,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["updates"],
     starts_others: false,
     read: |_| Ok(Box::new(Memory { work: Work::Access })),
@@ -74,17 +74,17 @@ impl Generator for Memory {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
         match self.work {
-            Work::Alloc(chunk) => team.fork_on_each_cpu(|post| allocate(chunk, post)),
-            Work::Fault(chunk) => team.fork_on_each_cpu(|post| fault(chunk, post)),
-            Work::Access => team.fork_on_each_cpu(access),
+            Work::Alloc(chunk) => pool.fork_on_each_cpu(|barrier| allocate(chunk, barrier)),
+            Work::Fault(chunk) => pool.fork_on_each_cpu(|barrier| fault(chunk, barrier)),
+            Work::Access => pool.fork_on_each_cpu(access),
         }
     }
 }
 
-fn allocate(chunk: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
-    let mut worker = post.wait()?;
+fn allocate(chunk: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
+    let mut worker = barrier.wait()?;
     loop {
         let (pages, before) = (Pages::writable(chunk)?, sys::minor_faults());
         for first in (0..pages.count()).step_by(PAGES) {
@@ -97,9 +97,9 @@ fn allocate(chunk: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
     }
 }
 
-fn fault(chunk: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn fault(chunk: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     sys::open_guarded_pages()?;
-    let mut worker = post.wait()?;
+    let mut worker = barrier.wait()?;
     loop {
         let pages = Pages::guarded(chunk)?;
         for first in (0..pages.count()).step_by(PAGES) {
@@ -114,9 +114,9 @@ fn fault(chunk: usize, post: StartBarrier<'_>) -> io::Result<Infallible> {
 }
 
 /// The compiler has to believe that somebody else looks at the counter, or it would keep it in a register and add all at once.
-fn access(post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn access(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let counter = AtomicU64::new(0);
-    let mut worker = post.wait()?;
+    let mut worker = barrier.wait()?;
     loop {
         for _ in 0..UPDATES {
             let counter = black_box(&counter);

@@ -47,7 +47,7 @@ pub(crate) struct LoadType {
     /// Whether it can be held at a level. Others take what they get.
     pub paced: bool,
     /// How many CPUs it needs.
-    pub least_cpus: usize,
+    pub min_cpus: usize,
     /// What each counter of a task counts; at most [`crate::report::COUNTERS`].
     pub units: &'static [&'static str],
     /// Whether its tasks start processes of their own that may live as long as they do.
@@ -66,8 +66,8 @@ pub(crate) trait Generator: fmt::Debug {
         1
     }
 
-    /// Forks that many tasks, in the leader. Each prepares itself, waits at its post, then works until it is killed.
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()>;
+    /// Forks that many tasks, in the supervisor. Each prepares itself, waits at its barrier, then works until it is killed.
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()>;
 }
 
 /// The load of this name.
@@ -86,7 +86,7 @@ mod tests {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind), "{} stands twice", kind.name);
             assert!(kind.units.len() <= COUNTERS, "{}", kind.name);
             assert!(["cpus", "period", "nice", "policy", "prio"].iter().all(|key| !kind.keys.contains(key)), "{}", kind.name);
-            assert!(kind.least_cpus >= 1, "{}", kind.name);
+            assert!(kind.min_cpus >= 1, "{}", kind.name);
             // The kernel cuts the name of a process after 15 bytes.
             assert!("load-".len() + kind.name.len() <= 15, "{}", kind.name);
         }

@@ -14,7 +14,7 @@ pub(crate) const KIND: LoadType = LoadType {
     name: "net",
     keys: &["via"],
     paced: false,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["messages", "bytes"],
     starts_others: false,
     read,
@@ -44,14 +44,14 @@ impl Generator for Net {
         cpus * 2 * (usize::from(self.tcp) + usize::from(self.udp))
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        for cpu in team.cpus().to_vec() {
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        for cpu in pool.cpus().to_vec() {
             if self.tcp {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_loopback)?;
                 let sink = TcpStream::connect(listener.local_addr()?)?;
                 let (source, _) = listener.accept()?;
                 pair(
-                    team,
+                    pool,
                     slice::from_ref(&cpu),
                     source,
                     sink,
@@ -64,7 +64,7 @@ impl Generator for Net {
                 let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
                 sink.connect(source.local_addr()?)?;
                 pair(
-                    team,
+                    pool,
                     slice::from_ref(&cpu),
                     source,
                     sink,
@@ -83,7 +83,7 @@ fn no_loopback(error: io::Error) -> io::Error {
 
 /// A receiver and a sender on the same CPU.
 fn pair<T>(
-    team: &mut WorkerPool,
+    pool: &mut WorkerPool,
     cpus: &[plan::CpuId],
     source: T,
     sink: T,
@@ -92,9 +92,9 @@ fn pair<T>(
 ) -> io::Result<()> {
     // Both ends stay open in both tasks: they end together, by being killed.
     let (mut source, mut sink) = (source, sink);
-    team.fork(cpus, |post| -> io::Result<Infallible> {
+    pool.fork(cpus, |barrier| -> io::Result<Infallible> {
         let mut message = [0; MESSAGE];
-        let worker = post.wait()?;
+        let worker = barrier.wait()?;
         let mut bytes = 0;
         loop {
             bytes += receive(&mut source, &mut message)?;
@@ -103,9 +103,9 @@ fn pair<T>(
             bytes %= MESSAGE;
         }
     })?;
-    team.fork(cpus, |post| -> io::Result<Infallible> {
+    pool.fork(cpus, |barrier| -> io::Result<Infallible> {
         let message = [0x5a; MESSAGE];
-        let worker = post.wait()?;
+        let worker = barrier.wait()?;
         send(&mut sink, &message)?;
         worker.slot().has_worked();
         loop {

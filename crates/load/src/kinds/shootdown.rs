@@ -15,7 +15,7 @@ pub(crate) const TLB: LoadType = LoadType {
     name: "tlb",
     keys: &[],
     paced: false,
-    least_cpus: 2,
+    min_cpus: 2,
     units: &["shootdowns"],
     starts_others: false,
     read: |_| Ok(Box::new(Shootdown { work: shoot })),
@@ -25,7 +25,7 @@ pub(crate) const IPI: LoadType = LoadType {
     name: "ipi",
     keys: &[],
     paced: false,
-    least_cpus: 2,
+    min_cpus: 2,
     units: &["barriers"],
     starts_others: false,
     read: |_| Ok(Box::new(Shootdown { work: storm })),
@@ -49,16 +49,16 @@ impl Generator for Shootdown {
         cpus as u64
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        let (cpus, work) = (team.cpus().to_vec(), self.work);
-        team.fork(&cpus, |post| {
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        let (cpus, work) = (pool.cpus().to_vec(), self.work);
+        pool.fork(&cpus, |barrier| {
             let on = |cpu| -> ThreadWork<'_> {
                 Box::new(move |slot| {
                     sys::bind(slice::from_ref(cpu))?;
                     work(slot)
                 })
             };
-            post.wait_with_threads(cpus.iter().map(on).collect())
+            barrier.wait_with_threads(cpus.iter().map(on).collect())
         })
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const KIND: LoadType = LoadType {
     name: "timer",
     keys: &["timers", "every"],
     paced: false,
-    least_cpus: 1,
+    min_cpus: 1,
     units: &["expirations", "wakeups"],
     starts_others: false,
     read,
@@ -51,8 +51,8 @@ impl Generator for Timer {
         cpus
     }
 
-    fn assemble(&self, team: &mut WorkerPool) -> io::Result<()> {
-        team.fork_on_each_cpu(|post| expire(*self, post))
+    fn assemble(&self, pool: &mut WorkerPool) -> io::Result<()> {
+        pool.fork_on_each_cpu(|barrier| expire(*self, barrier))
     }
 }
 
@@ -60,7 +60,7 @@ fn time(ns: i64) -> Timespec {
     Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 }
 }
 
-fn expire(Timer { timers, every_ns }: Timer, post: StartBarrier<'_>) -> io::Result<Infallible> {
+fn expire(Timer { timers, every_ns }: Timer, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut armed = Vec::with_capacity(timers);
     for number in 0..timers {
@@ -71,7 +71,7 @@ fn expire(Timer { timers, every_ns }: Timer, post: StartBarrier<'_>) -> io::Resu
         epoll::add(&queue, &timer, epoll::EventData::new_u64(number as u64), epoll::EventFlags::IN)?;
         armed.push(timer);
     }
-    let worker = post.wait()?;
+    let worker = barrier.wait()?;
     // One after the other, not all at once.
     let apart = every_ns / i64::try_from(timers).unwrap_or(1).max(1);
     for (first, timer) in (1..).map(|number| number * apart.max(1)).zip(&armed) {

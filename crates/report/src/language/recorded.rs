@@ -134,7 +134,7 @@ mod tests {
         let forms = japanese_recorded::TEXTS.iter().chain(japanese_recorded::VALUES).map(|(english, _)| without_names(english));
         let known: Vec<String> = forms.chain(OF_NO_LANGUAGE.iter().map(|text| (*text).to_owned())).collect();
         let is_error = |file: &str, text: &str| {
-            file.ends_with("leader.rs") && !text.starts_with("it runs at nice")
+            file.ends_with("supervisor.rs") && !text.starts_with("it runs at nice")
                 || text.starts_with("an interval of {} is shorter than a wake-up takes")
                 || text == "interrupted before measuring began"
         };

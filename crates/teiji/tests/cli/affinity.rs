@@ -5,7 +5,7 @@ use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Place, Running, Said, TEIJI, alone, cpus};
 
-/// Carries out a command that was started on one CPU alone, as `taskset -c` and `isolcpus=` do it.
+/// Runs a command that was started on one CPU alone, as `taskset -c` and `isolcpus=` do it.
 fn on_first_cpu(place: &Place, words: &str) -> Said {
     let mut command = place.command("taskset");
     command.args(["-c", &cpus()[0].to_string(), TEIJI]).args(words.split_whitespace());

@@ -48,7 +48,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub fn run(args: &Args) -> Outcome {
     let quiet = args.quiet || args.json;
-    let errands = errands(args).map_err(Failure::bad_input)?;
+    let commands = commands(args).map_err(Failure::bad_input)?;
     let files: Vec<(String, Vec<u8>)> =
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let guests = args.place.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
@@ -65,34 +65,34 @@ pub fn run(args: &Args) -> Outcome {
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(quiet);
-    let result = lab::execute(&place, errands, args.expect, VERBS, &signals, &mut show);
+    let result = lab::execute(&place, commands, args.expect, VERBS, &signals, &mut show);
     show.clear();
-    let (spent, facts) = result.map_err(failure)?;
+    let (costs, facts) = result.map_err(failure)?;
     let ns = facts.ns_per_instruction;
     let instructions = |busy: Option<u64>| busy.zip(ns).map(|(busy, ns)| busy / ns);
     if args.json {
-        let commands: Vec<_> = spent
+        let commands: Vec<_> = costs
             .iter()
-            .map(|spent| {
+            .map(|costs| {
                 json!({
-                    "command": spent.words, "code": spent.code, "stdout": spent.stdout, "stderr": spent.stderr,
-                    "elapsed_ns": spent.elapsed_ns, "instructions": instructions(spent.busy_ns),
+                    "command": costs.words, "code": costs.code, "stdout": costs.stdout, "stderr": costs.stderr,
+                    "elapsed_ns": costs.elapsed_ns, "instructions": instructions(costs.busy_ns),
                 })
             })
             .collect();
         let text = model::document_text(&json!({ "commands": commands, "lab": facts })).map_err(Failure::run_failed)?;
         output::say(&text);
     } else {
-        for spent in &spent {
-            output::say(spent.stdout.trim_end());
-            output::complain(spent.stderr.trim_end());
-            let took = format!("{}: {} in the guest", spent.words.join(" "), Nanos(spent.elapsed_ns.cast_signed()));
-            let counted = instructions(spent.busy_ns).map_or_else(String::new, |n| format!(", {n} instructions"));
-            let ended = spent.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+        for costs in &costs {
+            output::say(costs.stdout.trim_end());
+            output::complain(costs.stderr.trim_end());
+            let took = format!("{}: {} in the guest", costs.words.join(" "), Nanos(costs.elapsed_ns.cast_signed()));
+            let counted = instructions(costs.busy_ns).map_or_else(String::new, |n| format!(", {n} instructions"));
+            let ended = costs.code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
             output::complain(&format!("{took}{counted}, {ended}"));
         }
     }
-    Ok(exit(if spent.iter().all(|spent| spent.code == Some(0)) { 0 } else { EXCEEDED }))
+    Ok(exit(if costs.iter().all(|costs| costs.code == Some(0)) { 0 } else { EXCEEDED }))
 }
 
 fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {
@@ -102,8 +102,8 @@ fn countable(args: &Args, guests: &[Guest]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn errands(args: &Args) -> anyhow::Result<Vec<GuestCommand>> {
-    let errand = |text: &String| {
+fn commands(args: &Args) -> anyhow::Result<Vec<GuestCommand>> {
+    let command = |text: &String| {
         let words = shlex::split(text).filter(|words| !words.is_empty());
         let words = words.with_context(|| format!("--run '{text}': a quote is not closed, or there is no command"))?;
         if !words[0].starts_with('/') {
@@ -111,7 +111,7 @@ fn errands(args: &Args) -> anyhow::Result<Vec<GuestCommand>> {
         }
         Ok(GuestCommand { words, counted: args.count })
     };
-    args.commands.iter().map(errand).collect()
+    args.commands.iter().map(command).collect()
 }
 
 /// The path in the guest without its first slash, and the content.
