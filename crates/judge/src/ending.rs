@@ -93,7 +93,7 @@ mod tests {
             (State::Stopped, Some(at_latency()), Ending::AtLatency, true),
             (State::Stopped, Some(End::Signal { name: "SIGINT".into() }), Ending::Asked, false),
             (State::Stopped, Some(End::Guard { starved_ns: 5, cpu: None }), Ending::Failed, false),
-            (State::Stopped, Some(End::ClockFailed { error: "no".into() }), Ending::Failed, false),
+            (State::Stopped, Some(End::ProbeFailed { error: "no".into() }), Ending::Failed, false),
             (State::Stopped, Some(End::Overtime { by_ns: 5 }), Ending::Failed, false),
             (State::Stopped, Some(End::RecordingFailed { error: "no".into() }), Ending::Failed, false),
         ] {
@@ -110,7 +110,7 @@ mod tests {
             document.load.clear();
             document.run.cpus.clear();
             change(&mut document);
-            incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new() })
+            incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new(), columns: Vec::new() })
         };
         assert_eq!(of(|_| ()), None);
         assert_eq!(of(|document| document.load_missed = true), Some(Incomplete::LoadOffTarget));

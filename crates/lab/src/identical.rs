@@ -121,12 +121,14 @@ fn latencies(path: &Path) -> Result<Vec<Option<i64>>, RecordingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{CpuId, Nanos};
+    use model::{ProbeStatement, Thread};
+    use plan::{CpuId, Nanos, Scheduling};
     use recording::SampleWriter;
 
     fn file(place: &Path, name: &str, start: i64, latencies: &[i64]) -> std::path::PathBuf {
         let path = place.join(name);
-        let mut writer = SampleWriter::create(&path, 0, CpuId(0), Nanos(start), Nanos::from_millis(1)).unwrap();
+        let thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos::from_millis(1), Nanos(start));
+        let mut writer = SampleWriter::create(&path, &thread, &ProbeStatement::cyclic()).unwrap();
         writer.extend(0, latencies).unwrap();
         writer.finish(latencies.len() as u64).unwrap();
         path

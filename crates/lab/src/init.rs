@@ -207,7 +207,7 @@ fn measure(run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str)
 
 /// What the runner needs, with the same refusals and warnings as outside of the lab.
 fn order_of(mut run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str) -> Result<runner::Order, Refusal> {
-    let program_started = probe::Clock::now(&mut probe::Monotonic);
+    let program_started = probe::Monotonic.now();
     let cpus = probe::process_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
         run.cpus = default_cpus.of(&cpus.inherited);
@@ -223,7 +223,9 @@ fn order_of(mut run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let short = runner::try_interval(&run, granted.scheduling).map_err(bad_input)?;
+    let probe = probe::statement(&run).map_err(bad_input)?;
     Ok(runner::Order {
+        probe,
         granted,
         warnings: isolated.into_iter().chain(elsewhere).chain(short).collect(),
         loads,
@@ -286,12 +288,13 @@ pub(crate) fn initramfs(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{CpuId, Length, Nanos, OverrunPolicy, Probe, Scheduling, Settle};
+    use plan::{CpuId, Length, Nanos, OverrunPolicy, Scheduling, Settle};
 
     fn run(cpus: &[CpuId], interval: Nanos, loads: &[&str]) -> Run {
         Run {
             title: None,
-            probe: Probe::Cyclic,
+            probe: plan::DEFAULT_PROBE.to_owned(),
+            probe_settings: plan::ProbeSettings::new(),
             interval_ns: interval,
             distance_ns: Nanos::ZERO,
             length: Length::Samples(10),

@@ -12,7 +12,7 @@ use crate::order::{Refusal, Task};
 use crate::session::{self, GuestObserver, LabError, Target, Verbs};
 use model::Lab;
 use plan::{Nanos, Policy, Scheduling, Unit};
-use probe::{Clock, Monotonic};
+use probe::Monotonic;
 use runner::Signals;
 use serde::{Deserialize, Serialize};
 use std::fs;

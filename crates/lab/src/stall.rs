@@ -3,7 +3,7 @@
 //! known to the sample. `cmd:"/teiji lab-init stall=5x20ms/700ms"` is such a load.
 
 use plan::{Nanos, Policy, Scheduling, Unit};
-use probe::{Clock, Monotonic};
+use probe::Monotonic;
 use std::time::Duration;
 
 /// How the argument of the init verb begins.

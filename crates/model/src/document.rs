@@ -5,7 +5,7 @@
 //! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
 //! is `null` or absent, never 0.
 
-use crate::{Host, Lab, LoadEvidence, Thread};
+use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread};
 use plan::{CpuId, Nanos, Run};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,9 @@ pub struct Document {
     pub command_line: Vec<String>,
     /// What was asked.
     pub run: Run,
+    /// What was measured. Not said by the first recordings, which knew one probe.
+    #[serde(default)]
+    pub probe: ProbeStatement,
     /// How the measuring was done.
     pub instrument: Instrument,
     /// What a reader should know before believing the figures.
@@ -93,8 +96,8 @@ pub enum End {
         #[serde(default)]
         cpu: Option<CpuId>,
     },
-    /// The clock could not be slept on.
-    ClockFailed {
+    /// The clock could not be slept on, or the probe could not measure.
+    ProbeFailed {
         /// What the system said.
         error: String,
     },

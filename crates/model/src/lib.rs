@@ -13,6 +13,7 @@ mod host_facts;
 mod lab;
 mod load_evidence;
 mod other_work;
+mod probe_statement;
 mod recorded;
 mod text;
 mod thread;
@@ -23,6 +24,7 @@ pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Proces
 pub use lab::{Lab, LabFile, LabKernel, LabQemu};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use other_work::OtherWork;
+pub use probe_statement::{Column, ColumnUnit, ProbeStatement, RowKind};
 pub use recorded::{ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
-pub use thread::{HistogramDocument, Thread, ThreadEvidence, WorstActivation, samples_file};
+pub use thread::{ColumnFigures, HistogramDocument, Thread, ThreadEvidence, WorstActivation, samples_file};

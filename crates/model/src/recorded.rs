@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording as read back: what was written in `run.json`, and what its samples tell.
 
-use crate::{Document, HistogramDocument, Thread, WorstActivation};
+use crate::{Column, ColumnFigures, Document, HistogramDocument, ProbeStatement, Thread, WorstActivation};
 use plan::Nanos;
 use stats::{RELATIVE_ERROR, Statistics};
 use std::path::PathBuf;
@@ -21,8 +21,10 @@ pub struct Recorded {
     pub path: PathBuf,
     /// `run.json`.
     pub document: Document,
-    /// What the samples of each thread tell, in the order of `document.threads`.
+    /// What the judged column of each thread tells, in the order of `document.threads`.
     pub threads: Vec<Statistics>,
+    /// What the further columns of each thread tell, in the order the probe states them.
+    pub columns: Vec<Vec<Statistics>>,
 }
 
 impl Recorded {
@@ -38,11 +40,21 @@ impl Recorded {
 
 /// Writes into a thread's part of the document what its samples tell. The accounting stays as it is: the thread itself
 /// has counted it, and the two are compared.
-pub fn fill_in(thread: &mut Thread, statistics: &Statistics) {
+pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statistics, others: &[Statistics]) {
     thread.latency_ns = statistics.latency;
     thread.latency_with_skipped_ns = statistics.latency_with_skipped;
-    thread.histogram_ns = HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() };
+    thread.histogram_ns = histogram(statistics);
+    let figures = |((_, column), statistics): ((usize, &Column), &Statistics)| ColumnFigures {
+        name: column.name.to_string(),
+        values: statistics.latency,
+        histogram: histogram(statistics),
+    };
+    thread.columns = probe.others().zip(others).map(figures).collect();
     thread.worst = statistics.worst.iter().map(|worst| placed(thread, worst)).collect();
+}
+
+fn histogram(statistics: &Statistics) -> HistogramDocument {
+    HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() }
 }
 
 fn placed(thread: &Thread, worst: &stats::Worst) -> WorstActivation {

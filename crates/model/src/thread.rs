@@ -40,8 +40,22 @@ pub struct Thread {
     pub histogram_ns: HistogramDocument,
     /// The ten worst, worst first.
     pub worst: Vec<WorstActivation>,
+    /// Further columns of the probe, in the order it states them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnFigures>,
     /// Evidence that the thread measured undisturbed by itself.
     pub proof: ThreadEvidence,
+}
+
+/// The figures of a column that is not judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ColumnFigures {
+    /// Its name, as the probe states it.
+    pub name: String,
+    /// Values as measured, in the column's unit; null when there are none.
+    pub values: Option<Summary>,
+    /// Of the same values.
+    pub histogram: HistogramDocument,
 }
 
 impl Thread {
@@ -61,6 +75,7 @@ impl Thread {
             latency_with_skipped_ns: None,
             histogram_ns: HistogramDocument::default(),
             worst: Vec::new(),
+            columns: Vec::new(),
             proof: ThreadEvidence::default(),
         }
     }

@@ -3,14 +3,13 @@
 
 use crate::{CpuId, LoadSpec, Nanos, Scheduling, Settle};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// A way to measure. More come with their rooms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Probe {
-    /// A thread that sleeps until an absolute time, again and again, on CLOCK_MONOTONIC.
-    Cyclic,
-}
+/// A probe's settings by name, as they were written. Those left out have the probe's defaults.
+pub type ProbeSettings = BTreeMap<String, String>;
+
+/// The probe of a run where none is named.
+pub const DEFAULT_PROBE: &str = "cyclic";
 
 /// How long a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,8 +38,11 @@ pub struct Run {
     /// What people call it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub title: Option<String>,
-    /// The way to measure.
-    pub probe: Probe,
+    /// The probe's name. Which there are, the crate `probe` knows.
+    pub probe: String,
+    /// The probe's own settings.
+    #[serde(skip_serializing_if = "ProbeSettings::is_empty", default)]
+    pub probe_settings: ProbeSettings,
     /// Time between two planned activations of the first thread, ns.
     pub interval_ns: Nanos,
     /// What each further thread's interval is longer, ns.
@@ -197,7 +199,8 @@ mod tests {
     fn run() -> Run {
         Run {
             title: None,
-            probe: Probe::Cyclic,
+            probe: DEFAULT_PROBE.to_owned(),
+            probe_settings: ProbeSettings::new(),
             interval_ns: Nanos::from_millis(1),
             distance_ns: Nanos::ZERO,
             length: Length::DurationNs(Nanos::from_secs(10)),

@@ -1,30 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The clock activations are planned on. Behind a trait, so that the engine's accounting can be driven through every
-//! case by a clock that does exactly what a test wants.
+//! The clock activations are planned on.
 
+use crate::Woken;
 use plan::Nanos;
 use rustix::io::Errno;
 use rustix::thread::ClockId;
 use rustix::time::Timespec;
-
-/// How a sleep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
-    /// The time had come.
-    OnTime,
-    /// A signal came first: the run is being stopped.
-    Interrupted,
-    /// The clock cannot be slept on; the error's number (errno).
-    Failed(i32),
-}
-
-/// A clock to sleep on.
-pub trait Clock {
-    /// The time, ns.
-    fn now(&mut self) -> Nanos;
-    /// Sleeps until an absolute time; returns at once if it has passed.
-    fn sleep_until(&mut self, time: Nanos) -> Woken;
-}
 
 /// CLOCK_MONOTONIC: not set by anybody, slewed by NTP at most, stands still while the machine is suspended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,15 +13,18 @@ pub struct Monotonic;
 
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 
-impl Clock for Monotonic {
+impl Monotonic {
+    /// The time, ns.
     #[inline]
-    fn now(&mut self) -> Nanos {
+    #[must_use]
+    pub fn now(self) -> Nanos {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         Nanos(now.tv_sec * NANOS_PER_SEC + now.tv_nsec)
     }
 
+    /// Sleeps until an absolute time; returns at once if it has passed.
     #[inline]
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
+    pub fn sleep_until(self, time: Nanos) -> Woken {
         // Unsigned, because that division is the cheaper one; below zero cannot be, the clock began at boot.
         let (time, second) = (time.0.cast_unsigned(), NANOS_PER_SEC.cast_unsigned());
         let request = Timespec { tv_sec: (time / second).cast_signed(), tv_nsec: (time % second).cast_signed() };
@@ -67,17 +51,17 @@ const GROUP: i64 = 64;
 const GROUPS: usize = 31;
 
 impl Calibration {
-    /// Measures the clock on the CPU this runs on; takes well under a millisecond.
+    /// Measures CLOCK_MONOTONIC on the CPU this runs on; takes well under a millisecond.
     #[must_use]
-    pub fn of(clock: &mut impl Clock) -> Self {
+    pub fn here() -> Self {
         let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
         let mut costs: Vec<i64> = (0..GROUPS)
             .map(|_| {
-                let start = clock.now();
+                let start = Monotonic.now();
                 for _ in 1..GROUP {
-                    std::hint::black_box(clock.now());
+                    std::hint::black_box(Monotonic.now());
                 }
-                (clock.now().0 - start.0) / GROUP
+                (Monotonic.now().0 - start.0) / GROUP
             })
             .collect();
         costs.sort_unstable();
@@ -91,15 +75,14 @@ mod tests {
 
     #[test]
     fn sleeps_no_shorter_than_asked() {
-        let mut clock = Monotonic;
-        let until = Nanos(clock.now().0 + 2_000_000);
-        assert_eq!(clock.sleep_until(until), Woken::OnTime);
-        assert!(clock.now() >= until);
+        let until = Nanos(Monotonic.now().0 + 2_000_000);
+        assert_eq!(Monotonic.sleep_until(until), Woken::OnTime);
+        assert!(Monotonic.now() >= until);
     }
 
     #[test]
     fn a_reading_costs_something_below_a_millisecond() {
-        let calibration = Calibration::of(&mut Monotonic);
+        let calibration = Calibration::here();
         assert!((1..1_000_000).contains(&calibration.read_ns), "{calibration:?}");
     }
 }

@@ -26,10 +26,12 @@ pub enum StopReason {
         /// On this CPU; none: nowhere.
         cpu: Option<CpuId>,
     },
-    /// The clock could not be slept on.
-    ClockFailed {
+    /// The clock could not be slept on, or the probe could not measure.
+    ProbeFailed {
         /// Thread index.
         thread: usize,
+        /// What was being done, such as `clock_nanosleep`.
+        doing: &'static str,
         /// The error's number.
         errno: i32,
     },

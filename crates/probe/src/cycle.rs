@@ -4,10 +4,13 @@
 //! Activation k is planned at `start + k x interval`, whatever happened before. An activation that wakes an interval or
 //! more after that is late; in the meantime the times of its successors passed, and those are skipped: the next one that
 //! runs is the first whose planned time lies ahead. `skipped = floor(latency / interval)` follows from the late one's
-//! latency alone, so a recording needs to store nothing else to tell skipped from lost.
+//! latency alone, so a recording needs to store nothing else to tell skipped from lost. Where a probe does more than wake up, the
+//! same follows from the time until it was done.
 
+use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
-use crate::{Clock, Control, Producer, Sample, StopReason, Woken};
+use crate::sampler::{SampleError, Sampler};
+use crate::{Control, Producer, StopReason, Woken};
 use plan::{Nanos, OverrunPolicy};
 
 /// What one thread is to do.
@@ -46,37 +49,51 @@ impl Counts {
     }
 }
 
-/// Runs the activations of one thread. This is the path that is measured: it allocates nothing and calls nothing but the
-/// clock.
-pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, control: &Control) -> Counts {
+/// Runs the rows of one thread. This is the path that is measured: it allocates nothing and calls nothing but the clock and
+/// the probe.
+pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
+    attachment: &mut A,
+    sampler: &mut S,
+    cycle: &Cycle,
+    ring: &mut Producer<N>,
+    control: &Control,
+) -> Counts {
     let interval = cycle.interval.0.max(1);
-    // One comparison decides whether an activation is ordinary.
-    let remarkable = cycle.break_above.map_or(interval, |limit| interval.min(limit.0.saturating_add(1)));
+    let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
+    // One comparison decides whether an activation is ordinary, where one column tells both.
+    let remarkable = if S::OVERRUN == 0 { interval.min(limit.saturating_add(1)) } else { interval };
     let (mut late, mut skipped) = (0, 0);
-    let mut latency = 0;
+    let mut taken = 0;
     let mut next = 0;
     let mut planned = cycle.start.0;
     let mut starvation = StarvationCheck::new();
     while next < cycle.activations {
-        match clock.sleep_until(Nanos(planned)) {
+        match attachment.sleep_until(Nanos(planned)) {
             Woken::OnTime => {}
             Woken::Interrupted if control.is_stopped() => break,
             Woken::Interrupted => continue,
             Woken::Failed(errno) => {
-                control.stop(StopReason::ClockFailed { thread: cycle.thread, errno });
+                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: "clock_nanosleep", errno });
                 break;
             }
         }
-        let woken = clock.now().0;
-        latency = woken - planned;
-        ring.push(Sample { activation: next, latency_ns: latency });
-        if latency >= remarkable {
-            if cycle.break_above.is_some_and(|limit| latency > limit.0) {
-                control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: next, latency_ns: latency });
+        let values = match sampler.sample(attachment, Nanos(planned)) {
+            Ok(values) => values,
+            Err(SampleError { doing, errno }) => {
+                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
+                break;
             }
-            if latency >= interval {
+        };
+        taken = values[S::OVERRUN];
+        let now = planned + taken;
+        ring.push(next, values);
+        if taken >= remarkable || (S::OVERRUN != 0 && values[0] > limit) {
+            if values[0] > limit {
+                control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: next, latency_ns: values[0] });
+            }
+            if taken >= interval {
                 late += 1;
-                let passed = passed_by(latency, interval, cycle, next);
+                let passed = passed_by(taken, interval, cycle, next);
                 skipped += passed;
                 next += passed;
                 planned += passed.cast_signed() * interval;
@@ -84,14 +101,14 @@ pub fn measure<C: Clock>(clock: &mut C, cycle: &Cycle, ring: &mut Producer, cont
         }
         next += 1;
         planned += interval;
-        if starvation.is_due(woken) {
-            starvation.check(woken, control);
+        if starvation.is_due(now) {
+            starvation.check(now, control);
         }
         if control.is_stopped() {
             break;
         }
     }
-    let left = never_caught_up(latency, interval, cycle, next);
+    let left = never_caught_up(taken, interval, cycle, next);
     Counts { on_time: next - late - skipped, late, skipped: skipped + left }
 }
 
@@ -116,21 +133,33 @@ fn passed_by(latency: i64, interval: i64, cycle: &Cycle, current: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probes::Cyclic;
     use crate::{Consumer, ring};
+    use plan::{CpuId, Scheduling};
     use proptest::prelude::*;
+    use rustix::thread::Pid;
+    use std::collections::VecDeque;
 
     /// A clock that is wrong by exactly what a test says: the n-th sleep ends this much after its time (before it, if
     /// negative), or where the clock stands, if that is later.
-    struct Scripted<'a> {
+    struct Scripted {
         now: i64,
-        lateness: std::slice::Iter<'a, i64>,
+        lateness: VecDeque<i64>,
         sleeps: u64,
         stop_after: Option<(u64, Control)>,
         /// From this sleep on the clock refuses, with this error.
         fail_after: Option<(u64, i32)>,
     }
 
-    impl Clock for Scripted<'_> {
+    impl Attachment for Scripted {
+        fn attach(&mut self, _: CpuId, _: Scheduling) -> std::io::Result<Pid> {
+            Ok(rustix::thread::gettid())
+        }
+
+        fn interrupt(_: Pid) {}
+
+        fn detach(&mut self) {}
+
         fn now(&mut self) -> Nanos {
             Nanos(self.now)
         }
@@ -146,7 +175,7 @@ mod tests {
                 return Woken::Failed(errno);
             }
             self.sleeps += 1;
-            self.now = time.0 + self.lateness.next().copied().unwrap_or(0);
+            self.now = time.0 + self.lateness.pop_front().unwrap_or(0);
             Woken::OnTime
         }
     }
@@ -174,10 +203,10 @@ mod tests {
     }
 
     fn run(cycle: &Cycle, lateness: &[i64]) -> (Counts, Vec<(u64, i64)>, Control) {
-        let (mut producer, mut consumer) = ring(4_096);
+        let (mut producer, mut consumer) = ring::<1>(4_096);
         let control = Control::new();
-        let mut clock = Scripted { now: 0, lateness: lateness.iter(), sleeps: 0, stop_after: None, fail_after: None };
-        let counts = measure(&mut clock, cycle, &mut producer, &control);
+        let mut clock = Scripted { now: 0, lateness: lateness.to_vec().into(), sleeps: 0, stop_after: None, fail_after: None };
+        let counts = measure(&mut clock, &mut Cyclic, cycle, &mut producer, &control);
         (counts, drained(&mut consumer), control)
     }
 
@@ -268,35 +297,35 @@ mod tests {
 
     #[test]
     fn stopped_while_asleep_the_activation_was_not_due() {
-        let (mut producer, mut consumer) = ring(16);
+        let (mut producer, mut consumer) = ring::<1>(16);
         let control = Control::new();
         let mut clock =
-            Scripted { now: 0, lateness: [1, 2].iter(), sleeps: 0, stop_after: Some((2, control.clone())), fail_after: None };
-        let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
+            Scripted { now: 0, lateness: [1, 2].into(), sleeps: 0, stop_after: Some((2, control.clone())), fail_after: None };
+        let counts = measure(&mut clock, &mut Cyclic, &cycle(10), &mut producer, &control);
         assert_eq!((counts, drained(&mut consumer)), (Counts { on_time: 2, late: 0, skipped: 0 }, vec![(0, 1), (1, 2)]));
     }
 
     /// Not a signal: to sleep again and again would be to spin for ever at the highest priority.
     #[test]
     fn a_clock_that_cannot_be_slept_on_ends_the_run() {
-        let (mut producer, _) = ring(16);
+        let (mut producer, _) = ring::<1>(16);
         let control = Control::new();
         let mut clock =
-            Scripted { now: 0, lateness: [1, 2].iter(), sleeps: 0, stop_after: None, fail_after: Some((2, libc::EPERM)) };
-        let counts = measure(&mut clock, &cycle(10), &mut producer, &control);
+            Scripted { now: 0, lateness: [1, 2].into(), sleeps: 0, stop_after: None, fail_after: Some((2, libc::EPERM)) };
+        let counts = measure(&mut clock, &mut Cyclic, &cycle(10), &mut producer, &control);
         assert_eq!(counts, Counts { on_time: 2, late: 0, skipped: 0 });
-        assert_eq!(control.reason(), Some(StopReason::ClockFailed { thread: 3, errno: libc::EPERM }));
+        assert_eq!(control.reason(), Some(StopReason::ProbeFailed { thread: 3, doing: "clock_nanosleep", errno: libc::EPERM }));
     }
 
     /// Ordinary threads never get to run beside it: it ends itself.
     #[test]
     fn a_thread_that_leaves_no_time_ends_the_run() {
-        let (mut producer, _) = ring(16);
+        let (mut producer, _) = ring::<1>(16);
         let control = Control::new();
         control.beat(7);
         let cycle = Cycle { interval: Nanos(100_000_000), ..cycle(1_000) };
-        let mut clock = Scripted { now: 0, lateness: [].iter(), sleeps: 0, stop_after: None, fail_after: None };
-        let counts = measure(&mut clock, &cycle, &mut producer, &control);
+        let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+        let counts = measure(&mut clock, &mut Cyclic, &cycle, &mut producer, &control);
         assert_eq!(control.reason(), Some(StopReason::Starved { for_ns: 5_000_000_000, cpu: None }));
         assert_eq!(counts, Counts { on_time: 51, late: 0, skipped: 0 });
     }

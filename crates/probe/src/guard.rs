@@ -9,7 +9,7 @@
 //! - Each measured CPU: once a second an ordinary thread compares the CPU time of our threads there. Where it is more than
 //!   half, it wakes a thread bound to that CPU, the canary, and checks that it ran. On CPUs with time to spare nothing wakes.
 
-use crate::{Clock, Control, Monotonic, StopReason, sys};
+use crate::{Control, Monotonic, StopReason, sys};
 use plan::{CpuId, Scheduling};
 use rustix::thread::Pid;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl Guard {
         self.threads.push(thread);
         // Bound from here: somebody else's real-time thread may keep that CPU from it, and nobody shall wait for it.
         if let Ok(pid) = told.recv() {
-            crate::thread::pin(Some(pid), cpu)?;
+            crate::attachment::pin(Some(pid), cpu)?;
         }
         Ok(Canary { thread: handle, answers })
     }

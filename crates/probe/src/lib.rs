@@ -10,24 +10,35 @@
 #![deny(unsafe_code)]
 
 mod affinity;
+mod attachment;
 mod clock;
 mod control;
 mod cycle;
+mod events;
 mod guard;
 mod measurement;
 mod memory;
+mod probes;
 mod ring;
+mod sampler;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
+#[cfg(test)]
+mod test_runs;
 mod thread;
 mod trial;
 
 pub use affinity::process_cpus;
-pub use clock::{Calibration, Clock, Monotonic, Woken};
+pub use attachment::Woken;
+pub use clock::{Calibration, Monotonic};
 pub use control::{Control, StopReason};
-pub use cycle::{Counts, Cycle, measure};
+pub use cycle::Counts;
 pub use measurement::{Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
-pub use ring::{Consumer, Producer, Sample, ring};
+pub use probes::{PROBES, Probe, ProbeSetting, SettingError, SettingValues, statement};
+pub use ring::Consumer;
 pub use thread::{ThreadResult, Usage};
 pub use trial::{Tried, tried};
+
+pub(crate) use cycle::Cycle;
+pub(crate) use ring::{Producer, ring};

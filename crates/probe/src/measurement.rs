@@ -2,14 +2,14 @@
 //! All measuring threads of a run.
 
 use crate::guard::Guard;
-use crate::ring::slots_for;
-use crate::thread::{Decision, Ready, STACK_BYTES, StartBarrier, ThreadConfig, thread_main};
-use crate::{Clock, Consumer, Control, Cycle, Monotonic, ThreadResult, ring, sys};
+use crate::probes::{self, SettingError};
+use crate::thread::{Decision, STACK_BYTES, StartBarrier, ThreadConfig};
+use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -36,6 +36,9 @@ pub enum ProbeError {
         /// Why.
         source: io::Error,
     },
+    /// The probe cannot be made ready.
+    #[error(transparent)]
+    Probe(#[from] SettingError),
     /// Signals could not be set up.
     #[error("cannot set up the signal that ends a sleep: {0}")]
     Signal(io::Error),
@@ -50,6 +53,8 @@ pub struct Measurement {
     barrier: Arc<StartBarrier>,
     threads: Vec<JoinHandle<ThreadResult>>,
     pids: Vec<Option<Pid>>,
+    /// How the sleep of each is ended.
+    interrupts: Vec<fn(Pid)>,
     control: Control,
     guard: Option<Guard>,
 }
@@ -73,6 +78,7 @@ impl Measurement {
             barrier: Arc::new(StartBarrier::default()),
             threads: Vec::new(),
             pids: vec![None; run.cpus.len()],
+            interrupts: Vec::new(),
             control: control.clone(),
             guard: None,
         };
@@ -104,10 +110,10 @@ impl Measurement {
 
     /// Makes the threads and waits until each is pinned and has its scheduling.
     fn make_ready(&mut self, run: &Run, scheduling: Scheduling) -> Result<(), ProbeError> {
-        let (tell, told) = channel();
+        let probe = probes::find(&run.probe)?;
+        let (ready, told) = channel();
         for (index, (cpu, offset)) in run.cpus.iter().zip(&self.offsets).enumerate() {
             let interval = run.interval_of(index);
-            let (producer, consumer) = ring(slots_for(interval.0));
             let cycle = Cycle {
                 thread: index,
                 start: *offset,
@@ -121,13 +127,15 @@ impl Measurement {
                 scheduling,
                 warmup: run.whole_warmup_ns(),
                 cycle,
-                ring: producer,
                 control: self.control.clone(),
                 barrier: Arc::clone(&self.barrier),
+                ready: ready.clone(),
             };
-            let thread = spawn(index, config, tell.clone());
-            self.threads.push(thread.map_err(|source| ProbeError::Spawn { thread: index, source })?);
-            self.consumers.push(consumer);
+            let launched = probe.launch(&run.probe_settings, config)?;
+            let launched = launched.map_err(|source| ProbeError::Spawn { thread: index, source })?;
+            self.threads.push(launched.thread);
+            self.consumers.push(launched.consumer);
+            self.interrupts.push(launched.interrupt);
         }
         for (index, ready) in told.iter().take(run.cpus.len()) {
             let cpu = run.cpus[index];
@@ -155,8 +163,12 @@ impl Measurement {
         let mut waited = Duration::ZERO;
         while !self.threads.iter().all(JoinHandle::is_finished) && waited < JOIN_TIMEOUT {
             if self.control.is_stopped() {
-                let asleep = self.threads.iter().zip(&self.pids).filter(|(thread, _)| !thread.is_finished());
-                asleep.filter_map(|(_, pid)| *pid).for_each(sys::wake);
+                let asleep = self.threads.iter().zip(self.pids.iter().zip(&self.interrupts));
+                for (_, (pid, interrupt)) in asleep.filter(|(thread, _)| !thread.is_finished()) {
+                    if let Some(pid) = pid {
+                        interrupt(*pid);
+                    }
+                }
                 waited += step;
             }
             std::thread::sleep(step);
@@ -167,10 +179,6 @@ impl Measurement {
         let outcome = |thread: JoinHandle<ThreadResult>| thread.is_finished().then(|| thread.join().ok()).flatten();
         self.threads.into_iter().map(outcome).collect()
     }
-}
-
-fn spawn(index: usize, config: ThreadConfig, tell: Sender<(usize, Ready)>) -> io::Result<JoinHandle<ThreadResult>> {
-    Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(move || thread_main(config, &tell))
 }
 
 /// Whether threads of this process may have this scheduling; tried on a thread of its own, because only the kernel knows
@@ -195,28 +203,8 @@ pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{StopReason, process_cpus};
-    use plan::{Length, OverrunPolicy, Probe};
-
-    fn run(interval: Nanos, samples: u64) -> Run {
-        Run {
-            title: None,
-            probe: Probe::Cyclic,
-            interval_ns: interval,
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(samples),
-            cpus: process_cpus().unwrap().inherited,
-            scheduling: Scheduling::OTHER,
-            aligned_ns: None,
-            warmup_ns: Nanos::from_millis(2),
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: false,
-            sync: true,
-            settle: plan::Settle::Auto,
-            loads: Vec::new(),
-        }
-    }
+    use crate::StopReason;
+    use crate::test_runs::test_run as run;
 
     #[test]
     fn every_thread_accounts_for_every_activation() {

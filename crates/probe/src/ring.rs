@@ -1,34 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The way of a sample out of its thread: a ring with one producer and one consumer, made and touched in advance.
 //!
-//! A slot is two atomics, written relaxed and published by the head with release, so the ring needs no unsafe code and
-//! on 64-bit machines costs the producer two stores, one more for the head, and a comparison. The producer reads the
-//! consumer's position only when the ring looks full from what it last saw. A full ring loses the newest sample and
-//! counts it.
+//! A slot is atomics, one for the row's number and one for each column, written relaxed and published by the head with release,
+//! so the ring needs no unsafe code and on 64-bit machines costs the producer a store for each, one more for the head, and a
+//! comparison. The producer reads the consumer's position only when the ring looks full from what it last saw. A full ring
+//! loses the newest row and counts it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// One activation that woke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// Its number, from 0.
-    pub activation: u64,
-    /// Actual minus planned wake-up time, ns.
-    pub latency_ns: i64,
-}
-
-struct Slot {
-    activation: AtomicU64,
-    latency_ns: AtomicI64,
+/// A row: its number, and what was measured in it.
+struct Slot<const N: usize> {
+    row: AtomicU64,
+    values: [AtomicI64; N],
 }
 
 /// A position on a cache line of its own, so that the two ends do not slow each other.
 #[repr(align(128))]
 struct Position(AtomicU64);
 
-struct Shared {
-    slots: Box<[Slot]>,
+struct Shared<const N: usize> {
+    slots: Box<[Slot<N>]>,
     /// Slots minus one; the number of slots is a power of two.
     mask: u64,
     /// Samples ever written.
@@ -37,20 +29,36 @@ struct Shared {
     tail: Position,
 }
 
-/// The measuring thread's end.
-pub struct Producer {
-    shared: Arc<Shared>,
+/// The measuring thread's end: rows of `N` columns.
+pub(crate) struct Producer<const N: usize> {
+    shared: Arc<Shared<N>>,
     /// Where the ring is full, as far as the consumer was seen to have come.
     full: u64,
     lost: u64,
 }
 
-/// The recorder's end.
+/// The recorder's end, of any number of columns.
 pub struct Consumer {
-    shared: Arc<Shared>,
+    source: Box<dyn Source>,
+    /// Room for what is handed over: column after column.
+    values: Vec<i64>,
+}
+
+/// The ring as the consumer sees it, whatever the number of its columns.
+trait Source: Send {
+    /// Puts the next successive rows into `values`, column after column: the number of the first and how many. None if there are
+    /// none before `head`.
+    fn copy(&self, head: u64, values: &mut Vec<i64>) -> Option<(u64, usize)>;
+    /// Rows written so far.
+    fn head(&self) -> u64;
+    /// Gives the slots of so many rows back to the producer.
+    fn consumed(&mut self, rows: usize);
+    fn slots(&self) -> u64;
+}
+
+struct Reader<const N: usize> {
+    shared: Arc<Shared<N>>,
     tail: u64,
-    /// Room for what is handed over, in order.
-    latencies: Box<[i64; AT_A_TIME]>,
 }
 
 /// Samples handed over in one call: few enough for the cache, many enough that what is done once per call does not count.
@@ -65,38 +73,39 @@ pub(crate) fn slots_for(interval_ns: i64) -> u64 {
 
 /// A ring of at least `slots` slots, all of its memory touched.
 #[must_use]
-pub fn ring(slots: u64) -> (Producer, Consumer) {
+pub(crate) fn ring<const N: usize>(slots: u64) -> (Producer<N>, Consumer) {
     let slots = slots.clamp(1, 1 << 24).next_power_of_two();
-    let fresh: Box<[Slot]> = (0..slots).map(|_| Slot { activation: AtomicU64::new(0), latency_ns: AtomicI64::new(0) }).collect();
+    let fresh = |_| Slot { row: AtomicU64::new(0), values: std::array::from_fn(|_| AtomicI64::new(0)) };
+    let fresh: Box<[Slot<N>]> = (0..slots).map(fresh).collect();
     // The allocator may hand out untouched zero pages; writing makes them ours.
-    fresh.iter().for_each(|slot| slot.activation.store(u64::MAX, Ordering::Relaxed));
+    fresh.iter().for_each(|slot| slot.row.store(u64::MAX, Ordering::Relaxed));
     let shared =
         Arc::new(Shared { slots: fresh, mask: slots - 1, head: Position(AtomicU64::new(0)), tail: Position(AtomicU64::new(0)) });
     let producer = Producer { shared: Arc::clone(&shared), full: slots, lost: 0 };
-    (producer, Consumer { shared, tail: 0, latencies: Box::new([0; AT_A_TIME]) })
+    (producer, Consumer { source: Box::new(Reader { shared, tail: 0 }), values: Vec::with_capacity(N * AT_A_TIME) })
 }
 
-impl Shared {
+impl<const N: usize> Shared<N> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "masked: at most 2^24 slots")]
-    fn slot(&self, position: u64) -> &Slot {
+    fn slot(&self, position: u64) -> &Slot<N> {
         &self.slots[(position & self.mask) as usize]
     }
 
     /// The slots from one position towards another, as far as they lie side by side, and at most so many as are handed over
     /// in one call.
     #[expect(clippy::cast_possible_truncation, reason = "masked, and at most 2^24 slots lie between two positions")]
-    fn ahead(&self, from: u64, to: u64) -> &[Slot] {
+    fn ahead(&self, from: u64, to: u64) -> &[Slot<N>] {
         let first = (from & self.mask) as usize;
         let last = self.slots.len().min(first + AT_A_TIME.min((to - from) as usize));
         &self.slots[first..last]
     }
 }
 
-/// The first of these slots and those that follow it with successive activations. Their numbers ascend, so the first and
-/// the last usually tell.
-fn without_gap(slots: &[Slot]) -> &[Slot] {
-    let number = |slot: &Slot| slot.activation.load(Ordering::Relaxed);
+/// The first of these slots and those that follow it with successive rows. Their numbers ascend, so the first and the last
+/// usually tell.
+fn without_gap<const N: usize>(slots: &[Slot<N>]) -> &[Slot<N>] {
+    let number = |slot: &Slot<N>| slot.row.load(Ordering::Relaxed);
     let first = number(&slots[0]);
     if number(&slots[slots.len() - 1]) - first == slots.len() as u64 - 1 {
         return slots;
@@ -105,10 +114,10 @@ fn without_gap(slots: &[Slot]) -> &[Slot] {
     &slots[..successive]
 }
 
-impl Producer {
-    /// Hands a sample over. Wait-free; a sample that finds no room is counted as lost.
+impl<const N: usize> Producer<N> {
+    /// Hands a row over. Wait-free; a row that finds no room is counted as lost.
     #[inline]
-    pub fn push(&mut self, sample: Sample) {
+    pub(crate) fn push(&mut self, row: u64, values: [i64; N]) {
         // Nobody else writes it.
         let head = self.shared.head.0.load(Ordering::Relaxed);
         if head == self.full && !self.has_room(head) {
@@ -116,8 +125,10 @@ impl Producer {
             return;
         }
         let slot = self.shared.slot(head);
-        slot.activation.store(sample.activation, Ordering::Relaxed);
-        slot.latency_ns.store(sample.latency_ns, Ordering::Relaxed);
+        slot.row.store(row, Ordering::Relaxed);
+        for (stored, value) in slot.values.iter().zip(values) {
+            stored.store(value, Ordering::Relaxed);
+        }
         self.shared.head.0.store(head + 1, Ordering::Release);
     }
 
@@ -128,30 +139,54 @@ impl Producer {
         head < self.full
     }
 
-    /// Samples that found no room.
+    /// Rows that found no room.
     #[must_use]
-    pub const fn lost(&self) -> u64 {
+    pub(crate) const fn lost(&self) -> u64 {
         self.lost
     }
 }
 
+impl<const N: usize> Source for Reader<N> {
+    fn copy(&self, head: u64, values: &mut Vec<i64>) -> Option<(u64, usize)> {
+        if self.tail >= head {
+            return None;
+        }
+        let slots = without_gap(self.shared.ahead(self.tail, head));
+        values.clear();
+        for column in 0..N {
+            values.extend(slots.iter().map(|slot| slot.values[column].load(Ordering::Relaxed)));
+        }
+        Some((slots[0].row.load(Ordering::Relaxed), slots.len()))
+    }
+
+    fn head(&self) -> u64 {
+        self.shared.head.0.load(Ordering::Acquire)
+    }
+
+    fn consumed(&mut self, rows: usize) {
+        self.tail += rows as u64;
+        self.shared.tail.0.store(self.tail, Ordering::Release);
+    }
+
+    fn slots(&self) -> u64 {
+        self.shared.mask + 1
+    }
+}
+
 impl Consumer {
-    /// Takes out what is there, in order: the number of an activation, its latency in ns, and those of the activations that
-    /// follow it without a gap. Stops at the first error; what that call was given counts as taken.
+    /// Takes out what is there, in order: the number of a row, and the values of it and of those that follow it without a gap,
+    /// column after column. Stops at the first error; what that call was given counts as taken.
     ///
     /// # Errors
     /// Whatever `take` returns.
     pub fn drain<E>(&mut self, mut take: impl FnMut(u64, &[i64]) -> Result<(), E>) -> Result<(), E> {
-        let head = self.shared.head.0.load(Ordering::Acquire);
+        let head = self.source.head();
         let mut result = Ok(());
-        while self.tail < head && result.is_ok() {
-            let slots = without_gap(self.shared.ahead(self.tail, head));
-            for (latency, slot) in self.latencies.iter_mut().zip(slots) {
-                *latency = slot.latency_ns.load(Ordering::Relaxed);
-            }
-            result = take(slots[0].activation.load(Ordering::Relaxed), &self.latencies[..slots.len()]);
-            self.tail += slots.len() as u64;
-            self.shared.tail.0.store(self.tail, Ordering::Release);
+        while result.is_ok()
+            && let Some((first, rows)) = self.source.copy(head, &mut self.values)
+        {
+            result = take(first, &self.values);
+            self.source.consumed(rows);
         }
         result
     }
@@ -159,7 +194,7 @@ impl Consumer {
     /// Slots in all.
     #[must_use]
     pub fn slots(&self) -> u64 {
-        self.shared.mask + 1
+        self.source.slots()
     }
 }
 
@@ -179,11 +214,26 @@ mod tests {
 
     #[test]
     fn a_full_ring_counts_what_it_loses() {
-        let (mut producer, mut consumer) = ring(4);
-        (0..7).for_each(|activation| producer.push(Sample { activation, latency_ns: 0 }));
+        let (mut producer, mut consumer) = ring::<1>(4);
+        (0..7).for_each(|activation| producer.push(activation, [0]));
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![0, 1, 2, 3]));
-        producer.push(Sample { activation: 9, latency_ns: 0 });
+        producer.push(9, [0]);
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![9]));
+    }
+
+    /// Columns arrive one after the other, and a gap in the numbers of rows ends what is handed over at once.
+    #[test]
+    fn rows_of_several_columns() {
+        let (mut producer, mut consumer) = ring::<3>(8);
+        for row in [0, 1, 5] {
+            producer.push(row, [row.cast_signed(), 10, -1]);
+        }
+        let mut taken = Vec::new();
+        let Ok(()) = consumer.drain(|first, values| {
+            taken.push((first, values.to_vec()));
+            Ok::<_, Infallible>(())
+        });
+        assert_eq!(taken, [(0, vec![0, 1, 10, 10, -1, -1]), (5, vec![5, 10, -1])]);
     }
 
     #[test]
@@ -197,10 +247,10 @@ mod tests {
     #[test]
     fn nothing_vanishes_between_two_threads() {
         const SENT: u64 = 200_000;
-        let (mut producer, mut consumer) = ring(64);
+        let (mut producer, mut consumer) = ring::<1>(64);
         let sender = std::thread::spawn(move || {
             for activation in 0..SENT {
-                producer.push(Sample { activation, latency_ns: activation.cast_signed() * 3 });
+                producer.push(activation, [activation.cast_signed() * 3]);
                 if activation % 50 == 0 {
                     std::thread::yield_now();
                 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A measuring thread from birth to its outcome.
 
+use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
-use crate::{Clock, Control, Counts, Cycle, Monotonic, Producer, StopReason, Woken, cycle, sys};
+use crate::ring::slots_for;
+use crate::sampler::{EventSource, SampleError, Sampler};
+use crate::{Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::hint::black_box;
+use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
 
 /// Stack of each thread. Small, because with all memory locked every page of it is there from the beginning.
 pub(crate) const STACK_BYTES: usize = 128 * 1024;
@@ -45,9 +50,19 @@ pub(crate) struct ThreadConfig {
     pub(crate) warmup: Nanos,
     /// The cycle; its start is shifted by `starts` when that is known.
     pub(crate) cycle: Cycle,
-    pub(crate) ring: Producer,
     pub(crate) control: Control,
     pub(crate) barrier: Arc<StartBarrier>,
+    /// Where it says that it is ready.
+    pub(crate) ready: Sender<(usize, Ready)>,
+}
+
+/// A measuring thread that has been made.
+pub(crate) struct Launched {
+    pub(crate) thread: JoinHandle<ThreadResult>,
+    /// Where its rows come out.
+    pub(crate) consumer: Consumer,
+    /// Ends its sleep.
+    pub(crate) interrupt: fn(Pid),
 }
 
 /// Where threads wait for their common start.
@@ -87,24 +102,73 @@ impl StartBarrier {
 /// Readiness of a thread: its number, or what kept it.
 pub(crate) type Ready = Result<Pid, std::io::Error>;
 
-/// What a measuring thread runs.
-pub(crate) fn thread_main(mut config: ThreadConfig, ready: &Sender<(usize, Ready)>) -> ThreadResult {
-    sys::block_all_signals_but_wake();
-    prefault_stack();
-    let prepared = prepare(config.cpu, config.scheduling);
-    let _ = ready.send((config.cycle.thread, prepared));
-    let Decision::Start(start) = config.barrier.pass() else {
-        return ThreadResult { counts: Counts::default(), lost: 0, usage: None };
-    };
-    config.cycle.start.0 += start.0;
-    let mut clock = Monotonic;
-    warm_up(&mut clock, &config);
-    let before = sys::thread_usage();
-    let counts = cycle::measure(&mut clock, &config.cycle, &mut config.ring, &config.control);
+impl ThreadConfig {
+    /// Makes a thread that measures planned rows.
+    pub(crate) fn launch<A: Attachment, const N: usize>(
+        self,
+        mut attachment: A,
+        mut sampler: impl Sampler<A, N>,
+    ) -> io::Result<Launched> {
+        self.start::<A, N>(move |config, ring| {
+            config.main(ring, &mut attachment, |attachment, config, ring| {
+                warm_up(attachment, &mut sampler, config);
+                let before = sys::thread_usage();
+                let counts = cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
+                (counts, used_since(before))
+            })
+        })
+    }
+
+    /// Makes a thread that waits for events.
+    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "no probe of events is in the released program yet"))]
+    pub(crate) fn launch_events<A: Attachment, const N: usize, const WIDTH: usize>(
+        self,
+        mut attachment: A,
+        mut source: impl EventSource<A, N>,
+    ) -> io::Result<Launched> {
+        self.start::<A, WIDTH>(move |config, ring| {
+            config.main(ring, &mut attachment, |attachment, config, ring| {
+                let before = sys::thread_usage();
+                let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
+                (counts, used_since(before))
+            })
+        })
+    }
+
+    /// Makes the thread's ring, and the thread, which runs `main`.
+    fn start<A: Attachment, const N: usize>(
+        self,
+        main: impl FnOnce(Self, Producer<N>) -> ThreadResult + Send + 'static,
+    ) -> io::Result<Launched> {
+        let (producer, consumer) = ring(slots_for(self.cycle.interval.0));
+        let builder = Builder::new().name(format!("teiji-{}", self.cycle.thread)).stack_size(STACK_BYTES);
+        let thread = builder.spawn(move || main(self, producer))?;
+        Ok(Launched { thread, consumer, interrupt: A::interrupt })
+    }
+
+    /// From birth to outcome.
+    fn main<A: Attachment, const N: usize>(
+        mut self,
+        mut ring: Producer<N>,
+        attachment: &mut A,
+        measure: impl FnOnce(&mut A, &Self, &mut Producer<N>) -> (Counts, Option<Usage>),
+    ) -> ThreadResult {
+        sys::block_all_signals_but_wake();
+        prefault_stack();
+        let _ = self.ready.send((self.cycle.thread, attachment.attach(self.cpu, self.scheduling)));
+        let Decision::Start(start) = self.barrier.pass() else {
+            return ThreadResult { counts: Counts::default(), lost: 0, usage: None };
+        };
+        self.cycle.start.0 += start.0;
+        let (counts, usage) = measure(attachment, &self, &mut ring);
+        attachment.detach();
+        ThreadResult { counts, lost: ring.lost(), usage }
+    }
+}
+
+fn used_since(before: io::Result<sys::ThreadUsage>) -> Option<Usage> {
     let after = sys::thread_usage();
-    // Back to ordinary, so that ending the thread disturbs no other that still measures.
-    let _ = sys::set_scheduling(Scheduling::OTHER);
-    ThreadResult { counts, lost: config.ring.lost(), usage: before.ok().zip(after.ok()).map(difference) }
+    before.ok().zip(after.ok()).map(difference)
 }
 
 fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
@@ -116,51 +180,37 @@ fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
     }
 }
 
-/// Pins the calling thread and gives it its scheduling.
-pub(crate) fn prepare(cpu: CpuId, scheduling: Scheduling) -> Ready {
-    pin(None, cpu)?;
-    if !scheduling.policy.is_real_time() {
-        // Other policies may be woken 50 us late on purpose, to save power; ask for 1 ns instead. Real-time ones never are.
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    }
-    sys::set_scheduling(scheduling)?;
-    Ok(rustix::thread::gettid())
-}
-
-/// Binds a thread, or the calling one, to a CPU.
-pub(crate) fn pin(thread: Option<Pid>, cpu: CpuId) -> std::io::Result<()> {
-    sys::set_affinity(thread, &[cpu])
-}
-
 /// Writes to the part of the stack the loop may use.
 #[inline(never)]
 fn prefault_stack() {
     black_box(&mut [1_u8; PREFAULT_BYTES]);
 }
 
-/// Activations before activation 0, on the same beat, whose latencies are not kept: the first wake-ups of a thread load
-/// caches, branch predictors and the kernel's own paths.
-fn warm_up(clock: &mut Monotonic, config: &ThreadConfig) {
+/// Rows before row 0, on the same beat, that are not kept: the first wake-ups of a thread load caches, branch predictors and the
+/// kernel's own paths.
+fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(attachment: &mut A, sampler: &mut S, config: &ThreadConfig) {
     let Cycle { start, interval, .. } = config.cycle;
-    let mut now = clock.now().0;
+    let stop = |doing, errno| config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
+    let mut now = attachment.now().0;
     let mut starvation = StarvationCheck::new();
     for left in (1..=config.warmup.0 / interval.0.max(1)).rev() {
         let planned = start.0 - left * interval.0;
-        // At an interval that cannot be kept, every one of them would delay activation 0 further.
+        // At an interval that cannot be kept, every one of them would delay row 0 further.
         if planned < now {
             continue;
         }
         if config.control.is_stopped() {
             return;
         }
-        match clock.sleep_until(Nanos(planned)) {
+        match attachment.sleep_until(Nanos(planned)) {
             Woken::OnTime => {}
             Woken::Interrupted => return,
-            Woken::Failed(errno) => {
-                return config.control.stop(StopReason::ClockFailed { thread: config.cycle.thread, errno });
-            }
+            Woken::Failed(errno) => return stop("clock_nanosleep", errno),
         }
-        now = black_box(clock.now()).0;
+        match sampler.sample(attachment, Nanos(planned)) {
+            Ok(values) => now = planned + black_box(values)[S::OVERRUN],
+            Err(SampleError { doing, errno }) => return stop(doing, errno),
+        }
         if starvation.is_due(now) {
             starvation.check(now, &config.control);
         }

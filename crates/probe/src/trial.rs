@@ -5,11 +5,8 @@
 //! the guard ends the run, and there is nothing in the recording. So short intervals are tried first, for milliseconds, by the
 //! loop that measures.
 
-use crate::thread::{STACK_BYTES, prepare};
-use crate::{Clock, Control, Counts, Cycle, Monotonic, cycle, ring, sys};
-use plan::{CpuId, Nanos, Run, Scheduling};
-use std::io;
-use std::thread::Builder;
+use crate::{Control, Counts, Measurement, ProbeError};
+use plan::{CpuId, Length, Nanos, Run, Scheduling};
 
 /// What one thread did in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,50 +35,25 @@ const LEAST: i64 = 20;
 ///
 /// # Errors
 /// When a thread cannot be made, pinned or scheduled.
-pub fn tried(run: &Run, scheduling: Scheduling) -> io::Result<Vec<Tried>> {
-    let one = |(index, cpu): (usize, &CpuId)| {
-        let (cpu, interval, missed) = (*cpu, run.interval_of(index), run.missed);
-        let activations = u64::try_from((LENGTH_NS / interval.0.max(1)).max(LEAST)).unwrap_or(0);
-        Builder::new().name(format!("teiji-try-{index}")).stack_size(STACK_BYTES).spawn(move || {
-            sys::block_all_signals();
-            prepare(cpu, scheduling)?;
-            let (mut ring, _samples) = ring(activations);
-            let start = Nanos(Monotonic.now().0 + interval.0);
-            let cycle = Cycle { thread: index, start, interval, activations, break_above: None, missed };
-            let counts = cycle::measure(&mut Monotonic, &cycle, &mut ring, &Control::new());
-            let _ = sys::set_scheduling(Scheduling::OTHER);
-            Ok(Tried { cpu, counts })
-        })
-    };
-    let threads: Vec<_> = run.cpus.iter().enumerate().map(one).collect();
-    let joined = threads.into_iter().map(|thread| thread?.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))));
-    joined.collect()
+pub fn tried(run: &Run, scheduling: Scheduling) -> Result<Vec<Tried>, ProbeError> {
+    let activations = u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(LEAST)).unwrap_or(0);
+    let (length, warmup_ns) = (Length::Samples(activations), Nanos::ZERO);
+    let short = Run { length, warmup_ns, break_above_ns: None, loads: Vec::new(), ..run.clone() };
+    let measurement = Measurement::prepare(&short, scheduling, &Control::new())?;
+    measurement.begin(measurement.earliest());
+    let counts = measurement.join().into_iter().map(|result| result.map_or(Counts::default(), |result| result.counts));
+    Ok(run.cpus.iter().zip(counts).map(|(cpu, counts)| Tried { cpu: *cpu, counts }).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, OverrunPolicy, Probe, Settle};
+    use crate::test_runs::test_run;
 
     #[test]
     fn a_wake_up_takes_longer_than_a_microsecond_and_less_than_five_milliseconds() {
-        let mut run = Run {
-            title: None,
-            probe: Probe::Cyclic,
-            interval_ns: Nanos::from_micros(1),
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(1),
-            cpus: vec![crate::process_cpus().unwrap().inherited[0]],
-            scheduling: Scheduling::OTHER,
-            aligned_ns: None,
-            warmup_ns: Nanos::ZERO,
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: false,
-            loads: Vec::new(),
-            settle: Settle::Auto,
-            sync: false,
-        };
+        let mut run = test_run(Nanos::from_micros(1), 1);
+        run.cpus.truncate(1);
         let missed = |run: &Run| tried(run, Scheduling::OTHER).unwrap()[0].missed();
         assert!(missed(&run) > 0.5, "{}", missed(&run));
         run.interval_ns = Nanos::from_millis(5);

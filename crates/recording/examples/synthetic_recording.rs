@@ -5,7 +5,7 @@
 //! machine that does well.
 
 use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, VERSION, fill_in};
-use plan::{CpuId, Length, Nanos, OverrunPolicy, Probe, Run, Scheduling};
+use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling};
 use recording::{Folder, Recording, RecordingError, SampleWriter};
 use stats::Activations;
 use std::error::Error;
@@ -70,7 +70,7 @@ pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut 
     let counts: Vec<_> = std::thread::scope(|scope| {
         let folder = &folder;
         let write = |thread: &Thread| {
-            let samples = folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns);
+            let samples = folder.samples(thread, &document.probe);
             let seed = thread.index as u64 + 1;
             scope.spawn(move || samples.and_then(|samples| write_samples(samples, seed, activations, latency)))
         };
@@ -86,7 +86,7 @@ pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut 
     document.host.after = Some(HostFacts::default());
     let mut recorded = Recording::of(folder.path(), document).summarise()?;
     for (thread, statistics) in recorded.document.threads.iter_mut().zip(&recorded.threads) {
-        fill_in(thread, statistics);
+        fill_in(thread, &model::ProbeStatement::cyclic(), statistics, &[]);
     }
     folder.finish(&recorded.document)
 }
@@ -143,6 +143,7 @@ fn opening(threads: u32, activations: u64) -> Document {
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         ended_at: None,
         command_line: vec!["synthetic_recording".to_owned()],
+        probe: model::ProbeStatement::cyclic(),
         instrument: Instrument { real_time: true, ..Instrument::default() },
         warnings: Vec::new(),
         threads: cpus.iter().enumerate().map(thread).collect(),
@@ -152,7 +153,8 @@ fn opening(threads: u32, activations: u64) -> Document {
         host: Host { before: HostFacts::default(), after: None, processes: None },
         run: Run {
             title: Some("synthetic: nobody measured this".to_owned()),
-            probe: Probe::Cyclic,
+            probe: plan::DEFAULT_PROBE.to_owned(),
+            probe_settings: plan::ProbeSettings::new(),
             interval_ns: INTERVAL,
             distance_ns: Nanos::ZERO,
             length: Length::Samples(activations),

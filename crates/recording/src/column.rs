@@ -25,6 +25,24 @@ pub(crate) enum Values {
     Int64(Vec<i64>),
 }
 
+impl Values {
+    /// How many.
+    pub(crate) const fn len(&self) -> usize {
+        match self {
+            Values::Int32(values) => values.len(),
+            Values::Int64(values) => values.len(),
+        }
+    }
+
+    /// None of the same type.
+    pub(crate) const fn empty(&self) -> Self {
+        match self {
+            Values::Int32(_) => Values::Int32(Vec::new()),
+            Values::Int64(_) => Values::Int64(Vec::new()),
+        }
+    }
+}
+
 impl Column {
     pub(crate) const fn new(values: Values) -> Self {
         Column { values, nulls: None }

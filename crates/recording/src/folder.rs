@@ -4,8 +4,7 @@
 use crate::reader::parse;
 use crate::{Recording, RecordingError, SampleWriter};
 use model::samples_file;
-use model::{Document, HostFacts, Recorded};
-use plan::{CpuId, Nanos};
+use model::{Document, HostFacts, ProbeStatement, Recorded, Thread};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -129,10 +128,10 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn samples(&self, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<SampleWriter, RecordingError> {
-        let path = self.path.join(samples_file(thread));
+    pub fn samples(&self, thread: &Thread, probe: &ProbeStatement) -> Result<SampleWriter, RecordingError> {
+        let path = self.path.join(samples_file(thread.index));
         let _ = fs::remove_file(&path);
-        SampleWriter::create(&path, thread, cpu, start, interval)
+        SampleWriter::create(&path, thread, probe)
     }
 
     /// Writes the facts after the run and the final document.

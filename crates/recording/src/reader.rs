@@ -4,7 +4,7 @@
 use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile};
 use model::fill_in;
-use model::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, State, VERSION};
+use model::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
 use plan::OverrunPolicy;
 use stats::{AccountingRule, AfterOverrun, Analysis, ExactRequest, Statistics, analyse, summarise};
 use std::fs;
@@ -57,7 +57,10 @@ impl Recording {
     /// # Errors
     /// When samples cannot be read. A recording that was cut off is read as far as it goes.
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
-        let threads = self.of_each_thread(|file, interval_ns, after| summarise(file, interval_ns, after, ENVELOPE_STEPS))?;
+        let threads = self.of_each_thread(|samples| {
+            let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
+            samples.with_others(judged)
+        })?;
         Ok(self.recorded(threads))
     }
 
@@ -71,16 +74,19 @@ impl Recording {
         exact: &ExactRequest,
         keep: impl Fn(&Analysis) -> T + Sync,
     ) -> Result<(Recorded, Vec<T>), RecordingError> {
-        let threads = self.of_each_thread(|file, interval_ns, after| {
-            let analysis = analyse(file, interval_ns, after, ENVELOPE_STEPS, exact)?;
+        let threads = self.of_each_thread(|samples| {
+            let (interval_ns, rule) = (samples.interval_ns(), samples.rule(JUDGED));
+            let mut analysis = analyse(&samples.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
+            let (judged, others) = samples.with_others(analysis.statistics)?;
+            analysis.statistics = judged;
             let kept = keep(&analysis);
-            Ok((analysis.statistics, kept))
+            Ok(((analysis.statistics, others), kept))
         })?;
         let (statistics, kept) = threads.into_iter().unzip();
         Ok((self.recorded(statistics), kept))
     }
 
-    /// Opens the samples of each thread and hands them over: as many at a time as there are cores.
+    /// Opens the judged column of each thread and hands it over: as many at a time as there are cores.
     ///
     /// # Errors
     /// As [`Recording::summarise`].
@@ -88,25 +94,26 @@ impl Recording {
         &self,
         of: impl Fn(&SampleFile) -> Result<T, RecordingError> + Sync,
     ) -> Result<Vec<T>, RecordingError> {
-        self.of_each_thread(|file, _, _| of(file))
+        self.of_each_thread(|samples| of(&samples.open(JUDGED)?))
     }
 
-    fn recorded(self, threads: Vec<Statistics>) -> Recorded {
+    fn recorded(self, threads: Vec<(Statistics, Vec<Statistics>)>) -> Recorded {
         let mut document = self.document;
+        let (threads, columns): (Vec<_>, Vec<_>) = threads.into_iter().unzip();
         if document.state == State::Running {
-            for (thread, statistics) in document.threads.iter_mut().zip(&threads) {
-                fill_in(thread, statistics);
-                thread.activations = statistics.activations;
-                thread.proof.samples_lost = statistics.lost;
+            for (index, thread) in document.threads.iter_mut().enumerate() {
+                fill_in(thread, &document.probe, &threads[index], &columns[index]);
+                thread.activations = threads[index].activations;
+                thread.proof.samples_lost = threads[index].lost;
             }
         }
-        Recorded { path: self.path, document, threads }
+        Recorded { path: self.path, document, threads, columns }
     }
 
     /// What is made of the samples of each thread: as many at a time as there are cores.
     fn of_each_thread<T: Send>(
         &self,
-        of: impl Fn(&SampleFile, i64, AccountingRule) -> Result<T, RecordingError> + Sync,
+        of: impl Fn(&ThreadSamples<'_>) -> Result<T, RecordingError> + Sync,
     ) -> Result<Vec<T>, RecordingError> {
         let next = AtomicUsize::new(0);
         let results: Mutex<Vec<Option<Result<T, RecordingError>>>> = Mutex::new(Vec::new());
@@ -116,7 +123,7 @@ impl Recording {
                 if index >= self.document.threads.len() {
                     return;
                 }
-                let result = self.of_thread(index, &of);
+                let result = of(&ThreadSamples { recording: self, thread: &self.document.threads[index] });
                 let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if results.len() <= index {
                     results.resize_with(index + 1, || None);
@@ -135,23 +142,63 @@ impl Recording {
         });
         results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().flatten().collect()
     }
+}
 
-    fn of_thread<T>(
-        &self,
-        index: usize,
-        of: &impl Fn(&SampleFile, i64, AccountingRule) -> Result<T, RecordingError>,
-    ) -> Result<T, RecordingError> {
-        let thread = &self.document.threads[index];
-        let after = match self.document.run.missed {
+/// The column that is judged.
+const JUDGED: usize = 0;
+/// Steps over time that are kept of the others, which are not drawn.
+const STEPS_OF_OTHERS: usize = 64;
+/// What the time of an event takes of a row, in columns.
+const COLUMNS_OF_TIME: usize = 2;
+
+/// The samples of one thread.
+struct ThreadSamples<'a> {
+    recording: &'a Recording,
+    thread: &'a Thread,
+}
+
+impl ThreadSamples<'_> {
+    const fn document(&self) -> &Document {
+        &self.recording.document
+    }
+
+    const fn interval_ns(&self) -> i64 {
+        self.thread.interval_ns.0
+    }
+
+    /// Opens one of the columns that the probe states.
+    fn open(&self, column: usize) -> Result<SampleFile, RecordingError> {
+        // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
+        let name = Path::new(&self.thread.samples_file).file_name().unwrap_or_default();
+        let document = self.document();
+        let cut = document.state == State::Running || matches!(document.end, Some(End::RecordingFailed { .. }));
+        let time = if document.probe.rows == RowKind::Events { COLUMNS_OF_TIME } else { 0 };
+        SampleFile::open_column(&self.recording.path.join(name), column, document.probe.columns.len() + time, cut)
+    }
+
+    /// How a column tells late from on time and skipped from lost.
+    fn rule(&self, column: usize) -> AccountingRule {
+        if self.document().probe.overrun_column != Some(column) {
+            return AfterOverrun::Untold.into();
+        }
+        let after = match self.document().run.missed {
             OverrunPolicy::Skip => AfterOverrun::Skip,
             OverrunPolicy::CatchUp => AfterOverrun::CatchUp,
         };
-        // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
-        let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
-        let cut = self.document.state == State::Running || matches!(self.document.end, Some(End::RecordingFailed { .. }));
-        let file = SampleFile::open(&self.path.join(name), cut)?;
-        let given_up_ns = thread.given_up_ns.map(|time| time.0 - thread.start_ns.0);
-        of(&file, thread.interval_ns.0, AccountingRule { after, given_up_ns })
+        AccountingRule { after, given_up_ns: self.thread.given_up_ns.map(|time| time.0 - self.thread.start_ns.0) }
+    }
+
+    /// What the further columns tell, one of which may tell the accounting of all.
+    fn with_others(&self, mut judged: Statistics) -> Result<(Statistics, Vec<Statistics>), RecordingError> {
+        let mut others = Vec::new();
+        for (index, _) in self.document().probe.others() {
+            let statistics = summarise(&self.open(index)?, self.interval_ns(), self.rule(index), STEPS_OF_OTHERS)?;
+            if self.document().probe.overrun_column == Some(index) {
+                (judged.activations, judged.lost) = (statistics.activations, statistics.lost);
+            }
+            others.push(statistics);
+        }
+        Ok((judged, others))
     }
 }
 

@@ -15,12 +15,17 @@ use std::path::{Path, PathBuf};
 /// 4, and what batches cost that hold half a second or more.
 const MAX_BYTES_PER_ROW: u64 = 5;
 
-/// The samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
+/// One column of the samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
 /// pass sees the same.
 #[derive(Clone, Debug)]
 pub struct SampleFile {
     path: PathBuf,
     bytes: u64,
+    /// Which of the columns beside an event's time, from 0.
+    column: usize,
+    /// How many there are of those.
+    columns: usize,
+    /// Values beyond 32 bits of that column, by row.
     long: BTreeMap<u64, i64>,
     /// Whether the end may be missing: then reading stops at the last whole batch.
     cut: bool,
@@ -36,19 +41,64 @@ impl SampleFile {
         decoder(path, u64::MAX)?.map(|decoder| decoder.labels().clone()).map_err(damaged)
     }
 
-    /// Opens the samples of a recording; `cut` says that it may end anywhere.
+    /// Opens the judged column of the samples of a thread; `cut` says that the file may end anywhere.
     ///
     /// # Errors
     /// When the file is not there.
     pub fn open(path: &Path, cut: bool) -> Result<Self, RecordingError> {
+        SampleFile::open_column(path, 0, 1, cut)
+    }
+
+    /// Opens one of the columns that a probe states.
+    ///
+    /// # Errors
+    /// When the file is not there.
+    pub(crate) fn open_column(path: &Path, column: usize, columns: usize, cut: bool) -> Result<Self, RecordingError> {
         let bytes = match std::fs::metadata(path) {
             // Cut off after the document and before the samples.
             Err(error) if cut && error.kind() == ErrorKind::NotFound => 0,
             found => found.map_err(RecordingError::io("read", path))?.len(),
         };
         let long = long_path(path);
-        let long = if long.exists() { read_long(&long, cut)? } else { BTreeMap::new() };
-        Ok(SampleFile { path: path.to_owned(), bytes, long, cut })
+        let long = if long.exists() { read_long(&long, column, cut)? } else { BTreeMap::new() };
+        Ok(SampleFile { path: path.to_owned(), bytes, column, columns, long, cut })
+    }
+
+    /// Hands each event's row and time, ns since the thread's start, to `visit`. Nothing where rows were planned.
+    ///
+    /// # Errors
+    /// When the samples cannot be read.
+    pub fn times(&self, visit: &mut dyn FnMut(u64, i64)) -> Result<(), RecordingError> {
+        self.each_batch(|first, columns| {
+            let Some(Column { values: Values::Int64(times), nulls }) = columns.first() else { return Ok(()) };
+            for (row, time) in times.iter().enumerate() {
+                if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
+                    visit(first + row as u64, *time);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands the columns of each batch to `visit`, with the number of its first row.
+    fn each_batch(&self, mut visit: impl FnMut(u64, &[Column]) -> Result<(), String>) -> Result<(), RecordingError> {
+        if self.cut && self.bytes == 0 {
+            return Ok(());
+        }
+        let mut row = 0_u64;
+        let read = decoder(&self.path, self.bytes)?.and_then(|mut decoder| {
+            // What is wrong with the columns is wrong with a file without batches too.
+            visit(0, decoder.columns())?;
+            while let Some(columns) = decoder.next()? {
+                visit(row, columns)?;
+                row += columns.first().map_or(0, |column| column.values.len()) as u64;
+            }
+            Ok(())
+        });
+        match read {
+            Err(why) if !self.cut => Err(RecordingError::Samples { path: self.path.clone(), rows: row, why }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -57,14 +107,18 @@ fn decoder(path: &Path, bytes: u64) -> Result<Result<Decoder<impl Read>, String>
     Ok(Decoder::open(BufReader::with_capacity(1 << 18, file.take(bytes))))
 }
 
-fn read_long(path: &Path, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingError> {
+fn read_long(path: &Path, column: usize, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingError> {
     let mut latencies = BTreeMap::new();
     let read = decoder(path, u64::MAX)?.and_then(|mut decoder| {
         while let Some(columns) = decoder.next()? {
-            let [Column { values: Values::Int64(rows), .. }, Column { values: Values::Int64(values), .. }] = columns else {
-                return Err("two Int64 columns, activation and latency_ns, expected".to_owned());
+            let columns: &[Column; 3] = columns.try_into().map_err(|_| "three columns, row, column and value, expected")?;
+            let [Values::Int64(rows), Values::Int64(of), Values::Int64(values)] = columns.each_ref().map(|column| &column.values)
+            else {
+                return Err("three Int64 columns, row, column and value, expected".to_owned());
             };
-            latencies.extend(rows.iter().map(|row| row.cast_unsigned()).zip(values.iter().copied()));
+            let all = rows.iter().map(|row| row.cast_unsigned()).zip(of.iter().zip(values));
+            let own = all.filter(|(_, (of, _))| usize::try_from(**of) == Ok(column));
+            latencies.extend(own.map(|(row, (_, value))| (row, *value)));
         }
         Ok(())
     });
@@ -74,11 +128,12 @@ fn read_long(path: &Path, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingErro
     }
 }
 
-/// The one column of a samples file.
-pub(crate) fn latencies(columns: &[Column]) -> Result<(&[i32], Option<&NullBuffer>), String> {
-    match columns {
-        [Column { values: Values::Int32(values), nulls }] => Ok((values, nulls.as_ref())),
-        _ => Err("one Int32 column, latency_ns, expected".to_owned()),
+/// One of the columns of a samples file; the time of events is not counted.
+fn column(columns: &[Column], index: usize) -> Result<(&[i32], Option<&NullBuffer>), String> {
+    let timed = usize::from(matches!(columns, [Column { values: Values::Int64(_), .. }, ..]));
+    match columns.get(timed + index) {
+        Some(Column { values: Values::Int32(values), nulls }) => Ok((values, nulls.as_ref())),
+        _ => Err(format!("column {index} is not there, or not of 32-bit integers")),
     }
 }
 
@@ -86,27 +141,15 @@ impl Rows for SampleFile {
     type Error = RecordingError;
 
     fn size_hint(&self) -> u64 {
-        self.bytes / MAX_BYTES_PER_ROW
+        self.bytes / (MAX_BYTES_PER_ROW * self.columns as u64)
     }
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {
-        if self.cut && self.bytes == 0 {
-            return Ok(());
-        }
-        let mut row = 0_u64;
-        let read = decoder(&self.path, self.bytes)?.and_then(|mut decoder| {
-            latencies(decoder.columns())?;
-            while let Some(columns) = decoder.next()? {
-                let (values, nulls) = latencies(columns)?;
-                self.visit_batch(row, values, nulls, visit);
-                row += values.len() as u64;
-            }
+        self.each_batch(|first, columns| {
+            let (values, nulls) = column(columns, self.column)?;
+            self.visit_batch(first, values, nulls, visit);
             Ok(())
-        });
-        match read {
-            Err(why) if !self.cut => Err(RecordingError::Samples { path: self.path.clone(), rows: row, why }),
-            _ => Ok(()),
-        }
+        })
     }
 }
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The samples of one thread: an Arrow IPC stream with one row per due activation.
+//! The samples of one thread: an Arrow IPC stream with one row per due activation, or per event.
 //!
-//! Row k is activation k, planned at `start_ns + k x interval_ns`; its latency is null where the activation was skipped
-//! or its sample lost. So every sample keeps its place in time at the cost of its latency alone.
+//! Row k is activation k, planned at `start_ns + k x interval_ns`; its values are null where the activation was skipped
+//! or its sample lost. So every sample keeps its place in time at the cost of its values alone. Rows of events have their time,
+//! 64 bits, in front.
 //!
-//! A latency beyond 32 bits (2.1 s) stands in the row as the nearest 32-bit value, and in full, with its row, in a file
-//! `samples-<thread>-long.arrows`, which is written first and exists only then.
+//! A value beyond 32 bits (2.1 s) stands in the row as the nearest 32-bit value, and in full, with its row and the number of its
+//! column, in a file `samples-<thread>-long.arrows`, which is written first and exists only then.
 
 use crate::RecordingError;
-use crate::stream::{Stream, coalesce, latency_column};
-use arrow_array::Int64Array;
+use crate::column::Values;
+use crate::stream::{Stream, array, coalesce};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, Field, Schema};
-use plan::{CpuId, Nanos};
+use model::{ProbeStatement, RowKind, Thread};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,17 @@ const NEAR: i64 = 1 << 30;
 /// Room for the rows of half a second at 5 kHz.
 const FIRST_ROWS: usize = 2_560;
 
-/// A finished file that takes more is written again in larger batches: at 1 ms, the batches of a run that may be cut off
+/// A finished file whose columns take more is written again in larger batches: at 1 ms, the batches of a run that may be cut off
 /// any moment cost 0.29 bytes a row on top of 4.13, which is what values and a validity bitmap take.
 const MAX_BYTES_PER_HUNDRED_ROWS: u64 = 420;
+/// The same of the times of events.
+const MAX_TIME_BYTES_PER_HUNDRED_ROWS: u64 = 820;
+
+/// The column of an event's time in the samples file: ns since `start_ns`.
+const TIME: &str = "time_ns";
+
+/// What the file of values beyond 32 bits says of each: its row, the number of its column from 0, and the value.
+const LONG_COLUMNS: [&str; 3] = ["row", "column", "value"];
 
 /// `samples-0.arrows` -> `samples-0-long.arrows`.
 pub(crate) fn long_path(path: &Path) -> PathBuf {
@@ -40,79 +49,101 @@ pub(crate) fn long_path(path: &Path) -> PathBuf {
 /// Writes the samples of one thread.
 pub struct SampleWriter {
     stream: Stream,
-    /// Latencies of the rows that are not on disk yet; 0 in rows without a sample.
-    rows: Vec<i32>,
+    /// Times of the events that are not on disk yet; none where rows were planned. 0 in rows without a sample.
+    times: Option<Vec<i64>>,
+    /// Values of the rows that are not on disk yet, column by column; 0 in rows without a sample.
+    columns: Vec<Vec<i32>>,
     /// Which of them hold none: first row and number of rows of each gap.
     gaps: Vec<(usize, usize)>,
     next_row: u64,
     long: Option<Stream>,
-    long_rows: Vec<(i64, i64)>,
+    /// Row, column and value.
+    long_values: [Vec<i64>; 3],
 }
 
 impl SampleWriter {
-    /// Begins the samples file of one thread.
+    /// Begins the samples file of one thread of this probe.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn create(path: &Path, thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> Result<Self, RecordingError> {
-        let metadata = labels(thread, cpu, start, interval).into_iter().collect();
-        let field = Field::new("latency_ns", DataType::Int32, true);
-        let schema = Arc::new(Schema::new_with_metadata(vec![field], metadata));
+    pub fn create(path: &Path, thread: &Thread, probe: &ProbeStatement) -> Result<Self, RecordingError> {
+        let metadata = labels(thread).into_iter().collect();
+        let is_timed = probe.rows == RowKind::Events;
+        let time = is_timed.then(|| Field::new(TIME, DataType::Int64, true));
+        let columns = probe.columns.iter().map(|column| Field::new(column.name.as_ref(), DataType::Int32, true));
+        let schema = Arc::new(Schema::new_with_metadata(time.into_iter().chain(columns).collect::<Vec<_>>(), metadata));
         Ok(SampleWriter {
             stream: Stream::create(path, &schema)?,
-            rows: Vec::with_capacity(FIRST_ROWS),
+            times: is_timed.then(Vec::new),
+            columns: probe.columns.iter().map(|_| Vec::with_capacity(FIRST_ROWS)).collect(),
             gaps: Vec::new(),
             next_row: 0,
             long: None,
-            long_rows: Vec::new(),
+            long_values: Default::default(),
         })
     }
 
-    /// Adds the samples of successive activations, latencies in ns; activations between them and those before become rows
-    /// without a sample.
+    /// Adds successive rows: column after column, times of events in front. Rows between them and those before have no sample.
     ///
     /// # Errors
     /// When a batch had to be written and could not be.
-    pub fn extend(&mut self, first_activation: u64, latencies: &[i64]) -> Result<(), RecordingError> {
-        if first_activation > self.next_row {
-            self.missing_until(first_activation)?;
+    pub fn extend(&mut self, first_row: u64, values: &[i64]) -> Result<(), RecordingError> {
+        if first_row > self.next_row {
+            self.missing_until(first_row)?;
         }
-        if latencies.iter().fold(0, |all, latency| all | latency.wrapping_add(NEAR).cast_unsigned()) >> 31 == 0 {
-            #[expect(clippy::cast_possible_truncation, reason = "each was found to lie within 2^30 of zero")]
-            self.rows.extend(latencies.iter().map(|latency| *latency as i32));
-        } else {
-            self.extend_far(latencies);
+        let rows = values.len() / (self.columns.len() + usize::from(self.times.is_some()));
+        let mut columns = values.chunks_exact(rows.max(1));
+        if let Some(times) = &mut self.times {
+            times.extend_from_slice(columns.next().unwrap_or_default());
         }
-        self.next_row += latencies.len() as u64;
-        if self.rows.len() >= MAX_ROWS { self.flush() } else { Ok(()) }
+        for (index, values) in columns.enumerate() {
+            if values.iter().fold(0, |all, value| all | value.wrapping_add(NEAR).cast_unsigned()) >> 31 == 0 {
+                #[expect(clippy::cast_possible_truncation, reason = "each was found to lie within 2^30 of zero")]
+                self.columns[index].extend(values.iter().map(|value| *value as i32));
+            } else {
+                self.extend_far(index, values);
+            }
+        }
+        self.next_row += rows as u64;
+        if self.buffered() >= MAX_ROWS { self.flush() } else { Ok(()) }
+    }
+
+    /// Rows that are not on disk yet.
+    fn buffered(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
     }
 
     #[cold]
-    fn extend_far(&mut self, latencies: &[i64]) {
-        for (row, latency) in (self.next_row..).zip(latencies) {
-            let stored = match i32::try_from(*latency) {
-                Ok(value) if value != i32::MIN && value != i32::MAX => value,
-                _ => self.long(row, *latency),
+    fn extend_far(&mut self, column: usize, values: &[i64]) {
+        for (row, value) in (self.next_row..).zip(values) {
+            let stored = match i32::try_from(*value) {
+                Ok(stored) if stored != i32::MIN && stored != i32::MAX => stored,
+                _ => self.long(row, column, *value),
             };
-            self.rows.push(stored);
+            self.columns[column].push(stored);
         }
     }
 
-    /// What stands in the row of a latency beyond 32 bits. The two values that do are themselves written in full as well.
-    fn long(&mut self, row: u64, latency_ns: i64) -> i32 {
-        self.long_rows.push((row.cast_signed(), latency_ns));
-        if latency_ns < 0 { i32::MIN } else { i32::MAX }
+    /// What stands in the row of a value beyond 32 bits. The two values that do are themselves written in full as well.
+    fn long(&mut self, row: u64, column: usize, value: i64) -> i32 {
+        let [rows, columns, values] = &mut self.long_values;
+        rows.push(row.cast_signed());
+        columns.push(i64::try_from(column).unwrap_or(i64::MAX));
+        values.push(value);
+        if value < 0 { i32::MIN } else { i32::MAX }
     }
 
     #[cold]
-    fn missing_until(&mut self, activation: u64) -> Result<(), RecordingError> {
-        while self.next_row < activation {
-            let room = MAX_ROWS - self.rows.len();
-            let now = usize::try_from(activation - self.next_row).map_or(room, |rows| rows.min(room));
-            self.gaps.push((self.rows.len(), now));
-            self.rows.resize(self.rows.len() + now, 0);
+    fn missing_until(&mut self, row: u64) -> Result<(), RecordingError> {
+        while self.next_row < row {
+            let buffered = self.buffered();
+            let room = MAX_ROWS - buffered;
+            let now = usize::try_from(row - self.next_row).map_or(room, |rows| rows.min(room));
+            self.gaps.push((buffered, now));
+            self.times.iter_mut().for_each(|times| times.resize(buffered + now, 0));
+            self.columns.iter_mut().for_each(|column| column.resize(buffered + now, 0));
             self.next_row += now as u64;
-            if self.rows.len() >= MAX_ROWS {
+            if buffered + now >= MAX_ROWS {
                 self.flush()?;
             }
         }
@@ -124,30 +155,32 @@ impl SampleWriter {
     /// # Errors
     /// When it cannot be written; the file then still ends on the last whole batch.
     pub fn flush(&mut self) -> Result<(), RecordingError> {
-        if self.rows.is_empty() {
+        let rows = self.buffered();
+        if rows == 0 {
             return Ok(());
         }
         self.flush_long()?;
-        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(FIRST_ROWS));
-        let woken = validity(rows.len(), &self.gaps);
+        let sampled = validity(rows, &self.gaps);
         self.gaps.clear();
-        self.stream.write(vec![latency_column(rows, woken)])?;
+        let times = self.times.iter_mut().map(|times| Values::Int64(std::mem::take(times)));
+        let columns = self.columns.iter_mut().map(|rows| Values::Int32(std::mem::replace(rows, Vec::with_capacity(FIRST_ROWS))));
+        self.stream.write(times.chain(columns).map(|values| array(values, sampled.clone())).collect())?;
         Ok(())
     }
 
     fn flush_long(&mut self) -> Result<(), RecordingError> {
-        if self.long_rows.is_empty() {
+        if self.long_values[0].is_empty() {
             return Ok(());
         }
         let mut stream = match self.long.take() {
             Some(stream) => stream,
             None => {
-                let fields = ["activation", "latency_ns"].map(|name| Field::new(name, DataType::Int64, false));
+                let fields = LONG_COLUMNS.map(|name| Field::new(name, DataType::Int64, false));
                 Stream::create(&long_path(self.stream.path()), &Arc::new(Schema::new(fields.to_vec())))?
             }
         };
-        let (rows, latencies): (Vec<i64>, Vec<i64>) = self.long_rows.drain(..).unzip();
-        stream.write(vec![Arc::new(Int64Array::from(rows)), Arc::new(Int64Array::from(latencies))])?;
+        let columns = self.long_values.each_mut().map(|values| array(Values::Int64(std::mem::take(values)), None));
+        stream.write(columns.to_vec())?;
         self.long = Some(stream);
         Ok(())
     }
@@ -163,7 +196,9 @@ impl SampleWriter {
             long.finish()?;
         }
         self.stream.finish()?;
-        if self.stream.bytes() > self.next_row * MAX_BYTES_PER_HUNDRED_ROWS / 100 {
+        let time = if self.times.is_some() { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 };
+        let most = self.columns.len() as u64 * MAX_BYTES_PER_HUNDRED_ROWS + time;
+        if self.stream.bytes() > self.next_row * most / 100 {
             // The file is whole as it is; if there is no room for a better one, it stays.
             let _ = coalesce(&self.stream);
         }
@@ -178,12 +213,12 @@ impl SampleWriter {
 }
 
 /// What a samples file says of itself, so that it can be read without its folder.
-pub(crate) fn labels(thread: usize, cpu: CpuId, start: Nanos, interval: Nanos) -> BTreeMap<String, String> {
+pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
     BTreeMap::from([
-        ("teiji.thread".to_owned(), thread.to_string()),
-        ("teiji.cpu".to_owned(), cpu.to_string()),
-        ("teiji.start_ns".to_owned(), start.0.to_string()),
-        ("teiji.interval_ns".to_owned(), interval.0.to_string()),
+        ("teiji.thread".to_owned(), thread.index.to_string()),
+        ("teiji.cpu".to_owned(), thread.cpu.to_string()),
+        ("teiji.start_ns".to_owned(), thread.start_ns.0.to_string()),
+        ("teiji.interval_ns".to_owned(), thread.interval_ns.0.to_string()),
     ])
 }
 
@@ -202,6 +237,8 @@ fn validity(rows: usize, gaps: &[(usize, usize)]) -> Option<NullBuffer> {
 mod tests {
     use super::*;
     use crate::SampleFile;
+    use model::Column;
+    use plan::{CpuId, Nanos, Scheduling};
     use proptest::prelude::*;
     use stats::{Rows, Span};
     use std::fs::OpenOptions;
@@ -223,9 +260,13 @@ mod tests {
         Ok((samples, row))
     }
 
+    fn thread() -> Thread {
+        Thread::unmeasured(0, CpuId(1), Scheduling::OTHER, Nanos(1_000), Nanos(5))
+    }
+
     /// A file that was never finished, and its length after each flush.
     fn write_unfinished(path: &Path, samples: &[(u64, i64)], flush_every: usize) -> (SampleWriter, Vec<u64>) {
-        let mut writer = SampleWriter::create(path, 0, CpuId(1), Nanos(5), Nanos(1_000)).unwrap();
+        let mut writer = SampleWriter::create(path, &thread(), &ProbeStatement::cyclic()).unwrap();
         let mut lengths = vec![writer.stream.bytes()];
         for chunk in samples.chunks(flush_every) {
             chunk.iter().for_each(|(activation, latency)| writer.extend(*activation, &[*latency]).unwrap());
@@ -343,5 +384,36 @@ mod tests {
         assert!(after < *before && after <= 42_000, "{before} bytes, then {after}");
         assert_eq!(read(&SampleFile::open(&path, false).unwrap()).unwrap(), (samples, 10_000));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
+    }
+
+    /// Rows of several columns, with times, rows without a sample, and values beyond 32 bits in any of them: written, cut into
+    /// batches, coalesced, and read column by column.
+    #[test]
+    fn events_of_two_columns() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        let columns = vec![Column::ns("length_ns", ""), Column::ns("other_ns", "")];
+        let probe = ProbeStatement { rows: RowKind::Events, columns, overrun_column: None, ..ProbeStatement::cyclic() };
+        let mut writer = SampleWriter::create(&path, &thread(), &probe).unwrap();
+        writer.extend(0, &[7_000_000_000, 7_000_000_500, 11, 5_000_000_000, -1, -2]).unwrap();
+        writer.flush().unwrap();
+        writer.extend(4, &[9_000_000_000, 12, i64::MIN]).unwrap();
+        for row in 5..2_000 {
+            writer.extend(row, &[9_000_000_000 + row.cast_signed(), 13, -3]).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.finish(2_001).unwrap();
+        let open = |column| SampleFile::open_column(&path, column, 2, false).unwrap();
+        let (first, rows) = read(&open(0)).unwrap();
+        assert_eq!((&first[..3], rows), (&[(0, 11), (1, 5_000_000_000), (4, 12)][..], 2_001));
+        let (second, rows) = read(&open(1)).unwrap();
+        assert_eq!((&second[..3], rows, second.len()), (&[(0, -1), (1, -2), (4, i64::MIN)][..], 2_001, 1_998));
+        let mut times = Vec::new();
+        open(1).times(&mut |row, time| times.push((row, time))).unwrap();
+        assert_eq!(&times[..3], &[(0, 7_000_000_000), (1, 7_000_000_500), (4, 9_000_000_000)]);
+        assert_eq!((times.len(), times[1_997]), (1_998, (1_999, 9_000_001_999)));
+        assert!(read(&open(2)).unwrap_err().to_string().contains("column 2"));
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        assert!(bytes < 2_001 * 17, "{bytes} bytes: written again in larger batches");
     }
 }

@@ -2,9 +2,9 @@
 //! An Arrow IPC stream being written to a file that ends on a whole batch, whatever happens.
 
 use crate::RecordingError;
+use crate::column::{Column, Values};
 use crate::decoder::Decoder;
-use crate::sample_file::latencies;
-use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
@@ -104,9 +104,39 @@ pub(crate) fn coalesce(stream: &Stream) -> Result<(), RecordingError> {
     result
 }
 
-/// The one column of a samples file.
-pub(crate) fn latency_column(values: Vec<i32>, nulls: Option<NullBuffer>) -> ArrayRef {
-    Arc::new(Int32Array::new(values.into(), nulls))
+/// A column of a batch.
+pub(crate) fn array(values: Values, nulls: Option<NullBuffer>) -> ArrayRef {
+    match values {
+        Values::Int32(values) => Arc::new(Int32Array::new(values.into(), nulls)),
+        Values::Int64(values) => Arc::new(Int64Array::new(values.into(), nulls)),
+    }
+}
+
+/// A column that grows.
+struct Growing {
+    values: Values,
+    validity: NullBufferBuilder,
+}
+
+impl Growing {
+    fn append(&mut self, column: &Column) {
+        match (&mut self.values, &column.values) {
+            (Values::Int32(all), Values::Int32(more)) => all.extend_from_slice(more),
+            (Values::Int64(all), Values::Int64(more)) => all.extend_from_slice(more),
+            // A decoder's columns keep their types.
+            _ => {}
+        }
+        match &column.nulls {
+            Some(nulls) => self.validity.append_buffer(nulls),
+            None => self.validity.append_n_non_nulls(column.values.len()),
+        }
+    }
+
+    /// What there is, as a column of a batch; it begins anew.
+    fn take(&mut self) -> ArrayRef {
+        let empty = self.values.empty();
+        array(std::mem::replace(&mut self.values, empty), self.validity.finish())
+    }
 }
 
 fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingError> {
@@ -114,20 +144,17 @@ fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingEr
     let file = File::open(old).map_err(RecordingError::io("read", old))?;
     let mut decoder = Decoder::open(BufReader::new(file)).map_err(damaged)?;
     let mut larger = Stream::create(new, schema)?;
-    let (mut rows, mut validity) = (Vec::new(), NullBufferBuilder::new(0));
+    let growing = |column: &Column| Growing { values: column.values.empty(), validity: NullBufferBuilder::new(0) };
+    let mut grown: Vec<Growing> = decoder.columns().iter().map(growing).collect();
+    let rows = |grown: &[Growing]| grown.first().map_or(0, |column| column.values.len());
     while let Some(columns) = decoder.next().map_err(damaged)? {
-        let (values, nulls) = latencies(columns).map_err(damaged)?;
-        rows.extend_from_slice(values);
-        match nulls {
-            Some(nulls) => validity.append_buffer(nulls),
-            None => validity.append_n_non_nulls(values.len()),
-        }
-        if rows.len() >= ROWS_WHEN_WHOLE {
-            larger.write(vec![latency_column(std::mem::take(&mut rows), validity.finish())])?;
+        grown.iter_mut().zip(columns).for_each(|(grown, column)| grown.append(column));
+        if rows(&grown) >= ROWS_WHEN_WHOLE {
+            larger.write(grown.iter_mut().map(Growing::take).collect())?;
         }
     }
-    if !rows.is_empty() {
-        larger.write(vec![latency_column(rows, validity.finish())])?;
+    if rows(&grown) > 0 {
+        larger.write(grown.iter_mut().map(Growing::take).collect())?;
     }
     larger.finish()?;
     // On the disk before it takes the old one's place, or a power cut might leave neither.

@@ -34,7 +34,7 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
 
 /// What the samples file says of itself against what `run.json` says of it.
 fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut Vec<Difference>) {
-    let expected = labels(thread.index, thread.cpu, thread.start_ns, thread.interval_ns);
+    let expected = labels(thread);
     let found = SampleFile::labels(file).unwrap_or_default();
     for (label, recorded) in expected {
         let said = found.get(&label).map_or("nothing", String::as_str);

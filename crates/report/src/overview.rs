@@ -279,7 +279,7 @@ pub fn cut_short(document: &Document) -> Option<String> {
             cpu,
             time = format::latency(*starved_ns)
         ),
-        (State::Stopped, Some(End::ClockFailed { error })) => {
+        (State::Stopped, Some(End::ProbeFailed { error })) => {
             say!("was stopped early: sleeping on the clock failed ({error})", error = format::clip(error, 200))
         }
         (State::Stopped, Some(End::Overtime { by_ns })) => say!(

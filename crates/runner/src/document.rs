@@ -26,6 +26,7 @@ pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
         ended_at: None,
         command_line: order.command_line.clone(),
         run: order.run.clone(),
+        probe: order.probe.clone(),
         instrument: Instrument::default(),
         warnings: order.granted.warning.iter().chain(&order.warnings).cloned().collect(),
         threads: Vec::new(),
@@ -56,7 +57,7 @@ pub(crate) fn instrument(
 ) -> Instrument {
     let settled_in_ns = Nanos(i64::try_from(settling.as_nanos()).unwrap_or(i64::MAX));
     Instrument {
-        clock: "CLOCK_MONOTONIC".to_owned(),
+        clock: order.probe.clock.to_string(),
         clock_resolution_ns: calibration.resolution_ns,
         clock_read_ns: calibration.read_ns,
         real_time: order.granted.warning.is_none(),
@@ -85,9 +86,9 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
             End::BreakAbove { thread, activation, latency_ns }
         }
         (Some(StopReason::Starved { for_ns, cpu }), _) => End::Guard { starved_ns: for_ns, cpu },
-        (Some(StopReason::ClockFailed { thread, errno }), _) => {
+        (Some(StopReason::ProbeFailed { thread, doing, errno }), _) => {
             let error = std::io::Error::from_raw_os_error(errno);
-            End::ClockFailed { error: format!("thread {thread}: clock_nanosleep: {error}") }
+            End::ProbeFailed { error: format!("thread {thread}: {doing}: {error}") }
         }
         (Some(StopReason::Overtime { by_ns }), _) => End::Overtime { by_ns },
         (Some(StopReason::Asked), Some(name)) => End::Signal { name: name.to_owned() },
@@ -95,10 +96,14 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
     }
 }
 
-/// How many activations of a thread were due: as it has counted itself, or, if it did not come back, by the clock.
-pub(crate) fn due(thread: &Thread, outcome: Option<&ThreadResult>, planned: u64, ended: Nanos) -> u64 {
+/// How many activations of a thread were due: as it has counted itself, or, if it did not come back, by the clock. Of events, which
+/// nobody plans, those it has counted.
+pub(crate) fn due(thread: &Thread, is_planned: bool, outcome: Option<&ThreadResult>, planned: u64, ended: Nanos) -> u64 {
     outcome.map_or_else(
         || {
+            if !is_planned {
+                return 0;
+            }
             let passed = u64::try_from(ended.0 - thread.start_ns.0).map_or(0, |ns| ns / thread.interval_ns.0.unsigned_abs() + 1);
             passed.min(planned)
         },
@@ -174,7 +179,7 @@ mod tests {
     fn a_thread_that_did_not_come_back() {
         let start = Nanos::from_secs(1);
         let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), start);
-        let due = due(&thread, None, 50, Nanos(start.0 + 9_500_000));
+        let due = due(&thread, true, None, 50, Nanos(start.0 + 9_500_000));
         let rows = [Span::Woken(&[5, 6, 7]), Span::Missing(7)];
         let Ok(statistics) = stats::summarise(rows.as_slice(), 1_000_000, AfterOverrun::Skip, 8);
         enter(&mut thread, None, due, &statistics);
@@ -192,7 +197,8 @@ mod tests {
         let starved = StopReason::Starved { for_ns: 5, cpu: Some(CpuId(2)) };
         assert_eq!(end(Some(starved), None), End::Guard { starved_ns: 5, cpu: Some(CpuId(2)) });
         assert_eq!(end(Some(StopReason::Overtime { by_ns: 7 }), None), End::Overtime { by_ns: 7 });
-        let End::ClockFailed { error } = end(Some(StopReason::ClockFailed { thread: 1, errno: 1 }), None) else { panic!() };
+        let failed = StopReason::ProbeFailed { thread: 1, doing: "clock_nanosleep", errno: 1 };
+        let End::ProbeFailed { error } = end(Some(failed), None) else { panic!() };
         assert!(error.starts_with("thread 1: clock_nanosleep: Operation not permitted"), "{error}");
     }
 }

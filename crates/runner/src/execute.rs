@@ -7,9 +7,9 @@ use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document};
 use host::HostRoot;
 use load::{Loads, StartError, ValidatedLoad};
-use model::{Document, End, Recorded, State, Thread, Warning, fill_in};
+use model::{Document, End, ProbeStatement, Recorded, State, Thread, Warning, fill_in};
 use plan::{Nanos, OverrunPolicy, Run};
-use probe::{Calibration, Clock, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
+use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +19,8 @@ use std::time::Duration;
 pub struct Order {
     /// What to measure.
     pub run: Run,
+    /// What its probe measures.
+    pub probe: ProbeStatement,
     /// What the threads may have of it.
     pub granted: Granted,
     /// What is known before it begins and a reader has to know.
@@ -97,7 +99,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     document.warnings.extend(loads.not_settled());
     loads.begin();
     let conditions = Conditions::arrange(&order.run, &host);
-    let calibration = Calibration::of(&mut Monotonic);
+    let calibration = Calibration::here();
 
     let control = Control::new();
     let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
@@ -289,9 +291,11 @@ fn closing(
     end: End,
     ended: Nanos,
 ) -> Result<Recorded, RecordingError> {
+    let is_planned = document.probe.is_planned();
     let planned = |thread: &Thread| order.run.activations_of(thread.index);
-    let due =
-        |(thread, outcome): (&Thread, &Option<ThreadResult>)| document::due(thread, outcome.as_ref(), planned(thread), ended);
+    let due = |(thread, outcome): (&Thread, &Option<ThreadResult>)| {
+        document::due(thread, is_planned, outcome.as_ref(), planned(thread), ended)
+    };
     let due: Vec<u64> = document.threads.iter().zip(outcomes).map(due).collect();
     if let Some(longest) = tracks.finish(&due) {
         document.warnings.extend(document::slow_disk_warning(longest, MAX_SYNC));
@@ -309,9 +313,9 @@ fn closing(
     }
     document.warnings.extend(host::other_work(&document));
     let mut recorded = Recording::of(folder.path(), document).summarise()?;
-    let Recorded { document, threads: statistics, .. } = &mut recorded;
+    let Recorded { document, threads: statistics, columns, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
-        fill_in(thread, &statistics[index]);
+        fill_in(thread, &document.probe, &statistics[index], &columns[index]);
         document::enter(thread, outcomes[index].as_ref(), due[index], &statistics[index]);
         document.warnings.extend(document::thread_warnings(thread, outcomes[index].is_some()));
     }

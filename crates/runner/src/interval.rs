@@ -84,13 +84,14 @@ fn is_short(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, OverrunPolicy, Probe, Settle};
+    use plan::{Length, OverrunPolicy, Settle};
     use probe::Counts;
 
     fn run(interval: Nanos, threads: usize) -> Run {
         Run {
             title: None,
-            probe: Probe::Cyclic,
+            probe: plan::DEFAULT_PROBE.to_owned(),
+            probe_settings: plan::ProbeSettings::new(),
             interval_ns: interval,
             distance_ns: Nanos::ZERO,
             length: Length::Samples(1),

@@ -2,6 +2,7 @@
 //! The figures of a run while it goes on: for the eye only. What is kept is computed from the disk afterwards.
 
 use load::LoadNow;
+use model::{ProbeStatement, RowKind, Thread};
 use plan::{CpuId, Nanos};
 use stats::{Histogram, Moments, nearest_rank};
 
@@ -43,7 +44,12 @@ pub struct LiveThread {
 #[derive(Debug)]
 pub(crate) struct Tally {
     cpu: CpuId,
-    interval_ns: i64,
+    /// Columns of a row as it comes out of the ring.
+    width: usize,
+    /// Which of them is judged.
+    judged: usize,
+    /// Which of them tells overruns, and the interval they are told by; none where rows are not planned.
+    overruns: Option<(usize, i64)>,
     /// Activation and latency, ns.
     last: Option<(u64, i64)>,
     late: u64,
@@ -52,17 +58,31 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn new(cpu: CpuId, interval_ns: i64) -> Self {
-        Tally { cpu, interval_ns, last: None, late: 0, moments: Moments::default(), histogram: Histogram::default() }
+    pub(crate) fn new(thread: &Thread, probe: &ProbeStatement) -> Self {
+        let time = usize::from(probe.rows == RowKind::Events);
+        Tally {
+            cpu: thread.cpu,
+            width: time + probe.columns.len(),
+            judged: time,
+            overruns: probe.overrun_column.map(|column| (time + column, thread.interval_ns.0)),
+            last: None,
+            late: 0,
+            moments: Moments::default(),
+            histogram: Histogram::default(),
+        }
     }
 
-    /// Latencies, ns, of successive activations.
-    pub(crate) fn take(&mut self, first: u64, latencies: &[i64]) {
-        for (activation, latency) in (first..).zip(latencies) {
+    /// Successive rows, column after column.
+    pub(crate) fn take(&mut self, first: u64, values: &[i64]) {
+        let rows = (values.len() / self.width).max(1);
+        let column = |index: usize| values.chunks_exact(rows).nth(index).unwrap_or_default();
+        for (activation, latency) in (first..).zip(column(self.judged)) {
             self.last = Some((activation, *latency));
-            self.late += u64::from(*latency >= self.interval_ns);
             self.moments.record(*latency);
             self.histogram.record(*latency);
+        }
+        if let Some((index, interval_ns)) = self.overruns {
+            self.late += column(index).iter().filter(|taken| **taken >= interval_ns).count() as u64;
         }
     }
 
@@ -85,10 +105,26 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Column;
+
+    fn thread(interval_ns: i64) -> Thread {
+        Thread::unmeasured(0, CpuId(1), plan::Scheduling::OTHER, Nanos(interval_ns), Nanos::ZERO)
+    }
+
+    /// The judged column is shown; what is late, another one may tell.
+    #[test]
+    fn trials_are_late_by_the_column_that_says_so() {
+        let columns = vec![Column::ns("exec_ns", ""), Column::ns("done_ns", "")];
+        let trials = ProbeStatement { columns, overrun_column: Some(1), rows: RowKind::Trials, ..ProbeStatement::cyclic() };
+        let mut tally = Tally::new(&thread(1_000), &trials);
+        tally.take(0, &[10, 20, 900, 1_100]);
+        let live = tally.show();
+        assert_eq!((live.min, live.max, live.late), (Some(10), Some(20), 1));
+    }
 
     #[test]
     fn gaps_are_skipped_activations() {
-        let mut tally = Tally::new(CpuId(1), 1_000);
+        let mut tally = Tally::new(&thread(1_000), &ProbeStatement::cyclic());
         tally.take(0, &[10, 2_500]);
         tally.take(4, &[30]);
         let live = tally.show();
@@ -99,7 +135,7 @@ mod tests {
     /// The bucket of the 99th percentile may reach beyond the largest latency in it.
     #[test]
     fn no_percentile_is_above_the_largest_latency() {
-        let mut tally = Tally::new(CpuId(0), 1_000_000);
+        let mut tally = Tally::new(&thread(1_000_000), &ProbeStatement::cyclic());
         tally.take(0, &[100_001, 100_001]);
         let live = tally.show();
         assert_eq!((live.p99, live.max), (Some(100_001), Some(100_001)));

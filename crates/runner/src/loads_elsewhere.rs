@@ -42,13 +42,14 @@ fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, Nanos, OverrunPolicy, Probe, Scheduling, Settle};
+    use plan::{Length, Nanos, OverrunPolicy, Scheduling, Settle};
 
     /// What is said of these loads where CPUs 0 and 1 are measured and the program runs on CPU 0.
     fn warned(specs: &[&str]) -> Option<Warning> {
         let run = Run {
             title: None,
-            probe: Probe::Cyclic,
+            probe: plan::DEFAULT_PROBE.to_owned(),
+            probe_settings: plan::ProbeSettings::new(),
             interval_ns: Nanos::from_millis(1),
             distance_ns: Nanos::ZERO,
             length: Length::Samples(10),

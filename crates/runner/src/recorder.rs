@@ -7,7 +7,7 @@ use crate::syncer::Syncer;
 use model::Document;
 use model::FLUSH_INTERVAL;
 use plan::Nanos;
-use probe::{Clock, Consumer, Monotonic};
+use probe::{Consumer, Monotonic};
 use recording::{Folder, RecordingError, SampleWriter};
 use std::fs::File;
 use std::io;
@@ -149,8 +149,8 @@ impl Tracks {
     /// When a file cannot be made.
     pub(crate) fn open(&mut self, folder: &Folder, document: &Document) -> Result<(), RecordingError> {
         for (track, thread) in self.tracks.iter_mut().zip(&document.threads) {
-            track.writer = Some(folder.samples(thread.index, thread.cpu, thread.start_ns, thread.interval_ns)?);
-            track.tally = self.shown.then(|| Tally::new(thread.cpu, thread.interval_ns.0));
+            track.writer = Some(folder.samples(thread, &document.probe)?);
+            track.tally = self.shown.then(|| Tally::new(thread, &document.probe));
         }
         self.flushed = Monotonic.now();
         Ok(())
@@ -225,12 +225,12 @@ impl Track {
     /// Empties the ring, up to the first sample that cannot be written.
     fn take(&mut self, write: bool) -> Result<(), RecordingError> {
         let Track { consumer, writer, tally, .. } = self;
-        consumer.drain(|first, latencies| {
+        consumer.drain(|first, values| {
             if let Some(tally) = tally {
-                tally.take(first, latencies);
+                tally.take(first, values);
             }
             match writer {
-                Some(writer) if write => writer.extend(first, latencies),
+                Some(writer) if write => writer.extend(first, values),
                 _ => Ok(()),
             }
         })

@@ -3,7 +3,7 @@
 //! must be emptied meanwhile.
 
 use plan::Nanos;
-use probe::{Clock, Monotonic};
+use probe::Monotonic;
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::{Sender, channel};

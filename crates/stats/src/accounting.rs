@@ -35,6 +35,8 @@ pub enum AfterOverrun {
     Skip,
     /// It ran every activation, late, unless it was stopped before.
     CatchUp,
+    /// These values do not tell: none of them is late, and a row without one is only missing.
+    Untold,
 }
 
 /// By what rule rows without a sample are told apart.
@@ -91,9 +93,10 @@ impl Accounting {
     /// Starts at activation 0 of a thread with this interval.
     #[must_use]
     pub fn new(interval_ns: i64, rule: impl Into<AccountingRule>) -> Self {
+        let rule = rule.into();
         Accounting {
-            interval_ns: interval_ns.max(1),
-            rule: rule.into(),
+            interval_ns: if rule.after == AfterOverrun::Untold { i64::MAX } else { interval_ns.max(1) },
+            rule,
             next_row: 0,
             overrun: None,
             open: 0,
@@ -285,6 +288,14 @@ mod tests {
         let spans = [Span::Woken(&[10]), Span::Missing(1), Span::Woken(&[7, 1_500]), Span::Missing(1), Span::Missing(5)];
         let expected = Activations { due: 9, on_time: 2, late: 1, skipped: 6 };
         assert_eq!(account(rule, &spans), (expected, 1, vec![500, 4_400, 3_400, 2_400, 1_400, 400]));
+    }
+
+    /// However large a value is, it says nothing of the rows that follow.
+    #[test]
+    fn values_that_do_not_tell_overruns() {
+        let spans = [Span::Woken(&[5_000, 7]), Span::Missing(2), Span::Long(5_000_000_000), Span::Missing(1)];
+        let expected = Activations { due: 3, on_time: 3, late: 0, skipped: 0 };
+        assert_eq!(account(AfterOverrun::Untold, &spans), (expected, 3, vec![]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod output;
 mod overwrite;
 
 use clap::{Parser, Subcommand};
-use probe::{Clock, Monotonic};
+use probe::Monotonic;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

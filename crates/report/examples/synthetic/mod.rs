@@ -5,7 +5,7 @@ use model::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
     LoadEvidence, LoadOnCpu, Reached, Recorded, State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
 };
-use plan::{CpuId, Guest, GuestTime, Length, Machine, Nanos, OverrunPolicy, Policy, Probe, Run, Scheduling};
+use plan::{CpuId, Guest, GuestTime, Length, Machine, Nanos, OverrunPolicy, Policy, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
 use std::collections::BTreeMap;
 
@@ -131,7 +131,8 @@ impl Synthetic {
         let cpus: Vec<CpuId> = (0..self.threads).map(CpuId).collect();
         let run = Run {
             title: Some(self.title.clone()),
-            probe: Probe::Cyclic,
+            probe: plan::DEFAULT_PROBE.to_owned(),
+            probe_settings: plan::ProbeSettings::new(),
             interval_ns: Nanos(INTERVAL_NS),
             distance_ns: Nanos::ZERO,
             length: Length::Samples(self.due),
@@ -156,6 +157,7 @@ impl Synthetic {
             ended_at: Some("2026-11-04T09:12:10Z".into()),
             command_line: ["teiji", "measure", "-d", "10s", "-o", &format!("{}.teiji", self.title)].map(str::to_owned).to_vec(),
             run,
+            probe: model::ProbeStatement::cyclic(),
             instrument: Instrument {
                 clock: "CLOCK_MONOTONIC".into(),
                 clock_resolution_ns: 1,
@@ -179,7 +181,7 @@ impl Synthetic {
             lab: self.lab.map(lab),
             host: Host { before: host(0, self), after: Some(host(seconds, self)), processes: None },
         };
-        Recorded { path: format!("{}.teiji", self.title).into(), document, threads }
+        Recorded { path: format!("{}.teiji", self.title).into(), document, threads, columns: Vec::new() }
     }
 
     fn thread(&self, index: usize, statistics: &Statistics) -> Thread {
@@ -208,6 +210,7 @@ impl Synthetic {
                 buckets: statistics.histogram.buckets().collect(),
             },
             worst: worst.collect(),
+            columns: Vec::new(),
             proof: ThreadEvidence {
                 minor_faults: Some(0),
                 major_faults: Some(0),

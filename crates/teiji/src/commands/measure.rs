@@ -120,12 +120,14 @@ pub fn left_out(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Option<Warni
 /// What the runner needs for a run on this machine, whose threads and loads may use these CPUs.
 pub fn order(run: Run, warnings: Vec<Warning>, directory: PathBuf, cpus: &ProcessCpus, started: Nanos) -> anyhow::Result<Order> {
     let granted = grant(run.scheduling);
+    let probe = probe::statement(&run)?;
     let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
     let loads =
         run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits)).collect::<Result<Vec<_>, _>>()?;
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let warnings = warnings.into_iter().chain(elsewhere).chain(try_interval(&run, granted.scheduling)?).collect();
     Ok(Order {
+        probe,
         granted,
         warnings,
         run,

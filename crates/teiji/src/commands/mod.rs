@@ -15,6 +15,7 @@ pub mod load_worker;
 pub mod measure;
 pub mod plan_length;
 pub mod plans;
+mod probe_flags;
 pub mod report;
 pub mod run;
 mod run_flags;

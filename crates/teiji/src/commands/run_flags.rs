@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags that say what to measure, wherever it is measured: what was said, and what that adds up to.
 
+use crate::commands::probe_flags::ProbeFlags;
 use plan::{
-    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, Probe, ProcessCpus, Run,
-    RunError, Scheduling, Settle, Unit,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, ProcessCpus, Run, RunError,
+    Scheduling, Settle, Unit,
 };
 use std::str::FromStr;
 
@@ -13,6 +14,8 @@ pub struct RunFlags {
     /// Time between two wake-ups, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds
     #[arg(short, long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     interval: Interval,
+    #[command(flatten)]
+    probe: ProbeFlags,
     /// Activations due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
@@ -113,7 +116,8 @@ impl RunFlags {
     pub fn run(&self, cpus: &[CpuId]) -> anyhow::Result<Run> {
         let run = Run {
             title: self.title.clone(),
-            probe: Probe::Cyclic,
+            probe: self.probe.name.clone(),
+            probe_settings: self.probe.settings.clone(),
             interval_ns: self.interval.nanos,
             distance_ns: self.distance,
             length: match (self.samples, self.duration) {
@@ -132,6 +136,7 @@ impl RunFlags {
             loads: self.loads.clone(),
         };
         run.check()?;
+        probe::statement(&run)?;
         Ok(run)
     }
 }

@@ -18,7 +18,7 @@ use anyhow::Context;
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
 use model::{End, Recorded};
 use plan::PlannedRun;
-use probe::{Clock, Monotonic};
+use probe::Monotonic;
 use recording::Recording;
 use runner::{RunnerError, Signals};
 use std::fmt;

@@ -90,9 +90,6 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
 /// Why a setting is an unknown flag, or has the wrong kind of value.
 fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Option<String> {
     let Setting { key, value, .. } = setting;
-    if key == "probe" {
-        return Some(format!("there is no probe '{value}' yet: without this setting, wake-ups of periodic threads are measured"));
-    }
     if !known.contains(key) {
         return Some(format!("unknown flag '{key}'; those of teiji measure and the lab are {}", known.join(", ")));
     }
@@ -272,7 +269,7 @@ mod tests {
                 "[measure]\npriority = 3",
                 "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are kernel, interval,",
             ),
-            ("[measure]\nprobe = 'rtc'", "plan.toml:2:1: there is no probe 'rtc' yet: "),
+            ("[measure]\nprobe = 'rtc'", "plan.toml:2:1: there is no probe 'rtc'; there are cyclic"),
             ("[measure]\nprio = 'high'", "plan.toml:2:1: invalid value 'high' for '--prio <PRIO>'"),
             ("[vary]\ninterval = ['1ms', 'soon']", "plan.toml:2:20: invalid value 'soon' for '--interval <TIME>'"),
             ("[vary]\nload = ['cpu', 'cup']", "plan.toml:2:16: load=cup: there is no load 'cup'"),

@@ -65,12 +65,12 @@ pub fn quiet_cpu() -> CpuId {
 
 /// CLOCK_MONOTONIC, ns.
 pub fn now() -> i64 {
-    probe::Clock::now(&mut probe::Monotonic).0
+    probe::Monotonic.now().0
 }
 
 /// Sleeps until a time of CLOCK_MONOTONIC, ns.
 pub fn sleep_until(time: i64) {
-    probe::Clock::sleep_until(&mut probe::Monotonic, plan::Nanos(time));
+    probe::Monotonic.sleep_until(plan::Nanos(time));
 }
 
 /// Waits until it is so.

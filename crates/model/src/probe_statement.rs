@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a probe states of its measurements, so that whoever reads them need not know the probe.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What a probe states of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeStatement {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// What a row is.
+    pub rows: RowKind,
+    /// What is measured in each row. The first is what is judged: the *latency* of summaries, charts and limits, always in ns.
+    pub columns: Vec<Column>,
+    /// By which column, from 0, overruns are told: the time from the planned start of a row until the thread was free for the next,
+    /// ns. Null where rows have no planned start.
+    pub overrun_column: Option<usize>,
+    /// The clock that planned and actual times are read from.
+    pub clock: Cow<'static, str>,
+    /// Where the judged time begins and ends.
+    pub measuring_point: Cow<'static, str>,
+}
+
+/// What a row of a recording is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowKind {
+    /// A planned wake-up: row k was planned at start + k x interval.
+    Activations,
+    /// Something that was started at a planned time and took its time; row k was planned as above.
+    Trials,
+    /// Something that happened when it happened. Each row has a time; none was planned, so none is late or skipped.
+    Events,
+}
+
+/// One column of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name in the samples file, such as `latency_ns`.
+    pub name: Cow<'static, str>,
+    /// Of its values.
+    pub unit: ColumnUnit,
+    /// One line for people.
+    pub meaning: Cow<'static, str>,
+}
+
+/// The unit of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColumnUnit {
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    /// How many.
+    #[serde(rename = "1")]
+    Count,
+}
+
+impl ProbeStatement {
+    /// Of a thread that sleeps until an absolute time, again and again: what recordings measured before probes stated themselves.
+    #[must_use]
+    pub fn cyclic() -> Self {
+        ProbeStatement {
+            name: plan::DEFAULT_PROBE.into(),
+            rows: RowKind::Activations,
+            columns: vec![Column::ns("latency_ns", "from the planned time until the thread runs again")],
+            overrun_column: Some(0),
+            clock: "CLOCK_MONOTONIC".into(),
+            measuring_point: "from the absolute time given to clock_nanosleep to the clock read after its return, in user space"
+                .into(),
+        }
+    }
+
+    /// Whether rows were planned, so that each has an expected time, and some are late or skipped.
+    #[must_use]
+    pub const fn is_planned(&self) -> bool {
+        self.overrun_column.is_some()
+    }
+
+    /// The columns beside the judged one, each with its number.
+    pub fn others(&self) -> impl Iterator<Item = (usize, &Column)> {
+        self.columns.iter().enumerate().skip(1)
+    }
+}
+
+impl Default for ProbeStatement {
+    fn default() -> Self {
+        Self::cyclic()
+    }
+}
+
+impl Column {
+    /// A column of nanoseconds.
+    #[must_use]
+    pub const fn ns(name: &'static str, meaning: &'static str) -> Self {
+        Column { name: Cow::Borrowed(name), unit: ColumnUnit::Nanoseconds, meaning: Cow::Borrowed(meaning) }
+    }
+}

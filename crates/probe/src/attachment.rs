@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a measuring thread runs on: Linux, or a co-kernel beside it. Everything that differs between them is behind one trait,
+//! which the engine is generic over; so the accounting can also be driven through every case by a clock that does exactly what
+//! a test wants.
+
+use crate::{Monotonic, sys};
+use plan::{CpuId, Nanos, Scheduling};
+use rustix::thread::Pid;
+use std::io;
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// The time had come.
+    OnTime,
+    /// A signal came first: the run is being stopped.
+    Interrupted,
+    /// The clock cannot be slept on; the error's number (errno).
+    Failed(i32),
+}
+
+/// How a thread becomes a measuring thread, reads its clock, sleeps, is told to stop, and becomes an ordinary one again.
+pub(crate) trait Attachment: Send + 'static {
+    /// Makes the calling thread a measuring one: pinned, with its scheduling. Returns its number.
+    fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid>;
+    /// The time, ns.
+    fn now(&mut self) -> Nanos;
+    /// Sleeps until an absolute time; returns at once if it has passed.
+    fn sleep_until(&mut self, time: Nanos) -> Woken;
+    /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another thread, as often as it takes.
+    fn interrupt(thread: Pid);
+    /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still measures.
+    fn detach(&mut self);
+}
+
+/// Threads of Linux, on CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Linux;
+
+impl Attachment for Linux {
+    fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid> {
+        pin(None, cpu)?;
+        if !scheduling.policy.is_real_time() {
+            // Other policies may be woken 50 us late on purpose, to save power; ask for 1 ns instead. Real-time ones never are.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        }
+        sys::set_scheduling(scheduling)?;
+        Ok(rustix::thread::gettid())
+    }
+
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        Monotonic.now()
+    }
+
+    #[inline]
+    fn sleep_until(&mut self, time: Nanos) -> Woken {
+        Monotonic.sleep_until(time)
+    }
+
+    fn interrupt(thread: Pid) {
+        sys::wake(thread);
+    }
+
+    fn detach(&mut self) {
+        let _ = sys::set_scheduling(Scheduling::OTHER);
+    }
+}
+
+/// Binds a thread, or the calling one, to a CPU.
+pub(crate) fn pin(thread: Option<Pid>, cpu: CpuId) -> io::Result<()> {
+    sys::set_affinity(thread, &[cpu])
+}

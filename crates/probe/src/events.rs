@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The loop that waits for events.
+//!
+//! Events are numbered as they come; nothing was planned, so none is late or skipped. In front of its columns each row has the
+//! event's time, ns since the planned start of the thread.
+
+use crate::attachment::Attachment;
+use crate::guard::StarvationCheck;
+use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::{Control, Counts, Cycle, Producer, StopReason};
+use plan::Nanos;
+
+/// Takes events until the end of the cycle: `activations` intervals after its start. `WIDTH` is `N` and one, for the time.
+pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
+    attachment: &mut A,
+    source: &mut impl EventSource<A, N>,
+    cycle: &Cycle,
+    ring: &mut Producer<WIDTH>,
+    control: &Control,
+) -> Counts {
+    const { assert!(WIDTH == N + 1) };
+    let length = cycle.interval.0.saturating_mul(i64::try_from(cycle.activations).unwrap_or(i64::MAX));
+    let end = Nanos(cycle.start.0.saturating_add(length));
+    let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
+    let mut events = 0;
+    let mut starvation = StarvationCheck::new();
+    while !control.is_stopped() {
+        let now = match source.next(attachment, end) {
+            Awaited::Event(time, values) => {
+                let mut row = [time.0 - cycle.start.0; WIDTH];
+                row[1..].copy_from_slice(&values);
+                ring.push(events, row);
+                if values[0] > limit {
+                    control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: events, latency_ns: values[0] });
+                }
+                events += 1;
+                time
+            }
+            Awaited::Nothing => attachment.now(),
+            Awaited::Failed(SampleError { doing, errno }) => {
+                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
+                break;
+            }
+        };
+        if now >= end {
+            break;
+        }
+        if starvation.is_due(now.0) {
+            starvation.check(now.0, control);
+        }
+    }
+    Counts { on_time: events, late: 0, skipped: 0 }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Probes of every kind of row that the seam allows, for tests of everything behind it. Not in the released program.
+
+use super::{Probe, ProbeSetting, SettingValues};
+use crate::attachment::{Attachment, Linux, Woken};
+use crate::sampler::{Awaited, EventSource, SampleError, Sampler};
+use model::{Column, ColumnUnit, ProbeStatement, RowKind};
+use plan::{Nanos, ProbeSettings, Unit};
+
+/// Three columns of one activation, one of them no time.
+pub(super) const COLUMNS: Probe = Probe {
+    name: "example-columns",
+    summary: "an example of activations with three columns",
+    settings: &[],
+    statement: |_| ProbeStatement {
+        name: "example-columns".into(),
+        rows: RowKind::Activations,
+        columns: vec![
+            Column::ns("latency_ns", "from the planned time until the thread runs again"),
+            Column::ns("second_read_ns", "from the planned time until the clock was read once more"),
+            Column { name: "parity".into(), unit: ColumnUnit::Count, meaning: "0 or 1, in turn".into() },
+        ],
+        overrun_column: Some(1),
+        ..ProbeStatement::cyclic()
+    },
+    lacks: || None,
+    launch: |_, config| config.launch(Linux, Columns { parity: 0 }),
+};
+
+struct Columns {
+    parity: i64,
+}
+
+impl<A: Attachment> Sampler<A, 3> for Columns {
+    const OVERRUN: usize = 1;
+
+    fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; 3], SampleError> {
+        let woken = attachment.now().0 - planned.0;
+        self.parity = 1 - self.parity;
+        Ok([woken, attachment.now().0 - planned.0, 1 - self.parity])
+    }
+}
+
+const PERIOD: ProbeSetting =
+    ProbeSetting { name: "period", help: "Time between two events", values: SettingValues::Time, default: "3ms" };
+
+/// Events with a duration and a number.
+pub(super) const EVENTS: Probe = Probe {
+    name: "example-events",
+    summary: "an example of events at irregular times",
+    settings: &[PERIOD],
+    statement: |_| ProbeStatement {
+        name: "example-events".into(),
+        rows: RowKind::Events,
+        columns: vec![
+            Column::ns("length_ns", "how long the event took"),
+            Column { name: "number".into(), unit: ColumnUnit::Count, meaning: "of the event, from 0".into() },
+        ],
+        overrun_column: None,
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: "between two readings of the clock".into(),
+    },
+    lacks: || None,
+    launch: |settings, config| {
+        let events = Events { period: period(settings), next: None, number: 0 };
+        config.launch_events::<_, 2, 3>(Linux, events)
+    },
+};
+
+fn period(settings: &ProbeSettings) -> Nanos {
+    Nanos::parse(PERIOD.of(settings), Unit::Microsecond).unwrap_or(Nanos::from_millis(3))
+}
+
+struct Events {
+    period: Nanos,
+    next: Option<Nanos>,
+    number: i64,
+}
+
+impl<A: Attachment> EventSource<A, 2> for Events {
+    fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<2> {
+        let now = attachment.now();
+        // Every other one comes after twice the time.
+        let wait = self.period.0 * (1 + self.number % 2);
+        let next = *self.next.get_or_insert(Nanos(now.0 + wait));
+        match attachment.sleep_until(next.min(until)) {
+            Woken::OnTime if next < until => {
+                let (began, ended) = (attachment.now().0, attachment.now().0);
+                (self.next, self.number) = (None, self.number + 1);
+                Awaited::Event(Nanos(began), [ended - began, self.number - 1])
+            }
+            Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
+            Woken::Failed(errno) => Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+        }
+    }
+}

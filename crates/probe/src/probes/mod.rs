@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The probes there are: one file each, and one line each in [`PROBES`]. Nothing else knows a probe by name.
+
+mod cyclic;
+#[cfg(debug_assertions)]
+mod examples;
+
+#[cfg(test)]
+pub(crate) use cyclic::Cyclic;
+
+use crate::thread::{Launched, ThreadConfig};
+use model::{ProbeStatement, RowKind};
+use plan::{Length, Nanos, ProbeSettings, Run, Unit};
+use std::io;
+
+/// All probes. The first is the default.
+pub const PROBES: &[Probe] = &[
+    cyclic::PROBE,
+    #[cfg(debug_assertions)]
+    examples::COLUMNS,
+    #[cfg(debug_assertions)]
+    examples::EVENTS,
+];
+
+/// A way to measure, as it states itself.
+pub struct Probe {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it measures, in one line.
+    pub summary: &'static str,
+    /// What can be set beside what every run has. A name means the same in every probe that has it.
+    pub settings: &'static [ProbeSetting],
+    /// What it measures, with these settings, which are valid.
+    statement: fn(&ProbeSettings) -> ProbeStatement,
+    /// What this machine lacks for it, in one line; none where it can measure here.
+    lacks: fn() -> Option<String>,
+    /// Makes one measuring thread, with these settings, which are valid.
+    launch: fn(&ProbeSettings, ThreadConfig) -> io::Result<Launched>,
+}
+
+/// Something that can be set.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ProbeSetting {
+    /// The flag without its dashes.
+    pub name: &'static str,
+    /// What it means, in one line.
+    pub help: &'static str,
+    /// What it can be.
+    pub values: SettingValues,
+    /// What it is where nothing is said.
+    pub default: &'static str,
+}
+
+/// What a setting can be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum SettingValues {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A time such as `200us`; a bare number counts microseconds.
+    Time,
+}
+
+/// Why a probe cannot be had as asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    /// No probe of that name.
+    #[error("there is no probe '{name}'; there are {}", names())]
+    NoProbe {
+        /// What was asked for.
+        name: String,
+    },
+    /// A setting of another probe.
+    #[error("the probe {probe} has no setting '{setting}'")]
+    NoSetting {
+        /// The probe.
+        probe: &'static str,
+        /// What was set.
+        setting: String,
+    },
+    /// Not a value of this setting.
+    #[error("'{value}' is no value of '{setting}' of the probe {probe}: {expected}")]
+    Value {
+        /// The probe.
+        probe: &'static str,
+        /// What was set.
+        setting: &'static str,
+        /// To what.
+        value: String,
+        /// What it can be.
+        expected: String,
+    },
+    /// So many events cannot be promised.
+    #[error("the probe {0} waits for events, which come when they come: give the run a duration in place of a number of samples")]
+    EventsHaveNoNumber(&'static str),
+    /// The machine lacks something.
+    #[error("the probe {probe} cannot measure here: {what}")]
+    Lacks {
+        /// The probe.
+        probe: &'static str,
+        /// What is lacking.
+        what: String,
+    },
+}
+
+impl SettingError {
+    /// The setting of a run that it is about.
+    #[must_use]
+    pub fn setting(&self) -> &str {
+        match self {
+            SettingError::NoProbe { .. } | SettingError::Lacks { .. } => "probe",
+            SettingError::NoSetting { setting, .. } => setting,
+            SettingError::Value { setting, .. } => setting,
+            SettingError::EventsHaveNoNumber(_) => "samples",
+        }
+    }
+}
+
+fn names() -> String {
+    PROBES.iter().map(|probe| probe.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The probe of this name.
+pub(crate) fn find(name: &str) -> Result<&'static Probe, SettingError> {
+    PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| SettingError::NoProbe { name: name.to_owned() })
+}
+
+/// What the probe of a run measures, if the run's settings are ones it has.
+///
+/// # Errors
+/// Which setting it does not have, or not with this value.
+pub fn statement(run: &Run) -> Result<ProbeStatement, SettingError> {
+    let probe = find(&run.probe)?;
+    probe.check(&run.probe_settings)?;
+    let statement = (probe.statement)(&run.probe_settings);
+    if statement.rows == RowKind::Events && matches!(run.length, Length::Samples(_)) {
+        return Err(SettingError::EventsHaveNoNumber(probe.name));
+    }
+    Ok(statement)
+}
+
+impl Probe {
+    /// What this machine lacks for it, in one line; none where it can measure here.
+    #[must_use]
+    pub fn lacks(&self) -> Option<String> {
+        (self.lacks)()
+    }
+
+    fn check(&self, settings: &ProbeSettings) -> Result<(), SettingError> {
+        for (name, value) in settings {
+            let setting = self.settings.iter().find(|setting| setting.name == name);
+            let setting = setting.ok_or_else(|| SettingError::NoSetting { probe: self.name, setting: name.clone() })?;
+            setting.values.check(value).map_err(|expected| SettingError::Value {
+                probe: self.name,
+                setting: setting.name,
+                value: value.clone(),
+                expected,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Makes one measuring thread.
+    ///
+    /// # Errors
+    /// Which setting is wrong, or what the machine lacks; then why the thread could not be made.
+    pub(crate) fn launch(&self, settings: &ProbeSettings, config: ThreadConfig) -> Result<io::Result<Launched>, SettingError> {
+        self.check(settings)?;
+        match self.lacks() {
+            Some(what) => Err(SettingError::Lacks { probe: self.name, what }),
+            None => Ok((self.launch)(settings, config)),
+        }
+    }
+}
+
+impl ProbeSetting {
+    /// What was set, or the default.
+    fn of<'a>(&'a self, settings: &'a ProbeSettings) -> &'a str {
+        settings.get(self.name).map_or(self.default, String::as_str)
+    }
+}
+
+impl SettingValues {
+    /// Whether a text is one of them; if not, what they are.
+    fn check(&self, value: &str) -> Result<(), String> {
+        match self {
+            SettingValues::OneOf(words) if words.contains(&value) => Ok(()),
+            SettingValues::OneOf(words) => Err(format!("it is one of {}", words.join(", "))),
+            SettingValues::Time => match Nanos::parse(value, Unit::Microsecond) {
+                Ok(Nanos(1..)) => Ok(()),
+                Ok(_) => Err("it is above 0".to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(probe: &str, settings: &[(&str, &str)]) -> Run {
+        let mut run = crate::test_runs::test_run(Nanos::from_millis(1), 5);
+        run.probe = probe.to_owned();
+        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        run
+    }
+
+    #[test]
+    fn errors_name_their_setting() {
+        for (probe, settings, setting, said) in [
+            ("rtc", &[][..], "probe", "there is no probe 'rtc'; there are cyclic"),
+            ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method'"),
+            ("example-events", &[], "samples", "the probe example-events waits for events"),
+        ] {
+            let error = statement(&run(probe, settings)).unwrap_err();
+            assert_eq!(error.setting(), setting);
+            assert!(error.to_string().starts_with(said), "{error}");
+        }
+    }
+
+    /// What consumers rely on, of every probe and every value of its settings.
+    #[test]
+    fn statements_are_sound() {
+        for probe in PROBES {
+            let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
+                SettingValues::OneOf(words) => words.iter().map(|word| vec![(setting.name, *word)]).collect(),
+                SettingValues::Time => vec![vec![(setting.name, "1ms")]],
+            });
+            for settings in settings.chain([Vec::new()]) {
+                let mut run = run(probe.name, &settings);
+                run.length = Length::DurationNs(Nanos::from_secs(1));
+                let statement = statement(&run).unwrap();
+                assert_eq!(statement.name, probe.name);
+                assert!(!statement.columns.is_empty());
+                assert_eq!(statement.columns[0].unit, model::ColumnUnit::Nanoseconds);
+                assert_eq!(statement.overrun_column.is_none(), statement.rows == RowKind::Events);
+                assert!(statement.overrun_column.is_none_or(|column| column < statement.columns.len()));
+            }
+            for setting in probe.settings {
+                assert_eq!(setting.values.check(setting.default), Ok(()), "{setting:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn cyclic_states_what_the_first_recordings_meant() {
+        assert_eq!(statement(&run("cyclic", &[])), Ok(ProbeStatement::cyclic()));
+        assert_eq!(PROBES[0].name, plan::DEFAULT_PROBE);
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The flags of probes: which one measures, and the settings that each states for itself.
+
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use plan::{DEFAULT_PROBE, ProbeSettings};
+use probe::{PROBES, Probe, ProbeSetting, SettingValues};
+
+/// What was said of them.
+pub struct ProbeFlags {
+    /// The probe.
+    pub name: String,
+    /// Its settings that were given.
+    pub settings: ProbeSettings,
+}
+
+/// Each setting once, with the probes that have it.
+fn settings() -> Vec<(&'static ProbeSetting, Vec<&'static Probe>)> {
+    let mut all: Vec<(&ProbeSetting, Vec<&Probe>)> = Vec::new();
+    for probe in PROBES {
+        for setting in probe.settings {
+            match all.iter_mut().find(|(known, _)| known.name == setting.name) {
+                Some((_, probes)) => probes.push(probe),
+                None => all.push((setting, vec![probe])),
+            }
+        }
+    }
+    all
+}
+
+/// A probe that only tests have.
+fn is_example(probe: &Probe) -> bool {
+    probe.name.starts_with("example-")
+}
+
+fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
+    let values = match setting.values {
+        SettingValues::OneOf(words) => format!(": {}", words.join(", ")),
+        SettingValues::Time => String::new(),
+    };
+    let value_name = match setting.values {
+        SettingValues::OneOf(_) => "NAME",
+        SettingValues::Time => "TIME",
+    };
+    let of = probes.iter().map(|probe| probe.name).collect::<Vec<_>>().join(", ");
+    let help = format!("{}{values} [default: {}] [probe {of}]", setting.help, setting.default);
+    Arg::new(setting.name).long(setting.name).value_name(value_name).help(help).hide(probes.iter().all(|probe| is_example(probe)))
+}
+
+impl Args for ProbeFlags {
+    fn augment_args(command: Command) -> Command {
+        let shown = PROBES.iter().filter(|probe| !is_example(probe));
+        let each = shown.map(|probe| format!("{} ({})", probe.name, probe.summary)).collect::<Vec<_>>().join(", ");
+        let help = format!("What to measure: {each}");
+        let probe = Arg::new("probe").long("probe").value_name("NAME").default_value(DEFAULT_PROBE).help(help);
+        settings().into_iter().fold(command.arg(probe), |command, (setting, probes)| command.arg(flag(setting, &probes)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ProbeFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        let given = settings().into_iter().filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
+        Ok(ProbeFlags { name: text("probe").unwrap_or_else(|| DEFAULT_PROBE.to_owned()), settings: given.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
