@@ -54,10 +54,10 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
     loads(&recorded.document, &mut differences);
     let probe = &recorded.document.probe;
     for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
-        let others = recorded.columns.get(index).map_or(&[][..], Vec::as_slice);
+        let beside = recorded.beside.get(index).cloned().unwrap_or_default();
         let place = format!("threads[{index}]");
         let mut recomputed = thread.clone();
-        fill_in(&mut recomputed, probe, statistics, others);
+        fill_in(&mut recomputed, probe, statistics, &beside);
         match (serde_json::to_value(thread), serde_json::to_value(&recomputed)) {
             (Ok(old), Ok(new)) => compare(&place, &old, &new, &mut differences),
             (Err(error), _) | (_, Err(error)) => differences.push(Difference::between(&place, &error, &"")),

@@ -110,7 +110,7 @@ mod tests {
             document.load.clear();
             document.run.cpus.clear();
             change(&mut document);
-            incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new(), columns: Vec::new() })
+            incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new(), beside: Vec::new() })
         };
         assert_eq!(of(|_| ()), None);
         assert_eq!(of(|document| document.load_missed = true), Some(Incomplete::LoadOffTarget));

@@ -25,6 +25,6 @@ pub use lab::{Lab, LabFile, LabKernel, LabQemu};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use other_work::OtherWork;
 pub use probe_statement::{Column, ColumnUnit, ProbeStatement, RowKind};
-pub use recorded::{ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
+pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
 pub use thread::{ColumnFigures, HistogramDocument, Thread, ThreadEvidence, WorstActivation, samples_file};

@@ -23,8 +23,17 @@ pub struct Recorded {
     pub document: Document,
     /// What the judged column of each thread tells, in the order of `document.threads`.
     pub threads: Vec<Statistics>,
-    /// What the further columns of each thread tell, in the order the probe states them.
-    pub columns: Vec<Vec<Statistics>>,
+    /// What the rows of each thread tell beside their judged column.
+    pub beside: Vec<Beside>,
+}
+
+/// What the rows of a thread tell beside their judged column.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// The further columns, in the order the probe states them.
+    pub columns: Vec<Statistics>,
+    /// Of each of the worst events, in the same order, ns since the thread's start. Empty where rows were planned.
+    pub worst_times_ns: Vec<i64>,
 }
 
 impl Recorded {
@@ -40,7 +49,7 @@ impl Recorded {
 
 /// Writes into a thread's part of the document what its samples tell. The accounting stays as it is: the thread itself
 /// has counted it, and the two are compared.
-pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statistics, others: &[Statistics]) {
+pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statistics, beside: &Beside) {
     thread.latency_ns = statistics.latency;
     thread.latency_with_skipped_ns = statistics.latency_with_skipped;
     thread.histogram_ns = histogram(statistics);
@@ -49,20 +58,24 @@ pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statist
         values: statistics.latency,
         histogram: histogram(statistics),
     };
-    thread.columns = probe.others().zip(others).map(figures).collect();
-    thread.worst = statistics.worst.iter().map(|worst| placed(thread, worst)).collect();
+    thread.columns = probe.others().zip(&beside.columns).map(figures).collect();
+    let planned = |worst: &stats::Worst| i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+    let place = |(place, worst): (usize, &stats::Worst)| {
+        let since_start = beside.worst_times_ns.get(place).copied().unwrap_or_else(|| planned(worst));
+        placed(thread, worst, since_start)
+    };
+    thread.worst = statistics.worst.iter().enumerate().map(place).collect();
 }
 
 fn histogram(statistics: &Statistics) -> HistogramDocument {
     HistogramDocument { relative_error: RELATIVE_ERROR, buckets: statistics.histogram.buckets().collect() }
 }
 
-fn placed(thread: &Thread, worst: &stats::Worst) -> WorstActivation {
-    let behind = i64::try_from(worst.activation).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+fn placed(thread: &Thread, worst: &stats::Worst, since_start_ns: i64) -> WorstActivation {
     WorstActivation {
         activation: worst.activation,
-        planned_ns: Nanos(thread.start_ns.0.saturating_add(behind)),
-        since_start_ns: Nanos(behind),
+        planned_ns: Nanos(thread.start_ns.0.saturating_add(since_start_ns)),
+        since_start_ns: Nanos(since_start_ns),
         latency_ns: worst.latency_ns,
     }
 }

@@ -95,7 +95,7 @@ pub struct HistogramDocument {
 pub struct WorstActivation {
     /// Its number, from 0.
     pub activation: u64,
-    /// When it was due, CLOCK_MONOTONIC ns.
+    /// When it was due, CLOCK_MONOTONIC ns; of an event, when it happened.
     pub planned_ns: Nanos,
     /// When it was due, ns since activation 0.
     pub since_start_ns: Nanos,

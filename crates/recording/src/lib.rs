@@ -21,6 +21,6 @@ mod verify;
 pub use error::RecordingError;
 pub use folder::{Folder, adopt};
 pub use reader::Recording;
-pub use sample_file::SampleFile;
+pub use sample_file::{Row, SampleFile, each_row};
 pub use samples::SampleWriter;
 pub use verify::verify;

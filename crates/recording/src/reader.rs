@@ -2,11 +2,12 @@
 //! A recording being read.
 
 use crate::folder::DOCUMENT;
-use crate::{RecordingError, SampleFile};
+use crate::{RecordingError, SampleFile, each_row};
 use model::fill_in;
-use model::{Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
+use model::{Beside, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
 use plan::OverrunPolicy;
-use stats::{AccountingRule, AfterOverrun, Analysis, ExactRequest, Statistics, analyse, summarise};
+use stats::{AccountingRule, AfterOverrun, Analysis, Envelope, ExactRequest, Extent, Statistics, analyse, summarise};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -59,7 +60,7 @@ impl Recording {
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
         let threads = self.of_each_thread(|samples| {
             let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
-            samples.with_others(judged)
+            samples.with_beside(judged)
         })?;
         Ok(self.recorded(threads))
     }
@@ -77,10 +78,10 @@ impl Recording {
         let threads = self.of_each_thread(|samples| {
             let (interval_ns, rule) = (samples.interval_ns(), samples.rule(JUDGED));
             let mut analysis = analyse(&samples.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
-            let (judged, others) = samples.with_others(analysis.statistics)?;
+            let (judged, beside) = samples.with_beside(analysis.statistics)?;
             analysis.statistics = judged;
             let kept = keep(&analysis);
-            Ok(((analysis.statistics, others), kept))
+            Ok(((analysis.statistics, beside), kept))
         })?;
         let (statistics, kept) = threads.into_iter().unzip();
         Ok((self.recorded(statistics), kept))
@@ -97,17 +98,17 @@ impl Recording {
         self.of_each_thread(|samples| of(&samples.open(JUDGED)?))
     }
 
-    fn recorded(self, threads: Vec<(Statistics, Vec<Statistics>)>) -> Recorded {
+    fn recorded(self, threads: Vec<(Statistics, Beside)>) -> Recorded {
         let mut document = self.document;
-        let (threads, columns): (Vec<_>, Vec<_>) = threads.into_iter().unzip();
+        let (threads, beside): (Vec<_>, Vec<_>) = threads.into_iter().unzip();
         if document.state == State::Running {
             for (index, thread) in document.threads.iter_mut().enumerate() {
-                fill_in(thread, &document.probe, &threads[index], &columns[index]);
+                fill_in(thread, &document.probe, &threads[index], &beside[index]);
                 thread.activations = threads[index].activations;
                 thread.proof.samples_lost = threads[index].lost;
             }
         }
-        Recorded { path: self.path, document, threads, columns }
+        Recorded { path: self.path, document, threads, beside }
     }
 
     /// What is made of the samples of each thread: as many at a time as there are cores.
@@ -188,17 +189,42 @@ impl ThreadSamples<'_> {
         AccountingRule { after, given_up_ns: self.thread.given_up_ns.map(|time| time.0 - self.thread.start_ns.0) }
     }
 
-    /// What the further columns tell, one of which may tell the accounting of all.
-    fn with_others(&self, mut judged: Statistics) -> Result<(Statistics, Vec<Statistics>), RecordingError> {
-        let mut others = Vec::new();
+    /// What the rows tell beside their judged column. A further column may tell the accounting of all, and the times of events
+    /// where things happened.
+    fn with_beside(&self, mut judged: Statistics) -> Result<(Statistics, Beside), RecordingError> {
+        let mut beside = Beside::default();
         for (index, _) in self.document().probe.others() {
             let statistics = summarise(&self.open(index)?, self.interval_ns(), self.rule(index), STEPS_OF_OTHERS)?;
             if self.document().probe.overrun_column == Some(index) {
                 (judged.activations, judged.lost) = (statistics.activations, statistics.lost);
             }
-            others.push(statistics);
+            beside.columns.push(statistics);
         }
-        Ok((judged, others))
+        if self.document().probe.rows == RowKind::Events {
+            let mut times: HashMap<u64, i64> = judged.worst.iter().map(|worst| (worst.activation, 0)).collect();
+            judged.envelope = self.over_time(&mut times)?;
+            judged.jitter.clear();
+            beside.worst_times_ns = judged.worst.iter().map(|worst| times[&worst.activation]).collect();
+        }
+        Ok((judged, beside))
+    }
+
+    /// Events by the time they happened at, each step of the envelope as long as so many intervals; fills in the times of the rows
+    /// asked for.
+    fn over_time(&self, times: &mut HashMap<u64, i64>) -> Result<Envelope, RecordingError> {
+        let planned = self.document().run.activations_of(self.thread.index).max(1);
+        let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64);
+        let step_ns = i64::try_from(intervals_per_step).unwrap_or(i64::MAX).saturating_mul(self.interval_ns()).max(1);
+        let mut steps = vec![Extent::NOTHING; usize::try_from(planned.div_ceil(intervals_per_step)).unwrap_or(1)];
+        each_row(&[self.open(JUDGED)?], &mut |row| {
+            let (Some(time), [Some(value)]) = (row.time_ns, row.values) else { return };
+            if let Some(known) = times.get_mut(&row.number) {
+                *known = time;
+            }
+            let last = steps.len() - 1;
+            steps[usize::try_from(time / step_ns).unwrap_or(0).min(last)].record(*value);
+        })?;
+        Ok(Envelope::of_steps(intervals_per_step, steps))
     }
 }
 

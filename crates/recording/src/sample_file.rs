@@ -64,22 +64,6 @@ impl SampleFile {
         Ok(SampleFile { path: path.to_owned(), bytes, column, columns, long, cut })
     }
 
-    /// Hands each event's row and time, ns since the thread's start, to `visit`. Nothing where rows were planned.
-    ///
-    /// # Errors
-    /// When the samples cannot be read.
-    pub fn times(&self, visit: &mut dyn FnMut(u64, i64)) -> Result<(), RecordingError> {
-        self.each_batch(|first, columns| {
-            let Some(Column { values: Values::Int64(times), nulls }) = columns.first() else { return Ok(()) };
-            for (row, time) in times.iter().enumerate() {
-                if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
-                    visit(first + row as u64, *time);
-                }
-            }
-            Ok(())
-        })
-    }
-
     /// Hands the columns of each batch to `visit`, with the number of its first row.
     fn each_batch(&self, mut visit: impl FnMut(u64, &[Column]) -> Result<(), String>) -> Result<(), RecordingError> {
         if self.cut && self.bytes == 0 {
@@ -126,6 +110,44 @@ fn read_long(path: &Path, column: usize, cut: bool) -> Result<BTreeMap<u64, i64>
         Err(why) if !cut => Err(RecordingError::Samples { path: path.to_owned(), rows: latencies.len() as u64, why }),
         _ => Ok(latencies),
     }
+}
+
+/// One row of a samples file.
+pub struct Row<'a> {
+    /// Its number.
+    pub number: u64,
+    /// Of an event, ns since the thread's start; none where it is not known or rows were planned.
+    pub time_ns: Option<i64>,
+    /// A value for each column asked for; none where it has none.
+    pub values: &'a [Option<i64>],
+}
+
+/// Hands every row of these columns, which are of one file, to `visit`, in order.
+///
+/// # Errors
+/// When the samples cannot be read.
+pub fn each_row(columns: &[SampleFile], visit: &mut dyn FnMut(Row<'_>)) -> Result<(), RecordingError> {
+    let Some(first) = columns.first() else { return Ok(()) };
+    let mut values = vec![None; columns.len()];
+    first.each_batch(|first_row, batch| {
+        let decoded = columns.iter().map(|of| column(batch, of.column)).collect::<Result<Vec<_>, _>>()?;
+        let times = match batch {
+            [Column { values: Values::Int64(times), nulls }, ..] => Some((times, nulls)),
+            _ => None,
+        };
+        for row in 0..batch.first().map_or(0, |column| column.values.len()) {
+            let number = first_row + row as u64;
+            for ((value, of), (stored, nulls)) in values.iter_mut().zip(columns).zip(&decoded) {
+                let is_there = nulls.is_none_or(|nulls| nulls.is_valid(row));
+                *value = is_there.then(|| of.long.get(&number).copied().unwrap_or_else(|| i64::from(stored[row])));
+            }
+            let known = |(times, nulls): &(&Vec<i64>, &Option<NullBuffer>)| {
+                nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)).then(|| times[row])
+            };
+            visit(Row { number, time_ns: times.as_ref().and_then(known), values: &values });
+        }
+        Ok(())
+    })
 }
 
 /// One of the columns of a samples file; the time of events is not counted.

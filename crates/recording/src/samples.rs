@@ -408,10 +408,12 @@ mod tests {
         assert_eq!((&first[..3], rows), (&[(0, 11), (1, 5_000_000_000), (4, 12)][..], 2_001));
         let (second, rows) = read(&open(1)).unwrap();
         assert_eq!((&second[..3], rows, second.len()), (&[(0, -1), (1, -2), (4, i64::MIN)][..], 2_001, 1_998));
-        let mut times = Vec::new();
-        open(1).times(&mut |row, time| times.push((row, time))).unwrap();
-        assert_eq!(&times[..3], &[(0, 7_000_000_000), (1, 7_000_000_500), (4, 9_000_000_000)]);
-        assert_eq!((times.len(), times[1_997]), (1_998, (1_999, 9_000_001_999)));
+        let mut rows = Vec::new();
+        crate::each_row(&[open(0), open(1)], &mut |row| rows.push((row.number, row.time_ns, row.values.to_vec()))).unwrap();
+        assert_eq!(rows[1], (1, Some(7_000_000_500), vec![Some(5_000_000_000), Some(-2)]));
+        assert_eq!((&rows[2], &rows[2_000]), (&(2, None, vec![None; 2]), &(2_000, None, vec![None; 2])));
+        assert_eq!(rows[4], (4, Some(9_000_000_000), vec![Some(12), Some(i64::MIN)]));
+        assert_eq!(rows.len(), 2_001);
         assert!(read(&open(2)).unwrap_err().to_string().contains("column 2"));
         let bytes = std::fs::metadata(&path).unwrap().len();
         assert!(bytes < 2_001 * 17, "{bytes} bytes: written again in larger batches");

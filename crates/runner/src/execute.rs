@@ -313,9 +313,9 @@ fn closing(
     }
     document.warnings.extend(host::other_work(&document));
     let mut recorded = Recording::of(folder.path(), document).summarise()?;
-    let Recorded { document, threads: statistics, columns, .. } = &mut recorded;
+    let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
-        fill_in(thread, &document.probe, &statistics[index], &columns[index]);
+        fill_in(thread, &document.probe, &statistics[index], &beside[index]);
         document::enter(thread, outcomes[index].as_ref(), due[index], &statistics[index]);
         document.warnings.extend(document::thread_warnings(thread, outcomes[index].is_some()));
     }

@@ -15,6 +15,14 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// In which nothing happened.
+    pub const NOTHING: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0 };
+
+    /// Takes in a latency, ns.
+    pub fn record(&mut self, latency_ns: i64) {
+        (self.min, self.max) = (self.min.min(latency_ns), self.max.max(latency_ns));
+    }
+
     fn of(values: &[i32]) -> Extent {
         // Two loops, because the compiler makes vector code of each alone and not of both together.
         let min = values.iter().fold(i32::MAX, |min, v| min.min(*v));
@@ -30,7 +38,7 @@ impl Extent {
 }
 
 impl Step for Extent {
-    const EMPTY: Extent = Extent { min: i64::MAX, max: i64::MIN, missing: 0 };
+    const EMPTY: Extent = Extent::NOTHING;
 
     fn join(self, other: Extent) -> Extent {
         Extent { min: self.min.min(other.min), max: self.max.max(other.max), missing: self.missing + other.missing }
@@ -51,6 +59,12 @@ impl Envelope {
     /// The same, for at least so many rows: what it would become by growing, without the growing.
     pub(crate) fn for_rows(most_steps: usize, rows: u64) -> Self {
         Envelope(Steps::for_rows(most_steps, rows))
+    }
+
+    /// Of steps that were filled elsewhere, each of so many rows.
+    #[must_use]
+    pub fn of_steps(rows_per_step: u64, steps: Vec<Extent>) -> Self {
+        Envelope(Steps::of(rows_per_step, steps))
     }
 
     /// Rows that each step but the last covers.

@@ -30,6 +30,11 @@ impl<S: Step> Steps<S> {
         Steps { most, rows_per_step, rows_in_last: rows_per_step, list: Vec::with_capacity(most) }
     }
 
+    /// These steps, which are whole, each of so many rows.
+    pub(crate) fn of(rows_per_step: u64, list: Vec<S>) -> Self {
+        Steps { most: list.len(), rows_per_step, rows_in_last: rows_per_step, list }
+    }
+
     pub(crate) const fn rows_per_step(&self) -> u64 {
         self.rows_per_step
     }

@@ -181,7 +181,7 @@ impl Synthetic {
             lab: self.lab.map(lab),
             host: Host { before: host(0, self), after: Some(host(seconds, self)), processes: None },
         };
-        Recorded { path: format!("{}.teiji", self.title).into(), document, threads, columns: Vec::new() }
+        Recorded { path: format!("{}.teiji", self.title).into(), document, threads, beside: Vec::new() }
     }
 
     fn thread(&self, index: usize, statistics: &Statistics) -> Thread {
