@@ -19,6 +19,7 @@ mod guard;
 mod measurement;
 mod memory;
 mod probes;
+mod process_start;
 mod ring;
 mod sampler;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]

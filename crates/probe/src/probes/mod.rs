@@ -4,6 +4,7 @@
 mod cyclic;
 #[cfg(debug_assertions)]
 mod examples;
+mod spawn;
 
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
@@ -16,6 +17,7 @@ use std::io;
 /// All probes. The first is the default.
 pub const PROBES: &[Probe] = &[
     cyclic::PROBE,
+    spawn::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]
@@ -208,8 +210,14 @@ mod tests {
     #[test]
     fn errors_name_their_setting() {
         for (probe, settings, setting, said) in [
-            ("rtc", &[][..], "probe", "there is no probe 'rtc'; there are cyclic"),
+            ("rtc", &[][..], "probe", "there is no probe 'rtc'; there are cyclic, spawn"),
             ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method'"),
+            (
+                "spawn",
+                &[("method", "thread")],
+                "method",
+                "'thread' is no value of 'method' of the probe spawn: it is one of posix_spawn",
+            ),
             ("example-events", &[], "samples", "the probe example-events waits for events"),
         ] {
             let error = statement(&run(probe, settings)).unwrap_err();

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `spawn`: how long it takes to start a process.
+//!
+//! Each trial starts a tiny static program, whose first instructions read the clock, and waits for its end. The judged time is
+//! from the call to that first reading. A trial is over when the child has been waited for; one that is not over when the next is
+//! due is late, and the next one is skipped.
+
+use super::{Probe, ProbeSetting, SettingValues};
+use crate::attachment::{Attachment, Linux};
+use crate::process_start::{ChildProgram, Method, Started, start};
+use crate::sampler::{SampleError, Sampler};
+use model::{Column, ProbeStatement, RowKind};
+use plan::{Nanos, ProbeSettings};
+use std::io;
+
+pub(super) const PROBE: Probe = Probe {
+    name: "spawn",
+    summary: "time from the call that starts a process to its first instruction",
+    settings: &[METHOD],
+    statement,
+    lacks: || ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
+    launch: |settings, config| {
+        let (method, name) = method(settings);
+        let spawn = Spawn { program: ChildProgram::new()?, method, name };
+        // What happens in the child before exec is the C library's own with posix_spawn, and has no column.
+        if method == Method::PosixSpawn { config.launch::<_, 3>(Linux, spawn) } else { config.launch::<_, 4>(Linux, spawn) }
+    },
+};
+
+const METHOD: ProbeSetting = ProbeSetting {
+    name: "method",
+    help: "How processes are started",
+    values: SettingValues::OneOf(&["posix_spawn", "fork", "vfork", "clone"]),
+    default: "posix_spawn",
+};
+
+fn method(settings: &ProbeSettings) -> (Method, &'static str) {
+    match METHOD.of(settings) {
+        "fork" => (Method::Fork, "fork"),
+        "vfork" => (Method::Vfork, "vfork"),
+        "clone" => (Method::Clone, "clone"),
+        _ => (Method::PosixSpawn, "posix_spawn"),
+    }
+}
+
+fn statement(settings: &ProbeSettings) -> ProbeStatement {
+    let mut columns = vec![
+        Column::ns("exec_ns", "from the call to the child's first instruction after exec"),
+        Column::ns("done_ns", "from the planned time until the child was waited for"),
+        Column::ns("wakeup_ns", "from the planned time until the call"),
+    ];
+    if method(settings).0 != Method::PosixSpawn {
+        columns.push(Column::ns("child_ns", "from the call to its return in the child"));
+    }
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Trials,
+        columns,
+        overrun_column: Some(DONE),
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: "from the clock read before the call to the child's own reading, its first instructions after exec"
+            .into(),
+    }
+}
+
+/// The column of `done_ns`.
+const DONE: usize = 1;
+
+struct Spawn {
+    program: ChildProgram,
+    method: Method,
+    /// Of the method.
+    name: &'static str,
+}
+
+/// A child that a signal ended is started again so often: a Ctrl-C goes to it too, and the run then sees that it is to stop.
+const MAX_REPEATS: usize = 3;
+
+impl Spawn {
+    fn start(&self) -> Result<Started, SampleError> {
+        let mut repeats = 0;
+        loop {
+            match start(&self.program, self.method) {
+                Ok(started) => return Ok(started),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted && repeats < MAX_REPEATS => repeats += 1,
+                Err(error) => return Err(SampleError { doing: self.name, errno: error.raw_os_error().unwrap_or(libc::EIO) }),
+            }
+        }
+    }
+}
+
+impl<A: Attachment, const N: usize> Sampler<A, N> for Spawn {
+    const OVERRUN: usize = DONE;
+
+    fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; N], SampleError> {
+        let Started { called_ns, child_ns, first_instruction_ns, ended_ns } = self.start()?;
+        let in_child = match child_ns {
+            Some(child_ns) => child_ns - called_ns,
+            None if self.method == Method::PosixSpawn => 0,
+            None => return Err(SampleError { doing: self.name, errno: libc::EIO }),
+        };
+        let all = [first_instruction_ns - called_ns, ended_ns - planned.0, called_ns - planned.0, in_child];
+        Ok(std::array::from_fn(|column| all[column]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::test_run;
+    use crate::{Control, Measurement};
+    use plan::{Run, Scheduling};
+
+    /// What the threads of a run recorded: rows of each, column after column.
+    fn measured(run: &Run) -> Vec<Vec<i64>> {
+        let mut measurement = Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
+        measurement.begin(measurement.earliest());
+        let mut consumers = std::mem::take(&mut measurement.consumers);
+        let counts: u64 = measurement.join().into_iter().map(|result| result.unwrap().counts.due()).sum();
+        assert_eq!(counts, 20 * run.cpus.len() as u64);
+        let rows = |consumer: &mut crate::Consumer| {
+            let mut columns: Vec<Vec<i64>> = Vec::new();
+            let Ok(()) = consumer.drain(|_, values| {
+                let width = statement(&run.probe_settings).columns.len();
+                columns.resize(width, Vec::new());
+                let rows = values.len() / width;
+                columns.iter_mut().zip(values.chunks_exact(rows)).for_each(|(column, values)| column.extend(values));
+                Ok::<_, std::convert::Infallible>(())
+            });
+            columns
+        };
+        consumers.iter_mut().flat_map(rows).collect()
+    }
+
+    /// Every part of a start takes some time, and lies within the whole.
+    #[test]
+    fn the_parts_of_a_start_are_in_order() {
+        for method in ["posix_spawn", "fork", "vfork", "clone"] {
+            let mut run = test_run(Nanos::from_millis(10), 20);
+            run.cpus.truncate(1);
+            run.probe = PROBE.name.to_owned();
+            run.probe_settings = [("method".to_owned(), method.to_owned())].into();
+            let columns = measured(&run);
+            assert_eq!(columns.len(), if method == "posix_spawn" { 3 } else { 4 }, "{method}");
+            for row in 0..columns[0].len() {
+                let [exec, done, wakeup] = [columns[0][row], columns[1][row], columns[2][row]];
+                assert!(exec > 0 && wakeup >= 0 && done >= wakeup + exec, "{method}: {exec} {done} {wakeup}");
+                if let Some(child) = columns.get(3).map(|column| column[row]) {
+                    assert!(0 < child && child < exec, "{method}: {child} of {exec}");
+                }
+            }
+        }
+    }
+}
