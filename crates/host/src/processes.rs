@@ -26,6 +26,8 @@ struct Process {
     name: String,
     kernel_thread: bool,
     cpu_ms: u64,
+    /// Of its children that it has waited for.
+    waited_for_ms: u64,
     /// Since boot, ticks: a number that is used again belongs to another process.
     started: u64,
 }
@@ -38,6 +40,15 @@ impl HostRoot {
         let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let read = |pid: u32| Some((pid, process(&std::fs::read(self.path(&format!("proc/{pid}/stat"))).ok()?)?));
         ProcessTimes(pids.filter_map(read).collect())
+    }
+}
+
+impl HostRoot {
+    /// CPU time of the children of a process that it has waited for, ms: work of its own that looks at processes do not see.
+    #[must_use]
+    pub fn waited_for_ms(&self, pid: u32) -> u64 {
+        let line = std::fs::read(self.path(&format!("proc/{pid}/stat"))).unwrap_or_default();
+        process(&line).map_or(0, |process| process.waited_for_ms)
     }
 }
 
@@ -81,6 +92,7 @@ fn process(line: &[u8]) -> Option<Process> {
         name: name.replace(char::is_control, " "),
         kernel_thread: field(9)? & KERNEL_THREAD != 0,
         cpu_ms: field(14)?.saturating_add(field(15)?).saturating_mul(MS_PER_TICK),
+        waited_for_ms: field(16)?.saturating_add(field(17)?).saturating_mul(MS_PER_TICK),
         started: field(22)?,
     })
 }
@@ -122,7 +134,7 @@ mod tests {
             line(50, "teiji", 0, 12, 3, 9),
         ]);
         let found = after.process_times().since(&before.process_times(), 50);
-        assert_eq!(found.own_ms, 50);
+        assert_eq!((found.own_ms, after.waited_for_ms(50), after.waited_for_ms(51)), (50, 140, 0));
         let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess { pid, name: name.to_owned(), cpu_ms, kernel_thread };
         assert_eq!(found.busiest, [busy(40, "odd) (name", 800, false), busy(2, "kworker/0:1", 300, true)]);
     }

@@ -91,7 +91,8 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::opening(order, host.snapshot());
-    let mut processes_before = host.process_times();
+    let own = std::process::id();
+    let mut processes_before = (host.process_times(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(order.loads.clone(), Path::new("/proc/self/exe"), order.load_verb, cancelled)?;
@@ -109,7 +110,8 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     // What happened while loads started and settled is not what happened while measuring. This look takes long under hundreds of
     // tasks, so it comes before the warm-up begins, not within it.
     if !order.run.loads.is_empty() {
-        (document.host.before, processes_before) = (host.snapshot(), host.process_times());
+        document.host.before = host.snapshot();
+        processes_before = (host.process_times(), host.waited_for_ms(own));
     }
     let poll = if watch.looks_on() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
@@ -149,6 +151,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     let ended = Monotonic.now();
     // While the loads still run: killing them is work that no activation met.
     document.host.after = Some(host.snapshot());
+    let children_ms = host.waited_for_ms(own).saturating_sub(processes_before.1);
     let tracks = recorder.stop()?;
     drop(nice_boost);
     drop(conditions);
@@ -156,7 +159,10 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     document.load = loads.stop();
     document.load_missed = document.load.iter().any(|load| load.missed);
     document.warnings.extend(loads.warnings());
-    document.host.processes = Some(host.process_times().since(&processes_before, std::process::id()));
+    let mut processes = host.process_times().since(&processes_before.0, own);
+    // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
+    processes.own_ms += children_ms;
+    document.host.processes = Some(processes);
     Ok(closing(order, folder, document, &outcomes, tracks, document::end(control.reason(), signals.caught()), ended)?)
 }
 
