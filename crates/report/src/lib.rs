@@ -8,59 +8,25 @@
 //! calls knows where the text goes.
 #![forbid(unsafe_code)]
 
-mod bins;
-mod cautions;
-mod caveats;
 mod charts;
-mod claims;
 mod compare;
-mod conditions;
-mod equal_bins;
-mod events;
-mod fitted;
 mod format;
 mod gate;
-mod happenings;
-mod histogram_chart;
-mod lab;
 mod language;
-mod limits_view;
-mod load_chart;
-mod load_course;
-mod load_table;
-mod loads;
 mod matrix;
-mod method;
-mod notices;
-mod options;
 mod overview;
 mod page;
-mod page_charts;
-mod page_claims;
-#[cfg(test)]
-mod page_tests;
-mod paint;
-mod plan_length;
-mod refusals;
-mod scale;
-mod series;
-mod side_by_side;
-mod speaks;
-mod svg;
-mod tables;
+mod sections;
 mod terminal;
-mod terminal_histogram;
-mod text;
 mod threads;
-mod time_chart;
-mod verdict;
-mod words;
 
 #[cfg(test)]
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-pub use claims::Claims;
+pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
+use charts::series::Charts;
+use charts::words::Chart;
 pub use compare::{Comparisons, Repeats, time_of_groups};
 pub use format::{at_most, counted, span};
 pub use gate::{Gate, judged_in_words};
@@ -68,14 +34,14 @@ use language::word;
 pub use language::{Language, speaking};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, kernel_arguments, normalised, settings_of};
 use model::{LoadEvidence, Recorded};
-pub use options::{AxisScale, ChartOptions, Heights, OverTime};
 use overview::Overview;
 pub use overview::cut_short;
-pub use paint::Paint;
-pub use plan_length::plan_length;
-use series::Charts;
+pub use sections::claims::Claims;
+use sections::{caveats, lab};
+pub use terminal::paint::Paint;
+pub use terminal::plan_length::plan_length;
+use terminal::text;
 pub use threads::{Figure, threads_csv, threads_markdown};
-use words::Chart;
 
 /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is longer.
 #[must_use]
@@ -92,7 +58,7 @@ pub fn terminal_claims(recorded: &Recorded, claims: &[Claims]) -> String {
 /// What `teiji lab run` ends with: recordings below one another, a line each.
 #[must_use]
 pub fn side_by_side(recordings: &[Recorded]) -> String {
-    side_by_side::table(recordings)
+    terminal::side_by_side::table(recordings)
 }
 
 /// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real machine.
@@ -106,19 +72,19 @@ pub fn what_time_is(recorded: &Recorded) -> Option<String> {
 /// What `teiji load` ends with: what each load reached, on each of its CPUs.
 #[must_use]
 pub fn load_table(loads: &[LoadEvidence]) -> String {
-    load_table::table(loads)
+    terminal::load_table::table(loads)
 }
 
 /// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
 #[must_use]
 pub fn verdict(recordings: &[Recorded]) -> String {
-    verdict::verdict(&Overview::of_all(recordings))
+    sections::verdict::verdict(&Overview::of_all(recordings))
 }
 
 /// The same of one recording among many, each of which need not say again what the ns of the lab are.
 #[must_use]
 pub fn verdict_of_one(recorded: &Recorded) -> String {
-    verdict::without_lab(&[Overview::of(recorded)])
+    sections::verdict::without_lab(&[Overview::of(recorded)])
 }
 
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`; none where nothing is

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One recording as a whole: its threads added up, what it is called, and what a reader must know before its figures.
 
-use crate::claims::Claims;
+use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
 use crate::language::{say, word};
-use crate::loads;
-use crate::series::{Counted, MAX_CHARTED};
+use crate::sections::claims::Claims;
+use crate::sections::loads;
 use model::{Document, End, Recorded, State, Thread};
 use stats::{Activations, Histogram, LinearHistogram, Moments, Summary, nearest_rank};
 

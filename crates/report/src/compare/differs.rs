@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
-use crate::cautions::Apart;
-use crate::conditions;
-use crate::lab::Kind;
 use crate::language::{say, word};
-use crate::method;
 use crate::overview::Overview;
+use crate::sections::cautions::Apart;
+use crate::sections::conditions;
+use crate::sections::lab::Kind;
+use crate::sections::method;
 use model::{Document, Recorded};
 use std::collections::BTreeSet;
 

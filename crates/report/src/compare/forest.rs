@@ -3,10 +3,10 @@
 
 use super::Compared;
 use crate::charts::SOFT;
+use crate::charts::scale::Scale;
+use crate::charts::svg::{Anchor, Svg, colour};
 use crate::gate::change;
 use crate::language::{say, word};
-use crate::scale::Scale;
-use crate::svg::{Anchor, Svg, colour};
 
 const WIDTH: u32 = 960;
 const LEFT: f64 = 92.0;
@@ -72,7 +72,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
     let x = Scale::log(low / 1.05, high * 1.05, LEFT, RIGHT);
     for tick in x.ticks(6) {
         svg.line((x.at(tick), TOP), (x.at(tick), bottom), "stroke=\"#e3e5e8\" fill=\"none\"");
-        svg.text(x.at(tick), bottom + 18.0, Anchor::Middle, SOFT, &crate::scale::tick_label(tick));
+        svg.text(x.at(tick), bottom + 18.0, Anchor::Middle, SOFT, &crate::charts::scale::tick_label(tick));
     }
     svg.line((x.at(1.0), TOP - 8.0), (x.at(1.0), bottom), "stroke=\"#16191d\" fill=\"none\"");
     svg.text(x.at(1.0), TOP - 12.0, Anchor::Middle, &format!("{SOFT} font-size=\"11\""), word("equal"));

@@ -6,7 +6,7 @@ use crate::format;
 use crate::gate::change;
 use crate::language::{say, word};
 use crate::overview::list;
-use crate::text::{self, Table};
+use crate::terminal::text::{self, Table};
 use serde_json::{Value, json};
 use stats::{MaximumDifference, QuantileDifference, RateDifference};
 use std::fmt::Write as _;
@@ -219,7 +219,7 @@ impl Comparisons {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut out = String::new();
-        let cell = crate::speaks::markdown;
+        let cell = crate::page::speaks::markdown;
         for compared in &self.all {
             for caveat in &compared.caveats {
                 let _ = writeln!(out, "{}\n", say!("Caution: {caveat}.", caveat = cell(caveat)));

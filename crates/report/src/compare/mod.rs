@@ -7,9 +7,9 @@ mod forest;
 mod formats;
 mod page;
 
-use crate::cautions;
 use crate::language::say;
 use crate::overview::Overview;
+use crate::sections::cautions;
 pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
 use judge::Examined;

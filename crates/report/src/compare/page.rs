@@ -3,15 +3,15 @@
 //! what else differs.
 
 use super::{Comparisons, Repeats, forest};
+use crate::charts::options::ChartOptions;
+use crate::charts::series::{Charts, MAX_CHARTED};
 use crate::language::say;
-use crate::method::{self, Command};
-use crate::notices;
-use crate::options::ChartOptions;
 use crate::overview::{self, Overview};
+use crate::page::chart_set::ChartSet;
+use crate::page::speaks::Speaks;
 use crate::page::{Frame, MAX_BYTES, Opening, rendered, unbroken};
-use crate::page_charts::ChartSet;
-use crate::series::{Charts, MAX_CHARTED};
-use crate::speaks::Speaks;
+use crate::sections::method::{self, Command};
+use crate::sections::notices;
 use askama::Template;
 
 /// Notices of recordings that are compared.

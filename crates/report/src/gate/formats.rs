@@ -5,7 +5,7 @@ use super::Gate;
 use super::words::{claim, judged_in_words, lacking, seen};
 use crate::format;
 use crate::language::{Language, say, speaking};
-use crate::text;
+use crate::terminal::text;
 use judge::{Judged, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -6,9 +6,9 @@ mod formats;
 mod gate_tests;
 mod words;
 
-use crate::cautions;
 use crate::compare::incomparable;
 use crate::overview::Overview;
+use crate::sections::cautions;
 use judge::{Examined, Judged, Verdict, judge, judge_against};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;

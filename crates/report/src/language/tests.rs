@@ -121,7 +121,7 @@ fn a_plan_with_its_claims_is_japanese() {
                 matrix.add(row, repeat, few.build());
             }
         }
-        let (recorded, claims) = crate::page_tests::with_a_tail();
+        let (recorded, claims) = crate::page::page_tests::with_a_tail();
         matrix.add_run(0, 1, recorded, claims, Vec::new());
         matrix.add_missing(3);
         (matrix.html("[vary]", "teiji report"), matrix.page_as_markdown("[vary]", "teiji report", Some("charts")))

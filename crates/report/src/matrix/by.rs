@@ -5,7 +5,7 @@ use super::Matrix;
 use super::pooled::{CellStats, Figures, NOTHING, PooledThread, parts};
 use crate::format::{count, micros};
 use crate::overview::Quantile;
-use crate::text::{columns, right, wrapped};
+use crate::terminal::text::{columns, right, wrapped};
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.

@@ -3,12 +3,12 @@
 //!
 //! A table with a column for each run, as a report of a few recordings has it, would be wider than anyone reads.
 
-use crate::conditions;
 use crate::format::{clip, counted};
 use crate::language::{say, word};
-use crate::method;
-use crate::notices::{self, GroupedWarning};
 use crate::overview::Overview;
+use crate::sections::conditions;
+use crate::sections::method;
+use crate::sections::notices::{self, GroupedWarning};
 use std::collections::HashMap;
 
 /// Values that are told of one fact.

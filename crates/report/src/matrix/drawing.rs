@@ -4,16 +4,16 @@
 
 use super::pooled::CellStats;
 use super::{Factor, Matrix, TopRuns};
-use crate::bins::Bins;
-use crate::equal_bins::EqualBins;
+use crate::charts::bins::Bins;
+use crate::charts::equal_bins::EqualBins;
+use crate::charts::load_course;
+use crate::charts::options::Style;
+use crate::charts::series::{self, Curve, Series, Steps};
 use crate::format::rounded;
 use crate::gate::LimitLine;
-use crate::lab::Kind;
 use crate::language::say;
-use crate::load_course;
-use crate::options::Style;
 use crate::overview::{Overview, Quantile};
-use crate::series::{self, Curve, Series, Steps};
+use crate::sections::lab::Kind;
 use serde::Serialize;
 use stats::Moments;
 use std::collections::BTreeSet;

@@ -2,11 +2,11 @@
 //! A plan's largest latencies as a picture: one factor down, the others across.
 
 use super::Matrix;
+use crate::charts::svg::{Anchor, Svg};
 use crate::format::at_most;
-use crate::lab::Kind;
 use crate::language::{say, word};
 use crate::overview::list;
-use crate::svg::{Anchor, Svg};
+use crate::sections::lab::Kind;
 use std::collections::BTreeSet;
 
 /// Columns that a picture has room for.

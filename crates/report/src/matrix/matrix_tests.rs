@@ -376,7 +376,7 @@ fn what_was_never_run_is_in_every_maximum() {
     recorded.threads = vec![statistics];
     // Activation 3 waited from 3 ms to 9.5 ms.
     let waited = "6.50 ms";
-    let said = crate::verdict::verdict(&[Overview::of(&recorded)]);
+    let said = crate::sections::verdict::verdict(&[Overview::of(&recorded)]);
     assert!(said.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{said}");
     let page = crate::html(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default(), "teiji report");
     assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");

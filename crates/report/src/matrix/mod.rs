@@ -24,14 +24,14 @@ mod verdict;
 pub use published::{Published, PublishedError};
 pub use settings::{SETTINGS, kernel_arguments, normalised, settings_of};
 
-use crate::claims::Claims;
+use crate::charts::options::ChartOptions;
 use crate::format::{count, counted};
 use crate::gate::lacking;
-use crate::lab;
 use crate::language::{say, word};
-use crate::notices::NO_REAL_TIME;
-use crate::options::ChartOptions;
 use crate::overview::{Overview, list, population};
+use crate::sections::claims::Claims;
+use crate::sections::lab;
+use crate::sections::notices::NO_REAL_TIME;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
 use model::Recorded;

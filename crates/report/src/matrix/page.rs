@@ -6,18 +6,18 @@ use super::conditions::FactRow;
 use super::drawing::{FIGURES, Room};
 use super::sheet::Table;
 use crate::charts;
+use crate::charts::series::Charts;
+use crate::charts::words::Chart;
 use crate::format::{self, count, counted};
 use crate::language::{say, word};
-use crate::limits_view::LimitsView;
-use crate::method::{self, Command};
-use crate::notices::{self, GroupedWarning, Notice};
 use crate::overview;
+use crate::page::chart_set::{self, ChartSet, ChartView};
+use crate::page::intervals::{ClaimsOf, claims_of};
+use crate::page::limits::LimitsView;
+use crate::page::speaks::Speaks;
 use crate::page::{Frame, Headline, MAX_BYTES, Opening, left_out, rendered, unbroken};
-use crate::page_charts::{self, ChartSet, ChartView};
-use crate::page_claims::{ClaimsOf, claims_of};
-use crate::series::Charts;
-use crate::speaks::Speaks;
-use crate::words::Chart;
+use crate::sections::method::{self, Command};
+use crate::sections::notices::{self, GroupedWarning, Notice};
 use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
@@ -288,10 +288,10 @@ impl Matrix {
             ChartView {
                 id: chart.file(),
                 title: chart.title(),
-                lead: format!("{}{panels}", page_charts::lead(chart, &series, &all)),
+                lead: format!("{}{panels}", chart_set::lead(chart, &series, &all)),
                 alternative: chart.described(&series, &all),
                 svg: charts::draw(chart, &series, &all),
-                table: fixed.then(|| page_charts::table(chart, &series, &all)),
+                table: fixed.then(|| chart_set::table(chart, &series, &all)),
             }
         };
         // Nothing has no axes.

@@ -5,12 +5,12 @@
 //! about latencies, so it is counted as a run and not as samples.
 
 use super::published::{MatchKey, Published, PublishedRun};
-use crate::caveats::{self, Caveat};
+use crate::charts::series::Counted;
 use crate::format::{counted, micros};
-use crate::lab::Kind;
 use crate::language::say;
 use crate::overview::{Overview, Quantile};
-use crate::series::Counted;
+use crate::sections::caveats::{self, Caveat};
+use crate::sections::lab::Kind;
 use judge::{Judged, Verdict};
 use model::{Document, Recorded};
 use plan::Nanos;

@@ -4,8 +4,8 @@
 use super::Matrix;
 use super::pooled::{CellStats, Latencies, PooledThread, beside, parts};
 use super::published::PublishedRun;
-use crate::lab::Kind;
 use crate::overview::Quantile;
+use crate::sections::lab::Kind;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
 

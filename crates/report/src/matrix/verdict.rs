@@ -3,11 +3,11 @@
 
 use super::Matrix;
 use super::pooled::CellStats;
-use crate::caveats;
 use crate::format::{at_most, count, counted};
-use crate::lab::{self, Kind};
 use crate::language::{say, word};
-use crate::verdict;
+use crate::sections::caveats;
+use crate::sections::lab::{self, Kind};
+use crate::sections::verdict;
 use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.

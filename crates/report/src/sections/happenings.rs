@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables of what happened on the machine meanwhile.
 
-use crate::events::{self, Delta, Source};
 use crate::format::{self, count};
 use crate::language::{say, word};
 use crate::overview::Overview;
+use crate::sections::events::{self, Delta, Source};
 
 /// One table.
 pub(crate) struct Activity {

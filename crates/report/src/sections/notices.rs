@@ -2,9 +2,9 @@
 //! What a reader must know before the figures: their caveats, and the conditions.
 
 use crate::format;
-use crate::lab;
 use crate::language::{recorded, say, word};
 use crate::overview::{Overview, list};
+use crate::sections::lab;
 
 /// Characters of a message or a piece of evidence.
 const LONGEST: usize = 1_000;

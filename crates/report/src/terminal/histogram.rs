@@ -3,7 +3,7 @@
 //! column too.
 
 use crate::format::{count, latency};
-use crate::text::WIDTH;
+use crate::terminal::text::WIDTH;
 use stats::{Bucket, Histogram};
 
 /// Lines of the tallest column.

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The offline page: everything in one file, for a browser without a network.
 
-use crate::conditions::{self, Value};
+pub(crate) mod chart_set;
+pub(crate) mod intervals;
+pub(crate) mod limits;
+#[cfg(test)]
+pub(crate) mod page_tests;
+pub(crate) mod speaks;
+pub(crate) mod tables;
+
+use crate::charts::options::ChartOptions;
+use crate::charts::series::Charts;
 use crate::format;
-use crate::happenings::{self, Activity};
 use crate::language::{self, say, word};
-use crate::limits_view::LimitsView;
-use crate::loads::{self, LoadRow};
-use crate::method::{self, Command, MethodRow};
-use crate::notices::{self, GroupedWarning, Notice};
-use crate::options::ChartOptions;
 use crate::overview::{self, Overview};
-use crate::page_charts::ChartSet;
-use crate::page_claims::{ClaimsOf, claims_of};
-use crate::series::Charts;
-use crate::speaks::Speaks;
-use crate::tables::{self, SummaryRecording, WorstTable};
-use crate::verdict;
+use crate::sections::conditions::{self, Value};
+use crate::sections::happenings::{self, Activity};
+use crate::sections::loads::{self, LoadRow};
+use crate::sections::method::{self, Command, MethodRow};
+use crate::sections::notices::{self, GroupedWarning, Notice};
+use crate::sections::verdict;
 use askama::Template;
+use chart_set::ChartSet;
+use intervals::{ClaimsOf, claims_of};
+use limits::LimitsView;
+use speaks::Speaks;
+use tables::{SummaryRecording, WorstTable};
 
 /// A page stays below this, whatever was recorded.
 pub(crate) const MAX_BYTES: usize = 2_000_000;
@@ -78,12 +86,12 @@ impl Frame {
             language: language::spoken().tag(),
             words: &method::WORDS,
             scripts: embedded(&language::of_scripts()),
-            css: include_str!("../assets/page.css"),
-            uplot_css: include_str!("../assets/uPlot.min.css"),
-            uplot_js: include_str!("../assets/uPlot.iife.min.js"),
-            uplot_licence: include_str!("../assets/uPlot.LICENSE"),
-            charts_js: include_str!("../assets/charts.js"),
-            page_js: include_str!("../assets/page.js"),
+            css: include_str!("../../assets/page.css"),
+            uplot_css: include_str!("../../assets/uPlot.min.css"),
+            uplot_js: include_str!("../../assets/uPlot.iife.min.js"),
+            uplot_licence: include_str!("../../assets/uPlot.LICENSE"),
+            charts_js: include_str!("../../assets/charts.js"),
+            page_js: include_str!("../../assets/page.js"),
         }
     }
 }

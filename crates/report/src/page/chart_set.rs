@@ -2,13 +2,13 @@
 //! The charts of a page: their pictures for who has no scripts, what can be chosen where scripts run, and the figures behind them.
 
 use crate::charts;
+use crate::charts::options::OverTime;
+use crate::charts::series::{Charts, Series};
+use crate::charts::words::Chart;
 use crate::language::{say, word};
-use crate::options::OverTime;
 use crate::overview::Overview;
 use crate::page::embedded;
-use crate::series::{Charts, Series};
-use crate::tables::{self, DataTable};
-use crate::words::Chart;
+use crate::page::tables::{self, DataTable};
 use serde::Serialize;
 
 /// What a page draws.

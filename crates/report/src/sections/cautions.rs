@@ -2,12 +2,12 @@
 //! What a reader must know before any figure that rests on a recording, and before two are compared: in front of what `gate` and
 //! `compare` say.
 
-use crate::caveats;
-use crate::events::{self, Source};
 use crate::format::count;
 use crate::gate::whole;
 use crate::language::say;
 use crate::overview::{Overview, list};
+use crate::sections::caveats;
+use crate::sections::events::{self, Source};
 
 /// Recordings differ in steal time from so many points of all CPU time on ...
 const MIN_STEAL: f64 = 1.0;

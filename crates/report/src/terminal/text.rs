@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plain text for a terminal: tables and paragraphs that fit it.
 
-use crate::paint::Paint;
+use crate::terminal::paint::Paint;
 use std::fmt::Write as _;
 
 /// Columns of a terminal that nobody has widened.

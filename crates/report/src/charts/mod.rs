@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The charts as SVG: for files, for paper, and for a browser that runs no scripts. What they share is here, with the exceedance.
 
+pub(crate) mod bins;
+pub(crate) mod equal_bins;
+pub(crate) mod fitted;
+pub(crate) mod histogram;
+pub(crate) mod load;
+pub(crate) mod load_course;
+pub(crate) mod options;
+pub(crate) mod scale;
+pub(crate) mod series;
+pub(crate) mod svg;
+pub(crate) mod time;
+pub(crate) mod words;
+
 use crate::format;
 use crate::gate::{LimitLine, sign};
 use crate::language::{say, word};
 use crate::overview::Overview;
-use crate::scale::{Scale, tick_label};
-use crate::series::Charts;
-use crate::svg::{Anchor, Svg, colour, dash};
-use crate::text;
-use crate::words::Chart;
-use crate::{histogram_chart, time_chart};
+use crate::terminal::text;
 use judge::Verdict;
+use scale::{Scale, tick_label};
+use series::Charts;
+use svg::{Anchor, Svg, colour, dash};
+use words::Chart;
 
 pub(crate) const WIDTH: u32 = 960;
 pub(crate) const LEFT: f64 = 92.0;
@@ -29,8 +41,8 @@ pub(crate) const SOFT: &str = "fill=\"#5b626b\"";
 pub(crate) fn draw(chart: Chart, charts: &Charts, all: &[Overview<'_>]) -> String {
     let description = chart.described(charts, all);
     match chart {
-        Chart::Histogram => histogram_chart::draw(charts, &description),
-        Chart::Time => time_chart::draw(charts, &description),
+        Chart::Histogram => histogram::draw(charts, &description),
+        Chart::Time => time::draw(charts, &description),
         Chart::Exceedance => exceedance(charts, &description),
     }
 }

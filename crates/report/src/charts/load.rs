@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Below the latencies of a recording, on the same time axis: what its loads reached, in steps. As SVG.
 
+use crate::charts::load_course::{LoadCourse, LoadCourses};
+use crate::charts::scale::{Scale, tick_label};
+use crate::charts::svg::{Anchor, Svg, colour, dash};
 use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
 use crate::language::{say, word};
-use crate::load_course::{LoadCourse, LoadCourses};
-use crate::loads;
-use crate::scale::{Scale, tick_label};
-use crate::svg::{Anchor, Svg, colour, dash};
+use crate::sections::loads;
 
 /// Height of the drawing.
 const FLAT: f64 = 56.0;
@@ -84,10 +84,10 @@ fn steps(plot: &Plot, course: &LoadCourse) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::series::Charts;
+    use crate::charts::words::Chart;
     use crate::overview::Overview;
-    use crate::series::Charts;
     use crate::synthetic::Synthetic;
-    use crate::words::Chart;
 
     fn drawn(recorded: &model::Recorded) -> String {
         let all = [Overview::of(recorded)];

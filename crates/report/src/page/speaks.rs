@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every page says in the same way: its words, where they are explained, and text from outside as Markdown.
 
-use crate::claims::Said;
 use crate::language::word;
-use crate::method;
+use crate::sections::claims::Said;
+use crate::sections::method;
 
 /// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
 pub(crate) fn markdown(text: &str) -> String {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Confidence intervals and the tail, as a page shows them: quantiles with their intervals in a table, all else in sentences.
 
-use crate::claims::{self, Said};
+use crate::charts::svg;
 use crate::format;
 use crate::language::say;
 use crate::overview::Overview;
-use crate::svg;
+use crate::sections::claims::{self, Said};
 
 /// The confidence intervals and tails of a recording.
 pub(crate) struct ClaimsOf {

@@ -3,15 +3,15 @@
 //!
 //! Points are reduced here and nowhere later: neighbours are joined, extremes and counts are never dropped.
 
-use crate::bins::{Bins, FLOOR_NS, bin_of};
-use crate::claims::{self, Claims};
-use crate::equal_bins::EqualBins;
-use crate::fitted::FittedTail;
+use crate::charts::bins::{Bins, FLOOR_NS, bin_of};
+use crate::charts::equal_bins::EqualBins;
+use crate::charts::fitted::FittedTail;
+use crate::charts::load_course::{self, LoadCourses};
+use crate::charts::options::{ChartOptions, OverTime, Style};
 use crate::gate::LimitLine;
 use crate::language::say;
-use crate::load_course::{self, LoadCourses};
-use crate::options::{ChartOptions, OverTime, Style};
 use crate::overview::{Overview, due_since_first, start_since_first};
+use crate::sections::claims::{self, Claims};
 use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Latency or jitter over time as SVG: recordings stacked, each with its loads, or overlaid.
 
+use crate::charts::load;
+use crate::charts::options::OverTime;
+use crate::charts::scale::{Scale, tick_label};
+use crate::charts::series::{Charts, Series};
+use crate::charts::svg::{Anchor, Svg, colour};
+use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
 use crate::language::word;
-use crate::load_chart;
-use crate::options::OverTime;
-use crate::scale::{Scale, tick_label};
-use crate::series::{Charts, Series};
-use crate::svg::{Anchor, Svg, colour};
-use crate::words::Chart;
 
 const PANEL: f64 = 150.0;
 /// A panel of several recordings.
@@ -76,7 +76,7 @@ fn overlaid(charts: &Charts, description: &str) -> String {
 fn below_one_another(charts: &Charts, description: &str) -> String {
     let right = f64::from(WIDTH) - RIGHT;
     let heights: Vec<f64> =
-        charts.recordings.iter().map(|series| PANEL + 24.0 + load_chart::height(&series.loads, right - LEFT)).collect();
+        charts.recordings.iter().map(|series| PANEL + 24.0 + load::height(&series.loads, right - LEFT)).collect();
     let whole = heights.iter().sum::<f64>().max(PANEL + 24.0) + BOTTOM - 12.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most sixteen panels")]
     let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
@@ -98,7 +98,7 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
             plot.grid(&mut svg, 10, 5, tick_label);
         } else {
             plot.lines(&mut svg, 10, 5, tick_label);
-            load_chart::draw(&mut svg, &plot, place, &series.loads);
+            load::draw(&mut svg, &plot, place, &series.loads);
         }
         recurring(&mut svg, &plot, series);
         band(&mut svg, &plot, place, series, what);

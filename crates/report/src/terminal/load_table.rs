@@ -2,7 +2,7 @@
 //! What loads that ran alone have reached, for a terminal: a line for each CPU of each load.
 
 use crate::format;
-use crate::loads::did;
+use crate::sections::loads::did;
 use model::LoadEvidence;
 
 /// Characters of a load as written.

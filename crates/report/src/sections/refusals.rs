@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a tail is not continued, in words, with the evidence.
 
-use crate::claims::part;
 use crate::format::{self, latency};
 use crate::language::{say, word};
+use crate::sections::claims::part;
 use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
 
 /// `no extrapolation: ` stands before it.

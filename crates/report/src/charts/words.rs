@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the charts show, in words: for screen readers, and beside the SVG files.
 
+use crate::charts::options::OverTime;
+use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
 use crate::language::{say, word};
-use crate::loads;
-use crate::options::OverTime;
 use crate::overview::{Overview, Quantile};
-use crate::series::Charts;
+use crate::sections::loads;
 use plan::Nanos;
 
 /// Recordings whose figures are read out; a text alternative of a page's length helps nobody.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fitted tails as the exceedance chart draws them: beyond what was seen, with their band.
 
-use crate::claims::Claims;
 use crate::overview::Overview;
+use crate::sections::claims::Claims;
 use serde::Serialize;
 
 /// The tail of a recording, of all its threads together.

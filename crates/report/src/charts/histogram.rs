@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The histogram as SVG: bins that grow with their values or all of one width, on either axis, as counts or as shares.
 
+use crate::charts::equal_bins::{self, EqualBins};
+use crate::charts::options::{AxisScale, Heights};
+use crate::charts::scale::{Scale, tick_label};
+use crate::charts::series::Charts;
+use crate::charts::svg::colour;
+use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, framed, stroke, us};
-use crate::equal_bins::{self, EqualBins};
 use crate::language::{say, word};
-use crate::options::{AxisScale, Heights};
-use crate::scale::{Scale, tick_label};
-use crate::series::Charts;
-use crate::svg::colour;
-use crate::words::Chart;
 
 /// Smallest latency on a logarithmic axis, ns.
 const FLOOR_NS: i64 = 64;

@@ -2,7 +2,7 @@
 //! How long a run must be to claim a rate, in words: with what the claim rests on.
 
 use crate::format;
-use crate::text;
+use crate::terminal::text;
 
 /// What `teiji plan-length` answers: so many activations, none of them beyond the limit, for this rate and confidence (0 to 1).
 #[must_use]

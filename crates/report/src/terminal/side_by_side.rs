@@ -2,10 +2,10 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros, rounded};
-use crate::lab;
 use crate::overview::{Overview, Quantile, population};
-use crate::text::{Table, wrapped};
-use crate::verdict;
+use crate::sections::lab;
+use crate::sections::verdict;
+use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
 
 /// Shown where there are too few samples for a figure.

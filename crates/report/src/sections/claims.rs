@@ -5,7 +5,7 @@
 use crate::format::{self, count, latency};
 use crate::language::{say, word};
 use crate::overview::{due_since_first, list};
-use crate::refusals;
+use crate::sections::refusals;
 use model::{Document, Thread};
 use plan::Nanos;
 use stats::{

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::synthetic::Synthetic;
-use crate::text::WIDTH;
+use crate::terminal::text::WIDTH;
 use model::State;
 
 const TWO_THREADS: &str = "\

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must hold of every page.
 
-use crate::claims::Claims;
 use crate::overview::Overview;
 use crate::page::{MAX_BYTES, html};
+use crate::sections::claims::Claims;
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Gate};
 use judge::{Claim, Judged, Seen, Verdict};

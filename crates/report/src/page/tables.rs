@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables of the page: the summary, the figures behind each chart, the worst wake-ups.
 
+use crate::charts::load_course::LoadCourse;
+use crate::charts::series::{Charts, Time};
+use crate::charts::svg;
+use crate::charts::words;
 use crate::format::{self, count, micros, micros_f64};
 use crate::language::{say, word};
-use crate::load_course::LoadCourse;
-use crate::loads;
 use crate::overview::{Overview, Quantile};
-use crate::series::{Charts, Time};
-use crate::svg;
-use crate::words;
+use crate::sections::loads;
 use plan::Nanos;
 use stats::{Activations, Summary};
 
@@ -242,7 +242,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
 }
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
-    let table = |(place, series): (usize, &crate::series::Series)| WorstTable {
+    let table = |(place, series): (usize, &crate::charts::series::Series)| WorstTable {
         name: series.curve.name.clone(),
         colour: place % svg::COLOURS.len(),
         rows: series

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How charts are drawn, where the reader says so: the same in SVG files and, until something else is chosen there, on the page.
 
-use crate::bins::{Bins, FLOOR_NS};
-use crate::equal_bins::{self, EqualBins};
+use crate::charts::bins::{Bins, FLOOR_NS};
+use crate::charts::equal_bins::{self, EqualBins};
 use crate::gate::{Gate, LimitLine};
 use judge::Claim;
 use plan::Limit;

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
-use crate::claims::{self, Claims, Said};
+pub(crate) mod histogram;
+pub(crate) mod load_table;
+pub(crate) mod paint;
+pub(crate) mod plan_length;
+pub(crate) mod side_by_side;
+pub(crate) mod text;
+
 use crate::format::{self, count, counted, micros, micros_f64};
-use crate::lab;
 use crate::language::say;
-use crate::loads;
-use crate::notices::{NO_REAL_TIME, is_command};
 use crate::overview::{Overview, Quantile};
-use crate::paint::Paint;
-use crate::terminal_histogram;
-use crate::text::{Table, unwrapped, wrapped};
-use crate::verdict;
+use crate::sections::claims::{self, Claims, Said};
+use crate::sections::lab;
+use crate::sections::loads;
+use crate::sections::notices::{NO_REAL_TIME, is_command};
+use crate::sections::verdict;
 use model::{Thread, Warning};
+use paint::Paint;
 use stats::Summary;
+use text::{Table, unwrapped, wrapped};
 
 /// Shown where there are too few samples for a figure.
 const NOTHING: &str = "–";
@@ -59,7 +65,7 @@ fn headline(out: &mut String, overview: &Overview<'_>, paint: Paint) {
 /// The histogram of all threads, and their confidence intervals and tails.
 pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
     let mut out = String::from("\n");
-    out.push_str(&terminal_histogram::histogram(&overview.histogram));
+    out.push_str(&histogram::histogram(&overview.histogram));
     if overview.has_skipped() {
         wrapped(&mut out, "", "As measured: skipped activations are not drawn.");
     }

@@ -3,9 +3,9 @@
 //! recordings differ.
 
 use crate::format::{self, count};
-use crate::lab;
 use crate::language::{say, word};
 use crate::overview::Overview;
+use crate::sections::lab;
 use model::{HostFacts, Lab};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeMap;

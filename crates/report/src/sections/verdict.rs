@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one line for a reader with ten seconds: the worst latency, the load, and the caveats.
 
-use crate::caveats;
 use crate::format;
-use crate::lab;
 use crate::language::{say, word};
 use crate::overview::{Overview, list};
+use crate::sections::caveats;
+use crate::sections::lab;
 use std::collections::BTreeSet;
 
 /// More recordings than this are not listed one by one.

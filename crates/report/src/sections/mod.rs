@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a report says, each part as values or sentences that the terminal, the pages and the charts show: the verdict, the
+//! caveats before it, confidence intervals, conditions, loads, what else the machine did.
+
+pub(crate) mod cautions;
+pub(crate) mod caveats;
+pub(crate) mod claims;
+pub(crate) mod conditions;
+pub(crate) mod events;
+pub(crate) mod happenings;
+pub(crate) mod lab;
+pub(crate) mod loads;
+pub(crate) mod method;
+pub(crate) mod notices;
+pub(crate) mod refusals;
+pub(crate) mod verdict;
