@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether every figure in `run.json` follows from the samples.
 
-use model::{Document, End, LoadEvidence, Recorded, State, Thread, fill_in};
+use model::{Detail, Document, End, LoadEvidence, Recorded, State, Thread, fill_in};
 use plan::Scheduling;
 use serde_json::Value;
-use stats::Statistics;
+use stats::{Statistics, Summary};
 use std::fmt::Display;
 
 /// A figure that does not follow from the samples.
@@ -56,6 +56,10 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
     for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
         let beside = recorded.beside.get(index).cloned().unwrap_or_default();
         let place = format!("threads[{index}]");
+        if thread.detail == Detail::Histogram {
+            of_histogram(&place, thread, statistics, &mut differences);
+            continue;
+        }
         let mut recomputed = thread.clone();
         fill_in(&mut recomputed, probe, statistics, &beside);
         match (serde_json::to_value(thread), serde_json::to_value(&recomputed)) {
@@ -89,8 +93,9 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
         // A thread that did not come back has no proof, and what was due is known by the clock alone. Events come when they come.
         let whole =
             !document.probe.is_planned() || document.state != State::Complete || thread.proof.voluntary_switches.is_none();
-        if !whole && thread.activations.due != planned {
-            let due = format!("complete, with {} activations due of thread {index}", thread.activations.due);
+        let due = thread.activations.map_or(planned, |all| all.due);
+        if !whole && due != planned {
+            let due = format!("complete, with {due} activations due of thread {index}");
             differences.push(Difference::between("state", &due, &format!("{planned} were planned")));
         }
     }
@@ -170,10 +175,28 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
     }
 }
 
+/// Whether the figures of a thread without samples are those of its buckets; quantiles are the largest value of theirs.
+fn of_histogram(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
+    let figures = |summary: &Summary| {
+        let Summary { count, min, max, p50, p90, p99, p999, p9999, .. } = *summary;
+        format!("{count} latencies, min {min}, p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, p99.99 {p9999}, max {max}")
+    };
+    let [recorded, recomputed] = [&thread.latency_ns, &statistics.latency].map(|summary| summary.as_ref().map(figures));
+    if recorded != recomputed {
+        let nothing = || "nothing".to_owned();
+        let (recorded, recomputed) = (recorded.unwrap_or_else(nothing), recomputed.unwrap_or_else(nothing));
+        differences.push(Difference::between(&format!("{place}.latency_ns"), &recorded, &recomputed));
+    }
+    if let Some(activations) = thread.activations {
+        let text = serde_json::to_string(&activations).unwrap_or_default();
+        differences.push(Difference::between(&format!("{place}.activations"), &text, &"null, as a histogram does not tell"));
+    }
+}
+
 /// The thread's own accounting against the rows. Where samples were lost the rows know less than the thread did, and only
 /// the sums can be checked; where none were, everything is.
 fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
-    let (counted, rows) = (thread.activations, statistics.activations);
+    let (counted, rows) = (thread.activations.unwrap_or_default(), statistics.activations);
     let mut expect = |what: &str, recorded: u64, recomputed: u64| {
         if recorded != recomputed {
             differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &recomputed));

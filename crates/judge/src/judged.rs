@@ -152,6 +152,8 @@ pub enum Seen {
     NoThreads,
     /// Nothing that could be compared.
     Nothing,
+    /// Something that the recording does not tell.
+    Unknown,
 }
 
 /// Why there is not enough evidence.
@@ -173,6 +175,8 @@ pub enum Lacking {
     LongerRun,
     /// Longer runs, of both.
     LongerRuns,
+    /// More than a histogram: how latencies followed one another, and what became of each activation.
+    Detail,
     /// Independent wake-ups, to compare any quantile.
     Independent,
 }

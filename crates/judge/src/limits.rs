@@ -5,7 +5,7 @@
 //! it; a rate and a count are those of all threads of a recording together.
 
 use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, samples_lost};
-use model::{Recorded, Thread};
+use model::{Detail, Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
 
@@ -42,6 +42,10 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         lacking: found.lacking,
     };
     // What fails in part of a run fails; what passes there need not pass in the rest.
+    if let Some(finding) = unknown(limit, examined, judged.verdict) {
+        (judged.verdict, judged.margin, judged.lacking) = (finding.verdict, finding.margin, finding.lacking);
+        judged.seen = if matches!(limit.subject, Subject::Count { .. }) { finding.seen } else { judged.seen };
+    }
     let about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
     if judged.verdict == Verdict::Pass
         && !about_losses
@@ -50,6 +54,30 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
     judged
+}
+
+/// What cannot be judged where only a histogram is known: what was late, skipped or lost; whether latencies came together, and so
+/// any confidence; and where one was as late as its interval, how many skipped activations a quantile or mean leaves out.
+fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
+    let threads = &examined.recorded.document.threads;
+    let of_histogram = |thread: &&Thread| thread.detail == Detail::Histogram;
+    if !threads.iter().any(|thread| of_histogram(&thread)) {
+        return None;
+    }
+    let finding = |seen| Finding { verdict: Verdict::NotEnough, seen, margin: None, lacking: Some(Lacking::Detail) };
+    let any_late = || {
+        let largest = |thread: &Thread| thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0);
+        threads.iter().filter(of_histogram).any(largest)
+    };
+    match limit.subject {
+        Subject::Count { .. } => Some(finding(Seen::Unknown)),
+        _ if verdict == Verdict::Fail => None,
+        Subject::Rate { .. } | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => {
+            Some(finding(Seen::Unknown))
+        }
+        Subject::Latency { of: Figure::Max, .. } => None,
+        Subject::Latency { .. } => any_late().then(|| finding(Seen::Unknown)),
+    }
 }
 
 /// How far below a limit, as a share of it.
@@ -214,8 +242,8 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
         threads.iter().zip(&recorded.threads).map(|(thread, samples)| said(thread).max(seen(samples))).sum()
     };
     match of {
-        Count::Skipped => sum(|thread| thread.activations.skipped, |samples| samples.activations.skipped),
-        Count::Late => sum(|thread| thread.activations.late, |samples| samples.activations.late),
+        Count::Skipped => sum(|thread| thread.activations.map_or(0, |all| all.skipped), |samples| samples.activations.skipped),
+        Count::Late => sum(|thread| thread.activations.map_or(0, |all| all.late), |samples| samples.activations.late),
         Count::Lost => samples_lost(&recorded.document),
     }
 }
@@ -224,7 +252,7 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
 fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
     let threads = &examined.recorded.document.threads;
     let counted = counted(&examined.recorded, of);
-    let due: u64 = threads.iter().map(|thread| thread.activations.due).sum();
+    let due: u64 = threads.iter().filter_map(|thread| thread.activations).map(|all| all.due).sum();
     let seen = Seen::Count { n: counted, due };
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);

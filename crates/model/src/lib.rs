@@ -27,4 +27,4 @@ pub use other_work::OtherWork;
 pub use probe_statement::{Column, ColumnUnit, ProbeStatement, RowKind};
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
-pub use thread::{ColumnFigures, HistogramDocument, Thread, ThreadEvidence, WorstActivation, samples_file};
+pub use thread::{ColumnFigures, Detail, HistogramDocument, Thread, ThreadEvidence, WorstActivation, samples_file};

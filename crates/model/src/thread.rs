@@ -28,10 +28,14 @@ pub struct Thread {
     /// least. None for one that came back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_up_ns: Option<Nanos>,
-    /// The file with its samples.
+    /// What is known of its latencies.
+    #[serde(default, skip_serializing_if = "Detail::is_samples")]
+    pub detail: Detail,
+    /// The file with its samples; empty where there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub samples_file: String,
-    /// On time, late, skipped.
-    pub activations: Activations,
+    /// On time, late, skipped; null where it is not known.
+    pub activations: Option<Activations>,
     /// Latencies as measured; null when nothing woke.
     pub latency_ns: Option<Summary>,
     /// The same with skipped activations counted in.
@@ -45,6 +49,26 @@ pub struct Thread {
     pub columns: Vec<ColumnFigures>,
     /// Evidence that the thread measured undisturbed by itself.
     pub proof: ThreadEvidence,
+}
+
+/// What is known of a thread's latencies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// Each of them, in its place.
+    #[default]
+    Samples,
+    /// How many there were in each bucket of a histogram: neither when they were, nor which activations were late or skipped, nor
+    /// whether samples were lost.
+    Histogram,
+}
+
+impl Detail {
+    /// Whether each latency is known.
+    #[must_use]
+    pub fn is_samples(&self) -> bool {
+        *self == Detail::Samples
+    }
 }
 
 /// The figures of a column that is not judged.
@@ -69,8 +93,9 @@ impl Thread {
             interval_ns,
             start_ns,
             given_up_ns: None,
+            detail: Detail::Samples,
             samples_file: samples_file(index),
-            activations: Activations::default(),
+            activations: Some(Activations::default()),
             latency_ns: None,
             latency_with_skipped_ns: None,
             histogram_ns: HistogramDocument::default(),

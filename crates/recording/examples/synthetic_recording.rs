@@ -78,7 +78,7 @@ pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut 
         writers.into_iter().map(|writer| writer.join().expect("a writer does not panic")).collect::<Result<_, _>>()
     })?;
     for (thread, counts) in document.threads.iter_mut().zip(counts) {
-        thread.activations = counts;
+        thread.activations = Some(counts);
     }
     document.state = State::Complete;
     document.end = Some(End::Done);

@@ -4,9 +4,9 @@
 use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile, each_row};
 use model::fill_in;
-use model::{Beside, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
+use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
 use plan::OverrunPolicy;
-use stats::{AccountingRule, AfterOverrun, Analysis, Envelope, ExactRequest, Extent, Statistics, analyse, summarise};
+use stats::{AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Statistics, analyse, summarise};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,10 @@ impl Recording {
     /// When samples cannot be read. A recording that was cut off is read as far as it goes.
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
         let threads = self.of_each_thread(|samples| {
+            if samples.thread.detail == Detail::Histogram {
+                let Ok(of_buckets) = summarise(samples.buckets(), samples.interval_ns(), AfterOverrun::Untold, 2);
+                return Ok((of_buckets.without_order(), Beside::default()));
+            }
             let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
             samples.with_beside(judged)
         })?;
@@ -77,6 +81,12 @@ impl Recording {
     ) -> Result<(Recorded, Vec<T>), RecordingError> {
         let threads = self.of_each_thread(|samples| {
             let (interval_ns, rule) = (samples.interval_ns(), samples.rule(JUDGED));
+            if samples.thread.detail == Detail::Histogram {
+                let Ok(of_buckets) = analyse(samples.buckets(), interval_ns, AfterOverrun::Untold, 2, exact);
+                let analysis = of_buckets.without_order();
+                let kept = keep(&analysis);
+                return Ok(((analysis.statistics, Beside::default()), kept));
+            }
             let mut analysis = analyse(&samples.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
             let (judged, beside) = samples.with_beside(analysis.statistics)?;
             analysis.statistics = judged;
@@ -90,7 +100,7 @@ impl Recording {
     /// Opens the judged column of each thread and hands it over: as many at a time as there are cores.
     ///
     /// # Errors
-    /// As [`Recording::summarise`].
+    /// As [`Recording::summarise`]; also where a recording holds no samples.
     pub fn each_sample_file<T: Send>(
         &self,
         of: impl Fn(&SampleFile) -> Result<T, RecordingError> + Sync,
@@ -104,7 +114,7 @@ impl Recording {
         if document.state == State::Running {
             for (index, thread) in document.threads.iter_mut().enumerate() {
                 fill_in(thread, &document.probe, &threads[index], &beside[index]);
-                thread.activations = threads[index].activations;
+                thread.activations = Some(threads[index].activations);
                 thread.proof.samples_lost = threads[index].lost;
             }
         }
@@ -165,6 +175,11 @@ impl ThreadSamples<'_> {
 
     const fn interval_ns(&self) -> i64 {
         self.thread.interval_ns.0
+    }
+
+    /// What is left of a thread without samples.
+    fn buckets(&self) -> &[Bucket] {
+        &self.thread.histogram_ns.buckets
     }
 
     /// Opens one of the columns that the probe states.
@@ -256,6 +271,6 @@ mod tests {
     fn documents_written_before_runs_settled_and_synced() {
         let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
         assert_eq!((document.run.sync, document.run.settle), (false, Settle::ForNs(Nanos::ZERO)));
-        assert_eq!((document.state, document.threads[0].activations.due), (State::Complete, 200));
+        assert_eq!((document.state, document.threads[0].activations.map(|all| all.due)), (State::Complete, Some(200)));
     }
 }

@@ -4,7 +4,7 @@
 use crate::SampleFile;
 use crate::samples::labels;
 use judge::{Difference, contradictions};
-use model::{Recorded, State, Thread, samples_file};
+use model::{Detail, Recorded, State, Thread, samples_file};
 use std::path::Path;
 
 /// Compares each recorded figure with what was computed from the samples, and whatever else of the document follows from another
@@ -22,6 +22,9 @@ pub fn verify(recorded: &Recorded) -> Vec<Difference> {
     for (index, thread) in recorded.document.threads.iter().enumerate() {
         let place = format!("threads[{index}]");
         let own = samples_file(index);
+        if thread.detail != Detail::Samples {
+            continue;
+        }
         if thread.samples_file != own {
             differences.push(Difference::between(&format!("{place}.samples_file"), &thread.samples_file, &own));
         }

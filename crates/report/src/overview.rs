@@ -4,10 +4,11 @@
 use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
 use crate::language::{say, word};
+use crate::sections::accounts::Accounts;
 use crate::sections::claims::Claims;
 use crate::sections::loads;
 use model::{Document, End, Recorded, State, Thread};
-use stats::{Activations, Histogram, LinearHistogram, Moments, Summary, nearest_rank};
+use stats::{Histogram, LinearHistogram, Moments, Summary, nearest_rank};
 
 /// Characters of a name that a table or a sentence has room for.
 const MAX_NAME: usize = 60;
@@ -17,7 +18,7 @@ pub(crate) struct Overview<'a> {
     pub(crate) recorded: &'a Recorded,
     /// Differs from every other recording's of the same report.
     pub(crate) name: String,
-    pub(crate) activations: Activations,
+    pub(crate) activations: Accounts,
     pub(crate) lost: u64,
     /// Latencies as measured.
     pub(crate) histogram: Histogram,
@@ -102,7 +103,7 @@ impl<'a> Overview<'a> {
         let mut overview = Overview {
             recorded,
             name: format::clip(&recorded.name(), MAX_NAME),
-            activations: Activations::default(),
+            activations: Accounts::default(),
             lost: 0,
             histogram: Histogram::default(),
             linear: LinearHistogram::default(),
@@ -113,7 +114,7 @@ impl<'a> Overview<'a> {
         };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
             // The thread's own count: it knows of samples that were lost, and of activations that never ran at all.
-            overview.activations.merge(&thread.activations);
+            overview.activations.merge(&Accounts::of(thread, &recorded.document.probe));
             overview.lost += thread.proof.samples_lost;
             overview.histogram.merge(&statistics.histogram);
             overview.linear.merge(&statistics.linear);

@@ -3,6 +3,7 @@
 
 use crate::format;
 use crate::overview::population;
+use crate::sections::accounts::Accounts;
 use judge::Examined;
 use model::{Recorded, Thread};
 use plan::Count;
@@ -51,11 +52,11 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     write(OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured).collect());
     for recorded in recordings {
         for (thread, statistics) in threads(recorded) {
-            let counts = thread.activations;
-            let numbers = [counts.due, counts.on_time, counts.late, counts.skipped, thread.proof.samples_lost];
+            let [due, on_time, late, skipped] = Accounts::of(thread, &recorded.document.probe).all();
+            let lost = thread.detail.is_samples().then_some(thread.proof.samples_lost);
             let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu.to_string()];
             cells.push(thread.interval_ns.0.to_string());
-            cells.extend(numbers.iter().map(u64::to_string));
+            cells.extend([due, on_time, late, skipped, lost].map(text));
             cells.extend(latencies(statistics.latency_with_skipped));
             cells.extend(latencies(statistics.latency));
             write(cells);
@@ -77,7 +78,9 @@ pub fn threads_markdown(recordings: &[Recorded]) -> String {
     );
     for recorded in recordings {
         for (thread, statistics) in threads(recorded) {
-            let counts = [thread.activations.due, thread.activations.late, thread.activations.skipped].map(format::count);
+            let accounts = Accounts::of(thread, &recorded.document.probe);
+            let counts = [accounts.due(), accounts.late(), accounts.skipped()];
+            let counts = counts.map(|n| n.map_or_else(|| "–".to_owned(), format::count));
             let name = recorded.name().replace('|', "\\|").replace(char::is_control, " ");
             let cells: Vec<String> = counts.into_iter().chain(in_micros(statistics.latency_with_skipped)).collect();
             out += &format!("| {name} | {} | {} | {} |\n", thread.index, thread.cpu, cells.join(" | "));
@@ -151,7 +154,7 @@ impl Figure {
     #[must_use]
     pub fn of(self, examined: &Examined) -> Option<String> {
         if let Which::Count(name) = self.0 {
-            return Some(counted(&examined.recorded, name).to_string());
+            return counted(&examined.recorded, name).map(|n| n.to_string());
         }
         let summaries: Vec<Summary> =
             examined.analyses.iter().map(|analysis| analysis.statistics.latency_with_skipped).collect::<Option<_>>()?;
@@ -172,19 +175,18 @@ impl Figure {
     }
 }
 
-fn counted(recorded: &Recorded, name: &str) -> u64 {
+/// None where it is not known, or nothing was planned.
+fn counted(recorded: &Recorded, name: &str) -> Option<u64> {
     let as_a_gate = |of| judge::counted(recorded, of);
+    let mut all = Accounts::default();
+    recorded.document.threads.iter().for_each(|thread| all.merge(&Accounts::of(thread, &recorded.document.probe)));
     match name {
-        "late" => return as_a_gate(Count::Late),
-        "skipped" => return as_a_gate(Count::Skipped),
-        "lost" => return as_a_gate(Count::Lost),
-        _ => {}
+        "late" => all.late().map(|_| as_a_gate(Count::Late)),
+        "skipped" => all.skipped().map(|_| as_a_gate(Count::Skipped)),
+        "lost" => all.due().map(|_| as_a_gate(Count::Lost)),
+        "due" => all.due(),
+        _ => all.on_time(),
     }
-    let of = |thread: &Thread| match name {
-        "due" => thread.activations.due,
-        _ => thread.activations.on_time,
-    };
-    recorded.document.threads.iter().map(of).sum()
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ pub(crate) fn enter(thread: &mut Thread, outcome: Option<&ThreadResult>, due: u6
     let (due, on_time, late) = outcome
         .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| (due, counts.on_time, counts.late));
     let skipped = due - on_time - late;
-    thread.activations = Activations { due, on_time, late, skipped };
+    thread.activations = Some(Activations { due, on_time, late, skipped });
     let usage = outcome.and_then(|outcome| outcome.usage);
     thread.proof = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),
@@ -152,7 +152,7 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
                 "{} samples of thread {index} were lost. Their activations are counted, but they are not in the statistics.",
                 thread.proof.samples_lost
             ),
-            format!("of {} activations that woke", thread.activations.on_time + thread.activations.late),
+            format!("of {} activations that woke", thread.activations.map_or(0, |all| all.on_time + all.late)),
             "Measure with a longer interval, fewer threads or less load, or record to a faster disk.",
         );
     }
@@ -183,7 +183,7 @@ mod tests {
         let rows = [Span::Woken(&[5, 6, 7]), Span::Missing(7)];
         let Ok(statistics) = stats::summarise(rows.as_slice(), 1_000_000, AfterOverrun::Skip, 8);
         enter(&mut thread, None, due, &statistics);
-        assert_eq!(thread.activations, Activations { due: 10, on_time: 3, late: 0, skipped: 7 });
+        assert_eq!(thread.activations, Some(Activations { due: 10, on_time: 3, late: 0, skipped: 7 }));
         assert_eq!((thread.proof.samples_lost, thread.proof.voluntary_switches), (0, None));
         assert_eq!(thread_warnings(&thread, false)[0].code, "thread-unresponsive");
     }

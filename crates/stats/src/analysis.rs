@@ -109,6 +109,8 @@ pub struct Analysis {
     counted: Counted,
     interval_ns: i64,
     rows: u64,
+    /// Whether rows came in the order in which they were measured.
+    is_ordered: bool,
 }
 
 /// Computes everything from the rows of one thread, as [`crate::summarise`] does and in the same passes, and what its figures
@@ -146,10 +148,21 @@ pub fn analyse<R: Rows + ?Sized>(
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));
     let rows = statistics.activations.due + statistics.lost;
-    Ok(Analysis { statistics, pieces, largest: largest.list(), periods, counted, interval_ns, rows })
+    Ok(Analysis { statistics, pieces, largest: largest.list(), periods, counted, interval_ns, rows, is_ordered: true })
 }
 
 impl Analysis {
+    /// The same of rows whose order says nothing, such as those of a histogram: only how often each latency occurred is left. What
+    /// figures may claim depends on how latencies followed one another, so nothing is claimed.
+    #[must_use]
+    pub fn without_order(mut self) -> Analysis {
+        self.is_ordered = false;
+        self.pieces = Pieces::for_rows(0);
+        (self.largest, self.periods) = (Vec::new(), Vec::new());
+        self.statistics = self.statistics.without_order();
+        self
+    }
+
     fn latencies(&self) -> Latencies<'_> {
         Latencies { counted: &self.counted, pieces: self.pieces.list() }
     }
@@ -158,27 +171,34 @@ impl Analysis {
     /// one half). None where nothing woke.
     #[must_use]
     pub fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
-        self.latencies().quantile(level, confidence)
+        let found = self.latencies().quantile(level, confidence)?;
+        Some(if self.is_ordered { found } else { QuantileInterval { lower: None, upper: None, effective: 0.0, ..found } })
     }
 
     /// The rate of activations of several threads later than `limit` ns, skipped ones counted in, with an interval each of whose two
     /// ends has this confidence (above one half). None where nothing woke.
     #[must_use]
     pub fn rate_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<RateInterval> {
-        AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>()).map(|all| all.rate(limit, confidence))
+        let found = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?.rate(limit, confidence);
+        let is_known = threads.iter().all(|thread| thread.is_ordered);
+        Some(if is_known { found } else { RateInterval { lower: 0.0, upper: 1.0, effective: 0.0, ..found } })
     }
 
     /// The upper end of that interval; it never rises with the limit, and is above the interval's own end where that of a higher
     /// limit is. What a gate judges a rate by.
     #[must_use]
     pub fn rate_bound_of_all(threads: &[Analysis], limit: i64, confidence: f64) -> Option<f64> {
-        AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>()).map(|all| all.bound(limit, confidence))
+        let bound = AllThreads::new(&threads.iter().map(Analysis::latencies).collect::<Vec<_>>())?.bound(limit, confidence);
+        Some(if threads.iter().all(|thread| thread.is_ordered) { bound } else { 1.0 })
     }
 
     /// A quantile is at most this, ns, at a confidence; it never falls with the level. What a gate judges a quantile by. None where
     /// the data do not bound it.
     #[must_use]
     pub fn quantile_bound(&self, level: Level, confidence: f64) -> Option<i64> {
+        if !self.is_ordered {
+            return None;
+        }
         AllThreads::new(&[self.latencies()])?.smallest_bounded(1.0 - level.share(), confidence)
     }
 
@@ -194,6 +214,9 @@ impl Analysis {
     /// # Errors
     /// Why it cannot.
     pub fn tail(&self) -> Result<TailFit, Refusal> {
+        if !self.is_ordered {
+            return Err(Refusal::OrderUnknown);
+        }
         Tail::fit(&Observed {
             largest: &self.largest,
             pieces: &self.pieces,
@@ -212,6 +235,12 @@ impl Analysis {
     /// From one activation to the next, ns.
     pub(crate) const fn interval_ns(&self) -> i64 {
         self.interval_ns
+    }
+
+    /// Whether it is known how latencies followed one another: without that nothing is claimed of any figure.
+    #[must_use]
+    pub const fn is_ordered(&self) -> bool {
+        self.is_ordered
     }
 
     /// The values that latencies gather around, if they are several.

@@ -69,6 +69,13 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// The same of rows whose order says nothing: without what happened when.
+    #[must_use]
+    pub fn without_order(mut self) -> Statistics {
+        (self.worst, self.envelope, self.jitter) = (Vec::new(), Envelope::new(2), Vec::new());
+        self
+    }
+
     /// Latencies of every activation that was due, skipped ones counted in: in the histogram's buckets, and their sums.
     #[must_use]
     pub fn of_all_due(&self) -> (&Histogram, &Moments) {

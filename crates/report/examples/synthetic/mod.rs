@@ -202,7 +202,8 @@ impl Synthetic {
             given_up_ns: None,
             start_ns: Nanos(8_000_000_000),
             samples_file: format!("samples-{index}.arrows"),
-            activations: statistics.activations,
+            detail: model::Detail::Samples,
+            activations: Some(statistics.activations),
             latency_ns: statistics.latency,
             latency_with_skipped_ns: statistics.latency_with_skipped,
             histogram_ns: HistogramDocument {

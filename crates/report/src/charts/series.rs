@@ -79,7 +79,9 @@ pub(crate) struct Recurring {
 
 impl Recurring {
     fn all(overview: &Overview<'_>) -> Vec<Recurring> {
-        let threads = overview.recorded.document.threads.iter().zip(overview.claims);
+        // A number of events is no time.
+        let claims = if overview.recorded.document.probe.is_planned() { overview.claims } else { &[] };
+        let threads = overview.recorded.document.threads.iter().zip(claims);
         let several = overview.recorded.document.threads.len() > 1;
         let of = |(thread, claims): (&model::Thread, &Claims)| {
             let (index, interval) = (thread.index, thread.interval_ns);
@@ -220,7 +222,9 @@ impl Series {
         let threads = document.threads.iter().zip(&recorded.threads);
         let whole: Vec<Time> = threads
             .clone()
-            .map(|(thread, statistics)| Time::of(statistics, thread.interval_ns.0, start_since_first(document, thread)))
+            .map(|(thread, statistics)| {
+                Time::of(statistics, &document.probe, thread.interval_ns.0, start_since_first(document, thread))
+            })
             .collect();
         let mut worst: Vec<WorstPoint> = threads
             .clone()
@@ -285,13 +289,19 @@ impl Steps {
 }
 
 impl Time {
-    fn of(statistics: &stats::Statistics, interval_ns: i64, start_ns: i64) -> Time {
+    fn of(statistics: &stats::Statistics, probe: &model::ProbeStatement, interval_ns: i64, start_ns: i64) -> Time {
         let lasting = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX).saturating_mul(interval_ns);
         let steps = statistics.envelope.steps();
+        // Steps of events are by time, and not by how many there were.
+        let rows = if probe.is_planned() {
+            statistics.activations.due + statistics.lost
+        } else {
+            statistics.envelope.rows_per_step() * steps.len() as u64
+        };
         Time {
             start_ns,
             step_ns: lasting(statistics.envelope.rows_per_step()),
-            length_ns: lasting(statistics.activations.due + statistics.lost),
+            length_ns: lasting(rows),
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
             max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
             jitter_min_ns: statistics.jitter.iter().map(|step| step.map(|(min, _)| min)).collect(),
@@ -414,7 +424,7 @@ mod tests {
                 assert_eq!(series.curve.counts.iter().sum::<u64>(), overview.moments.count());
                 assert_eq!(series.time.max_ns.iter().flatten().max().copied(), overview.moments.max());
                 assert_eq!(series.time.min_ns.iter().flatten().min().copied(), overview.moments.min());
-                assert_eq!(series.time.missing.iter().map(|(_, n)| n).sum::<u64>(), overview.activations.skipped);
+                assert_eq!(series.time.missing.iter().map(|(_, n)| n).sum::<u64>(), overview.activations.skipped().unwrap());
                 for (thread, statistics) in series.threads.iter().zip(&overview.recorded.threads) {
                     assert_eq!(thread.time.max_ns.iter().flatten().max().copied(), statistics.latency.map(|summary| summary.max));
                     assert!(thread.time.max_ns.len() <= most_steps / 3);

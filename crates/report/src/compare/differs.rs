@@ -4,6 +4,7 @@
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
+use crate::sections::columns;
 use crate::sections::conditions;
 use crate::sections::lab::Kind;
 use crate::sections::method;
@@ -59,7 +60,7 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
     let questions: [(&str, Answer); 5] = [
         ("their times are of different kinds", |document| time_of(document).to_owned()),
-        ("their probes differ", |document| format!("{:?}", document.run.probe).to_lowercase()),
+        ("their probes differ", |document| columns::probe(document)),
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
         ("their overrun rules differ", |document| match document.run.missed {

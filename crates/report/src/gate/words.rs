@@ -62,6 +62,7 @@ pub(crate) fn seen(seen: Seen) -> String {
         Seen::NothingWoke => say!("nothing woke"),
         Seen::NoThreads => say!("it has no threads"),
         Seen::Nothing => String::new(),
+        Seen::Unknown => say!("not known"),
     }
 }
 
@@ -95,6 +96,9 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
         }
         Lacking::LongerRun => say!("needs a longer run"),
         Lacking::LongerRuns => say!("needs longer runs"),
+        Lacking::Detail => {
+            say!("only a histogram is known: neither what was late, skipped or lost, nor how latencies came together")
+        }
         Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
     })
 }

@@ -4,6 +4,11 @@
 /// English, Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
     ("PASS: {limits}", "合格: {limits}"),
+    ("not known", "不明"),
+    (
+        "only a histogram is known: neither what was late, skipped or lost, nor how latencies came together",
+        "ヒストグラムのみのため、周期超過・スキップ・欠落も、レイテンシの連続性も不明",
+    ),
     ("FAIL: {n} of {limits}; {lacks} without enough evidence", "不合格: {limits}中 {n} 件、ほか {lacks} 件は判定不能"),
     ("FAIL: {n} of {limits}", "不合格: {limits}中 {n} 件"),
     ("NOT ENOUGH EVIDENCE: {n} of {limits}", "判定不能(サンプル不足): {limits}中 {n} 件"),

@@ -14,7 +14,7 @@ const FIGURES: [(&str, Of); 5] = [
     ("p99", Of::Quantile(Quantile::P99)),
     ("p99.9", Of::Quantile(Quantile::P999)),
     ("max", Of::Ns(|all| all.due.moments.max())),
-    ("overruns", Of::Count(|all| all.activations.late)),
+    ("overruns", Of::Count(|all| all.activations.late().unwrap_or(0))),
 ];
 
 /// A figure of a combination.
@@ -168,7 +168,8 @@ struct Late {
 impl Late {
     fn of(was: Case<'_>, is: Case<'_>) -> Late {
         let (was, is) = (*was.figures().activations, *is.figures().activations);
-        Late { was: was.late, is: is.late, due_was: was.due, due_is: is.due }
+        let [was_late, is_late, due_was, due_is] = [was.late(), is.late(), was.due(), is.due()].map(|n| n.unwrap_or(0));
+        Late { was: was_late, is: is_late, due_was, due_is }
     }
 
     fn sum(of: &[Late]) -> Late {

@@ -54,8 +54,8 @@ pub(super) const FIGURES: [Figure; 8] = [
     quantile("p99", |row| row.quantile(Quantile::P99)),
     figure("mean", |row| row.stats.due_moments.mean().map(rounded)),
     figure("sd", |row| row.stats.due_moments.sd().map(rounded)),
-    number("overruns", |row| whole(row, row.stats.activations.late)),
-    number("skipped", |row| whole(row, row.stats.activations.skipped)),
+    number("overruns", |row| whole(row, row.stats.activations.late()?)),
+    number("skipped", |row| whole(row, row.stats.activations.skipped()?)),
 ];
 
 fn whole(row: &CellStats, n: u64) -> Option<i64> {

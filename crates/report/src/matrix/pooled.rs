@@ -9,6 +9,7 @@ use crate::charts::series::Counted;
 use crate::format::{counted, micros};
 use crate::language::say;
 use crate::overview::{Overview, Quantile};
+use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::lab::Kind;
 use judge::{Judged, Verdict};
@@ -65,7 +66,7 @@ pub(super) struct CellStats {
 /// What is summed up over repeats, of a combination or of one of its threads.
 #[derive(Debug, Default)]
 pub(super) struct PooledStats {
-    pub(super) activations: Activations,
+    pub(super) activations: Accounts,
     pub(super) histogram: Histogram,
     pub(super) moments: Moments,
     /// Both with each skipped activation counted in: what every figure is of.
@@ -164,7 +165,7 @@ impl Observed {
 /// The figures of a combination, or of one of its threads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Figures<'p> {
-    pub(super) activations: &'p Activations,
+    pub(super) activations: &'p Accounts,
     /// Skipped activations counted in.
     pub(super) due: Latencies<'p>,
     pub(super) as_measured: Latencies<'p>,
@@ -263,7 +264,7 @@ impl CellStats {
                 self.threads.len() - 1
             });
             let pooled = &mut self.threads[place].stats;
-            pooled.activations.merge(&thread.activations);
+            pooled.activations.merge(&Accounts::of(thread, &recorded.document.probe));
             pooled.histogram.merge(&statistics.histogram);
             pooled.moments.merge(&statistics.moments);
             let (histogram, moments) = statistics.of_all_due();

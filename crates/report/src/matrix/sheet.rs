@@ -184,8 +184,8 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole:
         quantile(Quantile::P9999),
         or_nothing(all.due.moments.max()),
         spread.unwrap_or_else(|| NOTHING.to_owned()),
-        count(all.activations.late),
-        count(all.activations.skipped),
+        all.activations.late().map_or_else(|| NOTHING.to_owned(), count),
+        all.activations.skipped().map_or_else(|| NOTHING.to_owned(), count),
         of_row(reached(row)),
     ];
     let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });

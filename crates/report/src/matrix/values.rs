@@ -124,8 +124,8 @@ impl Matrix {
             text(all.due.moments.max()),
             text(all.spread().map(|(low, _)| low)),
             text(all.spread().map(|(_, high)| high)),
-            of_runs(all.activations.late),
-            of_runs(all.activations.skipped),
+            text(all.activations.late().filter(|_| row.runs > 0)),
+            text(all.activations.skipped().filter(|_| row.runs > 0)),
             of_runs(row.lost),
             percent(|(low, _)| low.to_string()),
             percent(|(_, high)| high.to_string()),
@@ -178,8 +178,8 @@ impl Matrix {
                 "max_ns": row.stats.max(),
                 "as_measured": (row.runs > 0).then(|| as_measured(row.figures().as_measured)),
                 "max_of_runs_ns": row.stats.maxima,
-                "overruns": of_runs(row.stats.activations.late),
-                "skipped": of_runs(row.stats.activations.skipped),
+                "overruns": row.stats.activations.late().filter(|_| row.runs > 0),
+                "skipped": row.stats.activations.skipped().filter(|_| row.runs > 0),
                 "lost": of_runs(row.lost),
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": (row.runs > 0).then_some(row.missed),
@@ -221,8 +221,8 @@ impl Matrix {
             "p9999_ns": all.due.quantile(Quantile::P9999),
             "max_ns": all.due.moments.max(),
             "as_measured": as_measured(all.as_measured),
-            "overruns": all.activations.late,
-            "skipped": all.activations.skipped,
+            "overruns": all.activations.late(),
+            "skipped": all.activations.skipped(),
         });
         if let Some(published) = &self.published {
             object["published"] = thread.beside(published).iter().map(|run| published_json(run)).collect();

@@ -5,6 +5,7 @@ use super::Matrix;
 use super::pooled::CellStats;
 use crate::format::{at_most, count, counted};
 use crate::language::{say, word};
+use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab::{self, Kind};
 use crate::sections::verdict;
@@ -164,7 +165,7 @@ impl Matrix {
 }
 
 fn on_time(rows: &[CellStats]) -> String {
-    let mut text = verdict::on_time(rows.iter().map(|row| &row.stats.activations));
+    let mut text = accounts::in_words(rows.iter().map(|row| row.stats.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {
         text += &say!(", {samples} lost", samples = counted(lost, "sample"));

@@ -14,6 +14,7 @@ use crate::charts::series::Charts;
 use crate::format;
 use crate::language::{self, say, word};
 use crate::overview::{self, Overview};
+use crate::sections::columns::{self, ColumnRow, Meaning};
 use crate::sections::conditions::{self, Value};
 use crate::sections::happenings::{self, Activity};
 use crate::sections::loads::{self, LoadRow};
@@ -45,6 +46,10 @@ struct Page {
     approximate: bool,
     has_skipped: bool,
     warmup: String,
+    meanings: Vec<Meaning>,
+    further: Vec<ColumnRow>,
+    further_figures: [&'static str; columns::FIGURES.len()],
+    further_left_out: String,
     claims: Vec<ClaimsOf>,
     drawn: ChartSet,
     worst: Vec<WorstTable>,
@@ -185,6 +190,7 @@ fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
     let Head { recorded, verdict, spoilers: notices, options, command_line } = head;
     let series = Charts::new(all, options, room.steps);
     let (summary, rows_left_out) = tables::summary(all, room.rows);
+    let (further, further_left_out) = columns::rows(all, room.rows);
     let (loads, loads_left_out) = loads::loads(all, room.rows);
     Page {
         frame: Frame::new(all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str()), verdict),
@@ -204,6 +210,10 @@ fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
         approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
         has_skipped: all.iter().any(Overview::has_skipped),
         warmup: method::warmup(all),
+        meanings: columns::meanings(all),
+        further,
+        further_figures: columns::FIGURES,
+        further_left_out: left_out(further_left_out, |n| say!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
         claims: claims_of(all, room.rows),
         drawn: ChartSet::of(&series, all),
         worst: tables::worst(&series),

@@ -8,9 +8,10 @@ use crate::charts::words;
 use crate::format::{self, count, micros, micros_f64};
 use crate::language::{say, word};
 use crate::overview::{Overview, Quantile};
+use crate::sections::accounts::Accounts;
 use crate::sections::loads;
 use plan::Nanos;
-use stats::{Activations, Summary};
+use stats::Summary;
 
 /// The latency columns, named for readers.
 pub(crate) const COLUMNS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
@@ -85,7 +86,14 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             shown += 1;
             let figures = statistics.latency_with_skipped.as_ref().map_or_else(nothing, exact);
             let (name, cpu) = (say!("thread {thread}", thread = thread.index), thread.cpu.to_string());
-            rows.push(Row { kind: "thread", thread: thread.index, name, cpu, accounts: accounts(&thread.activations), figures });
+            rows.push(Row {
+                kind: "thread",
+                thread: thread.index,
+                name,
+                cpu,
+                accounts: accounts(&Accounts::of(thread, &overview.recorded.document.probe)),
+                figures,
+            });
             if let Some(summary) = statistics.latency.as_ref().filter(|_| statistics.with_skipped.is_some()) {
                 let name = say!("as measured");
                 rows.push(Row {
@@ -113,11 +121,12 @@ fn whole(overview: &Overview<'_>) -> Row {
     Row { kind: "whole", thread: 0, name: overview.name.clone(), cpu: cpus, accounts: accounts(&overview.activations), figures }
 }
 
-fn accounts(activations: &Activations) -> Vec<Account> {
-    let Activations { due, on_time, late, skipped } = *activations;
-    [("due", due), ("on_time", on_time), ("late", late), ("skipped", skipped)]
-        .map(|(key, n)| Account { key, value: n.to_string(), text: count(n), bad: n > 0 && matches!(key, "late" | "skipped") })
-        .into()
+fn accounts(activations: &Accounts) -> Vec<Account> {
+    let account = |(key, n): (&'static str, Option<u64>)| match n {
+        Some(n) => Account { key, value: n.to_string(), text: count(n), bad: n > 0 && matches!(key, "late" | "skipped") },
+        None => Account { key, value: String::new(), text: "–".to_owned(), bad: false },
+    };
+    ["due", "on_time", "late", "skipped"].into_iter().zip(activations.all()).map(account).collect()
 }
 
 fn empty() -> Vec<Account> {

@@ -80,8 +80,13 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
 
 /// The same without the quantiles.
 pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Said> {
-    let mut all: Vec<Said> = vec![tail(&claims.tail)];
+    // How far a tail goes on is said by time, and a number of events is none.
+    let mut all: Vec<Said> = document.probe.is_planned().then(|| tail(&claims.tail)).into_iter().collect();
     all.extend((!claims.modes.is_empty()).then(|| modes(&claims.modes)));
+    // A number of events is no time.
+    if !document.probe.is_planned() {
+        return all;
+    }
     all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns))));
     all.extend(claims.changes.iter().map(|one| said("change", change(one, document, thread))));
     all
@@ -94,6 +99,7 @@ fn quantile(interval: &QuantileInterval) -> Said {
         (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
         (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups for an upper bound", seen, lower),
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
+        (None, None) if interval.effective <= 0.0 => say!("{seen}; no interval, as only a histogram is known", seen),
         (None, None) => say!("{seen}; too few independent wake-ups for an interval", seen),
     };
     Said { about: interval.level.to_string(), term: "p99.9", words }
@@ -218,6 +224,9 @@ fn change(change: &Change, document: &Document, thread: &Thread) -> String {
 
 /// Threads that are late at the same moments, beyond chance.
 pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
+    if !document.probe.is_planned() {
+        return Vec::new();
+    }
     let times = |(thread, claims): (&Thread, &Claims)| -> Vec<i64> {
         // Late is when the thread woke, not when it was due: what kept two of them waiting ended for both at once.
         let woke = |worst: &Worst| {
@@ -231,7 +240,9 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
     let threads = &document.threads[..document.threads.len().min(claims.len()).min(MAX_COMPARED)];
     let times: Vec<Vec<i64>> = threads.iter().zip(claims).map(times).collect();
     let pairs = threads.len() * threads.len().saturating_sub(1) / 2;
-    let span = |thread: &Thread| i64::try_from(thread.activations.due).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+    let span = |thread: &Thread| {
+        i64::try_from(thread.activations.map_or(0, |all| all.due)).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0)
+    };
     let mut found = Vec::new();
     for (one, first) in threads.iter().enumerate() {
         for (other, second) in threads.iter().enumerate().skip(one + 1) {

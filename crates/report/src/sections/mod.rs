@@ -2,9 +2,11 @@
 //! What a report says, each part as values or sentences that the terminal, the pages and the charts show: the verdict, the
 //! caveats before it, confidence intervals, conditions, loads, what else the machine did.
 
+pub(crate) mod accounts;
 pub(crate) mod cautions;
 pub(crate) mod caveats;
 pub(crate) mod claims;
+pub(crate) mod columns;
 pub(crate) mod conditions;
 pub(crate) mod events;
 pub(crate) mod happenings;

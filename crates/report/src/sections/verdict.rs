@@ -4,6 +4,7 @@
 use crate::format;
 use crate::language::{say, word};
 use crate::overview::{Overview, list};
+use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab;
 use std::collections::BTreeSet;
@@ -101,27 +102,13 @@ fn figures(all: &[Overview<'_>]) -> String {
         "worst latency {phrases}{silent}. {on_time}.",
         phrases = phrases.join(word(", ")),
         silent,
-        on_time = on_time(all.iter().map(|overview| &overview.activations))
+        on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
     )
 }
 
 /// `1.24 ms`; a latency below 0 is early.
 fn late(max: i64) -> String {
     if max < 0 { say!("-{time} (early)", time = format::latency(-max)) } else { format::at_most(max) }
-}
-
-/// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.
-pub(crate) fn on_time<'a>(all: impl Iterator<Item = &'a stats::Activations>) -> String {
-    let mut sum = stats::Activations::default();
-    all.for_each(|activations| sum.merge(activations));
-    let mut text = say!("{n} of {due} on time", n = format::count(sum.on_time), due = format::counted(sum.due, "activation"));
-    if sum.late > 0 {
-        text += &say!(", {n} late", n = format::count(sum.late));
-    }
-    if sum.skipped > 0 {
-        text += &say!(", {n} skipped", n = format::count(sum.skipped));
-    }
-    text
 }
 
 /// One sentence for each recording that holds less than was asked for.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
+use crate::sections::accounts::Accounts;
+use crate::sections::columns::{self, ColumnRow, Meaning};
 pub(crate) mod histogram;
 pub(crate) mod load_table;
 pub(crate) mod paint;
@@ -37,6 +39,7 @@ pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
         wrapped(&mut out, "", &format!("{claim}."));
     }
     as_measured(&mut out, overview);
+    further_columns(&mut out, overview);
     load(&mut out, overview);
     for warning in &overview.recorded.document.warnings {
         if warning.code != NO_REAL_TIME || overview.no_real_time().is_none() {
@@ -112,8 +115,11 @@ fn list_claims(out: &mut String, all: &[Said]) {
 fn heading(out: &mut String, overview: &Overview<'_>) {
     let document = &overview.recorded.document;
     let host = &document.host.before;
-    let mut parts = vec![format!("{}: cyclic, every {}", overview.name, document.run.interval_ns)];
-    if document.run.distance_ns.0 != 0 {
+    let mut parts = vec![format!("{}: {}", overview.name, columns::probe(document))];
+    if document.probe.is_planned() {
+        parts[0] += &format!(", every {}", document.run.interval_ns);
+    }
+    if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
         parts[0] += &format!(" (+{} for each further thread)", document.run.distance_ns);
     }
     parts.push(format!("{} planned", length(overview)));
@@ -142,7 +148,7 @@ fn activations(overview: &Overview<'_>) -> Table {
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
             let mut row = vec![thread.index.to_string(), thread.cpu.to_string()];
-            row.extend(accounts(&thread.activations));
+            row.extend(accounts(&Accounts::of(thread, &overview.recorded.document.probe)));
             row.extend(statistics.latency_with_skipped.as_ref().map_or_else(
                 || vec![NOTHING.to_owned(); 6],
                 |summary| {
@@ -170,8 +176,8 @@ fn activations(overview: &Overview<'_>) -> Table {
     Table { head, rows }
 }
 
-fn accounts(activations: &stats::Activations) -> [String; 4] {
-    [activations.due, activations.on_time, activations.late, activations.skipped].map(count)
+fn accounts(activations: &Accounts) -> [String; 4] {
+    activations.all().map(|n| n.map_or_else(|| NOTHING.to_owned(), count))
 }
 
 /// Mean, p50, p99, p99.9, max.
@@ -235,6 +241,32 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     let table = Table { head: vec!["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"], rows: rows.collect() };
     out.push_str(&table.render());
 }
+
+/// What the probe measures beside what is judged.
+fn further_columns(out: &mut String, overview: &Overview<'_>) {
+    let all = std::slice::from_ref(overview);
+    let meanings = columns::meanings(all);
+    if meanings.is_empty() {
+        return;
+    }
+    out.push('\n');
+    let (rows, left_out) = columns::rows(all, MAX_COLUMN_ROWS);
+    if !rows.is_empty() {
+        let head = [&["column", "thread"][..], &columns::FIGURES].concat();
+        let cells = |row: ColumnRow| [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect();
+        out.push_str(&Table { head, rows: rows.into_iter().map(cells).collect() }.render());
+        if left_out > 0 {
+            wrapped(out, "", &format!("Not shown: {}.", format::counted(left_out as u64, "row")));
+        }
+        out.push('\n');
+    }
+    for Meaning { name, meaning } in meanings {
+        wrapped(out, "", &format!("{name}: {meaning}."));
+    }
+}
+
+/// Rows of further columns; a report has them all.
+const MAX_COLUMN_ROWS: usize = 24;
 
 fn load(out: &mut String, overview: &Overview<'_>) {
     let document = &overview.recorded.document;

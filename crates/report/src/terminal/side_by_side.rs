@@ -36,7 +36,8 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
 fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
     let activations = &overview.activations;
     let mut row = vec![overview.name.clone()];
-    row.extend([activations.due, activations.late, activations.skipped].map(count));
+    let counts = [activations.due(), activations.late(), activations.skipped()];
+    row.extend(counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), count)));
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     row.push(or_nothing(overview.due_moments.min()));
     row.push(or_nothing(overview.due_moments.mean().map(rounded)));

@@ -7,6 +7,8 @@ use crate::Change;
 /// Why a tail is not continued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refusal {
+    /// Only how often each latency occurred is known, not when.
+    OrderUnknown,
     /// Too few latencies, whatever the tail.
     TooFew {
         /// Latencies there are.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What became of activations, of threads and runs together, as far as that is known: of a histogram it is not, and events were
+//! never planned.
+
+use crate::format;
+use crate::language::say;
+use model::{ProbeStatement, RowKind, Thread};
+use stats::Activations;
+
+/// What became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Accounts {
+    planned: Activations,
+    events: u64,
+    is_unknown: bool,
+}
+
+impl Accounts {
+    /// Of one thread.
+    pub(crate) fn of(thread: &Thread, probe: &ProbeStatement) -> Accounts {
+        match thread.activations {
+            None => Accounts { is_unknown: true, ..Accounts::default() },
+            Some(all) if probe.rows == RowKind::Events => Accounts { events: all.due, ..Accounts::default() },
+            Some(planned) => Accounts { planned, ..Accounts::default() },
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Accounts) {
+        self.planned.merge(&other.planned);
+        self.events += other.events;
+        self.is_unknown |= other.is_unknown;
+    }
+
+    /// Whether all there is happened unplanned.
+    pub(crate) const fn is_of_events(&self) -> bool {
+        self.events > 0 && self.planned.due == 0
+    }
+
+    const fn known(&self, n: u64) -> Option<u64> {
+        if self.is_unknown || self.is_of_events() { None } else { Some(n) }
+    }
+
+    /// Activations that were due, or events that happened.
+    pub(crate) const fn due(&self) -> Option<u64> {
+        if self.is_unknown { None } else { Some(self.planned.due + self.events) }
+    }
+
+    pub(crate) const fn on_time(&self) -> Option<u64> {
+        self.known(self.planned.on_time)
+    }
+
+    pub(crate) const fn late(&self) -> Option<u64> {
+        self.known(self.planned.late)
+    }
+
+    pub(crate) const fn skipped(&self) -> Option<u64> {
+        self.known(self.planned.skipped)
+    }
+
+    /// Due, on time, late, skipped.
+    pub(crate) const fn all(&self) -> [Option<u64>; 4] {
+        [self.due(), self.on_time(), self.late(), self.skipped()]
+    }
+}
+
+/// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.
+pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
+    let mut sum = Accounts::default();
+    all.for_each(|one| sum.merge(&one));
+    if sum.is_unknown {
+        return say!("Only a histogram is known: not which activations were late, skipped or lost");
+    }
+    if sum.is_of_events() {
+        return format::counted(sum.events, "event");
+    }
+    let Activations { due, on_time, late, skipped } = sum.planned;
+    let mut text = say!("{n} of {due} on time", n = format::count(on_time), due = format::counted(due, "activation"));
+    if late > 0 {
+        text += &say!(", {n} late", n = format::count(late));
+    }
+    if skipped > 0 {
+        text += &say!(", {n} skipped", n = format::count(skipped));
+    }
+    if sum.events > 0 {
+        text += &say!(", and {events}", events = format::counted(sum.events, "event"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{CpuId, Nanos, Scheduling};
+
+    fn thread(activations: Option<Activations>) -> Thread {
+        let thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
+        Thread { activations, ..thread }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_zero() {
+        let (cyclic, all) = (ProbeStatement::cyclic(), Activations { due: 5, on_time: 3, late: 1, skipped: 1 });
+        let events = ProbeStatement { rows: RowKind::Events, overrun_column: None, ..ProbeStatement::cyclic() };
+        let planned = Accounts::of(&thread(Some(all)), &cyclic);
+        let happened = Accounts::of(&thread(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 })), &events);
+        let unknown = Accounts::of(&thread(None), &cyclic);
+        assert_eq!(planned.all(), [Some(5), Some(3), Some(1), Some(1)]);
+        assert_eq!(happened.all(), [Some(7), None, None, None]);
+        assert_eq!(unknown.all(), [None; 4]);
+        let words = |all: &[Accounts]| in_words(all.iter().copied());
+        assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");
+        assert_eq!(words(&[happened]), "7 events");
+        assert_eq!(words(&[planned, happened]), "3 of 5 activations on time, 1 late, 1 skipped, and 7 events");
+        assert_eq!(words(&[planned, unknown]), "Only a histogram is known: not which activations were late, skipped or lost");
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The probe of a recording in words, and the figures of its columns that are not judged.
+
+use crate::format::{count, micros, micros_f64, rounded};
+use crate::language::say;
+use crate::overview::{Overview, Quantile};
+use model::{ColumnUnit, Document, ProbeStatement};
+use stats::Summary;
+
+/// Shown where there are too few values for a figure.
+const NOTHING: &str = "–";
+
+/// The figures of a further column.
+pub(crate) const FIGURES: [&str; 6] = ["min", "mean", "p50", "p99", "p99.9", "max"];
+
+/// A further column of one thread.
+pub(crate) struct ColumnRow {
+    pub(crate) recording: String,
+    /// Its name and unit: `done, µs`.
+    pub(crate) name: String,
+    pub(crate) thread: usize,
+    pub(crate) figures: [String; FIGURES.len()],
+}
+
+/// What a column says of itself.
+pub(crate) struct Meaning {
+    pub(crate) name: String,
+    pub(crate) meaning: String,
+}
+
+/// `cyclic`, `spawn (method fork)`.
+pub(crate) fn probe(document: &Document) -> String {
+    let settings: Vec<String> = document.run.probe_settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let name = &document.probe.name;
+    if settings.is_empty() { name.to_string() } else { format!("{name} ({})", settings.join(", ")) }
+}
+
+/// Every further column of every thread, at most so many rows, and how many rows were left out.
+pub(crate) fn rows(all: &[Overview<'_>], most: usize) -> (Vec<ColumnRow>, usize) {
+    let mut rows = Vec::new();
+    for overview in all {
+        let document = &overview.recorded.document;
+        for (thread, beside) in document.threads.iter().zip(&overview.recorded.beside) {
+            for ((_, column), statistics) in document.probe.others().zip(&beside.columns) {
+                rows.push(ColumnRow {
+                    recording: overview.name.clone(),
+                    name: title(&column.name, column.unit),
+                    thread: thread.index,
+                    figures: figures(statistics.latency.as_ref(), column.unit),
+                });
+            }
+        }
+    }
+    let left_out = rows.len().saturating_sub(most);
+    rows.truncate(most);
+    (rows, left_out)
+}
+
+/// What is judged, and what each further column is, of every probe but the one that needs no explanation.
+pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
+    let mut meanings: Vec<Meaning> = Vec::new();
+    for probe in all.iter().map(|overview| &overview.recorded.document.probe).filter(|probe| **probe != ProbeStatement::cyclic())
+    {
+        for (index, column) in probe.columns.iter().enumerate() {
+            let name = if index == 0 { say!("latency") } else { title(&column.name, column.unit) };
+            let known = |known: &Meaning| known.name == name && known.meaning == column.meaning;
+            if !meanings.iter().any(known) {
+                meanings.push(Meaning { name, meaning: column.meaning.to_string() });
+            }
+        }
+    }
+    meanings
+}
+
+fn title(name: &str, unit: ColumnUnit) -> String {
+    match unit {
+        ColumnUnit::Nanoseconds => format!("{}, µs", name.strip_suffix("_ns").unwrap_or(name)),
+        ColumnUnit::Count => name.to_owned(),
+    }
+}
+
+fn figures(summary: Option<&Summary>, unit: ColumnUnit) -> [String; FIGURES.len()] {
+    let Some(summary) = summary else { return FIGURES.map(|_| NOTHING.to_owned()) };
+    let text = |value: i64| match unit {
+        ColumnUnit::Nanoseconds => micros(value),
+        ColumnUnit::Count => whole(value),
+    };
+    let mean = match unit {
+        ColumnUnit::Nanoseconds => micros_f64(summary.mean),
+        ColumnUnit::Count if summary.mean.abs() < 1_000.0 => format!("{:.1}", summary.mean),
+        ColumnUnit::Count => whole(rounded(summary.mean)),
+    };
+    let quantile = |quantile: Quantile| quantile.of_summary(summary).map_or_else(|| NOTHING.to_owned(), text);
+    [text(summary.min), mean, quantile(Quantile::P50), quantile(Quantile::P99), quantile(Quantile::P999), text(summary.max)]
+}
+
+fn whole(value: i64) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    format!("{sign}{}", count(value.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use model::{Beside, Column};
+    use stats::{AfterOverrun, Span, summarise};
+
+    #[test]
+    fn further_columns_have_their_own_units() {
+        let mut recorded = Synthetic::idle().threads(1).build();
+        let number = Column { name: "number".into(), unit: ColumnUnit::Count, meaning: "of the event".into() };
+        recorded.document.probe.columns = vec![Column::ns("exec_ns", "to exec"), Column::ns("done_ns", "to the end"), number];
+        recorded.document.probe.name = "spawn".into();
+        recorded.document.run.probe_settings = [("method".to_owned(), "fork".to_owned())].into();
+        let of = |values: &[i32]| {
+            let Ok(statistics) = summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Untold, 2);
+            statistics
+        };
+        recorded.beside = vec![Beside { columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000])], worst_times_ns: Vec::new() }];
+        assert_eq!(probe(&recorded.document), "spawn (method fork)");
+        let all = Overview::of_all(std::slice::from_ref(&recorded));
+        let (found, left_out) = rows(&all, 10);
+        assert_eq!(left_out, 0);
+        assert_eq!((found[0].name.as_str(), found[0].figures.join(" ")), ("done, µs", "1.5 2.0 1.5 – – 2.5".to_owned()));
+        assert_eq!((found[1].name.as_str(), found[1].figures.join(" ")), ("number", "1,000 2,000 1,000 – – 3,000".to_owned()));
+        assert_eq!(rows(&all, 1).1, 1);
+        let said: Vec<String> = meanings(&all).into_iter().map(|one| format!("{}: {}", one.name, one.meaning)).collect();
+        assert_eq!(said, ["latency: to exec", "done, µs: to the end", "number: of the event"]);
+    }
+
+    #[test]
+    fn wake_ups_need_no_explanation() {
+        let recorded = Synthetic::idle().build();
+        let all = Overview::of_all(std::slice::from_ref(&recorded));
+        assert!(meanings(&all).is_empty() && rows(&all, 10).0.is_empty());
+    }
+}
