@@ -177,6 +177,8 @@ pub enum Lacking {
     LongerRuns,
     /// More than a histogram: how latencies followed one another, and what became of each activation.
     Detail,
+    /// A plan: events happen when they happen, and are neither late nor skipped.
+    Unplanned,
     /// Independent wake-ups, to compare any quantile.
     Independent,
 }

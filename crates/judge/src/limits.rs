@@ -56,10 +56,17 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     judged
 }
 
-/// What cannot be judged where only a histogram is known: what was late, skipped or lost; whether latencies came together, and so
+/// What cannot be judged: whether events, which nobody planned, are late; and where only a histogram is known: what was late, skipped or lost; whether latencies came together, and so
 /// any confidence; and where one was as late as its interval, how many skipped activations a quantile or mean leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
-    let threads = &examined.recorded.document.threads;
+    let document = &examined.recorded.document;
+    let threads = &document.threads;
+    if let Subject::Count { of: Count::Late | Count::Skipped, .. } = limit.subject
+        && !document.probe.is_planned()
+    {
+        let lacking = Some(Lacking::Unplanned);
+        return Some(Finding { verdict: Verdict::NotEnough, seen: Seen::Unknown, margin: None, lacking });
+    }
     let of_histogram = |thread: &&Thread| thread.detail == Detail::Histogram;
     if !threads.iter().any(|thread| of_histogram(&thread)) {
         return None;

@@ -108,6 +108,19 @@ impl Recording {
         self.of_each_thread(|samples| of(&samples.open(JUDGED)?))
     }
 
+    /// The columns of each thread's samples, as the probe states them.
+    ///
+    /// # Errors
+    /// When a file is not there, or a thread has only a histogram.
+    pub fn sample_files(&self) -> Result<Vec<Vec<SampleFile>>, RecordingError> {
+        self.of_each_thread(|samples| {
+            if samples.thread.detail != Detail::Samples {
+                return Err(RecordingError::NoSamples(self.path.clone()));
+            }
+            (0..self.document.probe.columns.len()).map(|column| samples.open(column)).collect()
+        })
+    }
+
     fn recorded(self, threads: Vec<(Statistics, Beside)>) -> Recorded {
         let mut document = self.document;
         let (threads, beside): (Vec<_>, Vec<_>) = threads.into_iter().unzip();

@@ -209,7 +209,7 @@ impl<'a> Overview<'a> {
 
     /// How rare latencies above the maximum are.
     pub(crate) fn claim(&self) -> Option<String> {
-        claim(self.moments.count())
+        claim(self.moments.count(), &self.activations)
     }
 
     /// Interval of all threads where they share one, ns.
@@ -242,13 +242,14 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
 }
 
 /// How rare latencies above the maximum of so many are.
-pub(crate) fn claim(samples: u64) -> Option<String> {
+pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
+    let things = if accounts.is_of_events() { "event" } else { "activation" };
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         say!(
-            "At 95 % confidence, {samples} activations without a worse one establish a rate below 1 in {one_in}, if they are independent",
-            samples = format::count(samples),
+            "At 95 % confidence, {samples} without a worse one establish a rate below 1 in {one_in}, if they are independent",
+            samples = format::counted(samples, things),
             one_in = format::one_in(rate)
         )
     })

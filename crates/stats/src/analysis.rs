@@ -237,12 +237,6 @@ impl Analysis {
         self.interval_ns
     }
 
-    /// Whether it is known how latencies followed one another: without that nothing is claimed of any figure.
-    #[must_use]
-    pub const fn is_ordered(&self) -> bool {
-        self.is_ordered
-    }
-
     /// The values that latencies gather around, if they are several.
     #[must_use]
     pub fn modes(&self) -> Vec<Mode> {

@@ -99,6 +99,7 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
         Lacking::Detail => {
             say!("only a histogram is known: neither what was late, skipped or lost, nor how latencies came together")
         }
+        Lacking::Unplanned => say!("events are not planned: none is late or skipped"),
         Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
     })
 }

@@ -129,11 +129,12 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (" instead of {level}", "(目標 {level})"),
     ("each CPU", "各 CPU"),
     ("CPU use of {spec} could not be measured", "{spec} の負荷率は測定できませんでした"),
+    ("the largest latency, {label}", "最大レイテンシ、{label}"),
     ("the worst wake-up, {label}", "最大起床遅延、{label}"),
     ("the worst wake-up", "最大起床遅延"),
     (
-        "At 95 % confidence, {samples} activations without a worse one establish a rate below 1 in {one_in}, if they are independent",
-        "各起床が独立であれば、この最大値を超える起床は {one_in} 回に 1 回未満です(サンプル数 {samples}、信頼度 95 %)",
+        "At 95 % confidence, {samples} without a worse one establish a rate below 1 in {one_in}, if they are independent",
+        "互いに独立であれば、この最大値を超えるものは {one_in} 回に 1 回未満です({samples}、信頼度 95 %)",
     ),
     // Notices.
     ("No real-time rights.", "リアルタイム権限なし。"),

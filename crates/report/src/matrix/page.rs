@@ -176,7 +176,7 @@ impl Matrix {
             unit: unit.to_owned(),
             label: say!("the worst wake-up"),
             claim_of: format!("{}: ", self.name(worst)),
-            claim: overview::claim(worst.stats.moments.count()),
+            claim: overview::claim(worst.stats.moments.count(), &worst.stats.activations),
         })
     }
 

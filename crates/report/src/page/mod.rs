@@ -259,7 +259,11 @@ fn hero(all: &[Overview<'_>]) -> Option<Headline> {
     Some(Headline {
         number: number.to_owned(),
         unit: unit.to_owned(),
-        label: say!("the worst wake-up, {label}", label),
+        label: if worst.recorded.document.probe.rows == model::RowKind::Activations {
+            say!("the worst wake-up, {label}", label)
+        } else {
+            say!("the largest latency, {label}", label)
+        },
         claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         claim: worst.claim(),
     })

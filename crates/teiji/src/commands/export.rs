@@ -5,8 +5,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
-use recording::{Recording, RecordingError};
-use stats::{Rows, Span};
+use recording::{Recording, each_row};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,8 +28,8 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// A row for each activation that was due: thread, CPU, number, planned time (CLOCK_MONOTONIC) and latency, ns. The latency is
-    /// empty where the activation was skipped or its sample lost
+    /// A row for each activation that was due: thread, CPU, number, planned time (CLOCK_MONOTONIC) and latency, ns, or the columns
+    /// of another probe; of an event, when it happened. Values are empty where the activation was skipped or its sample lost
     #[arg(long)]
     samples: bool,
     /// A row for each bucket of the histogram that holds latencies as measured: thread, CPU, smallest and largest latency, ns, and
@@ -76,31 +75,35 @@ fn into(path: &Path, force: bool, write: impl Fn(&mut dyn Write) -> anyhow::Resu
 
 fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, to);
-    writeln!(out, "thread,cpu,activation,planned_ns,latency_ns")?;
-    let files = recording.each_sample_file(|file| Ok(file.clone()))?;
-    for (thread, file) in recording.document().threads.iter().zip(files) {
+    let probe = &recording.document().probe;
+    let columns: Vec<&str> = probe.columns.iter().map(|column| column.name.as_ref()).collect();
+    let (row, time) = if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
+    writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
+    for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
         let (index, cpu) = (thread.index, thread.cpu);
-        let mut row = 0_i64;
+        let planned = |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
         let mut failed: io::Result<()> = Ok(());
-        let mut one = |latency: Option<i64>| {
-            if failed.is_ok() {
-                let planned = thread.start_ns.0 + row * thread.interval_ns.0;
-                failed = match latency {
-                    Some(latency) => writeln!(out, "{index},{cpu},{row},{planned},{latency}"),
-                    None => writeln!(out, "{index},{cpu},{row},{planned},"),
-                };
-                row += 1;
+        let mut line = String::new();
+        each_row(&files, &mut |row| {
+            if failed.is_err() {
+                return;
             }
-        };
-        let read: Result<(), RecordingError> = file.replay(&mut |span| match span {
-            Span::Woken(latencies) => latencies.iter().for_each(|latency| one(Some((*latency).into()))),
-            Span::Long(latency) => one(Some(latency)),
-            Span::Missing(rows) => (0..rows).for_each(|_| one(None)),
-        });
-        read?;
+            let since_start = if probe.is_planned() { Some(planned(row.number)) } else { row.time_ns };
+            line = format!("{index},{cpu},{},{}", row.number, text(since_start.map(|time| thread.start_ns.0 + time)));
+            for value in row.values {
+                line.push(',');
+                line.push_str(&text(*value));
+            }
+            failed = writeln!(out, "{line}");
+        })?;
         failed?;
     }
     Ok(out.flush()?)
+}
+
+/// Nothing where there is no value.
+fn text(value: Option<i64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
