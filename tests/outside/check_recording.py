@@ -61,22 +61,31 @@ def batches(path, may_be_cut):
                 raise
 
 
-def read_samples(folder, name, may_be_cut):
-    """Activation numbers and latencies of those that woke, rows in all, and the stream's metadata."""
+# What recordings measured before probes stated themselves.
+CYCLIC = {"rows": "activations", "columns": [{"name": "latency_ns"}], "overrun_column": 0}
+
+
+def read_samples(folder, name, may_be_cut, probe, index):
+    """Row numbers and values of one column where there are any, rows in all, the stream's metadata, and times of events."""
     schema, *parts = batches(folder / name, may_be_cut)
-    if schema.names != ["latency_ns"] or schema.field(0).type != pyarrow.int32():
-        raise ValueError(f"{name}: one column latency_ns of int32 expected, found {schema}")
-    column = pyarrow.chunked_array([part.column(0) for part in parts], type=pyarrow.int32())
+    timed = ["time_ns"] if probe["rows"] == "events" else []
+    names = timed + [column["name"] for column in probe["columns"]]
+    types = [pyarrow.int64()] * len(timed) + [pyarrow.int32()] * len(probe["columns"])
+    if schema.names != names or schema.types != types:
+        raise ValueError(f"{name}: columns {names} expected, found {schema}")
+    times = pyarrow.chunked_array([part.column(0) for part in parts], type=pyarrow.int64()).drop_null().to_numpy() if timed else None
+    column = pyarrow.chunked_array([part.column(len(timed) + index) for part in parts], type=pyarrow.int32())
     woken = numpy.flatnonzero(column.is_valid().to_numpy())
     latencies = column.drop_null().to_numpy().astype(numpy.int64)
     long_file = folder / name.replace(".arrows", "-long.arrows")
     if long_file.exists():
         _, *parts = batches(long_file, may_be_cut)
-        full = {row: value for part in parts for row, value in zip(*(c.to_pylist() for c in part.columns))}
+        rows = (row for part in parts for row in zip(*(c.to_pylist() for c in part.columns)))
+        full = {row: value for row, of, value in rows if of == index}
         places = numpy.flatnonzero(numpy.isin(latencies, LONG))
         latencies[places] = [full[int(row)] for row in woken[places]]
     metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-    return woken, latencies, len(column), metadata
+    return woken, latencies, len(column), metadata, times
 
 
 def skipped_waits(woken, latencies, rows, interval, catch_up, given_up):
@@ -149,15 +158,16 @@ def check_histogram(differences, place, histogram, latencies):
     differences.whole(f"{place}, all counts", total, len(latencies))
 
 
-def check_worst(differences, thread, place, woken, latencies):
+def check_worst(differences, thread, place, woken, latencies, times):
     # Worst first; among equals the earlier one.
     order = numpy.lexsort((woken, -latencies))[:WORST]
     start, interval = thread["start_ns"], thread["interval_ns"]
+    since_start = woken.astype(numpy.int64) * interval if times is None else times
     recomputed = [
         {
             "activation": int(woken[at]),
-            "planned_ns": start + int(woken[at]) * interval,
-            "since_start_ns": int(woken[at]) * interval,
+            "planned_ns": start + int(since_start[at]),
+            "since_start_ns": int(since_start[at]),
             "latency_ns": int(latencies[at]),
         }
         for at in order
@@ -168,11 +178,20 @@ def check_worst(differences, thread, place, woken, latencies):
 def check_thread(differences, folder, document, thread):
     place = f"threads[{thread['index']}]"
     failed = (document["end"] or {}).get("reason") == "recording-failed"
-    woken, latencies, rows, metadata = read_samples(folder, thread["samples_file"], failed)
+    probe = document.get("probe", CYCLIC)
+    if thread.get("detail") == "histogram":
+        in_buckets = sum(count for _, _, count in thread["histogram_ns"]["buckets"])
+        differences.whole(f"{place}.latency_ns.count", thread["latency_ns"]["count"], in_buckets)
+        return in_buckets
+    woken, latencies, rows, metadata, times = read_samples(folder, thread["samples_file"], failed, probe, 0)
+    overrun = probe["overrun_column"]
+    # From the planned start until the thread was free again: what tells late and skipped.
+    taken = latencies if not overrun else read_samples(folder, thread["samples_file"], failed, probe, overrun)[1]
     interval, lost = thread["interval_ns"], thread["proof"]["samples_lost"]
     given_up = thread["given_up_ns"] - thread["start_ns"] if "given_up_ns" in thread else None
-    waits = skipped_waits(woken, latencies, rows, interval, document["run"]["missed"] == "catch-up", given_up)
-    late = int((latencies >= interval).sum())
+    is_planned = overrun is not None
+    waits = skipped_waits(woken, taken, rows, interval, document["run"]["missed"] == "catch-up", given_up) if is_planned else []
+    late = int((taken >= interval).sum()) if is_planned else 0
 
     counted = thread["activations"]
     differences.whole(f"{place}.activations.due", counted["due"], counted["on_time"] + counted["late"] + counted["skipped"])
@@ -185,11 +204,18 @@ def check_thread(differences, folder, document, thread):
         differences.whole(f"{place}.activations", counted, recomputed)
         unexplained = 0 if never_came_back else rows - len(woken) - len(waits)
         differences.whole(f"{place}: rows without sample that nothing explains", 0, unexplained)
-    with_skipped = numpy.concatenate([latencies, numpy.array(waits, dtype=numpy.int64)])
+    # How long a row that was skipped would have taken nobody knows, unless the judged time begins at its planned time.
+    waited = waits if overrun == 0 else []
+    with_skipped = numpy.concatenate([latencies, numpy.array(waited, dtype=numpy.int64)])
     check_summary(differences, f"{place}.latency_ns", thread["latency_ns"], latencies)
     check_summary(differences, f"{place}.latency_with_skipped_ns", thread["latency_with_skipped_ns"], with_skipped)
     check_histogram(differences, f"{place}.histogram_ns", thread["histogram_ns"], latencies)
-    check_worst(differences, thread, place, woken, latencies)
+    check_worst(differences, thread, place, woken, latencies, times)
+    for index, column in enumerate(probe["columns"][1:], 1):
+        recorded, values = thread["columns"][index - 1], read_samples(folder, thread["samples_file"], failed, probe, index)[1]
+        differences.whole(f"{place}.columns[{index - 1}].name", recorded["name"], column["name"])
+        check_summary(differences, f"{place}.columns[{index - 1}].values", recorded["values"], values)
+        check_histogram(differences, f"{place}.columns[{index - 1}].histogram", recorded["histogram"], values)
     for key, value in {"thread": "index", "cpu": "cpu", "start_ns": "start_ns", "interval_ns": "interval_ns"}.items():
         differences.whole(f"{place}.{value}, in its samples' metadata", str(thread[value]), metadata.get(f"teiji.{key}"))
     return len(woken)

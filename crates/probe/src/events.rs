@@ -7,7 +7,7 @@
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
 use crate::sampler::{Awaited, EventSource, SampleError};
-use crate::{Control, Counts, Cycle, Producer, StopReason};
+use crate::{Control, Counts, Cycle, Producer, StopReason, Woken};
 use plan::Nanos;
 
 /// Takes events until the end of the cycle: `activations` intervals after its start. `WIDTH` is `N` and one, for the time.
@@ -23,6 +23,12 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     let end = Nanos(cycle.start.0.saturating_add(length));
     let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
     let mut events = 0;
+    // What happens before the start is not recorded.
+    while attachment.now() < cycle.start && !control.is_stopped() {
+        if let Woken::Failed(errno) = attachment.sleep_until(cycle.start) {
+            control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: "clock_nanosleep", errno });
+        }
+    }
     let mut starvation = StarvationCheck::new();
     while !control.is_stopped() {
         let now = match source.next(attachment, end) {

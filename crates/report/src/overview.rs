@@ -282,7 +282,7 @@ pub fn cut_short(document: &Document) -> Option<String> {
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::ProbeFailed { error })) => {
-            say!("was stopped early: sleeping on the clock failed ({error})", error = format::clip(error, 200))
+            say!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
         }
         (State::Stopped, Some(End::Overtime { by_ns })) => say!(
             "was stopped early: its threads had not ended {time} after their last activation was due",

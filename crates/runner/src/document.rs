@@ -3,7 +3,7 @@
 
 use crate::Order;
 use crate::conditions::Conditions;
-use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, ThreadEvidence, VERSION, Warning};
+use model::{Document, End, FORMAT, Host, HostFacts, Instrument, RowKind, State, Thread, ThreadEvidence, VERSION, Warning};
 use plan::Nanos;
 use probe::{Calibration, StopReason, ThreadResult};
 use stats::{Activations, Statistics};
@@ -131,7 +131,7 @@ pub(crate) fn enter(thread: &mut Thread, outcome: Option<&ThreadResult>, due: u6
 }
 
 /// What a reader must know of a thread.
-pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> {
+pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, came_back: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code: &str, message: String, evidence: String, next_step: &str| {
         warnings.push(Warning { code: code.to_owned(), message, evidence, next_step: next_step.to_owned() });
@@ -157,7 +157,8 @@ pub(crate) fn thread_warnings(thread: &Thread, came_back: bool) -> Vec<Warning> 
         );
     }
     let faults = (thread.proof.minor_faults.unwrap_or(0), thread.proof.major_faults.unwrap_or(0));
-    if faults != (0, 0) {
+    // What a trial starts may fault by its nature, as the copy of a memory map does.
+    if faults != (0, 0) && rows != RowKind::Trials {
         warn(
             "page-faults",
             format!("Thread {index} had page faults while measuring."),
@@ -185,7 +186,7 @@ mod tests {
         enter(&mut thread, None, due, &statistics);
         assert_eq!(thread.activations, Some(Activations { due: 10, on_time: 3, late: 0, skipped: 7 }));
         assert_eq!((thread.proof.samples_lost, thread.proof.voluntary_switches), (0, None));
-        assert_eq!(thread_warnings(&thread, false)[0].code, "thread-unresponsive");
+        assert_eq!(thread_warnings(&thread, RowKind::Activations, false)[0].code, "thread-unresponsive");
     }
 
     #[test]

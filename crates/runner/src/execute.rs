@@ -323,7 +323,7 @@ fn closing(
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
         document::enter(thread, outcomes[index].as_ref(), due[index], &statistics[index]);
-        document.warnings.extend(document::thread_warnings(thread, outcomes[index].is_some()));
+        document.warnings.extend(document::thread_warnings(thread, document.probe.rows, outcomes[index].is_some()));
     }
     for difference in verify(&recorded) {
         recorded.document.warnings.push(Warning {

@@ -113,10 +113,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "was stopped early by its guard: with wake-ups every {interval}, nothing else had run on CPU {cpu} for {time}",
         "監視スレッドにより途中で中断されました。周期 {interval} の起床のため、CPU {cpu} ではほかの処理が {time} のあいだ動けませんでした",
     ),
-    (
-        "was stopped early: sleeping on the clock failed ({error})",
-        "途中で中断されました。このクロックでは待機できません({error})",
-    ),
+    ("was stopped early: measuring failed ({error})", "途中で中断されました。このクロックでは待機できません({error})"),
     (
         "was stopped early: its threads had not ended {time} after their last activation was due",
         "途中で中断されました。最後の起床予定時刻から {time} 経ってもスレッドが終了しませんでした",

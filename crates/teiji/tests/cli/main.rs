@@ -17,6 +17,7 @@ mod loads;
 mod memory;
 mod ordinary_user;
 mod plans;
+mod probes;
 mod reading;
 mod run_json;
 mod sessions;

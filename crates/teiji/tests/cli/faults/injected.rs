@@ -31,9 +31,9 @@ fn a_clock_that_cannot_be_slept_on_ends_the_run() {
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let document = place.document("x.teiji");
-    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "clock-failed"));
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "probe-failed"));
     assert!(document.text("/end/error").contains("Operation not permitted"));
-    assert!(in_one_line(&said.out).contains("sleeping on the clock failed (thread 0: clock_nanosleep: "), "{said:?}");
+    assert!(in_one_line(&said.out).contains("measuring failed (thread 0: clock_nanosleep: "), "{said:?}");
     document.assert_adds_up();
 }
 

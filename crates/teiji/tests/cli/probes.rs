@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Probes of every kind of row, and recordings of which only a histogram is left, through everything that reads recordings.
+//! Those named `example-` are in test builds only.
+
+use crate::support::document::Document;
+use crate::support::{Place, alone};
+use serde_json::{Value, json};
+
+/// What each of them is put through: figures that agree with the samples, the terminal, the page, Markdown, a comparison with
+/// itself, and a limit that holds.
+fn assert_read_everywhere(place: &Place, name: &str, shown: &[&str]) {
+    let said = place.well(&format!("verify {name}.teiji"));
+    assert!(said.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")), "{said:?}");
+    place.well(&format!("report {name}.teiji --html -o {name}.html --md {name}.md --svg {name}-charts"));
+    let show = place.well(&format!("show {name}.teiji"));
+    let (page, markdown) = (place.read(&format!("{name}.html")), place.read(&format!("{name}.md")));
+    for text in shown {
+        assert!(show.out.contains(text), "{text} in {}", show.out);
+        assert!(page.contains(&text.replace('\'', "&#39;")), "{text} on the page of {name}");
+        assert!(markdown.contains(text), "{text} in {markdown}");
+    }
+    std::fs::create_dir(place.join("again")).unwrap();
+    copy(place, &format!("{name}.teiji"), "again/x.teiji");
+    let said = place.well(&format!("compare {name}.teiji again/x.teiji"));
+    assert!(!said.out.contains("probes differ"), "{said:?}");
+    place.well(&format!("gate {name}.teiji --limit max<10s"));
+}
+
+fn copy(place: &Place, from: &str, to: &str) {
+    std::fs::create_dir(place.join(to)).unwrap();
+    for entry in std::fs::read_dir(place.join(from)).unwrap().map(Result::unwrap) {
+        std::fs::copy(entry.path(), place.join(to).join(entry.file_name())).unwrap();
+    }
+}
+
+fn change(place: &Place, name: &str, change: impl FnOnce(&mut Value)) {
+    let Document(mut value) = place.document(name);
+    change(&mut value);
+    std::fs::write(place.join(name).join("run.json"), value.to_string()).unwrap();
+}
+
+/// The rows of `export --samples`, cell by cell; the first is the heading.
+fn exported(place: &Place, name: &str) -> Vec<Vec<String>> {
+    let said = place.well(&format!("export {name} --samples"));
+    said.out.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn activations_of_three_columns() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure --probe example-columns -n 300 -t 1 -q -o three.teiji");
+    let document = place.document("three.teiji");
+    document.assert_adds_up();
+    let names: Vec<String> = document.list("/probe/columns").iter().map(|column| column.text("/name").to_owned()).collect();
+    assert_eq!(names, ["latency_ns", "second_read_ns", "parity"]);
+    // Half of the numbers are 0, the others 1, but for rows that were skipped.
+    let parity = &document.list("/threads/0/columns")[1];
+    assert_eq!((parity.text("/name"), parity.whole("/values/max")), ("parity", 1));
+    assert!((parity.number("/values/mean") - 0.5).abs() < 0.1, "{parity:?}");
+    assert_read_everywhere(&place, "three", &["second_read, µs", "parity", "0 or 1, in turn"]);
+    let rows = exported(&place, "three.teiji");
+    assert_eq!(rows[0].join(","), "thread,cpu,activation,planned_ns,latency_ns,second_read_ns,parity");
+    assert_eq!(rows.len(), 301);
+    for (number, row) in rows[1..].iter().enumerate().filter(|(_, row)| !row[4].is_empty()) {
+        let cell = |column: usize| row[column].parse::<i64>().unwrap();
+        assert!(cell(4) <= cell(5) && (0..=1).contains(&cell(6)), "row {number}: {row:?}");
+    }
+}
+
+/// A figure of a further column that was changed is found, as one of the judged column is.
+#[test]
+fn every_column_is_verified() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure --probe example-columns -n 50 -t 1 -q -o x.teiji");
+    change(&place, "x.teiji", |run| run["threads"][0]["columns"][0]["values"]["p50"] = json!(1));
+    let said = place.teiji("verify x.teiji");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("threads[0].columns[0]"), "{said:?}");
+}
+
+#[test]
+fn events_at_irregular_times() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure --probe example-events --period 2ms -d 500ms -t 1 -q -o events.teiji");
+    let document = place.document("events.teiji");
+    document.assert_adds_up();
+    // One after 2 ms, the next after 4: some 166 in half a second, on a machine that wakes up in time.
+    let events = document.whole("/threads/0/activations/due");
+    assert!((40..=168).contains(&events), "{events}");
+    let figure = format!("{events} events");
+    assert_read_everywhere(&place, "events", &["how long the event took"]);
+    assert!(place.well("show events.teiji").out.contains(&figure));
+    let rows = exported(&place, "events.teiji");
+    assert_eq!(rows[0].join(","), "thread,cpu,event,time_ns,length_ns,number");
+    let start = document.whole("/threads/0/start_ns");
+    let times: Vec<i64> = rows[1..].iter().map(|row| row[3].parse::<i64>().unwrap() - start).collect();
+    assert!(times.is_sorted() && times[0] >= 0 && times.iter().all(|time| *time < 520_000_000), "{times:?}");
+    // The worst are where they happened, and not at a multiple of an interval.
+    for worst in document.list("/threads/0/worst") {
+        let row = usize::try_from(worst.whole("/activation")).unwrap();
+        assert_eq!(worst.whole("/since_start_ns"), times[row]);
+    }
+    // Nothing was planned, so nothing is late; and that is no reason to let a limit pass.
+    assert_eq!(place.teiji("gate events.teiji --limit late==0").code, Some(3));
+    assert_eq!(place.teiji("gate events.teiji --limit lost==0").code, Some(0));
+    assert_eq!(place.teiji("show events.teiji --figure skipped").code, Some(3));
+}
+
+#[test]
+fn events_cannot_be_asked_for_by_number() {
+    let place = Place::new();
+    let said = place.teiji("measure --probe example-events -n 10 -o x.teiji");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("give the run a duration"), "{said:?}");
+}
+
+#[test]
+fn a_process_start_by_every_method() {
+    let _turn = alone();
+    let place = Place::new();
+    for method in ["posix_spawn", "fork", "vfork", "clone"] {
+        place.well(&format!("measure --probe spawn --method {method} -i 10ms -n 30 -t 1 -q -o {method}.teiji"));
+        let document = place.document(&format!("{method}.teiji"));
+        document.assert_adds_up();
+        assert!(document.whole("/threads/0/latency_ns/min") > 0, "{method}");
+        assert!(!document.warns_of("page-faults"), "what a fork costs is what is measured");
+    }
+    assert_read_everywhere(&place, "fork", &["child, µs", "done, µs", "from the call to its return in the child"]);
+    let said = place.well("compare fork.teiji vfork.teiji");
+    assert!(said.out.contains("probes differ (spawn (method fork); spawn (method vfork))"), "{said:?}");
+}
+
+/// A plan varies the settings of a probe as it varies flags.
+#[test]
+fn plans_vary_the_settings_of_probes() {
+    let _turn = alone();
+    let place = Place::new();
+    let plan = "[measure]\nprobe = 'spawn'\ninterval = '10ms'\nsamples = 10\nthreads = 1\n[vary]\nmethod = ['fork', 'clone']\n";
+    std::fs::write(place.join("plan.toml"), plan).unwrap();
+    place.well("run plan.toml -q -o out");
+    let table = place.well("show out --csv").out;
+    assert!(table.contains("method") && table.contains("fork") && table.contains("clone"), "{table}");
+    for (text, error) in [
+        ("probe = 'spwan'", "plan.toml:2:1: there is no probe 'spwan'; there are cyclic, spawn"),
+        ("probe = 'spawn'\nmethod = 'thread'", "plan.toml:3:1: 'thread' is no value of 'method' of the probe spawn"),
+        ("probe = 'cyclic'\nmethod = 'fork'", "plan.toml:3:1: the probe cyclic has no setting 'method'"),
+    ] {
+        std::fs::write(place.join("plan.toml"), format!("[measure]\n{text}\n")).unwrap();
+        let said = place.teiji("run plan.toml --dry-run");
+        assert!(said.code == Some(2) && said.err.contains(error), "{error} in {said:?}");
+    }
+}
+
+/// A recording as an import makes it: buckets of 1 µs, and nothing else.
+fn histogram_only(place: &Place, name: &str) {
+    place.well(&format!("measure -n 200 -t 1 -q -o {name}"));
+    change(place, name, |run| {
+        let thread = &mut run["threads"][0];
+        thread["detail"] = json!("histogram");
+        thread["activations"] = Value::Null;
+        thread["worst"] = json!([]);
+        thread.as_object_mut().unwrap().remove("samples_file");
+        thread["histogram_ns"] =
+            json!({"relative_error": 0.0, "buckets": [[5_000, 5_999, 900], [9_000, 9_999, 99], [63_000, 63_999, 1]]});
+        let figures = json!({
+            "count": 1_000, "min": 5_999, "mean": 6_400.0, "sd": null, "max": 63_999,
+            "p50": 5_999, "p90": 5_999, "p99": 9_999, "p999": 9_999, "p9999": 63_999,
+        });
+        thread["latency_ns"] = figures.clone();
+        thread["latency_with_skipped_ns"] = figures;
+        (run["warnings"], run["host"]["processes"]) = (json!([]), Value::Null);
+    });
+    for file in std::fs::read_dir(place.join(name)).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.extension().is_some_and(|extension| extension == "arrows") {
+            std::fs::remove_file(file).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_recording_of_a_histogram_only() {
+    let _turn = alone();
+    let place = Place::new();
+    histogram_only(&place, "past.teiji");
+    assert_read_everywhere(&place, "past", &["64.0"]);
+    let show = place.well("show past.teiji").out;
+    assert!(
+        show.contains("Only a histogram is known: not which") && show.contains("only a histogram is known: not whether"),
+        "{show}"
+    );
+    assert!(!show.contains("of 200 activations"), "{show}");
+    // What the buckets tell is judged; what they do not tell is not enough evidence.
+    for (limit, code) in [
+        ("max<64us", 0),
+        ("max<63us", 1),
+        ("p99<10us", 0),
+        ("p99<9us", 1),
+        ("p99<10us@95%", 3),
+        ("rate(>10us)<1e-2@95%", 3),
+        ("late==0", 3),
+        ("skipped==0", 3),
+        ("lost==0", 3),
+    ] {
+        let said = place.teiji(&format!("gate past.teiji --limit {limit}"));
+        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
+    }
+    let figure = |name: &str| place.teiji(&format!("show past.teiji --figure {name}"));
+    assert_eq!((figure("p99").out.trim(), figure("late").code, figure("due").code), ("9.999", Some(3), Some(3)));
+    let said = place.teiji("export past.teiji --samples");
+    assert!(said.code == Some(2) && said.err.contains("past.teiji holds no samples, only a histogram"), "{said:?}");
+    change(&place, "past.teiji", |run| run["threads"][0]["histogram_ns"]["buckets"][1][2] = json!(98));
+    let said = place.teiji("verify past.teiji");
+    assert!(said.code == Some(1) && said.out.contains("999 latencies"), "{said:?}");
+}
+
+/// Where a latency was as late as the interval, a quantile over the activations that woke is none over those that were due.
+#[test]
+fn a_histogram_with_overruns_does_not_tell_its_quantiles() {
+    let _turn = alone();
+    let place = Place::new();
+    histogram_only(&place, "past.teiji");
+    change(&place, "past.teiji", |run| {
+        let thread = &mut run["threads"][0];
+        thread["histogram_ns"]["buckets"][2] = json!([2_000_000, 2_000_999, 1]);
+        for figures in ["latency_ns", "latency_with_skipped_ns"] {
+            (thread[figures]["max"], thread[figures]["p9999"]) = (json!(2_000_999), json!(2_000_999));
+        }
+    });
+    place.well("verify past.teiji");
+    assert_eq!(place.teiji("gate past.teiji --limit p99<10us").code, Some(3));
+    assert_eq!(place.teiji("gate past.teiji --limit max<3ms").code, Some(0));
+}
