@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The charts of the page, drawn by uPlot from the JSON in #data. Nothing is computed here that the page claims in words:
-// the figures come from the program, and these functions only place them.
+// The charts of the page, drawn by uPlot from the JSON in #data, with the axes in #definition, by which the SVG files are drawn
+// too. Nothing is computed here that the page claims in words: the figures come from the program, and these functions only
+// place them.
 'use strict';
 
 /** What the scripts say, in the page's language: each `{name}` becomes the value of that name. */
@@ -11,14 +12,12 @@ const tell = (() => {
 
 const Charts = (() => {
   const SECOND = 1e9;
+  /** What each chart is: names and ranges of its axes, dashes of its lines. */
+  const DEFINITION = JSON.parse(document.getElementById('definition').textContent);
+  const TIME = DEFINITION.latency.x.name;
+  const DASHES = DEFINITION.dashes.map((lengths) => lengths.split(' ').filter(Boolean).map(Number));
   /** Latencies below this are drawn here: a logarithmic axis has no 0. */
-  const MIN_US = 0.1;
-  /** Where the histogram begins on such an axis. */
-  const FLOOR_US = 0.064;
-  /** A little above all of a CPU, so that a line at 100 % is seen whole. */
-  const MOST_PERCENT = 105;
-  const TIME = tell('time since the first activation, s');
-  const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+  const MIN_US = DEFINITION.latency.y.floor;
   const COLOURS = 8;
 
   const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -72,6 +71,16 @@ const Charts = (() => {
 
   const label = (value) => (Math.abs(value) >= 1000 ? whole.format(value) : String(Number(value.toPrecision(6))));
 
+  /** From where to where an axis reaches if its values lie between these. */
+  function reach({ floor, log: times, linear, min_width: minWidth, with_zero: withZero }, log, min, max) {
+    if (log) return [Math.max(floor, min) * times[0], Math.max(2 * floor, max) * times[1]];
+    const width = Math.max(minWidth, max - min);
+    const [from, to] = withZero ? [Math.min(0, min), Math.max(0, max)] : [min, max];
+    return [from - linear[0] * width, to + linear[1] * width];
+  }
+
+  const LOAD_RANGE = reach(DEFINITION.load.y, false, 0, 100);
+
   function axis(name, log, format, room) {
     const horizontal = room > 40;
     return {
@@ -112,9 +121,9 @@ const Charts = (() => {
     };
   }
 
-  function interval(u, ns) {
-    if (ns === null || ns === undefined) return;
-    const x = u.valToPos(us(ns), 'x', true);
+  function interval(u, line) {
+    if (!line) return;
+    const x = u.valToPos(us(line.ns), 'x', true);
     const { left, top, width, height } = u.bbox;
     if (x < left || x > left + width) return;
     const { ctx } = u;
@@ -128,20 +137,19 @@ const Charts = (() => {
     ctx.lineTo(x, top + height);
     ctx.stroke();
     ctx.font = `${11 * devicePixelRatio}px ${variable('--font')}`;
-    const text = tell('one interval, {time}', { time: ns >= 1e6 ? `${short.format(ns / 1e6)} ms` : `${short.format(us(ns))} µs` });
-    const room = ctx.measureText(text).width + 6 * devicePixelRatio;
+    const room = ctx.measureText(line.name).width + 6 * devicePixelRatio;
     ctx.textAlign = x - room > left ? 'right' : 'left';
     ctx.setLineDash([]);
     ctx.strokeStyle = variable('--paper');
     ctx.lineWidth = 4 * devicePixelRatio;
-    ctx.strokeText(text, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
-    ctx.fillText(text, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
+    ctx.strokeText(line.name, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
+    ctx.fillText(line.name, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
     ctx.restore();
   }
 
   const shared = (recordings) => {
-    const first = recordings[0]?.interval_ns ?? null;
-    return recordings.every((recording) => recording.interval_ns === first) ? first : null;
+    const first = recordings[0]?.interval ?? null;
+    return recordings.every((recording) => recording.interval?.ns === first?.ns) ? first : null;
   };
 
   /** Index of the last value that is not above `x`. */
@@ -183,16 +191,15 @@ const Charts = (() => {
 
   /** What a step of the histogram stands for. */
   function heightName({ width, shares, style }) {
-    const of = width === null ? { percent: style.step_percent } : { width: `${label(us(width))} µs` };
-    const counted = width === null ? 'activations in a step of {percent} %' : 'activations in bins of {width}';
-    const shared = width === null ? '% of activations in a step of {percent} %' : '% of activations in bins of {width}';
-    return tell(shares ? shared : counted, of);
+    const names = width === null ? DEFINITION.steps.growing : DEFINITION.steps.bins;
+    const name = shares ? names.shares : names.counts;
+    return name.replace('{percent}', style.step_percent).replace('{width}', `${label(us(width ?? 0))} µs`);
   }
 
   function histogram(element, data, { log, logX, bin: asked, shares, say, height }) {
     const { edges, counts, width } = binned(data, logX, asked);
     // A limit is seen, also where nothing came near it.
-    const limits = data.limits.map((limit) => us(limit.latency_ns) * 1.05);
+    const limits = data.limits.map((limit) => us(limit.latency_ns) * DEFINITION.beyond_limit);
     if (limits.some((limit) => limit > edges.at(-1))) {
       edges.push(limits.reduce((most, limit) => Math.max(most, limit)));
       for (const column of counts) column.push(0);
@@ -202,7 +209,7 @@ const Charts = (() => {
       edges.unshift(lowest * 0.95);
       for (const column of counts) column.unshift(0);
     }
-    const xs = logX ? edges.map((edge) => Math.max(edge, FLOOR_US)) : edges;
+    const xs = logX ? edges.map((edge) => Math.max(edge, DEFINITION.histogram.x.floor)) : edges;
     const heights = counts.map((column, n) => column.map((count) => (shares ? (100 * count) / Math.max(1, data.recordings[n].samples) : count)));
     const some = heights.flat().filter((height_) => height_ > 0);
     const most = some.reduce((one, other) => Math.max(one, other), 0) || 1;
@@ -235,12 +242,12 @@ const Charts = (() => {
       }],
     };
     const axes = [
-      axis(tell('wake-up latency, µs'), logX, label, 64),
+      axis(DEFINITION.histogram.x.name, logX, label, 64),
       axis(heightName({ width, shares, style: data.style }), log, label, 32),
     ];
     const scales = {
       x: { time: false, ...(logX ? { distr: 3 } : {}), range: (_, min, max) => [min, max > min ? max : min + 1] },
-      y: log ? { distr: 3, range: () => [least / 2, most * 1.8] } : { range: () => [0, most * 1.06] },
+      y: { ...(log ? { distr: 3 } : {}), range: () => reach(DEFINITION.histogram.y, log, log ? least : 0, most) },
     };
     const plot = new uPlot(options(element, height, axes, scales, series, hooks), [xs, ...columns], element);
     element.dataset.binNs = width ?? '';
@@ -248,9 +255,7 @@ const Charts = (() => {
     return [plot];
   }
 
-  const SIGNS = { pass: '✓', fail: '✗', 'not-enough': '?' };
   const inkOf = (limit) => variable({ pass: '--pass', fail: '--fail' }[limit.verdict] ?? '--unsure');
-  const named = (limit) => `${SIGNS[limit.verdict] ?? ''} ${limit.text}`.trim();
 
   /** A line, a name on whatever is drawn below it, and a ground where nothing is to be. */
   function limitDrawn(u, limit, [from, to], ground, [x, y], right) {
@@ -275,8 +280,8 @@ const Charts = (() => {
     ctx.textAlign = right ? 'right' : 'left';
     ctx.strokeStyle = variable('--paper');
     ctx.lineWidth = 4 * dot;
-    ctx.strokeText(named(limit), x, y);
-    ctx.fillText(named(limit), x, y);
+    ctx.strokeText(limit.name, x, y);
+    ctx.fillText(limit.name, x, y);
     ctx.restore();
   }
 
@@ -313,7 +318,7 @@ const Charts = (() => {
     const tails = recordings.filter((recording) => recording.tail);
     const latencies = (recording) => [...recording.exceedance.latency_ns, ...(recording.tail?.latency_ns ?? [])];
     const limits = data.limits.map((limit) => limit.latency_ns).filter((ns) => ns > 0);
-    const beyond = limits.filter((ns) => recordings.every((recording) => ns > recording.max_ns)).map((ns) => ns * 1.05);
+    const beyond = limits.filter((ns) => recordings.every((recording) => ns > recording.max_ns)).map((ns) => ns * DEFINITION.beyond_limit);
     const xs = [...new Set([...recordings.flatMap(latencies), ...limits, ...beyond])].sort((a, b) => a - b);
     // A fitted tail goes on to a tenth of one.
     const most = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
@@ -383,12 +388,12 @@ const Charts = (() => {
       }],
     };
     const axes = [
-      axis(tell('wake-up latency, µs'), true, label, 64),
-      axis(tell('activations with at least this latency'), true, oneIn, 34),
+      axis(DEFINITION.exceedance.x.name, true, label, 64),
+      axis(DEFINITION.exceedance.y.name, true, oneIn, 34),
     ];
     const scales = {
       x: { time: false, distr: 3, range: (u, min, max) => [min, max > min ? max : min * 2] },
-      y: { distr: 3, range: () => [0.6 / most, 1.3] },
+      y: { distr: 3, range: () => reach(DEFINITION.exceedance.y, true, 1 / most, 1) },
     };
     return [new uPlot(options(element, height, axes, scales, series, hooks), [xs.map(us), ...columns], element)];
   }
@@ -433,9 +438,7 @@ const Charts = (() => {
 
   /** The vertical axis over time, and how values are put on it. */
   function vertical([low, high], { log, jitter }) {
-    if (log) return { distr: 3, range: () => [Math.max(MIN_US, low) * 0.8, Math.max(2 * MIN_US, high) * 1.35] };
-    const room = jitter ? Math.max(0.1, high - low) * 0.06 : 0;
-    return { range: () => [Math.min(0, low) - room, Math.max(jitter ? 0 : 1, high) * (jitter ? 1 : 1.06) + room] };
+    return { ...(log ? { distr: 3 } : {}), range: () => reach((jitter ? DEFINITION.jitter : DEFINITION.latency).y, log, low, high) };
   }
   const onAxis = (ns, log) => (ns === null ? null : log ? Math.max(MIN_US, us(ns)) : us(ns));
 
@@ -484,7 +487,7 @@ const Charts = (() => {
     panel.dataset.shownMaxNs = String(all.reduce((most, one) => Math.max(most, one.most), -Infinity));
     element.append(panel);
     const bands = all.map(({ place }, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: () => `${colour(place)}66` }));
-    const axes = [axis(TIME, false, label, 72), axis(jitter ? tell('jitter, µs') : 'µs', log, label, 28)];
+    const axes = [axis(TIME, false, label, 72), axis((jitter ? DEFINITION.jitter : DEFINITION.latency).y.name, log, label, 28)];
     const scales = { x: { time: false, range: (_, min, max) => [min, max] }, y: vertical(range, { log, jitter }) };
     const columns = all.flatMap(({ min, max }) => [column(min), column(max)]);
     return [new uPlot(options(panel, height + 130, axes, scales, all.flatMap((one) => [line(one), line(one)]), hooks, { bands }), [xs, ...columns], panel)];
@@ -534,7 +537,7 @@ const Charts = (() => {
     const axes = [
       // Where loads are drawn below, the times stand below those.
       loads ? { ...axis(null, false, () => '', 72), size: 6 } : axis(isLast ? TIME : null, false, label, 72),
-      axis(jitter ? tell('jitter, µs') : 'µs', log, label, 22),
+      axis((jitter ? DEFINITION.jitter : DEFINITION.latency).y.name, log, label, 22),
     ];
     const scales = {
       x: { time: false, range: (_, min, max) => [min, max] },
@@ -557,7 +560,7 @@ const Charts = (() => {
       return drawn[n].points[next] ?? (x <= until[n].at(-1) ? drawn[n].points.at(-1) : undefined);
     };
     // A load reads 100 % and a bit now and then; the axis ends there.
-    const columns = drawn.map((_, n) => xs.map((x) => { const step = holds(n, x); return step ? Math.min(step[1], MOST_PERCENT) : null; }));
+    const columns = drawn.map((_, n) => xs.map((x) => { const step = holds(n, x); return step ? Math.min(step[1], LOAD_RANGE[1]) : null; }));
     const said = legendOfLoads(panel, drawn, leftOut, place);
     const range = (n, from, to) => {
       const steps = drawn[n].points.filter(([at], m) => at > from && (until[n][m - 1] ?? 0) < to).map(([, percent]) => percent);
@@ -586,13 +589,13 @@ const Charts = (() => {
     const axes = [
       axis(isLast ? TIME : null, false, label, 72),
       {
-        ...axis(tell('load, %'), false, label, 22),
+        ...axis(DEFINITION.load.y.name, false, label, 22),
         splits: () => [0, 50, 100],
         // As wide as the one above, so that the times stand below one another.
         size: () => above.bbox.left / devicePixelRatio - 20,
       },
     ];
-    const scales = { x: { time: false, range: (_, min, max) => [min, max] }, y: { range: () => [0, MOST_PERCENT] } };
+    const scales = { x: { time: false, range: (_, min, max) => [min, max] }, y: { range: () => LOAD_RANGE } };
     const extra = { cursor: together(place) };
     return new uPlot(options(panel, isLast ? 122 : 102, axes, scales, lines, hooks, extra), [xs, ...columns], panel);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The histogram as SVG: bins that grow with their values or all of one width, on either axis, as counts or as shares.
 
+use crate::charts::definition::Definition;
 use crate::charts::equal_bins::{self, EqualBins};
 use crate::charts::options::{AxisScale, Heights};
 use crate::charts::scale::{Scale, tick_label};
@@ -8,10 +9,7 @@ use crate::charts::series::Charts;
 use crate::charts::svg::colour;
 use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, framed, stroke, us};
-use crate::language::{say, word};
-
-/// Smallest latency on a logarithmic axis, ns.
-const FLOOR_NS: i64 = 64;
+use crate::language::say;
 
 /// Edges in µs, and the heights between them of each recording.
 struct Bars {
@@ -27,27 +25,15 @@ impl Bars {
         let equal: Vec<&EqualBins> = charts.recordings.iter().map(|series| &series.curve.equal).collect();
         let asked = style.bin_ns.or((style.x == AxisScale::Linear).then_some(style.auto_bin_ns));
         let shares = style.heights == Heights::Shares;
-        let (edges, counts, label) = match asked.filter(|_| equal.iter().any(|equal| !equal.is_empty())) {
+        let (edges, counts, width) = match asked.filter(|_| equal.iter().any(|equal| !equal.is_empty())) {
             Some(asked) => {
                 let width = equal_bins::possible(&equal, asked);
                 let drawn = equal_bins::drawn(&equal, width);
-                let width = format!("{} µs", tick_label(us(width)));
-                let label = if shares {
-                    say!("% of activations in bins of {width}", width)
-                } else {
-                    say!("activations in bins of {width}", width)
-                };
-                (drawn.edges_ns, drawn.counts, label)
+                (drawn.edges_ns, drawn.counts, Some(format!("{} µs", tick_label(us(width)))))
             }
             None => {
-                let percent = style.step_percent;
-                let label = if shares {
-                    say!("% of activations in a step of {percent} %", percent)
-                } else {
-                    say!("activations in a step of {percent} %", percent)
-                };
                 let counts = charts.recordings.iter().map(|series| series.curve.counts.clone()).collect();
-                (charts.edges_ns.clone(), counts, label)
+                (charts.edges_ns.clone(), counts, None)
             }
         };
         let height = |n: u64, of: u64| if shares { 100.0 * n as f64 / of.max(1) as f64 } else { n as f64 };
@@ -55,8 +41,8 @@ impl Bars {
             let all = series.curve.samples;
             counts.iter().map(|n| height(*n, all)).collect()
         });
-        let floor = if style.x == AxisScale::Log { FLOOR_NS } else { i64::MIN };
-        Bars { heights: heights.collect(), edges: edges.iter().map(|ns| us((*ns).max(floor))).collect(), label }
+        let label = Definition::new().steps.name(width.as_deref(), style.step_percent, style.heights);
+        Bars { heights: heights.collect(), edges: edges.iter().map(|ns| us(*ns)).collect(), label }
     }
 
     /// The height that one activation has at least.
@@ -73,22 +59,21 @@ impl Bars {
 pub(crate) fn draw(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Histogram, charts, description, 360);
     let bars = Bars::of(charts);
+    let definition = Definition::new();
+    let axes = &definition.histogram;
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let limits = || charts.limits.iter().map(|limit| us(limit.latency_ns));
     let from = limits().chain(bars.edges.first().copied()).fold(f64::INFINITY, f64::min);
-    let to = limits().map(|limit| limit * 1.05).chain(bars.edges.last().copied()).fold(f64::NEG_INFINITY, f64::max);
+    let to =
+        limits().map(|limit| limit * definition.beyond_limit).chain(bars.edges.last().copied()).fold(f64::NEG_INFINITY, f64::max);
     let (from, to) = if from < to { (from, to) } else { (1.0, 10.0) };
     let (one, highest) = (bars.one(), bars.highest());
     let (one, highest) = if highest > 0.0 { (one, highest) } else { (1.0, 1.0) };
-    let log_x = charts.style.x == AxisScale::Log;
-    let log_y = charts.style.y == AxisScale::Log;
+    let style = &charts.style;
+    let smallest = if style.y == AxisScale::Log { one } else { 0.0 };
     let plot = Plot {
-        x: if log_x { Scale::log(from.max(us(FLOOR_NS)), to, LEFT, right) } else { Scale::linear(from, to, LEFT, right) },
-        y: if log_y {
-            Scale::log(one / 2.0, highest * 1.6, bottom, top)
-        } else {
-            Scale::linear(0.0, highest * 1.06, bottom, top)
-        },
+        x: Scale::new(style.x, axes.x.range(style.x, from, to), LEFT, right),
+        y: Scale::new(style.y, axes.y.range(style.y, smallest, highest), bottom, top),
         left: LEFT,
         right,
         top,
@@ -106,8 +91,8 @@ pub(crate) fn draw(charts: &Charts, description: &str) -> String {
         }
         svg.path(&[steps], &stroke(place, 1.6));
     }
-    let x = word(if log_x { "wake-up latency, µs (logarithmic)" } else { "wake-up latency, µs" });
-    let y = if log_y { say!("{what} (logarithmic)", what = bars.label) } else { bars.label };
+    let x = if style.x == AxisScale::Log { axes.x.full_name } else { axes.x.name };
+    let y = if style.y == AxisScale::Log { say!("{what} (logarithmic)", what = bars.label) } else { bars.label };
     plot.names(&mut svg, x, &y);
     svg.finish()
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Below the latencies of a recording, on the same time axis: what its loads reached, in steps. As SVG.
 
+use crate::charts::definition::Definition;
 use crate::charts::load_course::{LoadCourse, LoadCourses};
+use crate::charts::options::AxisScale;
 use crate::charts::scale::{Scale, tick_label};
 use crate::charts::svg::{Anchor, Svg, colour, dash};
 use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
-use crate::language::{say, word};
+use crate::language::say;
 use crate::sections::loads;
 
 /// Height of the drawing.
@@ -18,8 +20,6 @@ const LEGEND_TOP: f64 = 20.0;
 const LEGEND_LINE: f64 = 18.0;
 /// From the last name down to the drawing.
 const GAP: f64 = 10.0;
-/// A little above all of a CPU, so that a line at 100 % is seen whole.
-const TOP_PERCENT: f64 = 105.0;
 /// Steps drawn: two pixels each.
 const MAX_STEPS: usize = 420;
 
@@ -45,7 +45,9 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         }
     }
     let (top, bottom) = (y + GAP, y + GAP + FLAT);
-    let plot = Plot { x: above.x, y: Scale::linear(0.0, TOP_PERCENT, bottom, top), top, bottom, ..*above };
+    let axis = Definition::new().load.y;
+    let y = Scale::new(AxisScale::Linear, axis.range(AxisScale::Linear, 0.0, 100.0), bottom, top);
+    let plot = Plot { x: above.x, y, top, bottom, ..*above };
     plot.grid(svg, 10, 3, tick_label);
     for (n, course) in courses.drawn.iter().enumerate() {
         if let Some(level) = course.requested {
@@ -55,7 +57,7 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         svg.path(&[steps(&plot, course)], &line_of(colour(place + n), dash(n), 1.3));
     }
     let middle = f64::midpoint(top, bottom);
-    svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), word("load, %"));
+    svg.text(18.0, middle, Anchor::Middle, &format!("{SOFT} transform=\"rotate(-90 18 {middle:.1})\""), axis.full_name);
 }
 
 /// Names for the legend; the last may be of those that are not drawn.
@@ -109,7 +111,7 @@ mod tests {
     fn steps_begin_with_the_time_and_end_with_the_course() {
         let plot = Plot {
             x: Scale::linear(0.0, 10.0, 100.0, 200.0),
-            y: Scale::linear(0.0, TOP_PERCENT, 105.0, 0.0),
+            y: Scale::linear(0.0, 105.0, 105.0, 0.0),
             left: 100.0,
             right: 200.0,
             top: 0.0,

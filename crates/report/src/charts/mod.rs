@@ -2,6 +2,7 @@
 //! The charts as SVG: for files, for paper, and for a browser that runs no scripts. What they share is here, with the exceedance.
 
 pub(crate) mod bins;
+pub(crate) mod definition;
 pub(crate) mod equal_bins;
 pub(crate) mod fitted;
 pub(crate) mod histogram;
@@ -14,12 +15,13 @@ pub(crate) mod svg;
 pub(crate) mod time;
 pub(crate) mod words;
 
-use crate::format;
-use crate::gate::{LimitLine, sign};
-use crate::language::{say, word};
+use crate::gate::LimitLine;
+use crate::language::say;
 use crate::overview::Overview;
 use crate::terminal::text;
+use definition::Definition;
 use judge::Verdict;
+use options::AxisScale;
 use scale::{Scale, tick_label};
 use series::Charts;
 use svg::{Anchor, Svg, colour, dash};
@@ -145,11 +147,10 @@ impl Plot {
 
     /// A line at one interval: what lies to its right is late.
     pub(crate) fn interval(&self, svg: &mut Svg, charts: &Charts) {
-        if let Some(interval) = charts.interval_ns().filter(|interval| self.x.holds(us(*interval))) {
-            let x = self.x.at(us(interval));
+        if let Some(interval) = charts.interval().filter(|interval| self.x.holds(us(interval.ns))) {
+            let x = self.x.at(us(interval.ns));
             svg.line((x, self.top), (x, self.bottom), "stroke=\"#5b626b\" stroke-dasharray=\"1 3\" fill=\"none\"");
-            let label = say!("one interval, {time}", time = format::span(plan::Nanos(interval)));
-            svg.text(x - 5.0, self.top + 12.0, Anchor::End, &format!("{SOFT} font-size=\"11\""), &label);
+            svg.text(x - 5.0, self.top + 12.0, Anchor::End, &format!("{SOFT} font-size=\"11\""), &interval.name);
         }
     }
 
@@ -170,7 +171,7 @@ impl Plot {
             let y = self.top + 28.0 + 15.0 * row as f64;
             let (x, anchor) =
                 if x > f64::midpoint(self.left, self.right) { (x - 6.0, Anchor::End) } else { (x + 6.0, Anchor::Start) };
-            label(svg, (x, y), anchor, ink, &named(limit));
+            label(svg, (x, y), anchor, ink, &limit.name);
         }
     }
 
@@ -183,7 +184,7 @@ impl Plot {
                 svg.rect((self.left, self.top), size, &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
             }
             svg.line((self.left, y), (self.right, y), &line_of(ink, "6 3", 1.6));
-            label(svg, (self.right - 6.0, y - 5.0), Anchor::End, ink, &named(limit));
+            label(svg, (self.right - 6.0, y - 5.0), Anchor::End, ink, &limit.name);
         }
     }
 }
@@ -192,12 +193,6 @@ impl Plot {
 fn label(svg: &mut Svg, (x, y): (f64, f64), anchor: Anchor, ink: &str, text: &str) {
     let style = "font-size=\"11\" font-weight=\"600\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"";
     svg.text(x, y, anchor, &format!("fill=\"{ink}\" {style}"), text);
-}
-
-/// A limit with the sign of its verdict, which no colour has to be known for.
-fn named(limit: &LimitLine) -> String {
-    let sign = limit.verdict.map_or("", sign);
-    format!("{sign} {}", limit.text).trim_start().to_owned()
 }
 
 fn fails(limit: &LimitLine) -> bool {
@@ -215,6 +210,8 @@ const fn ink_of(limit: &LimitLine) -> &'static str {
 
 fn exceedance(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380);
+    let definition = Definition::new();
+    let axes = &definition.exceedance;
     let curves = || charts.recordings.iter().map(|series| (&series.curve, &series.curve.exceedance.latency_ns));
     let from = curves().filter_map(|(_, x)| x.first()).min().copied().unwrap_or(1_000);
     let tails = || charts.recordings.iter().map(|series| series.tail.as_ref());
@@ -226,9 +223,10 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     // A fitted tail goes on to a tenth of one.
     let most = if tails().any(|tail| tail.is_some()) { most.saturating_mul(10) } else { most };
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
+    let (least, all) = axes.y.range(AxisScale::Log, 1.0 / most as f64, 1.0);
     let plot = Plot {
-        x: Scale::log(us(from), us(to) * 1.05, LEFT, right),
-        y: Scale::log(0.7 / most as f64, 1.0, bottom, top),
+        x: Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right),
+        y: Scale::log(least, all, bottom, top),
         left: LEFT,
         right,
         top,
@@ -240,7 +238,7 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     for (place, tail) in tails().enumerate() {
         let Some(tail) = tail else { continue };
         let along = |shares: &[f64]| -> Vec<(f64, f64)> {
-            let y = |share: f64| plot.y.at(share.clamp(0.7 / most as f64, 1.0));
+            let y = |share: f64| plot.y.at(share.clamp(least, all));
             tail.latency_ns.iter().zip(shares).map(|(ns, share)| (plot.x.at(us(*ns)), y(*share))).collect()
         };
         let mut band = along(&tail.upper);
@@ -263,7 +261,7 @@ fn exceedance(charts: &Charts, description: &str) -> String {
             svg.circle(x, y, 3.2, &format!("fill=\"{}\"", colour(place)));
         }
     }
-    plot.names(&mut svg, word("wake-up latency, µs (logarithmic)"), word("share of activations with at least this latency"));
+    plot.names(&mut svg, axes.x.full_name, axes.y.full_name);
     svg.finish()
 }
 

@@ -109,10 +109,12 @@ impl ChartOptions {
     /// The lines of its limits, each with what became of it in the worst of the recordings.
     pub(crate) fn lines(&self) -> Vec<LimitLine> {
         let line = |limit: &Limit| {
-            let mut line = LimitLine::of(limit)?;
+            let line = LimitLine::of(limit)?;
             let of = self.gate.judged.iter().filter(|judged| judged.claim == Claim::Limit(limit.clone()));
-            line.verdict = of.map(|judged| judged.verdict).max();
-            Some(line)
+            Some(match of.map(|judged| judged.verdict).max() {
+                Some(verdict) => line.judged(verdict),
+                None => line,
+            })
         };
         self.limits.iter().filter_map(line).collect()
     }

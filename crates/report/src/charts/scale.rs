@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Axes: where a value lies, and where a tick and its label go.
 
+use crate::charts::options::AxisScale;
 use crate::format::count;
 
 /// A logarithmic or linear axis from data to pixels.
@@ -16,6 +17,13 @@ pub(crate) struct Scale {
 impl Scale {
     pub(crate) fn linear(from: f64, to: f64, start: f64, end: f64) -> Scale {
         Scale { from, to: if to > from { to } else { from + 1.0 }, start, end, log: false }
+    }
+
+    pub(crate) fn new(scale: AxisScale, (from, to): (f64, f64), start: f64, end: f64) -> Scale {
+        match scale {
+            AxisScale::Linear => Scale::linear(from, to, start, end),
+            AxisScale::Log => Scale::log(from, to, start, end),
+        }
     }
 
     /// `from` and `to` are above 0.

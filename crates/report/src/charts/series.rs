@@ -8,10 +8,12 @@ use crate::charts::equal_bins::EqualBins;
 use crate::charts::fitted::FittedTail;
 use crate::charts::load_course::{self, LoadCourses};
 use crate::charts::options::{ChartOptions, OverTime, Style};
+use crate::format;
 use crate::gate::LimitLine;
 use crate::language::say;
 use crate::overview::{Overview, due_since_first, start_since_first};
 use crate::sections::claims::{self, Claims};
+use plan::Nanos;
 use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
 
@@ -38,13 +40,27 @@ pub(crate) struct Curve {
     pub(crate) name: String,
     /// Latencies counted.
     pub(crate) samples: u64,
-    pub(crate) interval_ns: Option<i64>,
+    pub(crate) interval: Option<Interval>,
     pub(crate) max_ns: Option<i64>,
     /// Counts by bin of [`Charts::edges_ns`].
     pub(crate) counts: Vec<u64>,
     /// The same in bins of equal width.
     pub(crate) equal: EqualBins,
     pub(crate) exceedance: Exceedance,
+}
+
+/// The interval of a recording, as a line in its charts: what lies behind it is late.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Interval {
+    pub(crate) ns: i64,
+    /// Beside the line.
+    pub(crate) name: String,
+}
+
+impl Interval {
+    fn new(ns: i64) -> Interval {
+        Interval { ns, name: say!("one interval, {time}", time = format::span(Nanos(ns))) }
+    }
 }
 
 /// One recording's.
@@ -175,10 +191,10 @@ impl Charts {
         Some((*min, *max))
     }
 
-    /// The interval of every recording, where they share one, ns: what is later is late.
-    pub(crate) fn interval_ns(&self) -> Option<i64> {
-        let first = self.recordings.first()?.curve.interval_ns?;
-        self.recordings.iter().all(|series| series.curve.interval_ns == Some(first)).then_some(first)
+    /// The interval of every recording, where they share one: what is later is late.
+    pub(crate) fn interval(&self) -> Option<&Interval> {
+        let first = self.recordings.first()?.curve.interval.as_ref();
+        first.filter(|_| self.recordings.iter().all(|series| series.curve.interval.as_ref() == first))
     }
 }
 
@@ -205,7 +221,7 @@ impl Curve {
         Curve {
             name,
             samples: moments.count(),
-            interval_ns,
+            interval: interval_ns.map(Interval::new),
             max_ns: moments.max(),
             counts: bins.counts(histogram),
             equal: EqualBins::new(linear, equal_bins),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Latency or jitter over time as SVG: recordings stacked, each with its loads, or overlaid.
 
+use crate::charts::definition::Definition;
 use crate::charts::load;
-use crate::charts::options::OverTime;
+use crate::charts::options::{AxisScale, OverTime};
 use crate::charts::scale::{Scale, tick_label};
 use crate::charts::series::{Charts, Series};
 use crate::charts::svg::{Anchor, Svg, colour};
 use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
-use crate::language::word;
 
 const PANEL: f64 = 150.0;
 /// A panel of several recordings.
@@ -24,24 +24,15 @@ pub(crate) fn draw(charts: &Charts, description: &str) -> String {
 fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
     let what = charts.style.over_time;
     let (min, max) = charts.range_ns(what).unwrap_or((1_000, 10_000));
-    match what {
+    let (min, max, scale) = match what {
         OverTime::Latency => {
             let limits = || charts.limits.iter().map(|limit| limit.latency_ns);
-            let (min, max) = (limits().fold(min, i64::min), limits().fold(max, i64::max));
-            Scale::log(us(min).max(0.1) * 0.8, us(max).max(0.2) * 1.25, bottom, top)
+            (limits().fold(min, i64::min), limits().fold(max, i64::max), AxisScale::Log)
         }
-        OverTime::Jitter => {
-            let room = us(max - min).max(0.1) * 0.06;
-            Scale::linear(us(min.min(0)) - room, us(max.max(0)) + room, bottom, top)
-        }
-    }
-}
-
-fn vertical_name(charts: &Charts) -> &'static str {
-    word(match charts.style.over_time {
-        OverTime::Latency => "latency, µs (logarithmic)",
-        OverTime::Jitter => "jitter, µs",
-    })
+        // Jitter has two sides, and so no logarithm.
+        OverTime::Jitter => (min, max, AxisScale::Linear),
+    };
+    Scale::new(scale, Definition::new().over_time(what).y.range(scale, us(min), us(max)), bottom, top)
 }
 
 /// Recordings overlaid in one panel, at the same times.
@@ -56,6 +47,8 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     plot.grid(&mut svg, 10, 8, tick_label);
     // The widest first, so that the narrower ones are seen before them.
     let what = charts.style.over_time;
+    let definition = Definition::new();
+    let axes = definition.over_time(what);
     let width = |series: &Series| {
         let (min, max) = series.time.drawn(what);
         min.iter().flatten().min().zip(max.iter().flatten().max()).map(|(min, max)| max - min)
@@ -68,7 +61,7 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     if what == OverTime::Latency {
         plot.limits_up(&mut svg, charts);
     }
-    plot.names(&mut svg, word("time since the first activation, s"), vertical_name(charts));
+    plot.names(&mut svg, axes.x.full_name, axes.y.full_name);
     svg.finish()
 }
 
@@ -81,6 +74,8 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most sixteen panels")]
     let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
     let what = charts.style.over_time;
+    let definition = Definition::new();
+    let axes = definition.over_time(what);
     let mut next = top + 10.0;
     for (place, (series, height)) in charts.recordings.iter().zip(&heights).enumerate() {
         let (top, bottom) = (next, next + PANEL);
@@ -105,10 +100,10 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
         if what == OverTime::Latency {
             plot.limits_up(&mut svg, charts);
         }
-        plot.name_y(&mut svg, vertical_name(charts));
+        plot.name_y(&mut svg, axes.y.full_name);
     }
     let below = svg.height() - 8.0;
-    svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, word("time since the first activation, s"));
+    svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, axes.x.full_name);
     svg.finish()
 }
 

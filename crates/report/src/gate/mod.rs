@@ -91,8 +91,8 @@ pub(crate) const fn sign(verdict: Verdict) -> &'static str {
 /// Where a limit lies in charts of latencies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct LimitLine {
-    /// As it was written.
-    pub(crate) text: String,
+    /// Beside its line: as it was written, behind the sign of what became of it, which no colour has to be known for.
+    pub(crate) name: String,
     pub(crate) latency_ns: i64,
     /// No larger share of activations may be beyond it; none where that is no share, as of a mean.
     pub(crate) share: Option<f64>,
@@ -110,6 +110,11 @@ impl LimitLine {
             Subject::Rate { beyond, limit, .. } => (beyond, Some(limit)),
             Subject::Count { .. } => return None,
         };
-        Some(LimitLine { text: limit.to_string(), latency_ns: latency.0, share, verdict: None })
+        Some(LimitLine { name: limit.to_string(), latency_ns: latency.0, share, verdict: None })
+    }
+
+    /// The same with what became of it.
+    pub(crate) fn judged(self, verdict: Verdict) -> LimitLine {
+        LimitLine { name: format!("{} {}", sign(verdict), self.name), verdict: Some(verdict), ..self }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod page_tests;
 pub(crate) mod speaks;
 pub(crate) mod tables;
 
+use crate::charts::definition::Definition;
 use crate::charts::options::ChartOptions;
 use crate::charts::series::Charts;
 use crate::format;
@@ -72,6 +73,8 @@ pub(crate) struct Frame {
     pub(crate) words: &'static [(&'static str, &'static str)],
     /// What its scripts say, by their English.
     pub(crate) scripts: String,
+    /// What each chart is, as JSON.
+    pub(crate) definition: String,
     pub(crate) css: &'static str,
     pub(crate) uplot_css: &'static str,
     pub(crate) uplot_js: &'static str,
@@ -91,6 +94,7 @@ impl Frame {
             language: language::spoken().tag(),
             words: &method::WORDS,
             scripts: embedded(&language::of_scripts()),
+            definition: embedded(&Definition::new()),
             css: include_str!("../../assets/page.css"),
             uplot_css: include_str!("../../assets/uPlot.min.css"),
             uplot_js: include_str!("../../assets/uPlot.iife.min.js"),

@@ -144,9 +144,25 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
         page.contains("<td class=\"text fail\"><b>✗ fail</b></td>")
             && page.contains("<td class=\"text pass\"><b>✓ pass</b></td>")
     );
-    assert!(page.contains("\"limits\":[{\"text\":\"max\\u003c1us\",\"latency_ns\":1000,\"share\":0.0,\"verdict\":\"fail\"}"));
+    assert!(page.contains("\"limits\":[{\"name\":\"✗ max\\u003c1us\",\"latency_ns\":1000,\"share\":0.0,\"verdict\":\"fail\"}"));
     let text = crate::markdown(&recordings, &[], &options, "teiji report a.teiji", None);
     assert!(text.contains("| `max<1us` | ✗ fail | a.teiji | 9.000 µs |"), "{text}");
+}
+
+/// Names and ranges of axes, dashes and limits are in the page as the SVG files have them; its scripts have none of their own.
+#[test]
+fn scripts_draw_by_the_definition_of_the_svg_files() {
+    let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
+    let page = crate::html(&recordings, &[], &ChartOptions::default(), "teiji report a.teiji");
+    let (_, definition) = page.split_once("<script type=\"application/json\" id=\"definition\">").unwrap();
+    let definition: serde_json::Value = serde_json::from_str(definition.split_once("</script>").unwrap().0).unwrap();
+    let dash = definition["dashes"][1].as_str().unwrap();
+    assert!(crate::svg_charts(&recordings, &[], &ChartOptions::default())[0].1.contains(&format!("stroke-dasharray=\"{dash}\"")));
+    assert_eq!(definition["load"]["y"]["name"], "load, %");
+    let scripts = include_str!("../../assets/charts.js");
+    for own in ["load, %", "latency, µs", "activations in", "1.05", "0.064", "✗"] {
+        assert!(!scripts.contains(own), "{own}");
+    }
 }
 
 #[test]
@@ -168,8 +184,8 @@ fn text_from_outside_stays_text() {
     }
     let page = html(Overview::of_all(&[recorded]), &ChartOptions::default(), evil);
     assert!(!page.contains("<img") && !page.contains("<!--"));
-    assert_eq!(page.matches("</script>").count(), 5, "of the page's own");
-    assert_eq!(page.matches("<script").count(), 5);
+    assert_eq!(page.matches("</script>").count(), 6, "of the page's own");
+    assert_eq!(page.matches("<script").count(), 6);
 }
 
 #[test]

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What each chart is, whatever is drawn in it: its axes with their names and how far they reach, and the dashes of its lines.
+//! The SVG writer draws by these values, and the scripts of a page by the same ones as JSON.
+
+use crate::charts::options::{AxisScale, Heights, OverTime};
+use crate::charts::svg::DASHES;
+use crate::language::word;
+use serde::Serialize;
+
+/// All charts.
+#[derive(Debug, Serialize)]
+pub(crate) struct Definition {
+    pub(crate) histogram: Axes,
+    pub(crate) latency: Axes,
+    pub(crate) jitter: Axes,
+    pub(crate) exceedance: Axes,
+    pub(crate) load: Axes,
+    pub(crate) steps: StepNames,
+    /// A limit is seen, also where nothing came near it: the axis goes on to so many times its latency.
+    pub(crate) beyond_limit: f64,
+    /// Of the lines, in the order of the recordings: lengths drawn and left out; empty for a solid line.
+    dashes: [&'static str; DASHES.len()],
+}
+
+/// Both axes of a chart.
+#[derive(Debug, Serialize)]
+pub(crate) struct Axes {
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+}
+
+/// One axis, in the unit of its name.
+#[derive(Debug, Serialize)]
+pub(crate) struct Axis {
+    /// On a page, where there is little room.
+    pub(crate) name: &'static str,
+    /// In a file.
+    #[serde(skip)]
+    pub(crate) full_name: &'static str,
+    /// What is smaller lies at the edge of a logarithmic axis, which has no 0.
+    floor: f64,
+    /// How far a logarithmic axis reaches: so many times the smallest and the largest value.
+    log: [f64; 2],
+    /// How far a linear axis reaches beyond both: shares of the distance between them.
+    linear: [f64; 2],
+    /// That distance is taken to be at least so much.
+    min_width: f64,
+    /// Whether 0 is always on a linear axis.
+    with_zero: bool,
+}
+
+/// What the steps of a histogram hold; the braces are for numbers.
+#[derive(Debug, Serialize)]
+pub(crate) struct StepNames {
+    /// Bins of one width: as counts and as shares.
+    bins: Names,
+    /// Bins that grow with their values.
+    growing: Names,
+}
+
+#[derive(Debug, Serialize)]
+struct Names {
+    counts: &'static str,
+    shares: &'static str,
+}
+
+impl StepNames {
+    /// Of bins of one width, such as `1 µs`, or else of those that grow by so many percent.
+    pub(crate) fn name(&self, width: Option<&str>, percent: f64, heights: Heights) -> String {
+        let names = if width.is_some() { &self.bins } else { &self.growing };
+        let name = match heights {
+            Heights::Counts => names.counts,
+            Heights::Shares => names.shares,
+        };
+        name.replace("{width}", width.unwrap_or_default()).replace("{percent}", &percent.to_string())
+    }
+}
+
+impl Axis {
+    /// Ends where it begins and ends: on it lies what is drawn and no more.
+    const fn tight(name: &'static str, full_name: &'static str) -> Axis {
+        Axis { name, full_name, floor: 0.0, log: [1.0, 1.0], linear: [0.0, 0.0], min_width: 0.0, with_zero: false }
+    }
+
+    /// From where to where it reaches if its values lie between these.
+    pub(crate) fn range(&self, scale: AxisScale, min: f64, max: f64) -> (f64, f64) {
+        match scale {
+            AxisScale::Log => (min.max(self.floor) * self.log[0], max.max(2.0 * self.floor) * self.log[1]),
+            AxisScale::Linear => {
+                let width = (max - min).max(self.min_width);
+                let (from, to) = if self.with_zero { (min.min(0.0), max.max(0.0)) } else { (min, max) };
+                (from - self.linear[0] * width, to + self.linear[1] * width)
+            }
+        }
+    }
+}
+
+impl Definition {
+    /// In the language that is spoken.
+    pub(crate) fn new() -> Definition {
+        let time = || {
+            let name = word("time since the first activation, s");
+            Axis::tight(name, name)
+        };
+        let latency =
+            |floor| Axis { floor, ..Axis::tight(word("wake-up latency, µs"), word("wake-up latency, µs (logarithmic)")) };
+        let jitter = word("jitter, µs");
+        let load = word("load, %");
+        Definition {
+            histogram: Axes {
+                x: latency(0.064),
+                // Where even the smallest step is seen.
+                y: Axis { log: [0.5, 1.6], linear: [0.0, 0.06], with_zero: true, ..Axis::tight("", "") },
+            },
+            latency: Axes {
+                x: time(),
+                y: Axis {
+                    floor: 0.1,
+                    log: [0.8, 1.25],
+                    linear: [0.0, 0.06],
+                    min_width: 1.0,
+                    with_zero: true,
+                    ..Axis::tight("µs", word("latency, µs (logarithmic)"))
+                },
+            },
+            jitter: Axes {
+                x: time(),
+                y: Axis { linear: [0.06, 0.06], min_width: 0.1, with_zero: true, ..Axis::tight(jitter, jitter) },
+            },
+            exceedance: Axes {
+                x: latency(0.0),
+                y: Axis {
+                    log: [0.7, 1.0],
+                    ..Axis::tight(
+                        word("activations with at least this latency"),
+                        word("share of activations with at least this latency"),
+                    )
+                },
+            },
+            // A little above all of a CPU, so that a line at 100 % is seen whole.
+            load: Axes { x: time(), y: Axis { linear: [0.0, 0.05], with_zero: true, ..Axis::tight(load, load) } },
+            steps: StepNames {
+                bins: Names {
+                    counts: word("activations in bins of {width}"),
+                    shares: word("% of activations in bins of {width}"),
+                },
+                growing: Names {
+                    counts: word("activations in a step of {percent} %"),
+                    shares: word("% of activations in a step of {percent} %"),
+                },
+            },
+            beyond_limit: 1.05,
+            dashes: DASHES,
+        }
+    }
+
+    /// The axes of what is drawn over time.
+    pub(crate) const fn over_time(&self, what: OverTime) -> &Axes {
+        match what {
+            OverTime::Latency => &self.latency,
+            OverTime::Jitter => &self.jitter,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::{Language, speaking};
+
+    #[test]
+    fn an_axis_reaches_beyond_its_values_as_defined() {
+        let all = Definition::new();
+        assert_eq!(all.latency.y.range(AxisScale::Log, -3.0, 100.0), (0.1 * 0.8, 125.0));
+        assert_eq!(all.jitter.y.range(AxisScale::Linear, 0.0, 0.0), (-0.006, 0.006), "a line without jitter has some height");
+        assert_eq!(all.jitter.y.range(AxisScale::Linear, -10.0, 90.0), (-16.0, 96.0));
+        assert_eq!(all.load.y.range(AxisScale::Linear, 0.0, 100.0), (0.0, 105.0));
+        assert_eq!(all.histogram.x.range(AxisScale::Linear, 3.0, 5.0), (3.0, 5.0), "no 0");
+    }
+
+    #[test]
+    fn steps_are_named_by_their_width() {
+        let names = Definition::new().steps;
+        assert_eq!(names.name(Some("1 µs"), 4.4, Heights::Counts), "activations in bins of 1 µs");
+        assert_eq!(names.name(None, 4.4, Heights::Shares), "% of activations in a step of 4.4 %");
+        let japanese = speaking(Language::Japanese, || Definition::new().steps.name(None, 4.4, Heights::Counts));
+        assert_eq!(japanese, "4.4 % 刻みごとの起床回数");
+    }
+}
