@@ -8,7 +8,7 @@ use crate::sections::accounts::Accounts;
 use crate::sections::claims::Claims;
 use crate::sections::loads;
 use model::{Document, End, Recorded, State, Thread};
-use stats::{Histogram, LinearHistogram, Moments, Summary, nearest_rank};
+use stats::{Histogram, Level, LinearHistogram, Moments, Summary};
 
 /// Characters of a name that a table or a sentence has room for.
 const MAX_NAME: usize = 60;
@@ -32,48 +32,27 @@ pub(crate) struct Overview<'a> {
     pub(crate) claims: &'a [Claims],
 }
 
-/// A quantile, and how many latencies it needs before it is one: with fewer, it would be the maximum under another name.
-#[derive(Clone, Copy)]
-pub(crate) struct Quantile {
-    pub(crate) numerator: u64,
-    pub(crate) denominator: u64,
+/// A quantile of these latencies, ns, if there are enough to speak of it: up to 1 % above the exact one.
+pub(crate) fn quantile(level: Level, histogram: &Histogram, moments: &Moments) -> Option<i64> {
+    let samples = moments.count();
+    if samples < level.needs() {
+        return None;
+    }
+    let (bucket, _) = histogram.bucket_of_rank(level.rank(samples))?;
+    moments.max().map(|max| bucket.upper.min(max))
 }
 
-impl Quantile {
-    pub(crate) const P50: Quantile = Quantile { numerator: 50, denominator: 100 };
-    pub(crate) const P90: Quantile = Quantile { numerator: 90, denominator: 100 };
-    pub(crate) const P99: Quantile = Quantile { numerator: 99, denominator: 100 };
-    pub(crate) const P999: Quantile = Quantile { numerator: 999, denominator: 1_000 };
-    pub(crate) const P9999: Quantile = Quantile { numerator: 9_999, denominator: 10_000 };
-
-    /// Whether `samples` latencies carry it.
-    pub(crate) const fn is_carried_by(self, samples: u64) -> bool {
-        samples >= self.denominator / (self.denominator - self.numerator)
-    }
-}
-
-impl Quantile {
-    /// Of these latencies, ns, if there are enough to speak of it: up to 1 % above the exact one.
-    pub(crate) fn of(self, histogram: &Histogram, moments: &Moments) -> Option<i64> {
-        let samples = moments.count();
-        if !self.is_carried_by(samples) {
-            return None;
-        }
-        let (bucket, _) = histogram.bucket_of_rank(nearest_rank(samples, self.numerator, self.denominator))?;
-        moments.max().map(|max| bucket.upper.min(max))
-    }
-
-    /// The observed one of a thread's latencies, ns, if there are enough.
-    pub(crate) fn of_summary(self, summary: &Summary) -> Option<i64> {
-        let observed = match (self.numerator, self.denominator) {
-            (50, _) => summary.p50,
-            (90, _) => summary.p90,
-            (99, _) => summary.p99,
-            (_, 1_000) => summary.p999,
-            _ => summary.p9999,
-        };
-        self.is_carried_by(summary.count).then_some(observed)
-    }
+/// The observed one of a thread's latencies, ns, if there are enough and it is one that every summary has.
+pub(crate) fn observed_quantile(level: Level, summary: &Summary) -> Option<i64> {
+    let observed = match level {
+        Level::P50 => summary.p50,
+        Level::P90 => summary.p90,
+        Level::P99 => summary.p99,
+        Level::P999 => summary.p999,
+        Level::P9999 => summary.p9999,
+        _ => return None,
+    };
+    (summary.count >= level.needs()).then_some(observed)
 }
 
 impl<'a> Overview<'a> {
@@ -153,8 +132,8 @@ impl<'a> Overview<'a> {
 
     /// A quantile over all threads, skipped activations counted in, ns, if there are enough latencies to speak of it. From the
     /// histogram, and therefore up to 1 % above the exact one.
-    pub(crate) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        quantile.of(&self.due_histogram, &self.due_moments)
+    pub(crate) fn quantile(&self, level: Level) -> Option<i64> {
+        quantile(level, &self.due_histogram, &self.due_moments)
     }
 
     /// Whether skipped activations are counted in where they can be.
@@ -329,9 +308,16 @@ mod tests {
 
     #[test]
     fn quantiles_need_their_samples() {
-        assert!(Quantile::P99.is_carried_by(100) && !Quantile::P99.is_carried_by(99));
-        assert!(Quantile::P9999.is_carried_by(10_000) && !Quantile::P9999.is_carried_by(9_999));
-        assert!(Quantile::P50.is_carried_by(2) && !Quantile::P50.is_carried_by(1));
+        let of = |samples: usize, level| {
+            let recorded = Synthetic::idle().threads(1).samples(&vec![1_000; samples]).build();
+            let summary = recorded.threads[0].latency.unwrap();
+            let observed = observed_quantile(level, &summary);
+            assert_eq!(observed, Overview::of(&recorded).quantile(level), "{samples}");
+            observed
+        };
+        assert_eq!((of(100, Level::P99), of(99, Level::P99)), (Some(1_000), None));
+        assert_eq!((of(10_000, Level::P9999), of(9_999, Level::P9999)), (Some(1_000), None));
+        assert_eq!((of(2, Level::P50), of(1, Level::P50)), (Some(1_000), None));
     }
 
     #[test]
@@ -339,7 +325,7 @@ mod tests {
         let recorded = Synthetic::idle().threads(1).build();
         let exact = recorded.threads[0].latency.unwrap();
         let overview = Overview::of(&recorded);
-        for (quantile, exact) in [(Quantile::P50, exact.p50), (Quantile::P99, exact.p99), (Quantile::P999, exact.p999)] {
+        for (quantile, exact) in [(Level::P50, exact.p50), (Level::P99, exact.p99), (Level::P999, exact.p999)] {
             let combined = overview.quantile(quantile).unwrap();
             assert!(combined >= exact && combined - exact <= exact / 100, "{combined} for {exact}");
         }

@@ -116,24 +116,28 @@ pub struct Figure(Which);
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Which {
     Min,
-    Mean,
-    Max,
-    Quantile(Level),
-    Count(&'static str),
+    /// As a limit names it.
+    Latency(plan::Figure),
+    Due,
+    OnTime,
+    /// As a limit counts it.
+    Count(Count),
 }
-
-const COUNTS: [&str; 5] = ["due", "on_time", "late", "skipped", "lost"];
 
 impl FromStr for Figure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let count = || COUNTS.into_iter().find(|name| *name == text).map(Which::Count);
         let which = match text {
             "min" => Some(Which::Min),
-            "mean" => Some(Which::Mean),
-            "max" => Some(Which::Max),
-            _ => text.strip_prefix('p').and_then(Level::percent).map(Which::Quantile).or_else(count),
+            "mean" => Some(Which::Latency(plan::Figure::Mean)),
+            "max" => Some(Which::Latency(plan::Figure::Max)),
+            "due" => Some(Which::Due),
+            "on_time" => Some(Which::OnTime),
+            "late" => Some(Which::Count(Count::Late)),
+            "skipped" => Some(Which::Count(Count::Skipped)),
+            "lost" => Some(Which::Count(Count::Lost)),
+            _ => text.strip_prefix('p').and_then(Level::percent).map(|level| Which::Latency(plan::Figure::Quantile(level))),
         };
         which
             .map(Figure)
@@ -145,7 +149,7 @@ impl Figure {
     /// What is to be known exactly of a recording's latencies before this is asked of it.
     #[must_use]
     pub fn exact_request(self) -> ExactRequest {
-        let levels = if let Which::Quantile(level) = self.0 { vec![level] } else { Vec::new() };
+        let levels = if let Which::Latency(plan::Figure::Quantile(level)) = self.0 { vec![level] } else { Vec::new() };
         ExactRequest { levels, ..ExactRequest::default() }
     }
 
@@ -153,17 +157,21 @@ impl Figure {
     /// it; counts of all threads together. None where the recording does not carry it.
     #[must_use]
     pub fn of(self, examined: &Examined) -> Option<String> {
-        if let Which::Count(name) = self.0 {
-            return counted(&examined.recorded, name).map(|n| n.to_string());
-        }
+        let recorded = &examined.recorded;
+        let of_latencies = match self.0 {
+            Which::Min => None,
+            Which::Latency(figure) => Some(figure),
+            Which::Due => return accounts(recorded).due().map(|n| n.to_string()),
+            Which::OnTime => return accounts(recorded).on_time().map(|n| n.to_string()),
+            Which::Count(of) => return counted(recorded, of).map(|n| n.to_string()),
+        };
         let summaries: Vec<Summary> =
             examined.analyses.iter().map(|analysis| analysis.statistics.latency_with_skipped).collect::<Option<_>>()?;
-        let ns = match self.0 {
-            Which::Count(_) => None,
-            Which::Min => summaries.iter().map(|summary| summary.min).min(),
-            Which::Mean => summaries.iter().map(|summary| format::rounded(summary.mean)).max(),
-            Which::Max => summaries.iter().map(|summary| summary.max).max(),
-            Which::Quantile(level) => {
+        let ns = match of_latencies {
+            None => summaries.iter().map(|summary| summary.min).min(),
+            Some(plan::Figure::Mean) => summaries.iter().map(|summary| format::rounded(summary.mean)).max(),
+            Some(plan::Figure::Max) => summaries.iter().map(|summary| summary.max).max(),
+            Some(plan::Figure::Quantile(level)) => {
                 let observed = examined.analyses.iter().zip(&summaries).map(|(analysis, summary)| {
                     analysis.quantile(level, 0.95).filter(|_| summary.count >= level.needs()).map(|interval| interval.observed)
                 });
@@ -175,18 +183,20 @@ impl Figure {
     }
 }
 
-/// None where it is not known, or nothing was planned.
-fn counted(recorded: &Recorded, name: &str) -> Option<u64> {
-    let as_a_gate = |of| judge::counted(recorded, of);
+fn accounts(recorded: &Recorded) -> Accounts {
     let mut all = Accounts::default();
     recorded.document.threads.iter().for_each(|thread| all.merge(&Accounts::of(thread, &recorded.document.probe)));
-    match name {
-        "late" => all.late().map(|_| as_a_gate(Count::Late)),
-        "skipped" => all.skipped().map(|_| as_a_gate(Count::Skipped)),
-        "lost" => all.due().map(|_| as_a_gate(Count::Lost)),
-        "due" => all.due(),
-        _ => all.on_time(),
-    }
+    all
+}
+
+/// None where it is not known, or nothing was planned.
+fn counted(recorded: &Recorded, of: Count) -> Option<u64> {
+    let known = match of {
+        Count::Late => accounts(recorded).late(),
+        Count::Skipped => accounts(recorded).skipped(),
+        Count::Lost => accounts(recorded).due(),
+    };
+    known.map(|_| judge::counted(recorded, of))
 }
 
 #[cfg(test)]

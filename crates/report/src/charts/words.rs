@@ -5,9 +5,10 @@ use crate::charts::options::OverTime;
 use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
 use crate::language::{say, word};
-use crate::overview::{Overview, Quantile};
+use crate::overview::{self, Overview};
 use crate::sections::loads;
 use plan::Nanos;
+use stats::Level;
 
 /// Recordings whose figures are read out; a text alternative of a page's length helps nobody.
 const MAX_READ_OUT: usize = 6;
@@ -96,11 +97,11 @@ fn distribution(overview: &Overview<'_>) -> String {
         max = latency(max)
     );
     // Of what is drawn, which has no skipped activations.
-    let quantile = |quantile: Quantile| quantile.of(&overview.histogram, &overview.moments);
-    if let Some(median) = quantile(Quantile::P50) {
+    let quantile = |quantile: Level| overview::quantile(quantile, &overview.histogram, &overview.moments);
+    if let Some(median) = quantile(Level::P50) {
         text += &say!(", half of them up to {median}", median = latency(median));
     }
-    if let Some(p99) = quantile(Quantile::P99) {
+    if let Some(p99) = quantile(Level::P99) {
         text += &say!(", 99 % up to {p99}", p99 = latency(p99));
     }
     text

@@ -4,15 +4,15 @@
 use super::Matrix;
 use super::pooled::{CellStats, Figures, NOTHING, PooledThread, parts};
 use crate::format::{count, micros};
-use crate::overview::Quantile;
 use crate::terminal::text::{columns, right, wrapped};
+use stats::Level;
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.
 const FIGURES: [(&str, Of); 5] = [
-    ("p50", Of::Quantile(Quantile::P50)),
-    ("p99", Of::Quantile(Quantile::P99)),
-    ("p99.9", Of::Quantile(Quantile::P999)),
+    ("p50", Of::Quantile(Level::P50)),
+    ("p99", Of::Quantile(Level::P99)),
+    ("p99.9", Of::Quantile(Level::P999)),
     ("max", Of::Ns(|all| all.due.moments.max())),
     ("overruns", Of::Count(|all| all.activations.late().unwrap_or(0))),
 ];
@@ -21,7 +21,7 @@ const FIGURES: [(&str, Of); 5] = [
 #[derive(Clone, Copy)]
 enum Of {
     Ns(fn(&Figures<'_>) -> Option<i64>),
-    Quantile(Quantile),
+    Quantile(Level),
     Count(fn(&Figures<'_>) -> u64),
 }
 
@@ -105,7 +105,7 @@ impl Matrix {
             let each = |of: fn(&Figures<'_>) -> Option<i64>| {
                 pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
-            said.extend(each(|all| all.due.quantile(Quantile::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
+            said.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
             said.extend(each(|all| all.due.moments.max()).and_then(|pairs| change.of_latency(("max", ""), &pairs)));
         }
         said

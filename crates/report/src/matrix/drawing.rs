@@ -12,10 +12,10 @@ use crate::charts::series::{self, Curve, Series, Steps};
 use crate::format::rounded;
 use crate::gate::LimitLine;
 use crate::language::say;
-use crate::overview::{Overview, Quantile};
+use crate::overview::Overview;
 use crate::sections::lab::Kind;
 use serde::Serialize;
-use stats::Moments;
+use stats::{Level, Moments};
 use std::collections::BTreeSet;
 
 /// Curves that are drawn before anyone has chosen.
@@ -49,9 +49,9 @@ const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure
 
 pub(super) const FIGURES: [Figure; 8] = [
     Figure { at_most: true, ..figure("max", |row| row.stats.max()) },
-    quantile("p99.99", |row| row.quantile(Quantile::P9999)),
-    quantile("p99.9", |row| row.quantile(Quantile::P999)),
-    quantile("p99", |row| row.quantile(Quantile::P99)),
+    quantile("p99.99", |row| row.quantile(Level::P9999)),
+    quantile("p99.9", |row| row.quantile(Level::P999)),
+    quantile("p99", |row| row.quantile(Level::P99)),
     figure("mean", |row| row.stats.due_moments.mean().map(rounded)),
     figure("sd", |row| row.stats.due_moments.sd().map(rounded)),
     number("overruns", |row| whole(row, row.stats.activations.late()?)),

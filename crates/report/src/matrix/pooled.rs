@@ -8,14 +8,14 @@ use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
 use crate::format::{counted, micros};
 use crate::language::say;
-use crate::overview::{Overview, Quantile};
+use crate::overview::{self, Overview};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::lab::Kind;
 use judge::{Judged, Verdict};
 use model::{Document, Recorded};
 use plan::Nanos;
-use stats::{Activations, Histogram, LinearHistogram, Moments, Statistics, Summary};
+use stats::{Activations, Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -114,12 +114,15 @@ pub(super) struct Latencies<'p> {
 impl Latencies<'_> {
     /// A quantile of all repeats, ns: the observed one where they are those of one thread of one run, otherwise from the
     /// histogram and up to 1 % above.
-    pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
-        self.observed.map_or_else(|| quantile.of(self.histogram, self.moments), |summary| quantile.of_summary(summary))
+    pub(super) fn quantile(&self, quantile: Level) -> Option<i64> {
+        self.observed.map_or_else(
+            || overview::quantile(quantile, self.histogram, self.moments),
+            |summary| overview::observed_quantile(quantile, summary),
+        )
     }
 
     /// The same as it is shown, µs.
-    pub(super) fn quantile_text(&self, quantile: Quantile) -> String {
+    pub(super) fn quantile_text(&self, quantile: Level) -> String {
         let text = |ns| format!("{}{}", self.about(), micros(ns));
         self.quantile(quantile).map_or_else(|| NOTHING.to_owned(), text)
     }
@@ -330,7 +333,7 @@ impl CellStats {
 
     /// Whether any of its quantiles is not the observed one.
     pub(super) fn is_about(&self) -> bool {
-        let is_about = |all: Figures<'_>| all.due.about() != "" && all.due.quantile(Quantile::P50).is_some();
+        let is_about = |all: Figures<'_>| all.due.about() != "" && all.due.quantile(Level::P50).is_some();
         parts(self).into_iter().any(|part| is_about(part.map_or_else(|| self.figures(), PooledThread::figures)))
     }
 
@@ -340,7 +343,7 @@ impl CellStats {
     }
 
     /// A quantile of all repeats, skipped activations counted in, ns; see [`Latencies::quantile`].
-    pub(super) fn quantile(&self, quantile: Quantile) -> Option<i64> {
+    pub(super) fn quantile(&self, quantile: Level) -> Option<i64> {
         self.figures().due.quantile(quantile)
     }
 

@@ -6,11 +6,11 @@ use super::pooled::{CellStats, NOTHING, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::language::{say, word};
-use crate::overview::Quantile;
 use crate::page::speaks::markdown;
 use crate::sections::lab::Kind;
 use crate::terminal::text::wrapped;
 use judge::Verdict;
+use stats::Level;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -178,10 +178,10 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole:
         or_nothing(all.due.moments.min()),
         or_nothing(all.due.moments.mean().map(rounded)),
         or_nothing(all.due.moments.sd().map(rounded)),
-        quantile(Quantile::P50),
-        quantile(Quantile::P99),
-        quantile(Quantile::P999),
-        quantile(Quantile::P9999),
+        quantile(Level::P50),
+        quantile(Level::P99),
+        quantile(Level::P999),
+        quantile(Level::P9999),
         or_nothing(all.due.moments.max()),
         spread.unwrap_or_else(|| NOTHING.to_owned()),
         all.activations.late().map_or_else(|| NOTHING.to_owned(), count),

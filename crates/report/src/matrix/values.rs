@@ -4,10 +4,10 @@
 use super::Matrix;
 use super::pooled::{CellStats, Latencies, PooledThread, beside, parts};
 use super::published::PublishedRun;
-use crate::overview::Quantile;
 use crate::sections::lab::Kind;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
+use stats::Level;
 
 /// Columns behind the factors.
 const OURS: [&str; 34] = [
@@ -117,10 +117,10 @@ impl Matrix {
             text(all.due.moments.min()),
             text(all.due.moments.mean()),
             text(all.due.moments.sd()),
-            text(all.due.quantile(Quantile::P50)),
-            text(all.due.quantile(Quantile::P99)),
-            text(all.due.quantile(Quantile::P999)),
-            text(all.due.quantile(Quantile::P9999)),
+            text(all.due.quantile(Level::P50)),
+            text(all.due.quantile(Level::P99)),
+            text(all.due.quantile(Level::P999)),
+            text(all.due.quantile(Level::P9999)),
             text(all.due.moments.max()),
             text(all.spread().map(|(low, _)| low)),
             text(all.spread().map(|(_, high)| high)),
@@ -137,10 +137,10 @@ impl Matrix {
             text(all.as_measured.moments.min()),
             text(all.as_measured.moments.mean()),
             text(all.as_measured.moments.sd()),
-            text(all.as_measured.quantile(Quantile::P50)),
-            text(all.as_measured.quantile(Quantile::P99)),
-            text(all.as_measured.quantile(Quantile::P999)),
-            text(all.as_measured.quantile(Quantile::P9999)),
+            text(all.as_measured.quantile(Level::P50)),
+            text(all.as_measured.quantile(Level::P99)),
+            text(all.as_measured.quantile(Level::P999)),
+            text(all.as_measured.quantile(Level::P9999)),
         ]
     }
 
@@ -171,10 +171,10 @@ impl Matrix {
                 "min_ns": row.stats.due_moments.min(),
                 "mean_ns": row.stats.due_moments.mean(),
                 "sd_ns": row.stats.due_moments.sd(),
-                "p50_ns": row.quantile(Quantile::P50),
-                "p99_ns": row.quantile(Quantile::P99),
-                "p999_ns": row.quantile(Quantile::P999),
-                "p9999_ns": row.quantile(Quantile::P9999),
+                "p50_ns": row.quantile(Level::P50),
+                "p99_ns": row.quantile(Level::P99),
+                "p999_ns": row.quantile(Level::P999),
+                "p9999_ns": row.quantile(Level::P9999),
                 "max_ns": row.stats.max(),
                 "as_measured": (row.runs > 0).then(|| as_measured(row.figures().as_measured)),
                 "max_of_runs_ns": row.stats.maxima,
@@ -215,10 +215,10 @@ impl Matrix {
             "min_ns": all.due.moments.min(),
             "mean_ns": all.due.moments.mean(),
             "sd_ns": all.due.moments.sd(),
-            "p50_ns": all.due.quantile(Quantile::P50),
-            "p99_ns": all.due.quantile(Quantile::P99),
-            "p999_ns": all.due.quantile(Quantile::P999),
-            "p9999_ns": all.due.quantile(Quantile::P9999),
+            "p50_ns": all.due.quantile(Level::P50),
+            "p99_ns": all.due.quantile(Level::P99),
+            "p999_ns": all.due.quantile(Level::P999),
+            "p9999_ns": all.due.quantile(Level::P9999),
             "max_ns": all.due.moments.max(),
             "as_measured": as_measured(all.as_measured),
             "overruns": all.activations.late(),
@@ -238,10 +238,10 @@ fn as_measured(latencies: Latencies<'_>) -> Value {
         "min_ns": latencies.moments.min(),
         "mean_ns": latencies.moments.mean(),
         "sd_ns": latencies.moments.sd(),
-        "p50_ns": latencies.quantile(Quantile::P50),
-        "p99_ns": latencies.quantile(Quantile::P99),
-        "p999_ns": latencies.quantile(Quantile::P999),
-        "p9999_ns": latencies.quantile(Quantile::P9999),
+        "p50_ns": latencies.quantile(Level::P50),
+        "p99_ns": latencies.quantile(Level::P99),
+        "p999_ns": latencies.quantile(Level::P999),
+        "p9999_ns": latencies.quantile(Level::P9999),
     })
 }
 

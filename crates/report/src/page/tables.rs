@@ -7,11 +7,11 @@ use crate::charts::svg;
 use crate::charts::words;
 use crate::format::{self, count, micros, micros_f64};
 use crate::language::{say, word};
-use crate::overview::{Overview, Quantile};
+use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::loads;
 use plan::Nanos;
-use stats::Summary;
+use stats::{Level, Summary};
 
 /// The latency columns, named for readers.
 pub(crate) const COLUMNS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
@@ -141,16 +141,16 @@ fn exact(summary: &Summary) -> Vec<Figure> {
     let whole = |key, ns: i64| Figure { key, ns: Some(ns.to_string()), exact: format!("{ns} ns"), text: micros(ns) };
     let real = |key, ns: f64| Figure { key, ns: Some(ns.to_string()), exact: format!("{ns:.1} ns"), text: micros_f64(ns) };
     let none = |key| Figure { key, ns: None, exact: String::new(), text: "–".into() };
-    let quantile = |key, quantile: Quantile, ns| if quantile.is_carried_by(summary.count) { whole(key, ns) } else { none(key) };
+    let quantile = |key, quantile: Level, ns| if summary.count >= quantile.needs() { whole(key, ns) } else { none(key) };
     vec![
         whole("min", summary.min),
         real("mean", summary.mean),
         summary.sd.map_or_else(|| none("sd"), |sd| real("sd", sd)),
-        quantile("p50", Quantile::P50, summary.p50),
-        quantile("p90", Quantile::P90, summary.p90),
-        quantile("p99", Quantile::P99, summary.p99),
-        quantile("p999", Quantile::P999, summary.p999),
-        quantile("p9999", Quantile::P9999, summary.p9999),
+        quantile("p50", Level::P50, summary.p50),
+        quantile("p90", Level::P90, summary.p90),
+        quantile("p99", Level::P99, summary.p99),
+        quantile("p999", Level::P999, summary.p999),
+        quantile("p9999", Level::P9999, summary.p9999),
         whole("max", summary.max),
     ]
 }
@@ -166,11 +166,11 @@ fn combined(overview: &Overview<'_>) -> Vec<Figure> {
         figure("min", moments.min().map(micros)),
         figure("mean", moments.mean().map(micros_f64)),
         figure("sd", moments.sd().map(micros_f64)),
-        quantile("p50", Quantile::P50),
-        quantile("p90", Quantile::P90),
-        quantile("p99", Quantile::P99),
-        quantile("p999", Quantile::P999),
-        quantile("p9999", Quantile::P9999),
+        quantile("p50", Level::P50),
+        quantile("p90", Level::P90),
+        quantile("p99", Level::P99),
+        quantile("p999", Level::P999),
+        quantile("p9999", Level::P9999),
         figure("max", moments.max().map(micros)),
     ]
 }

@@ -3,9 +3,9 @@
 
 use crate::format::{count, micros, micros_f64, rounded};
 use crate::language::say;
-use crate::overview::{Overview, Quantile};
+use crate::overview::{Overview, observed_quantile};
 use model::{ColumnUnit, Document, ProbeStatement};
-use stats::Summary;
+use stats::{Level, Summary};
 
 /// Shown where there are too few values for a figure.
 const NOTHING: &str = "–";
@@ -90,8 +90,8 @@ fn figures(summary: Option<&Summary>, unit: ColumnUnit) -> [String; FIGURES.len(
         ColumnUnit::Count if summary.mean.abs() < 1_000.0 => format!("{:.1}", summary.mean),
         ColumnUnit::Count => whole(rounded(summary.mean)),
     };
-    let quantile = |quantile: Quantile| quantile.of_summary(summary).map_or_else(|| NOTHING.to_owned(), text);
-    [text(summary.min), mean, quantile(Quantile::P50), quantile(Quantile::P99), quantile(Quantile::P999), text(summary.max)]
+    let quantile = |level| observed_quantile(level, summary).map_or_else(|| NOTHING.to_owned(), text);
+    [text(summary.min), mean, quantile(Level::P50), quantile(Level::P99), quantile(Level::P999), text(summary.max)]
 }
 
 fn whole(value: i64) -> String {

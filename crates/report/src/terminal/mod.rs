@@ -12,7 +12,7 @@ pub(crate) mod text;
 
 use crate::format::{self, count, counted, micros, micros_f64};
 use crate::language::say;
-use crate::overview::{Overview, Quantile};
+use crate::overview::Overview;
 use crate::sections::claims::{self, Claims, Said};
 use crate::sections::lab;
 use crate::sections::loads;
@@ -20,7 +20,7 @@ use crate::sections::notices::{NO_REAL_TIME, is_command};
 use crate::sections::verdict;
 use model::{Thread, Warning};
 use paint::Paint;
-use stats::Summary;
+use stats::{Level, Summary};
 use text::{Table, unwrapped, wrapped};
 
 /// Shown where there are too few samples for a figure.
@@ -167,7 +167,7 @@ fn activations(overview: &Overview<'_>) -> Table {
         row.push(moments.min().map_or_else(|| NOTHING.to_owned(), micros));
         row.push(moments.mean().map_or_else(|| NOTHING.to_owned(), micros_f64));
         row.extend(
-            [Quantile::P50, Quantile::P99, Quantile::P999]
+            [Level::P50, Level::P99, Level::P999]
                 .map(|quantile| overview.quantile(quantile).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns)))),
         );
         row.push(moments.max().map_or_else(|| NOTHING.to_owned(), micros));
@@ -182,13 +182,12 @@ fn accounts(activations: &Accounts) -> [String; 4] {
 
 /// Mean, p50, p99, p99.9, max.
 fn figures(summary: &Summary) -> [String; 5] {
-    let quantile =
-        |quantile: Quantile, ns: i64| if quantile.is_carried_by(summary.count) { micros(ns) } else { NOTHING.to_owned() };
+    let quantile = |quantile: Level, ns: i64| if summary.count >= quantile.needs() { micros(ns) } else { NOTHING.to_owned() };
     [
         micros_f64(summary.mean),
-        quantile(Quantile::P50, summary.p50),
-        quantile(Quantile::P99, summary.p99),
-        quantile(Quantile::P999, summary.p999),
+        quantile(Level::P50, summary.p50),
+        quantile(Level::P99, summary.p99),
+        quantile(Level::P999, summary.p999),
         micros(summary.max),
     ]
 }
@@ -200,12 +199,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     if overview.recorded.threads.len() > 1 {
         parts.push("~ up to 1 % high".to_owned());
     }
-    if overview
-        .recorded
-        .threads
-        .iter()
-        .any(|thread| thread.latency_with_skipped.is_some_and(|s| !Quantile::P999.is_carried_by(s.count)))
-    {
+    if overview.recorded.threads.iter().any(|thread| thread.latency_with_skipped.is_some_and(|s| s.count < Level::P999.needs())) {
         parts.push("– too few samples".to_owned());
     }
     let warmup = overview.recorded.document.run.whole_warmup_ns();

@@ -2,11 +2,12 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros, rounded};
-use crate::overview::{Overview, Quantile, population};
+use crate::overview::{Overview, observed_quantile, population};
 use crate::sections::lab;
 use crate::sections::verdict;
 use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
+use stats::Level;
 
 /// Shown where there are too few samples for a figure.
 const NOTHING: &str = "–";
@@ -47,15 +48,15 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
         Some(ns) if several => format!("~{}", micros(ns)),
         ns => or_nothing(ns),
     };
-    row.extend([Quantile::P50, Quantile::P99, Quantile::P999].map(|which| quantile(exact(overview, which))));
+    row.extend([Level::P50, Level::P99, Level::P999].map(|which| quantile(exact(overview, which))));
     row.push(or_nothing(overview.due_moments.max()));
     row
 }
 
 /// The observed value where there is one thread; over several, the histogram's.
-fn exact(overview: &Overview<'_>, quantile: Quantile) -> Option<i64> {
+fn exact(overview: &Overview<'_>, quantile: Level) -> Option<i64> {
     let [thread] = overview.recorded.threads.as_slice() else { return overview.quantile(quantile) };
-    thread.latency_with_skipped.and_then(|summary| quantile.of_summary(&summary))
+    thread.latency_with_skipped.and_then(|summary| observed_quantile(quantile, &summary))
 }
 
 #[cfg(test)]
