@@ -85,14 +85,14 @@ fn main() -> std::io::Result<()> {
         std::fs::write(folder.join(format!("loads-{name}")), svg)?;
     }
 
-    let mut spoiled =
+    let mut with_caveats =
         Synthetic::idle().title("a rather long title for </script> a recording that was cut off").threads(1).build();
-    spoiled.document.state = model::State::Running;
-    spoiled.document.host.after = None;
-    spoiled.document.instrument.real_time = false;
-    spoiled.document.threads[0].scheduling = plan::Scheduling::OTHER;
-    spoiled.document.threads[0].proof.samples_lost = 12;
-    spoiled.document.warnings[0].code = "no-real-time".into();
-    spoiled.document.warnings[0].next_step = "sudo setcap cap_sys_nice,cap_ipc_lock=ep teiji".into();
-    std::fs::write(folder.join("spoiled.html"), report::html(&[spoiled], &[], &options, command))
+    with_caveats.document.state = model::State::Running;
+    with_caveats.document.host.after = None;
+    with_caveats.document.instrument.real_time = false;
+    with_caveats.document.threads[0].scheduling = plan::Scheduling::OTHER;
+    with_caveats.document.threads[0].proof.samples_lost = 12;
+    with_caveats.document.warnings[0].code = "no-real-time".into();
+    with_caveats.document.warnings[0].next_step = "sudo setcap cap_sys_nice,cap_ipc_lock=ep teiji".into();
+    std::fs::write(folder.join("caveats.html"), report::html(&[with_caveats], &[], &options, command))
 }

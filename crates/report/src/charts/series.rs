@@ -175,8 +175,8 @@ impl Charts {
         let bins = Bins::of(all.iter().map(|overview| &overview.moments));
         let steps = Steps::share(all, most_steps);
         let points = load_course::points_each(all, most_steps / 4);
-        let room = Room { bins, equal_bins: most_steps / 4 / all.len().max(1), steps, points };
-        let recordings: Vec<Series> = all.iter().map(|overview| Series::new(overview, room)).collect();
+        let resolution = Resolution { bins, equal_bins: most_steps / 4 / all.len().max(1), steps, points };
+        let recordings: Vec<Series> = all.iter().map(|overview| Series::new(overview, resolution)).collect();
         let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, &moments, bins, &equal);
@@ -207,7 +207,7 @@ pub(crate) struct Counted<'a> {
 
 /// In what bins and steps one recording is drawn, and in how many.
 #[derive(Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct Resolution {
     pub(crate) bins: Bins,
     pub(crate) equal_bins: usize,
     pub(crate) steps: Steps,
@@ -231,8 +231,8 @@ impl Curve {
 }
 
 impl Series {
-    pub(crate) fn new(overview: &Overview<'_>, room: Room) -> Series {
-        let Room { bins, equal_bins, steps, points } = room;
+    pub(crate) fn new(overview: &Overview<'_>, resolution: Resolution) -> Series {
+        let Resolution { bins, equal_bins, steps, points } = resolution;
         let recorded = overview.recorded;
         let document = &recorded.document;
         let threads = document.threads.iter().zip(&recorded.threads);

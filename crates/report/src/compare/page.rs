@@ -9,7 +9,7 @@ use crate::language::say;
 use crate::overview::{self, Overview};
 use crate::page::chart_set::ChartSet;
 use crate::page::speaks::Speaks;
-use crate::page::{Frame, MAX_BYTES, Opening, rendered, unbroken};
+use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
 use crate::sections::method::{self, Command};
 use crate::sections::notices;
 use askama::Template;
@@ -21,7 +21,7 @@ const MAX_NOTICES: usize = 40;
 #[template(path = "compare.html")]
 struct Page {
     frame: Frame,
-    opening: Opening,
+    header: Header,
     compared: Vec<Section>,
     drawn: ChartSet,
     commands: Vec<Command>,
@@ -98,9 +98,9 @@ impl Comparisons {
         };
         rendered(&Page {
             frame: Frame::new(&title, &verdicts.join(" ")),
-            opening: Opening {
-                headline: unbroken(&verdicts.join(" ")),
-                hero: None,
+            header: Header {
+                verdict: unbroken(&verdicts.join(" ")),
+                headline: None,
                 about: about(groups, several, (all, pooled.len())),
                 notices: notices::spoilers(&each).into_iter().take(MAX_NOTICES).collect(),
             },

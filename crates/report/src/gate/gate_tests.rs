@@ -85,7 +85,7 @@ fn how_sure_it_is() {
 }
 
 #[test]
-fn what_spoils_a_run_spoils_what_passes_and_not_what_fails() {
+fn caveats_of_a_run_weaken_a_pass_and_not_a_failure() {
     let mut examined = examined(&latencies(20_000, &[80_000]));
     examined.recorded.document.state = State::Stopped;
     let passes = judged("max<100us", &examined);

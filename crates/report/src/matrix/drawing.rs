@@ -108,7 +108,7 @@ struct Combination {
 
 /// How much of everything.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct SizeBudget {
     /// Rows with figures.
     pub(super) rows: usize,
     /// Rows with a distribution.
@@ -121,12 +121,13 @@ pub(super) struct Room {
     pub(super) equal_bins: usize,
 }
 
-impl Room {
-    pub(super) const WHOLE: Room = Room { rows: 12_000, curves: 600, runs: super::MAX_KEPT, steps: 24_000, equal_bins: 40_000 };
+impl SizeBudget {
+    pub(super) const WHOLE: SizeBudget =
+        SizeBudget { rows: 12_000, curves: 600, runs: super::MAX_KEPT, steps: 24_000, equal_bins: 40_000 };
 
     /// Half of what weighs most, or of everything; none if hardly anything is left.
-    pub(super) fn less(self) -> Option<Room> {
-        let half = Room {
+    pub(super) fn smaller(self) -> Option<SizeBudget> {
+        let half = SizeBudget {
             rows: self.rows,
             curves: self.curves / 2,
             runs: self.runs / 2,
@@ -135,7 +136,7 @@ impl Room {
         };
         match half {
             half if half.curves >= 16 => Some(half),
-            _ if self.rows > 100 => Some(Room { rows: self.rows / 2, ..self }),
+            _ if self.rows > 100 => Some(SizeBudget { rows: self.rows / 2, ..self }),
             _ => None,
         }
     }
@@ -178,21 +179,21 @@ impl Matrix {
         rows
     }
 
-    pub(super) fn drawing(&self, room: Room) -> Drawing<'_> {
+    pub(super) fn drawing(&self, budget: SizeBudget) -> Drawing<'_> {
         let bins = Bins::of(self.rows.iter().map(|row| &row.stats.moments));
-        let curves = self.first_rows(room.curves);
+        let curves = self.first_rows(budget.curves);
         let mut kept: Vec<_> = self.kept.iter().filter(|kept| curves.contains(&kept.row)).collect();
         // The selected ones are the last to go.
         let selected = self.selected();
         kept.sort_by_key(|kept| (!selected.contains(&kept.row), std::cmp::Reverse(kept.max())));
-        kept.truncate(room.runs);
+        kept.truncate(budget.runs);
         kept.sort_by_key(|kept| (kept.row, kept.repeat));
         let overviews: Vec<Overview<'_>> = kept.iter().map(|kept| self.overview(kept)).collect();
-        let steps = Steps::share(&overviews, room.steps);
-        let points = load_course::points_each(&overviews, room.steps / 4);
+        let steps = Steps::share(&overviews, budget.steps);
+        let points = load_course::points_each(&overviews, budget.steps / 4);
         let drawn = curves.len() + overviews.len();
-        let room_of_one = series::Room { bins, equal_bins: room.equal_bins / drawn.max(1), steps, points };
-        let recordings: Vec<Series> = overviews.iter().map(|overview| Series::new(overview, room_of_one)).collect();
+        let resolution = series::Resolution { bins, equal_bins: budget.equal_bins / drawn.max(1), steps, points };
+        let recordings: Vec<Series> = overviews.iter().map(|overview| Series::new(overview, resolution)).collect();
         let combination = |place: usize| {
             let row = &self.rows[place];
             let runs = kept.iter().enumerate().filter(|(_, kept)| kept.row == place).map(|(run, _)| run);
@@ -201,13 +202,13 @@ impl Matrix {
                 at: row.at.clone(),
                 figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
                 curve: (curves.contains(&place) && row.runs > 0)
-                    .then(|| Curve::new(self.name(row), row.interval_ns, &row.counted(), bins, room_of_one.equal_bins)),
+                    .then(|| Curve::new(self.name(row), row.interval_ns, &row.counted(), bins, resolution.equal_bins)),
                 runs: runs.collect(),
                 recorded: row.runs - row.identical,
                 time: row.kind.map(Kind::key),
             }
         };
-        let combinations: Vec<Combination> = self.first_rows(room.rows).into_iter().map(combination).collect();
+        let combinations: Vec<Combination> = self.first_rows(budget.rows).into_iter().map(combination).collect();
         let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
         let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();

@@ -281,7 +281,7 @@ fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
 }
 
 #[test]
-fn what_spoils_a_row_stands_in_front_of_its_figures() {
+fn caveats_of_a_row_stand_before_its_figures() {
     let mut matrix = Matrix::new(None, vec!["load".into()], ["none", "cpu"].map(|load| vec![Some(load.to_owned())]).into_iter());
     matrix.add(0, 1, Synthetic::idle().threads(1).due(2_000).build());
     let mut recorded = Synthetic::hackbench().threads(1).due(2_000).build();

@@ -42,8 +42,8 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Combinations that a note names.
 const MAX_NAMED: usize = 4;
-/// Kinds of spoilers that are told.
-const MAX_SPOILERS: usize = 8;
+/// Kinds of caveats that are told.
+const MAX_CAVEATS: usize = 8;
 /// Recordings that are kept to be drawn: tens of MB at most.
 const MAX_KEPT: usize = 256;
 
@@ -217,7 +217,7 @@ impl Matrix {
         if self.kinds().len() > 1 {
             notes.push(say!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
         }
-        notes.extend(self.spoilers());
+        notes.extend(self.caveat_notes());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
@@ -240,14 +240,14 @@ impl Matrix {
     }
 
     /// The caveats, each once, with its rows.
-    fn spoilers(&self) -> Vec<String> {
+    fn caveat_notes(&self) -> Vec<String> {
         let mut known: Vec<(&String, Vec<&CellStats>)> = Vec::new();
         let mut more: u64 = 0;
         for row in &self.rows {
-            for text in row.rights.iter().chain(&row.spoiled) {
+            for text in row.rights.iter().chain(&row.run_caveats) {
                 if let Some((_, rows)) = known.iter_mut().find(|(other, _)| *other == text) {
                     rows.push(row);
-                } else if known.len() < MAX_SPOILERS {
+                } else if known.len() < MAX_CAVEATS {
                     known.push((text, vec![row]));
                 } else {
                     more += 1;

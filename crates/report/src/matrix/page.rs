@@ -3,7 +3,7 @@
 
 use super::Matrix;
 use super::conditions::FactRow;
-use super::drawing::{FIGURES, Room};
+use super::drawing::{FIGURES, SizeBudget};
 use super::sheet::Table;
 use crate::charts;
 use crate::charts::series::Charts;
@@ -15,7 +15,7 @@ use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{ClaimsOf, claims_of};
 use crate::page::limits::LimitsView;
 use crate::page::speaks::Speaks;
-use crate::page::{Frame, Headline, MAX_BYTES, Opening, left_out, rendered, unbroken};
+use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
 use crate::sections::method::{self, Command};
 use crate::sections::notices::{self, GroupedWarning, Notice};
 use askama::Template;
@@ -33,7 +33,7 @@ const MAX_PLAN: usize = 20_000;
 #[template(path = "plan.html")]
 struct Page {
     frame: Frame,
-    opening: Opening,
+    header: Header,
     limits: Option<LimitsView>,
     head: Vec<Head>,
     rows: Vec<Row>,
@@ -107,14 +107,14 @@ impl Matrix {
     /// says it was made by.
     #[must_use]
     pub fn html(&self, plan: &str, command_line: &str) -> String {
-        let mut room = Room::WHOLE;
+        let mut budget = SizeBudget::WHOLE;
         let mut rows = MAX_ROWS;
-        // Pictures are of what is drawn at first, whatever the room.
+        // Pictures are of what is drawn at first, whatever the budget.
         let charts = self.views(10_000, false);
         loop {
-            let page = self.page(plan, command_line, charts.clone(), room, rows);
-            match room.less() {
-                Some(less) if page.len() >= MAX_BYTES => (room, rows) = (less, (rows / 2).max(100)),
+            let page = self.page(plan, command_line, charts.clone(), budget, rows);
+            match budget.smaller() {
+                Some(smaller) if page.len() >= MAX_BYTES => (budget, rows) = (smaller, (rows / 2).max(100)),
                 _ => return page,
             }
         }
@@ -124,25 +124,25 @@ impl Matrix {
     /// link says it.
     #[must_use]
     pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>) -> String {
-        let room = Room { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
-        let page = self.content(plan, command_line, self.views(10_000, true), room, MAX_ROWS);
+        let budget = SizeBudget { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
+        let page = self.content(plan, command_line, self.views(10_000, true), budget, MAX_ROWS);
         rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
     }
 
-    fn page(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, room: Room, rows: usize) -> String {
-        rendered(&self.content(plan, command_line, charts, room, rows))
+    fn page(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> String {
+        rendered(&self.content(plan, command_line, charts, budget, rows))
     }
 
-    fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, room: Room, rows: usize) -> Page {
+    fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> Page {
         let verdict = self.verdict();
         let sheet = Table::new(self);
         let (head, rows, without) = self.table(&sheet, rows);
-        let drawing = self.drawing(room);
+        let drawing = self.drawing(budget);
         Page {
             frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict),
-            opening: Opening {
-                headline: unbroken(&self.headline()),
-                hero: self.hero(),
+            header: Header {
+                verdict: unbroken(&self.headline()),
+                headline: self.worst_figure(),
                 about: self.about(),
                 notices: self.notices(),
             },
@@ -165,7 +165,7 @@ impl Matrix {
         }
     }
 
-    fn hero(&self) -> Option<Headline> {
+    fn worst_figure(&self) -> Option<Headline> {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
         let worst = self.largest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
@@ -209,9 +209,9 @@ impl Matrix {
             let text = say!("{rights}. These are not real-time figures.", rights);
             told.push(notice(word("Rights and scheduling."), text, self.grant.clone().unwrap_or_default()));
         }
-        let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
-        if spoiled > 0 {
-            let text = say!("{rows}: see below the table.", rows = rows(spoiled));
+        let with_caveats = self.rows.iter().filter(|row| !row.run_caveats.is_empty()).count();
+        if with_caveats > 0 {
+            let text = say!("{rows}: see below the table.", rows = rows(with_caveats));
             told.push(notice(word("Caveats."), text, String::new()));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();

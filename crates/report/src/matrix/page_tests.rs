@@ -15,7 +15,7 @@ fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
         for row in 0..kernels * loads {
             let seed = row as u64 * 10 + u64::from(repeat);
             let mut recorded = Synthetic::hackbench().threads(1).due(2_000).seed(seed).build();
-            // Of a large plan, something spoils every run.
+            // Of a large plan, every run has a caveat.
             if kernels > 10 {
                 recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
                 recorded.document.threads[0].proof.samples_lost = seed;

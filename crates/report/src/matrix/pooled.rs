@@ -47,7 +47,7 @@ pub(super) struct CellStats {
     pub(super) rights: Option<String>,
     pub(super) denied: bool,
     /// What else a reader must know before the figures, each once.
-    pub(super) spoiled: Vec<String>,
+    pub(super) run_caveats: Vec<String>,
     /// What is wrong with its runs in a few letters each, for a column of the table.
     pub(super) marks: Vec<String>,
     /// What else the machine did meanwhile: of each kind, the worst of all runs.
@@ -246,7 +246,7 @@ impl CellStats {
             }
         }
         self.missed |= document.load_missed;
-        self.spoil(overview);
+        self.add_caveats(overview);
         true
     }
 
@@ -291,7 +291,7 @@ impl CellStats {
         }
     }
 
-    fn spoil(&mut self, overview: &Overview<'_>) {
+    fn add_caveats(&mut self, overview: &Overview<'_>) {
         let denied = overview.no_real_time().map(|how| say!("No real-time rights ({how})", how));
         self.denied |= denied.is_some();
         let ordinary = || overview.ordinary().map(|policy| say!("Ordinary scheduling ({policy})", policy));
@@ -309,9 +309,9 @@ impl CellStats {
                 self.marks.push(mark);
             }
         }
-        for spoiler in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
-            if !self.spoiled.contains(&spoiler) {
-                self.spoiled.push(spoiler);
+        for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
+            if !self.run_caveats.contains(&caveat) {
+                self.run_caveats.push(caveat);
             }
         }
     }
@@ -323,7 +323,7 @@ impl CellStats {
 
     /// Whether its figures are all that was asked for.
     pub(super) fn is_whole(&self) -> bool {
-        self.runs > 0 && self.missing == 0 && self.spoiled.is_empty() && !self.missed && !self.denied
+        self.runs > 0 && self.missing == 0 && self.run_caveats.is_empty() && !self.missed && !self.denied
     }
 
     /// Of all its threads.

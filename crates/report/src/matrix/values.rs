@@ -130,7 +130,7 @@ impl Matrix {
             percent(|(low, _)| low.to_string()),
             percent(|(_, high)| high.to_string()),
             text((row.runs > 0).then_some(row.missed)),
-            spoilers(row).join("; "),
+            caveats(row).join("; "),
             self.standing(row, Verdict::Fail).join(" "),
             self.standing(row, Verdict::NotEnough).join(" "),
             of_runs(all.as_measured.moments.count()),
@@ -183,7 +183,7 @@ impl Matrix {
                 "lost": of_runs(row.lost),
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": (row.runs > 0).then_some(row.missed),
-                "spoiled": spoilers(row),
+                "spoiled": caveats(row),
                 "beyond": self.standing(row, Verdict::Fail),
                 "not_told": self.standing(row, Verdict::NotEnough),
             });
@@ -245,9 +245,9 @@ fn as_measured(latencies: Latencies<'_>) -> Value {
     })
 }
 
-fn spoilers(row: &CellStats) -> Vec<&str> {
+fn caveats(row: &CellStats) -> Vec<&str> {
     let caveats = row.caveats.iter().map(|caveat| &caveat.phrase);
-    row.rights.iter().chain(&row.spoiled).chain(caveats).map(String::as_str).collect()
+    row.rights.iter().chain(&row.run_caveats).chain(caveats).map(String::as_str).collect()
 }
 
 fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {

@@ -31,14 +31,14 @@ impl Matrix {
         kinds
     }
 
-    /// One line: how much is spoiled, then what the figures say, and what is missing.
+    /// One line: how many combinations have caveats, then what the figures say, and what is missing.
     #[must_use]
     pub fn verdict(&self) -> String {
         let of = |n: usize| counted(n as u64, "combination");
-        let spoiled = self.rows.iter().filter(|row| !row.spoiled.is_empty()).count();
+        let with_caveats = self.rows.iter().filter(|row| !row.run_caveats.is_empty()).count();
         let missed = self.rows.iter().filter(|row| row.missed).count();
         let mut sentences: Vec<String> = Vec::new();
-        sentences.extend((spoiled > 0).then(|| say!("Caveats in {rows}.", rows = of(spoiled))));
+        sentences.extend((with_caveats > 0).then(|| say!("Caveats in {rows}.", rows = of(with_caveats))));
         sentences.extend((missed > 0).then(|| say!("Load off target in {rows}.", rows = of(missed))));
         sentences.push(self.headline());
         let missing = || say!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));

@@ -15,9 +15,9 @@ use crate::charts::series::Charts;
 use crate::format;
 use crate::language::{self, say, word};
 use crate::overview::{self, Overview};
+use crate::sections::activity::{self, Activity};
 use crate::sections::columns::{self, ColumnRow, Meaning};
 use crate::sections::conditions::{self, Value};
-use crate::sections::happenings::{self, Activity};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::notices::{self, GroupedWarning, Notice};
@@ -38,7 +38,7 @@ pub(crate) const MAX_BYTES: usize = 2_000_000;
 #[template(path = "page.html")]
 struct Page {
     frame: Frame,
-    opening: Opening,
+    header: Header,
     limits: Option<LimitsView>,
     columns: [&'static str; tables::COLUMNS.len()],
     summary: Vec<SummaryRecording>,
@@ -59,7 +59,7 @@ struct Page {
     loads_left_out: String,
     names: Vec<String>,
     facts: Vec<FactRow>,
-    happenings: Vec<Activity>,
+    activity: Vec<Activity>,
     method: Vec<MethodRow>,
     commands: Vec<Command>,
 }
@@ -116,10 +116,10 @@ struct Markdown {
 impl Speaks for Markdown {}
 
 /// What every page begins with.
-pub(crate) struct Opening {
+pub(crate) struct Header {
     /// The verdict with figures that stay on one line with their units.
-    pub(crate) headline: String,
-    pub(crate) hero: Option<Headline>,
+    pub(crate) verdict: String,
+    pub(crate) headline: Option<Headline>,
     /// What was measured, in one line.
     pub(crate) about: String,
     pub(crate) notices: Vec<Notice>,
@@ -145,38 +145,38 @@ struct FactRow {
 
 /// How much of everything the page holds.
 #[derive(Clone, Copy)]
-struct Room {
+struct SizeBudget {
     steps: usize,
     rows: usize,
 }
 
-impl Room {
-    const WHOLE: Room = Room { steps: 24_000, rows: 600 };
+impl SizeBudget {
+    const WHOLE: SizeBudget = SizeBudget { steps: 24_000, rows: 600 };
 }
 
 /// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
 pub(crate) fn html(all: Vec<Overview<'_>>, options: &ChartOptions, command_line: &str) -> String {
-    let mut room = Room::WHOLE;
+    let mut budget = SizeBudget::WHOLE;
     let verdict = verdict::verdict(&all);
     let recorded = all.len();
-    let spoilers: Vec<Notice> = notices::spoilers(&all);
+    let notices: Vec<Notice> = notices::spoilers(&all);
     let charted = overview::charted(all);
     loop {
-        let head = Head { recorded, verdict: &verdict, spoilers: &spoilers, options, command_line };
-        let page = rendered(&content(&charted, head, room));
-        if page.len() < MAX_BYTES || room.steps < 64 {
+        let head = Head { recorded, verdict: &verdict, notices: &notices, options, command_line };
+        let page = rendered(&content(&charted, head, budget));
+        if page.len() < MAX_BYTES || budget.steps < 64 {
             return page;
         }
-        room = Room { steps: room.steps / 2, rows: (room.rows / 2).max(16) };
+        budget = SizeBudget { steps: budget.steps / 2, rows: (budget.rows / 2).max(16) };
     }
 }
 
 /// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
 pub(crate) fn markdown(all: Vec<Overview<'_>>, options: &ChartOptions, command_line: &str, pictures: Option<&str>) -> String {
-    let room = Room::WHOLE;
-    let (verdict, recorded, spoilers) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
-    let head = Head { recorded, verdict: &verdict, spoilers: &spoilers, options, command_line };
-    let page = content(&overview::charted(all), head, room);
+    let budget = SizeBudget::WHOLE;
+    let (verdict, recorded, notices) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
+    let head = Head { recorded, verdict: &verdict, notices: &notices, options, command_line };
+    let page = content(&overview::charted(all), head, budget);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
 }
 
@@ -185,24 +185,24 @@ pub(crate) fn markdown(all: Vec<Overview<'_>>, options: &ChartOptions, command_l
 struct Head<'a> {
     recorded: usize,
     verdict: &'a str,
-    spoilers: &'a [Notice],
+    notices: &'a [Notice],
     options: &'a ChartOptions,
     command_line: &'a str,
 }
 
-fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
-    let Head { recorded, verdict, spoilers: notices, options, command_line } = head;
-    let series = Charts::new(all, options, room.steps);
-    let (summary, rows_left_out) = tables::summary(all, room.rows);
-    let (further, further_left_out) = columns::rows(all, room.rows);
-    let (loads, loads_left_out) = loads::loads(all, room.rows);
+fn content(all: &[Overview<'_>], head: Head<'_>, budget: SizeBudget) -> Page {
+    let Head { recorded, verdict, notices, options, command_line } = head;
+    let series = Charts::new(all, options, budget.steps);
+    let (summary, rows_left_out) = tables::summary(all, budget.rows);
+    let (further, further_left_out) = columns::rows(all, budget.rows);
+    let (loads, loads_left_out) = loads::loads(all, budget.rows);
     Page {
         frame: Frame::new(all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str()), verdict),
-        opening: Opening {
-            headline: unbroken(verdict),
-            hero: hero(all),
+        header: Header {
+            verdict: unbroken(verdict),
+            headline: worst_figure(all),
             about: about(all, recorded),
-            notices: notices.iter().take(room.rows).cloned().collect(),
+            notices: notices.iter().take(budget.rows).cloned().collect(),
         },
         limits: LimitsView::of(&options.gate),
         columns: tables::COLUMNS,
@@ -218,7 +218,7 @@ fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
         further,
         further_figures: columns::FIGURES,
         further_left_out: left_out(further_left_out, |n| say!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
-        claims: claims_of(all, room.rows),
+        claims: claims_of(all, budget.rows),
         drawn: ChartSet::of(&series, all),
         worst: tables::worst(&series),
         warnings: notices::warnings(all),
@@ -226,7 +226,7 @@ fn content(all: &[Overview<'_>], head: Head<'_>, room: Room) -> Page {
         loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
         names: all.iter().map(|overview| overview.name.clone()).collect(),
         facts: facts(all),
-        happenings: happenings::all(all),
+        activity: activity::all(all),
         method: method::rows(all),
         commands: method::commands(all, command_line),
     }
@@ -254,7 +254,7 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
     serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
 }
 
-fn hero(all: &[Overview<'_>]) -> Option<Headline> {
+fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
     // As the verdict beside it rounds.

@@ -102,7 +102,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let (sources, _) = events::interrupts(all);
     let rates = |source: &Source| {
         let rates: Vec<f64> =
-            source.rises.iter().map(|rise| rise.as_ref().and_then(|rise| rise.per_second).unwrap_or(0.0)).collect();
+            source.deltas.iter().map(|delta| delta.as_ref().and_then(|delta| delta.per_second).unwrap_or(0.0)).collect();
         let (base, other) = rates.split_at(first.min(rates.len()));
         average(base.iter().copied()).zip(average(other.iter().copied()))
     };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_spoils_a_recording_is_said_of_it() {
+    fn caveats_of_a_recording_are_cautions() {
         let mut stolen = Synthetic::hackbench().build();
         spend(&mut stolen, &[("user", 700), ("steal", 263), ("idle", 37)]);
         stolen.document.load_missed = true;

@@ -13,7 +13,7 @@ pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) description: String,
     /// One for each recording, in order; none where it is not known.
-    pub(crate) rises: Vec<Option<Delta>>,
+    pub(crate) deltas: Vec<Option<Delta>>,
 }
 
 /// How often something happened during one recording.
@@ -41,13 +41,13 @@ fn sources(all: &[Overview<'_>], of: fn(Changes) -> Vec<EventChange>) -> (Vec<So
     for (place, overview) in all.iter().enumerate() {
         let host = &overview.recorded.document.host;
         for event in during(host).map(of).unwrap_or_default() {
-            let rise = rise(&event, host);
-            names.entry((event.name, event.description)).or_insert_with(|| vec![None; all.len()])[place] = Some(rise);
+            let delta = delta(&event, host);
+            names.entry((event.name, event.description)).or_insert_with(|| vec![None; all.len()])[place] = Some(delta);
         }
     }
-    let total = |source: &Source| source.rises.iter().flatten().map(|rise| rise.count).max().unwrap_or(0);
+    let total = |source: &Source| source.deltas.iter().flatten().map(|delta| delta.count).max().unwrap_or(0);
     let mut sources: Vec<Source> =
-        names.into_iter().map(|((name, description), rises)| Source { name, description, rises }).collect();
+        names.into_iter().map(|((name, description), deltas)| Source { name, description, deltas }).collect();
     sources.sort_by_key(|source| std::cmp::Reverse(total(source)));
     let more = sources.len().saturating_sub(MAX_SOURCES);
     sources.truncate(MAX_SOURCES);
@@ -59,7 +59,7 @@ fn during(host: &Host) -> Option<Changes> {
     host.after.as_ref().map(|after| changes(&host.before, after))
 }
 
-fn rise(event: &EventChange, host: &Host) -> Delta {
+fn delta(event: &EventChange, host: &Host) -> Delta {
     let per_second = seconds(host).map(|seconds| event.total as f64 / seconds);
     Delta { count: event.total, per_second, mostly: mostly(event, host) }
 }
@@ -113,9 +113,9 @@ mod tests {
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!((names, more), (vec!["RES", "LOC", "27", "TLB"], 0), "NMI did not rise");
         // CPU 0 had 48,211 a second, CPU 1 half of that.
-        let rise = sources[0].rises[1].clone().unwrap();
-        assert_eq!((rise.count, rise.mostly), (482_110 + 241_055, Some((0, 66))));
-        assert!((rise.per_second.unwrap() - 72_316.5).abs() < 1e-6);
+        let delta = sources[0].deltas[1].clone().unwrap();
+        assert_eq!((delta.count, delta.mostly), (482_110 + 241_055, Some((0, 66))));
+        assert!((delta.per_second.unwrap() - 72_316.5).abs() < 1e-6);
     }
 
     /// LOC of an idle machine of three CPUs: 10 s at 1,250 a second on CPU 0, half and a third of that on the others.
@@ -123,7 +123,7 @@ mod tests {
         let mut recordings = [Synthetic::idle().threads(3).build()];
         changed(&mut recordings[0].document.host);
         let (sources, _) = interrupts(&Overview::of_all(&recordings));
-        sources.into_iter().find(|source| source.name == "LOC").and_then(|source| source.rises.into_iter().next()?)
+        sources.into_iter().find(|source| source.name == "LOC").and_then(|source| source.deltas.into_iter().next()?)
     }
 
     fn counts(facts: &mut model::HostFacts) -> &mut Vec<u64> {
@@ -132,11 +132,11 @@ mod tests {
 
     #[test]
     fn a_counter_that_wraps_is_not_lost() {
-        let rise = local_timer(|host| {
+        let delta = local_timer(|host| {
             counts(&mut host.before)[0] = u64::from(u32::MAX) - 4;
             counts(host.after.as_mut().unwrap())[0] = 12_495;
         });
-        assert_eq!(rise.unwrap().count, 12_500 + 6_250 + 4_166);
+        assert_eq!(delta.unwrap().count, 12_500 + 6_250 + 4_166);
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_went_offline_does_not_shift_the_others() {
-        let rise = local_timer(|host| {
+        let delta = local_timer(|host| {
             counts(&mut host.before)[2] = 2_000_000;
             let after = host.after.as_mut().unwrap();
             after.cpus.remove(1);
@@ -156,8 +156,8 @@ mod tests {
             // CPU 2 is now in the second column.
             counts(after)[1] = 3_004_166;
         });
-        let rise = rise.unwrap();
-        assert_eq!((rise.count, rise.mostly), (12_500 + 1_004_166, Some((2, 98))));
+        let delta = delta.unwrap();
+        assert_eq!((delta.count, delta.mostly), (12_500 + 1_004_166, Some((2, 98))));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! caveats before it, confidence intervals, conditions, loads, what else the machine did.
 
 pub(crate) mod accounts;
+pub(crate) mod activity;
 pub(crate) mod cautions;
 pub(crate) mod caveats;
 pub(crate) mod claims;
 pub(crate) mod columns;
 pub(crate) mod conditions;
 pub(crate) mod events;
-pub(crate) mod happenings;
 pub(crate) mod lab;
 pub(crate) mod loads;
 pub(crate) mod method;

@@ -26,11 +26,11 @@ pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
 pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
     let conditions = capitalised(conditions(all).trim_end_matches([':', ' ']));
     let conditions = (!conditions.is_empty()).then(|| conditions + word("."));
-    let sentences: Vec<String> = spoilers(all).into_iter().chain(conditions).collect();
+    let sentences: Vec<String> = caveats_of(all).into_iter().chain(conditions).collect();
     sentences.join(" ").replace(char::is_control, " ")
 }
 
-fn spoilers(all: &[Overview<'_>]) -> Vec<String> {
+fn caveats_of(all: &[Overview<'_>]) -> Vec<String> {
     let mut sentences = cut_short(all);
     sentences.extend(lost(all));
     sentences.extend(load_missed(all));
@@ -39,7 +39,7 @@ fn spoilers(all: &[Overview<'_>]) -> Vec<String> {
 }
 
 fn sentences(all: &[Overview<'_>], lab: &str) -> String {
-    let mut sentences = spoilers(all);
+    let mut sentences = caveats_of(all);
     sentences.push(capitalised(&(conditions(all) + lab + &figures(all))));
     // A title or an error message from outside may hold anything; a verdict is one line.
     sentences.join(" ").replace(char::is_control, " ")

@@ -65,7 +65,7 @@ mod tests {
     use crate::synthetic::Synthetic;
 
     #[test]
-    fn what_spoils_a_recording_stands_in_front_of_the_table() {
+    fn caveats_stand_above_the_table() {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_missed = true;
         let text = table(&recordings);

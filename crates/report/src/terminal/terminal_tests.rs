@@ -78,7 +78,7 @@ fn two_threads_under_load() {
 }
 
 #[test]
-fn what_spoils_the_figures_comes_first() {
+fn caveats_come_before_the_figures() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[10_000, 83_449]).build();
     recorded.document.state = State::Running;
     recorded.document.instrument.real_time = false;

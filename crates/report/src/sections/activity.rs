@@ -47,7 +47,7 @@ fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Activi
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),
         description: format::clip(&source.description, 80),
-        cells: source.rises.iter().map(|rise| rise.as_ref().map_or_else(not_known, cell)).collect(),
+        cells: source.deltas.iter().map(|delta| delta.as_ref().map_or_else(not_known, cell)).collect(),
     };
     Activity { title, lead, rows: sources.into_iter().map(row).collect() }
 }
@@ -56,13 +56,13 @@ fn not_known() -> Cell {
     Cell { figure: "–".into(), beside: String::new(), bad: false }
 }
 
-fn cell(rise: &Delta) -> Cell {
+fn cell(delta: &Delta) -> Cell {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, saturating")]
-    let rate = rise
+    let rate = delta
         .per_second
         .map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
-    let mostly = rise.mostly.map(|(cpu, percent)| say!("{percent} % on CPU {cpu}", percent, cpu));
-    Cell { figure: count(rise.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
+    let mostly = delta.mostly.map(|(cpu, percent)| say!("{percent} % on CPU {cpu}", percent, cpu));
+    Cell { figure: count(delta.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
 }
 
 fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
@@ -82,8 +82,8 @@ fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
         .collect()
 }
 
-fn time(percent: f64, ms: u64, spoils: bool) -> Cell {
-    Cell { figure: format!("{percent:.1} %"), beside: format!("{} ms", count(ms)), bad: spoils && ms > 0 }
+fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
+    Cell { figure: format!("{percent:.1} %"), beside: format!("{} ms", count(ms)), bad: is_caveat && ms > 0 }
 }
 
 fn meaning(kind: &str) -> &'static str {
