@@ -202,7 +202,7 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
         matrix.verdict()
     );
     assert!(matrix.text().contains("For real-time rights: sudo setcap ..."), "{}", matrix.text());
-    assert_eq!(matrix.json()["combinations"][0]["spoiled"][0], "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)");
+    assert_eq!(matrix.json()["combinations"][0]["caveats"][0], "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)");
 }
 
 /// An added combination that is unlike the others must not be laid at the first factor's door.

@@ -34,7 +34,7 @@ const OURS: [&str; 34] = [
     "loads_least_percent",
     "loads_most_percent",
     "load_missed",
-    "spoiled",
+    "caveats",
     "beyond",
     "not_told",
     "as_measured_n",
@@ -183,7 +183,7 @@ impl Matrix {
                 "lost": of_runs(row.lost),
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": (row.runs > 0).then_some(row.missed),
-                "spoiled": caveats(row),
+                "caveats": caveats(row),
                 "beyond": self.standing(row, Verdict::Fail),
                 "not_told": self.standing(row, Verdict::NotEnough),
             });
