@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn assert_read_everywhere(place: &Place, name: &str, shown: &[&str]) {
     let said = place.well(&format!("verify {name}.teiji"));
     assert!(said.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")), "{said:?}");
-    place.well(&format!("report {name}.teiji --html -o {name}.html --md {name}.md --svg {name}-charts"));
+    place.well(&format!("report {name}.teiji -o {name}.html --md {name}.md --svg {name}-charts"));
     let show = place.well(&format!("show {name}.teiji"));
     let (page, markdown) = (place.read(&format!("{name}.html")), place.read(&format!("{name}.md")));
     for text in shown {
