@@ -105,7 +105,7 @@ class Isolated(Lab):
 
         cpus, warned, _ = measured("usual")
         self.assertEqual((cpus, len(warned)), ([0], 1), said["usual"])
-        self.assertIn("solated CPU 1 not measured: add -a 1", warned[0]["message"])
+        self.assertEqual(warned[0], {"code": "isolated-not-measured", "isolated": [1], "measured": [0], "left_out": [1]})
         self.assertIn("solated CPU 1 not measured: add -a 1", said["usual"])
 
         self.assertRegex(said["plan"], "solated CPU 1 not measured: add -a 1")

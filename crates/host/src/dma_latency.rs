@@ -6,6 +6,7 @@
 //! could fail, and a killed program gives the state back as well.
 
 use crate::HostRoot;
+use model::{NotHeld, Warning};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
@@ -25,15 +26,25 @@ pub struct DmaLatency {
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// /dev/cpu_dma_latency could not be opened or written.
-    #[error("cannot hold {path} at 0, so CPUs may enter deep idle states between activations and wake late: {source}; {advice}", path = path.display())]
+    #[error("cannot hold {path} at 0: {source}", path = path.display())]
     DmaLatency {
         /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
-        /// What to do.
-        advice: &'static str,
     },
+}
+
+impl From<HostError> for Warning {
+    fn from(error: HostError) -> Self {
+        let HostError::DmaLatency { path, source } = error;
+        let reason = match source.kind() {
+            ErrorKind::NotFound => NotHeld::NotFound,
+            ErrorKind::PermissionDenied => NotHeld::PermissionDenied,
+            _ => NotHeld::Failed,
+        };
+        Warning::DmaLatencyNotHeld { path: path.display().to_string(), reason, error: source.to_string() }
+    }
 }
 
 impl DmaLatency {
@@ -52,18 +63,8 @@ impl DmaLatency {
         });
         match held {
             Ok(file) => Ok(DmaLatency { _file: file }),
-            Err(source) => Err(HostError::DmaLatency { advice: advice(source.kind()), path, source }),
+            Err(source) => Err(HostError::DmaLatency { path, source }),
         }
-    }
-}
-
-fn advice(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::NotFound => {
-            "in a container, pass the device in; on an x86 kernel without it, boot with processor.max_cstate=1"
-        }
-        ErrorKind::PermissionDenied => "run as root, or own the file until the next boot: sudo chown $USER /dev/cpu_dma_latency",
-        _ => "run without holding it if that is meant, the recording will say so",
     }
 }
 
@@ -98,9 +99,12 @@ mod tests {
     #[test]
     fn a_missing_file_is_named_and_not_made() {
         let (dir, file) = machine();
-        let text = DmaLatency::hold(&HostRoot::at(dir.path().canonicalize().unwrap())).unwrap_err().to_string();
-        assert!(text.contains(&file.display().to_string()), "{text}");
-        assert!(text.contains("No such file") && text.contains("in a container"), "{text}");
+        let refused = DmaLatency::hold(&HostRoot::at(dir.path().canonicalize().unwrap())).unwrap_err();
+        let text = refused.to_string();
+        assert!(text.contains(&file.display().to_string()) && text.contains("No such file"), "{text}");
+        let path = file.display().to_string();
+        let error = "No such file or directory (os error 2)".to_owned();
+        assert_eq!(Warning::from(refused), Warning::DmaLatencyNotHeld { path, reason: NotHeld::NotFound, error });
         assert!(!file.exists());
     }
 
@@ -113,7 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_the_right_is_told_how_to_get_it() {
-        assert!(advice(ErrorKind::PermissionDenied).contains("sudo chown"));
+    fn a_lack_of_rights_is_its_own_reason() {
+        let source = io::Error::from_raw_os_error(13);
+        let warning = Warning::from(HostError::DmaLatency { path: PathBuf::from("/dev/cpu_dma_latency"), source });
+        assert!(matches!(warning, Warning::DmaLatencyNotHeld { reason: NotHeld::PermissionDenied, .. }), "{warning:?}");
     }
 }

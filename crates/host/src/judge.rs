@@ -5,31 +5,9 @@
 //! else is a fact and stays one. (Real-time throttling, for one: every machine is set up so, and it bites only programs
 //! that leave the CPU no rest.)
 
-use model::{CpuFacts, HostFacts, Warning, changes};
-use plan::{CpuId, CpuList};
-use std::collections::BTreeMap;
-
-/// The stable names of the warnings.
-pub mod code {
-    /// CPUs may change their frequency.
-    pub(crate) const GOVERNOR_NOT_PERFORMANCE: &str = "governor-not-performance";
-    /// The kernel gave up one clocksource for another.
-    pub(crate) const CLOCKSOURCE_CHANGED: &str = "clocksource-changed";
-    /// Reading the clock takes about a microsecond or more.
-    pub(crate) const CLOCKSOURCE_SLOW: &str = "clocksource-slow";
-    /// The hypervisor ran something else.
-    pub(crate) const STEAL_TIME: &str = "steal-time";
-    /// A virtual machine.
-    pub const HYPERVISOR: &str = "hypervisor";
-    /// CPUs did change their frequency.
-    pub(crate) const FREQUENCY_CHANGED: &str = "frequency-changed";
-    /// Isolated CPUs that nobody asked for.
-    pub(crate) const ISOLATED_NOT_MEASURED: &str = "isolated-not-measured";
-    /// Something else kept CPUs busy.
-    pub(crate) const OTHER_WORK: &str = "other-work";
-    /// CPUs came or went.
-    pub(crate) const CPU_OFFLINE_CHANGED: &str = "cpu-offline-changed";
-}
+use model::{CpuFacts, FrequencyChange, HostFacts, StolenTime, Warning, changes};
+use plan::CpuId;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks behind a bus, read by slow input or output, or counted by the tick.
 const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
@@ -37,9 +15,6 @@ const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jif
 const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 /// A frequency that differs by more than this share is another frequency; less is the reading's noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
-/// As many as a tired engineer reads; the recording holds them all.
-const MAX_NAMED: usize = 8;
-
 /// What to warn of, given the looks before and after a run.
 #[must_use]
 pub fn warnings(before: &HostFacts, after: &HostFacts) -> Vec<Warning> {
@@ -60,159 +35,82 @@ pub fn warnings(before: &HostFacts, after: &HostFacts) -> Vec<Warning> {
 #[must_use]
 pub fn isolated_not_measured(isolated: &[CpuId], measured: &[CpuId], usable: &[CpuId]) -> Option<Warning> {
     let left_out: Vec<CpuId> = isolated.iter().filter(|cpu| usable.contains(cpu) && !measured.contains(cpu)).copied().collect();
-    let (list, plural) = (CpuList::format(&left_out), if left_out.len() == 1 { "" } else { "s" });
-    (!left_out.is_empty()).then(|| {
-        warning(
-            code::ISOLATED_NOT_MEASURED,
-            format!("Isolated CPU{plural} {list} not measured: add -a {list}."),
-            format!(
-                "isolated: CPU {}; measured, by inherited affinity: CPU {}",
-                CpuList::format(isolated),
-                CpuList::format(measured)
-            ),
-            format!("Name the CPUs to measure: -a {list}, or in a plan cpus = \"{list}\"."),
-        )
-    })
-}
-
-pub(crate) fn warning(code: &str, message: String, evidence: String, next_step: String) -> Warning {
-    Warning { code: code.to_owned(), message, evidence, next_step }
+    let warning = |left_out| Warning::IsolatedNotMeasured { isolated: isolated.to_vec(), measured: measured.to_vec(), left_out };
+    (!left_out.is_empty()).then(|| warning(left_out))
 }
 
 fn governor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    let mut found: BTreeMap<&str, Vec<CpuId>> = BTreeMap::new();
+    let mut found: BTreeMap<String, BTreeSet<CpuId>> = BTreeMap::new();
     for cpu in before.cpus.iter().chain(&after.cpus) {
         // Between equal limits no governor has a choice.
         let pinned = cpu.frequency_min_khz.is_some() && cpu.frequency_min_khz == cpu.frequency_max_khz;
         if let Some(governor) = cpu.governor.as_deref().filter(|governor| *governor != "performance" && !pinned) {
-            found.entry(governor).or_default().push(cpu.cpu);
+            found.entry(governor.to_owned()).or_default().insert(cpu.cpu);
         }
     }
-    let evidence = found.iter().map(|(governor, cpus)| format!("{governor} on CPU {}", CpuList::format(cpus)));
-    let evidence = evidence.collect::<Vec<_>>().join("; ");
-    (!found.is_empty()).then(|| {
-        warning(
-            code::GOVERNOR_NOT_PERFORMANCE,
-            "The frequency of idle CPUs may drop, which makes wake-ups slower.".to_owned(),
-            evidence,
-            "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor".to_owned(),
-        )
-    })
+    let governors: BTreeMap<String, Vec<CpuId>> =
+        found.into_iter().map(|(governor, cpus)| (governor, cpus.into_iter().collect())).collect();
+    (!governors.is_empty()).then_some(Warning::GovernorNotPerformance { governors })
 }
 
 fn frequency(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    let changed: Vec<(CpuId, u64, u64)> = both(before, after)
+    let cpus: Vec<FrequencyChange> = both(before, after)
         .filter(|(was, is)| was.governor.is_some() && is.governor.is_some())
-        .filter_map(|(was, is)| Some((was.cpu, was.frequency_khz?, is.frequency_khz?)))
-        .filter(|(_, was, is)| was.abs_diff(*is).saturating_mul(100) > was.saturating_mul(FREQUENCY_TOLERANCE_PERCENT))
+        .filter_map(|(was, is)| {
+            Some(FrequencyChange { cpu: was.cpu, before_khz: was.frequency_khz?, after_khz: is.frequency_khz? })
+        })
+        .filter(|change| {
+            change.before_khz.abs_diff(change.after_khz).saturating_mul(100)
+                > change.before_khz.saturating_mul(FREQUENCY_TOLERANCE_PERCENT)
+        })
         .collect();
-    let highest = changed.iter().map(|(_, was, is)| *was.max(is)).max()?;
-    Some(warning(
-        code::FREQUENCY_CHANGED,
-        "CPU frequency changed during the run: latencies were not measured at one speed.".to_owned(),
-        list(changed.iter().map(|(cpu, was, is)| format!("CPU {cpu}: {} MHz before, {} MHz after", was / 1_000, is / 1_000))),
-        format!("sudo cpupower frequency-set --governor performance --min {highest} --max {highest}"),
-    ))
+    (!cpus.is_empty()).then_some(Warning::FrequencyChanged { cpus })
 }
 
 fn clocksource_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    let (was, is) = (before.clocksource.as_deref()?, after.clocksource.as_deref()?);
-    (was != is).then(|| {
-        warning(
-            code::CLOCKSOURCE_CHANGED,
-            "The clocksource changed during the run: times before and after are not comparable.".to_owned(),
-            format!("{was} before, {is} after"),
-            "See the kernel log: sudo dmesg | grep -i clocksource".to_owned(),
-        )
-    })
+    let (before, after) = (before.clocksource.clone()?, after.clocksource.clone()?);
+    (before != after).then_some(Warning::ClocksourceChanged { before, after })
 }
 
 fn clocksource_slow(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let looks = [after, before];
-    let slow = looks.iter().find_map(|look| look.clocksource.as_deref().filter(|name| SLOW_CLOCKSOURCES.contains(name)))?;
+    let slow =
+        looks.iter().find_map(|look| look.clocksource.as_ref().filter(|name| SLOW_CLOCKSOURCES.contains(&name.as_str())))?;
     let available = looks.iter().map(|look| &look.clocksources_available).find(|names| !names.is_empty());
-    let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.is_some_and(|names| names.iter().any(|name| name == fast)));
-    let next_step = match fast {
-        Some(fast) => format!("echo {fast} | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        None => "See the kernel log for why there is no faster one: sudo dmesg | grep -iE 'clocksource|tsc'".to_owned(),
-    };
-    let available = available.map_or("unknown".to_owned(), |names| names.join(" "));
-    Some(warning(
-        code::CLOCKSOURCE_SLOW,
-        format!("Slow clocksource {slow}: every latency includes the cost of reading it."),
-        format!("clocksource {slow}, available: {available}"),
-        next_step,
-    ))
+    let available = available.cloned().unwrap_or_default();
+    let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.iter().any(|name| name == fast)).map(str::to_owned);
+    Some(Warning::ClocksourceSlow { clocksource: slow.clone(), available, fast })
 }
 
 fn hypervisor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    (before.hypervisor == Some(true) || after.hypervisor == Some(true)).then(|| {
-        warning(
-            code::HYPERVISOR,
-            "Virtual machine: every latency includes the delays of the hypervisor and its other guests.".to_owned(),
-            format!("hypervisor on {}", before.cpu_model.as_deref().unwrap_or("CPU of unknown model")),
-            "To judge the hardware, measure on it. To judge the guest, measure on the hypervisor's host at the same time."
-                .to_owned(),
-        )
-    })
+    let found = before.hypervisor == Some(true) || after.hypervisor == Some(true);
+    found.then(|| Warning::Hypervisor { cpu_model: before.cpu_model.clone() })
 }
 
 fn steal(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let times = changes(before, after).cpu_times.into_iter();
-    let mut stolen: Vec<(CpuId, u64, u64)> = times
-        .filter_map(|time| Some((time.cpu, *time.time_ms.get("steal")?, time.elapsed_ms)))
-        .filter(|(_, stolen, _)| *stolen > 0)
+    let mut cpus: Vec<StolenTime> = times
+        .filter_map(|time| {
+            let stolen_ms = *time.time_ms.get("steal")?;
+            Some(StolenTime { cpu: time.cpu, stolen_ms, elapsed_ms: time.elapsed_ms })
+        })
+        .filter(|time| time.stolen_ms > 0)
         .collect();
-    if stolen.is_empty() {
-        return None;
-    }
-    stolen.sort_by_key(|(cpu, stolen, _)| (std::cmp::Reverse(*stolen), *cpu));
-    let total = stolen.iter().fold(0_u64, |sum, (_, ms, _)| sum.saturating_add(*ms));
-    let cpus: Vec<CpuId> = stolen.iter().map(|(cpu, ..)| *cpu).collect();
-    Some(warning(
-        code::STEAL_TIME,
-        format!(
-            "Steal time: the hypervisor took CPU {} away for {total} ms. Wake-ups in that time were late.",
-            CpuList::format(&cpus)
-        ),
-        list(stolen.iter().map(|(cpu, ms, elapsed)| format!("CPU {cpu}: {ms} ms, {} of its time", percent(*ms, *elapsed)))),
-        "On the hypervisor's host, pin each virtual CPU to a physical CPU: virsh vcpupin DOMAIN VCPU CPU".to_owned(),
-    ))
+    cpus.sort_by_key(|time| (std::cmp::Reverse(time.stolen_ms), time.cpu));
+    (!cpus.is_empty()).then_some(Warning::StealTime { cpus })
 }
 
 fn cpus_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let ids = |facts: &HostFacts| facts.cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>();
-    let (was, is) = (ids(before), ids(after));
+    let (before, after) = (ids(before), ids(after));
     // An empty set is a look that failed, not a machine without CPUs.
-    (was != is && !was.is_empty() && !is.is_empty()).then(|| {
-        warning(
-            code::CPU_OFFLINE_CHANGED,
-            "CPUs went offline or came online during the run. The kernel stops all other CPUs for that, and moves their work."
-                .to_owned(),
-            format!("CPUs {} online before, {} after", CpuList::format(&was), CpuList::format(&is)),
-            "Find the cause (sudo dmesg | grep -i -E 'cpu ?[0-9]+'), stop it, and measure again.".to_owned(),
-        )
-    })
+    let changed = before != after && !before.is_empty() && !after.is_empty();
+    changed.then_some(Warning::CpuOfflineChanged { before, after })
 }
 
 /// The CPUs seen both times.
 fn both<'a>(before: &'a HostFacts, after: &'a HostFacts) -> impl Iterator<Item = (&'a CpuFacts, &'a CpuFacts)> {
     before.cpus.iter().filter_map(|was| after.cpus.iter().find(|is| is.cpu == was.cpu).map(|is| (was, is)))
-}
-
-/// `part` of `whole` to a tenth of a percent, rounded.
-fn percent(part: u64, whole: u64) -> String {
-    let Some(per_mille) = u128::from(part).saturating_mul(1_000).saturating_add(u128::from(whole / 2)).checked_div(whole.into())
-    else {
-        return "an unknown share".to_owned();
-    };
-    if part > 0 && per_mille == 0 { "below 0.1 %".to_owned() } else { format!("{}.{} %", per_mille / 10, per_mille % 10) }
-}
-
-pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
-    let more = items.len().saturating_sub(MAX_NAMED);
-    let named = items.take(MAX_NAMED).collect::<Vec<_>>().join("; ");
-    if more == 0 { named } else { format!("{named}; and {more} more") }
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ mod test_machines;
 mod usage;
 
 pub use dma_latency::{DmaLatency, HostError};
-pub use judge::{code, isolated_not_measured, warnings};
+pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;
 pub use processes::ProcessTimes;
 pub use root::HostRoot;

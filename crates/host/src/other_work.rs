@@ -1,48 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warning of work that was neither the run's nor its loads'.
 
-use crate::judge::{code, list, warning};
-use model::{Document, Processes, Warning};
+use model::{Document, Warning};
 
 /// What to warn of, once both looks are in the document.
 #[must_use]
 pub fn other_work(document: &Document) -> Option<Warning> {
     let other = document.other_work()?;
-    let processes = document.host.processes.as_ref().map_or_else(String::new, named);
-    let (message, evidence) = if other.cpus.is_empty() {
-        (
-            format!("Other processes used {:.1} % of one CPU: the figures are not those of the load alone.", other.percent),
-            processes,
-        )
-    } else {
-        let cpus = list(other.cpus.iter().map(|(cpu, percent)| format!("CPU {cpu}: {percent:.1} %")));
-        (
-            format!(
-                "Other work kept CPUs up to {:.1} % busy with no load added: the figures are not those of an idle machine.",
-                other.percent
-            ),
-            format!("{cpus}; {processes}"),
-        )
-    };
-    let next_step = "Stop the other work and measure again. To measure under load, add one with --load.";
-    Some(warning(code::OTHER_WORK, message, evidence, next_step.to_owned()))
-}
-
-fn named(processes: &Processes) -> String {
-    if processes.busiest.is_empty() {
-        return "no visible process that is still running used CPU time".to_owned();
-    }
-    let named = processes
-        .busiest
-        .iter()
-        .map(|process| format!("{} (pid {}) {:.2} s", process.name, process.pid, process.cpu_ms as f64 / 1_000.0));
-    format!("CPU time of processes: {}", list(named))
+    let processes = document.host.processes.as_ref().map_or_else(Vec::new, |processes| processes.busiest.clone());
+    Some(Warning::OtherWork { percent: other.percent, cpus: other.cpus, processes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{BusyProcess, CpuFacts, HostFacts, LoadEvidence, Reached, Thread};
+    use model::{BusyCpu, BusyProcess, CpuFacts, HostFacts, LoadEvidence, Processes, Reached, Thread};
     use plan::{CpuId, Nanos, Scheduling};
     use std::collections::BTreeMap;
 
@@ -91,19 +63,26 @@ mod tests {
         document
     }
 
+    /// What is said beside a load: percent of one CPU, and how many processes are named.
+    fn of_processes(document: &Document) -> (f64, usize) {
+        match other_work(document) {
+            Some(Warning::OtherWork { percent, cpus, processes }) if cpus.is_empty() => (percent, processes.len()),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn two_busy_loops_are_not_an_idle_machine() {
-        let warning = other_work(&document(9_860, &[])).unwrap();
-        assert_eq!(warning.code, "other-work");
-        assert!(warning.message.starts_with("Other work kept CPUs up to 97.6 % busy with no load added"), "{warning:?}");
-        assert_eq!(warning.evidence, "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s");
+        let busy = document(9_860, &[]);
+        let (percent, processes) = (97.6, busy.host.processes.clone().unwrap().busiest);
+        let cpus = vec![BusyCpu { cpu: CpuId(0), percent }];
+        assert_eq!(other_work(&busy), Some(Warning::OtherWork { percent, cpus, processes }));
         assert_eq!(other_work(&document(300, &[])), None, "what any machine does by itself");
     }
 
     #[test]
     fn beside_a_load_only_processes_tell() {
-        let warning = other_work(&document(9_860, &["cpu@50%"])).unwrap();
-        assert!(warning.message.starts_with("Other processes used 97.6 % of one CPU"), "{warning:?}");
+        assert_eq!(of_processes(&document(9_860, &["cpu@50%"])), (97.6, 2));
         let mut kernel_only = document(9_860, &["cpu@50%"]);
         kernel_only.host.processes.as_mut().unwrap().busiest.iter_mut().for_each(|process| process.kernel_thread = true);
         assert_eq!(other_work(&kernel_only), None, "kernel threads work for the load");
@@ -111,9 +90,7 @@ mod tests {
 
     #[test]
     fn a_process_that_ended_is_seen_by_the_cpu_time_it_used() {
-        let warning = other_work(&loaded(7_700, Some(10.0), 0, 0)).unwrap();
-        assert!(warning.message.starts_with("Other processes used 66.0 % of one CPU"), "{warning:?}");
-        assert_eq!(warning.evidence, "no visible process that is still running used CPU time");
+        assert_eq!(of_processes(&loaded(7_700, Some(10.0), 0, 0)), (66.0, 0));
         assert_eq!(other_work(&loaded(1_700, Some(10.0), 0, 0)), None, "6 % of the CPU");
         assert_eq!(other_work(&loaded(7_700, Some(10.0), 0, 6_000)), None, "kernel threads work for the load");
         assert_eq!(other_work(&loaded(7_700, None, 0, 0)), None, "nobody knows what was the load's");
@@ -132,8 +109,7 @@ mod tests {
 
     #[test]
     fn many_small_processes_are_as_much_as_they_are_together() {
-        let warning = other_work(&loaded(1_000, Some(10.0), 19_000, 0)).unwrap();
-        assert!(warning.message.starts_with("Other processes used 190.0 % of one CPU"), "{warning:?}");
+        assert_eq!(of_processes(&loaded(1_000, Some(10.0), 19_000, 0)), (190.0, 0));
     }
 
     #[test]

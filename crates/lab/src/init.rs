@@ -288,6 +288,7 @@ pub(crate) fn initramfs(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Warning;
     use plan::{CpuId, Length, Nanos, OverrunPolicy, Scheduling, Settle};
 
     fn run(cpus: &[CpuId], interval: Nanos, loads: &[&str]) -> Run {
@@ -319,7 +320,7 @@ mod tests {
                 assert!(refusal.bad_input && refusal.error.starts_with("an interval of 100ns is shorter"), "{refusal:?}");
             }
             // Without real-time rights nothing is locked out.
-            Ok(order) => assert!(order.warnings.iter().any(|warning| warning.code == "interval-short"), "{:?}", order.warnings),
+            Ok(order) => assert!(matches!(order.warnings[..], [Warning::IntervalShort { .. }]), "{:?}", order.warnings),
         }
     }
 
@@ -333,12 +334,13 @@ mod tests {
                 let mut set = rustix::thread::CpuSet::new();
                 set.set(usize::try_from(first.0).unwrap());
                 rustix::thread::sched_setaffinity(None, &set).unwrap();
-                order_of(run(&[first, second], Nanos::from_millis(10), &["cpu@50%"]), default_cpus, "load").unwrap()
+                let run = run(&[first, second], Nanos::from_millis(10), &["cpu@50%"]);
+                order_of(run, default_cpus, "load").unwrap()
             };
             std::thread::spawn(confine).join().unwrap()
         };
         let named = confined(None);
-        assert_eq!(named.warnings.iter().map(|warning| warning.code.as_str()).collect::<Vec<_>>(), ["loads-elsewhere"]);
+        assert!(matches!(named.warnings[..], [Warning::LoadsElsewhere { .. }]), "{:?}", named.warnings);
         let unnamed = confined(Some(DefaultCpus { threads: None }));
         assert_eq!((unnamed.run.cpus, unnamed.warnings), (vec![first], Vec::new()));
     }

@@ -10,7 +10,7 @@ use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_PATIENCE;
-use model::{Lab, Recorded};
+use model::{Lab, Recorded, Warning};
 use plan::{Guest, Machine, Run};
 use recording::RecordingError;
 use runner::Signals;
@@ -266,7 +266,7 @@ fn keep(lab_run: &LabRun, left: GuestOutput, facts: &Lab, begun: SystemTime) -> 
         document.ended_at = Some(humantime::format_rfc3339_millis(ended).to_string());
         if lab.deterministic {
             // Nothing else runs below: in virtual time, nobody takes any away.
-            document.warnings.retain(|warning| warning.code != host::code::HYPERVISOR);
+            document.warnings.retain(|warning| !matches!(warning, Warning::Hypervisor { .. }));
         }
         document.run.title.clone_from(&lab_run.run.title);
         document.command_line.clone_from(&lab_run.command_line);

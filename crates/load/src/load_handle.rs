@@ -6,7 +6,8 @@ use crate::pipe_reader::PipeReader;
 use crate::report::{BEGIN, Order, Reading, Report};
 use crate::settling::{LEVEL_MS, UNKNOWN_NS};
 use crate::spec::ValidatedLoad;
-use model::{LoadEvidence, LoadOnCpu, Reached, Warning};
+use model::{BusyCpu, LoadEvidence, LoadFailure, LoadOnCpu, Reached, Steady, Warning};
+use plan::Nanos;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
 use std::collections::BTreeMap;
@@ -71,8 +72,9 @@ pub(crate) struct LoadHandle {
     /// When it was in its steady state, since its tasks were released, ns.
     settled_after_ns: Option<u64>,
     /// Why it did not hold.
-    death: Option<String>,
-    notes: Vec<String>,
+    failure: Option<LoadFailure>,
+    /// The nice level that it inherited and may not leave.
+    nice: Option<i32>,
 }
 
 impl LoadHandle {
@@ -107,7 +109,7 @@ impl LoadHandle {
             }
         };
         let account = Account::new(load.cpus.len());
-        let (phase, death, notes) = (Phase::Assembling, None, Vec::new());
+        let (phase, failure, nice) = (Phase::Assembling, None, None);
         Ok(LoadHandle {
             load,
             phase,
@@ -118,8 +120,8 @@ impl LoadHandle {
             account,
             begun: false,
             settled_after_ns: None,
-            death,
-            notes,
+            failure,
+            nice,
         })
     }
 
@@ -157,7 +159,7 @@ impl LoadHandle {
         for line in self.reports.lines() {
             match serde_json::from_str(&line) {
                 Ok(report) => self.hear(report),
-                Err(error) => self.fail(&format!("unexpected message from its supervisor, '{line}': {error}")),
+                Err(error) => self.fail(LoadFailure::UnexpectedMessage { line, error: error.to_string() }),
             }
         }
         if self.reports.ended() {
@@ -179,15 +181,16 @@ impl LoadHandle {
             }
             Report::Second(reading) => self.account.second(reading),
             Report::Final(reading) => self.hear_last(reading),
-            Report::Note { text } => self.notes.push(text),
-            Report::Died { reason } | Report::Failed { reason } => self.fail(&reason),
+            Report::Nice { nice } => self.nice = Some(nice),
+            Report::Died { failure } => self.fail(failure),
+            Report::Failed { error } => self.fail(LoadFailure::SupervisorFailed { error }),
         }
     }
 
     fn hear_last(&mut self, reading: Reading) {
         self.phase = Phase::Final;
         if reading.alive != self.load.tasks {
-            self.fail(&format!("{} of its {} tasks ran to the end", reading.alive, self.load.tasks));
+            self.fail(LoadFailure::TasksMissing { alive: reading.alive, tasks: self.load.tasks });
         }
         self.account.end(reading);
     }
@@ -213,12 +216,12 @@ impl LoadHandle {
         let deadline = Instant::now() + BURIAL;
         // The supervisor has not been waited for, so its number, which is the group's, cannot mean anybody else.
         let _ = kill_process_group(group, Signal::KILL);
-        let status = loop {
+        let failure = loop {
             match self.supervisor.try_wait() {
                 Ok(None) if Instant::now() < deadline => sleep(PAUSE),
-                Ok(None) => break "it could not be killed".to_owned(),
-                Ok(Some(status)) => break status.to_string(),
-                Err(error) => break error.to_string(),
+                Ok(None) => break LoadFailure::SupervisorNotKilled,
+                Ok(Some(status)) => break LoadFailure::SupervisorExited { status: status.to_string() },
+                Err(error) => break LoadFailure::SupervisorExited { status: error.to_string() },
             }
         };
         // Every task holds the pipe of complaints, so its end is theirs. Where the parent is the system's first process (the
@@ -232,15 +235,13 @@ impl LoadHandle {
             sleep(PAUSE);
         }
         if !finished {
-            self.fail(&format!("its supervisor exited early: {status}"));
+            self.fail(failure);
         }
     }
 
     /// The load did not hold. The first reason is the one that counts.
-    pub(crate) fn fail(&mut self, reason: &str) {
-        if self.death.is_none() {
-            self.death = Some(reason.to_owned());
-        }
+    pub(crate) fn fail(&mut self, failure: LoadFailure) {
+        self.failure.get_or_insert(failure);
     }
 
     /// Whether it is in its steady state.
@@ -250,13 +251,13 @@ impl LoadHandle {
 
     /// Whether nothing has been heard against it.
     pub(crate) fn alive(&self) -> bool {
-        self.death.is_none()
+        self.failure.is_none()
     }
 
-    /// Why it did not hold, in its own words.
+    /// Why it did not hold, for an error.
     pub(crate) fn said(&self) -> String {
         let complaints = self.complaints.text();
-        let mut said = self.death.clone().unwrap_or_default();
+        let mut said = self.failure.as_ref().map(ToString::to_string).unwrap_or_default();
         if !complaints.is_empty() {
             said += if said.is_empty() { "" } else { "; " };
             said += &complaints;
@@ -274,7 +275,7 @@ impl LoadHandle {
             rate: self.account.rate(self.load.kind.units),
             tasks: self.load.tasks as u64,
             settled_after_ns: self.settled_after_ns,
-            alive: self.death.is_none(),
+            alive: self.failure.is_none(),
             missed: false,
             per_cpu: self.account.per_cpu(&self.load.cpus),
             course: self.account.course(),
@@ -297,62 +298,34 @@ impl LoadHandle {
 
     /// What a reader of the figures should know of a load that had not settled when measuring began.
     pub(crate) fn not_settled(&self) -> Option<Warning> {
-        (!self.settled()).then(|| Warning {
-            code: "load-not-settled".to_owned(),
-            message: format!(
-                "Load '{}' was not steady when measuring began: its start may affect the first latencies.",
-                self.load.spec
-            ),
-            evidence: self.steady(),
-            next_step: "Let it settle longer, for example with --settle 20s.".to_owned(),
-        })
+        (!self.settled()).then(|| Warning::LoadNotSettled { load: self.load.spec.clone(), steady: self.steady() })
     }
 
     /// What its steady state is: a load without a rate is given time.
-    fn steady(&self) -> String {
+    fn steady(&self) -> Steady {
+        let ns = |ns: u64| Nanos(i64::try_from(ns).unwrap_or(i64::MAX));
         if self.load.kind.units.is_empty() {
-            let seconds = UNKNOWN_NS / 1_000_000_000;
-            format!("steady: the command has run for {seconds} s")
+            Steady::RunningForNs(ns(UNKNOWN_NS))
         } else {
-            format!("steady: every task has worked, and the load's rate was level for {LEVEL_MS} ms")
+            Steady::LevelForNs(ns(LEVEL_MS * 1_000_000))
         }
     }
 
     /// What a reader of the figures should know of it.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let spec = self.load.spec.to_string();
-        let warning = |code: &str, message: String, evidence: String, next_step: &str| Warning {
-            code: code.to_owned(),
-            message,
-            evidence,
-            next_step: next_step.to_owned(),
-        };
-        let noted = |note: &String| {
-            let message = format!("Load '{spec}' did not run under the usual conditions");
-            warning("load-conditions", message, note.clone(), "Start the measurement without nice.")
-        };
-        let mut warnings: Vec<Warning> = self.notes.iter().map(noted).collect();
+        let load = || self.load.spec.clone();
+        let mut warnings: Vec<Warning> =
+            self.nice.map(|nice| Warning::LoadConditions { load: load(), nice }).into_iter().collect();
         let evidence = self.evidence();
         if evidence.missed
-            && let Some((asked, (reached, cpu))) = evidence.requested.zip(evidence.farthest_off())
+            && let Some((requested, (reached, cpu))) = evidence.requested.zip(evidence.farthest_off())
         {
-            let place = cpu.map_or_else(|| "its CPUs".to_owned(), |cpu| format!("CPU {cpu}"));
-            let message = format!(
-                "load_missed: load '{spec}' was off target, at {reached:.1} % of {place} instead of {asked:.1} %. The figures do not hold for that load."
-            );
-            let busy = |on: &LoadOnCpu| Some(format!("CPU {} was {:.1} % busy in all", on.cpu, on.machine_busy?));
-            let seen: Vec<_> = evidence.per_cpu.iter().filter_map(busy).collect();
-            let step = "Request a lower level, or move other work off these CPUs.";
-            warnings.push(warning("load-missed", message, seen.join(", "), step));
+            let busy = |on: &LoadOnCpu| Some(BusyCpu { cpu: on.cpu, percent: on.machine_busy? });
+            let machine = evidence.per_cpu.iter().filter_map(busy).collect();
+            warnings.push(Warning::LoadMissed { load: load(), requested, reached, cpu, machine });
         }
-        if !self.alive() {
-            let message = format!("Load '{spec}' exited early. Part of the run was measured without it.");
-            let step = if self.load.kind.starts_others && self.load.spec.command().is_some() {
-                "Run the command alone: it must run at least as long as the measurement. There is no shell. To use one, write cmd:sh -c '...'."
-            } else {
-                "Check the kernel log for an out-of-memory kill, and measure again."
-            };
-            warnings.push(warning("load-died", message, self.said(), step));
+        if let Some(failure) = self.failure.clone() {
+            warnings.push(Warning::LoadDied { load: load(), failure, output: self.complaints.text() });
         }
         warnings
     }

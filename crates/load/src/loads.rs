@@ -7,7 +7,7 @@
 use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Phase};
 use crate::report::GO;
 use crate::spec::ValidatedLoad;
-use model::{LoadEvidence, Warning};
+use model::{LoadEvidence, LoadFailure, Warning};
 use plan::Settle;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -210,7 +210,7 @@ impl Loads {
             }
             if Instant::now() > deadline {
                 for held in self.held.iter_mut().filter(|held| held.phase < Phase::Final) {
-                    held.fail(&format!("it did not stop within {} s", STOP.as_secs()));
+                    held.fail(LoadFailure::NotStopped { waited_s: STOP.as_secs() });
                 }
                 self.kill();
                 break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words between a load's parent and its supervisor.
 
+use model::LoadFailure;
 use plan::{CpuId, LoadSpec};
 use serde::{Deserialize, Serialize};
 
@@ -63,19 +64,19 @@ pub(crate) enum Report {
     Second(Reading),
     /// The last reading; the tasks are killed now.
     Final(Reading),
-    /// Something a reader of the recording should know.
-    Note {
-        /// One sentence.
-        text: String,
+    /// It runs at a nice level that it inherited and may not leave.
+    Nice {
+        /// Which.
+        nice: i32,
     },
     /// A task ended that should not.
     Died {
         /// Which, and of what.
-        reason: String,
+        failure: LoadFailure,
     },
     /// The load cannot be run.
     Failed {
         /// Why.
-        reason: String,
+        error: String,
     },
 }

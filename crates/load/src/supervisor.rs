@@ -39,7 +39,7 @@ pub fn worker(order: &str) -> ExitCode {
         .map_err(|error| io::Error::other(format!("internal command: its order cannot be read: {error}")))
         .and_then(|order| lead(&order));
     let Err(error) = result else { return ExitCode::SUCCESS };
-    if say(&Report::Failed { reason: error.to_string() }).is_err() {
+    if say(&Report::Failed { error: error.to_string() }).is_err() {
         let _ = writeln!(io::stderr(), "{error}");
     }
     ExitCode::FAILURE
@@ -72,10 +72,10 @@ fn obey(pool: &mut WorkerPool) -> io::Result<()> {
     let mut died = false;
     loop {
         let next = next(look_at_ns)?;
-        if let Some(reason) = pool.reap()
+        if let Some(failure) = pool.reap()
             && !std::mem::replace(&mut died, true)
         {
-            say(&Report::Died { reason })?;
+            say(&Report::Died { failure })?;
         }
         match next {
             Next::Order(GO) => {
@@ -172,7 +172,7 @@ fn settle(order: &Order, kind: &LoadType, common: &CommonOptions) -> io::Result<
 fn take_precedence() -> io::Result<()> {
     let nice = getpriority_process(None)?;
     if setpriority_process(None, -20).is_err() && nice > 0 && setpriority_process(None, 0).is_err() {
-        say(&Report::Note { text: format!("it runs at nice {nice}, inherited from its parent, and may not return to 0") })?;
+        say(&Report::Nice { nice })?;
     }
     Ok(())
 }

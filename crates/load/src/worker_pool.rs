@@ -8,6 +8,7 @@ use crate::process_tree;
 use crate::report::Reading;
 use crate::spec::CommonOptions;
 use crate::sys::{self, Area, SingleThreaded, Slot};
+use model::LoadFailure;
 use plan::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -285,7 +286,7 @@ impl WorkerPool {
 
     /// Buries tasks that ended by themselves, and says which. In a load whose tasks need one another, one death brings on
     /// others that end with an error: whoever was killed by a signal is named first.
-    pub(crate) fn reap(&mut self) -> Option<String> {
+    pub(crate) fn reap(&mut self) -> Option<LoadFailure> {
         let mut deaths = Vec::new();
         // Whatever has become a child of the supervisor, of whatever group.
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
@@ -296,8 +297,13 @@ impl WorkerPool {
         }
         deaths.sort_by_key(|&(exited, index, ..)| (exited, index));
         let &(_, index, pid, status) = deaths.first()?;
-        let more = if deaths.len() > 1 { format!(", and {} more", deaths.len() - 1) } else { String::new() };
-        Some(format!("task {} of {} (process {pid}) exited early: {}{more}", index + 1, self.tasks.len(), describe(status)))
+        Some(LoadFailure::TaskExited {
+            task: index + 1,
+            tasks: self.tasks.len(),
+            pid: pid.as_raw_nonzero().get(),
+            status: describe(status),
+            others: deaths.len() - 1,
+        })
     }
 }
 

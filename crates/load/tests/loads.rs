@@ -8,7 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a test without the usual runner")]
 
 use load::{Limits, Loads, StartError, ValidatedLoad, check, worker};
-use model::LoadEvidence;
+use model::{LoadEvidence, LoadFailure, Steady, Warning};
 use plan::{CpuId, LoadSpec, Nanos, Settle};
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::io::Read;
@@ -401,6 +401,12 @@ fn zombies(parent: Pid) -> usize {
     stats.filter(|stat| stat.contains(&ended)).count()
 }
 
+/// Why the load whose failure is the only warning did not hold.
+fn failure(loads: &Loads) -> LoadFailure {
+    let [Warning::LoadDied { failure, .. }] = &loads.warnings()[..] else { panic!("one death: {:?}", loads.warnings()) };
+    failure.clone()
+}
+
 fn a_command_that_ends_is_told() {
     let mut loads = start(&["cmd:sleep 0.3"]);
     loads.begin();
@@ -409,7 +415,9 @@ fn a_command_that_ends_is_told() {
         assert!(Instant::now() < deadline, "a command that ended goes unnoticed");
         sleep(Duration::from_millis(5));
     }
-    assert!(!loads.stop()[0].alive && loads.warnings()[0].evidence.contains("exited early: exit status: 0"));
+    assert!(!loads.stop()[0].alive);
+    let failure = failure(&loads);
+    assert!(matches!(&failure, LoadFailure::TaskExited { status, .. } if status == "exit status: 0"), "{failure:?}");
 }
 
 /// It was started, and nobody need look for why it could not be.
@@ -424,10 +432,12 @@ fn a_command_that_ends_while_it_settles() {
 fn a_command_has_a_second_to_settle() {
     let mut loads = start(&["cmd:sleep 30", "cpu@10%,cpus=0"]);
     loads.settle(Settle::ForNs(Nanos::from_millis(50)), || false).unwrap();
-    let evidence: Vec<String> = loads.not_settled().into_iter().map(|warning| warning.evidence).collect();
-    let expected =
-        ["steady: the command has run for 1 s", "steady: every task has worked, and the load's rate was level for 400 ms"];
-    assert_eq!(evidence, expected);
+    let not_settled = |load: &str, steady| Warning::LoadNotSettled { load: load.parse().unwrap(), steady };
+    let expected = [
+        not_settled("cmd:sleep 30", Steady::RunningForNs(Nanos::from_secs(1))),
+        not_settled("cpu@10%,cpus=0", Steady::LevelForNs(Nanos::from_millis(400))),
+    ];
+    assert_eq!(loads.not_settled(), expected);
 }
 
 fn signals_of_the_terminal_are_the_owners() {
@@ -452,10 +462,8 @@ fn a_killed_task_is_told() {
         soon("the death of a task is known", || process(victim.as_raw_nonzero().get()).is_none());
         let evidence = loads.stop();
         assert!(!evidence[0].alive && !loads.poll());
-        let [warning] = &loads.warnings()[..] else { panic!("one warning: {:?}", loads.warnings()) };
-        assert_eq!(warning.code, "load-died");
-        let told = format!("(process {victim}) exited early: signal: 9 (SIGKILL)");
-        assert!(warning.evidence.contains(&told), "{warning:?}");
+        let LoadFailure::TaskExited { pid, status, .. } = failure(&loads) else { panic!("{:?}", loads.warnings()) };
+        assert_eq!((pid, status.as_str()), (victim.as_raw_nonzero().get(), "signal: 9 (SIGKILL)"));
     }
 }
 
@@ -474,7 +482,7 @@ fn a_killed_leader_is_told() {
     assert_eq!(members(&[victim]), []);
     let evidence = loads.stop();
     assert_eq!((evidence[0].alive, evidence[1].alive), (false, true));
-    assert!(loads.warnings()[0].evidence.contains("its supervisor exited early: signal: 9 (SIGKILL)"));
+    assert_eq!(failure(&loads), LoadFailure::SupervisorExited { status: "signal: 9 (SIGKILL)".to_owned() });
     assert_eq!(members(&supervisors), []);
 }
 

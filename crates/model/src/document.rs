@@ -5,7 +5,7 @@
 //! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
 //! is `null` or absent, never 0.
 
-use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread};
+use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread, Warning};
 use plan::{CpuId, Nanos, Run};
 use serde::{Deserialize, Serialize};
 
@@ -135,17 +135,4 @@ pub struct Instrument {
     pub ring_slots: u64,
     /// Start of the program to the first planned activation, warm-up excluded, ns.
     pub start_to_first_activation_ns: Option<i64>,
-}
-
-/// Something a reader should know: what was seen, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// A stable name, such as `no-real-time`.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
-    /// What was observed.
-    pub evidence: String,
-    /// What would help; may be empty.
-    pub next_step: String,
 }

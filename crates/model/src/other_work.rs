@@ -4,7 +4,7 @@
 //! A run without a load is no run on an idle machine, and a load is not alone because it was the only one asked for. The
 //! warning of a run and the report of its recording both ask here.
 
-use crate::{CpuTimeChange, Document, LoadEvidence, Processes, Thread, changes};
+use crate::{BusyCpu, CpuTimeChange, Document, LoadEvidence, Processes, Thread, changes};
 use plan::CpuId;
 
 /// Less than this share of a CPU is what any machine does by itself, percent.
@@ -18,7 +18,7 @@ pub struct OtherWork {
     /// Percent of one CPU: of the busiest one without a load, of all processes together under a load.
     pub percent: f64,
     /// CPUs that were kept busy, with their shares, the busiest first. Empty under a load, which keeps its CPUs busy itself.
-    pub cpus: Vec<(CpuId, f64)>,
+    pub cpus: Vec<BusyCpu>,
 }
 
 impl Document {
@@ -69,17 +69,17 @@ impl Document {
     }
 
     fn without_load(&self, times: &[CpuTimeChange], processes: &Processes) -> Option<OtherWork> {
-        let mut cpus: Vec<(CpuId, f64)> = times
+        let mut cpus: Vec<BusyCpu> = times
             .iter()
             .filter_map(|time| {
                 let busy = time.elapsed_ms.saturating_sub(state_ms(time, &["idle", "iowait", "steal"]));
                 let other = busy.saturating_sub(self.own_ms(time.cpu, processes));
                 let percent = percent(other, time.elapsed_ms);
-                (other >= MIN_MS && percent >= MIN_PERCENT).then_some((time.cpu, percent))
+                (other >= MIN_MS && percent >= MIN_PERCENT).then_some(BusyCpu { cpu: time.cpu, percent })
             })
             .collect();
-        cpus.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Some(OtherWork { percent: cpus.first()?.1, cpus })
+        cpus.sort_by(|a, b| b.percent.total_cmp(&a.percent));
+        Some(OtherWork { percent: cpus.first()?.percent, cpus })
     }
 
     /// This program's part of one CPU's time, ms. A recording holds the process's CPU time in all and not each thread's, which

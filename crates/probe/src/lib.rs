@@ -34,7 +34,7 @@ pub use attachment::Woken;
 pub use clock::{Calibration, Monotonic};
 pub use control::{Control, StopReason};
 pub use cycle::Counts;
-pub use measurement::{Measurement, ProbeError, can_schedule, set_scheduling};
+pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use probes::{PROBES, Probe, ProbeSetting, SettingError, SettingValues, statement};
 pub use ring::Consumer;

@@ -62,7 +62,7 @@ pub struct Measurement {
 /// From "all threads are ready" to the first planned wake-up: time for the last of them to fall asleep.
 const LEAD: Nanos = Nanos::from_millis(2);
 /// How long the threads of a stopped run may take to end before they are given up.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
+pub const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Measurement {
     /// Makes the threads of a run, with the scheduling they were granted. They are ready, and wait for [`Measurement::begin`].

@@ -92,7 +92,6 @@ fn main() -> std::io::Result<()> {
     with_caveats.document.instrument.real_time = false;
     with_caveats.document.threads[0].scheduling = plan::Scheduling::OTHER;
     with_caveats.document.threads[0].proof.samples_lost = 12;
-    with_caveats.document.warnings[0].code = "no-real-time".into();
-    with_caveats.document.warnings[0].next_step = "sudo setcap cap_sys_nice,cap_ipc_lock=ep teiji".into();
+    with_caveats.document.warnings = vec![synthetic::no_real_time()];
     std::fs::write(folder.join("caveats.html"), report::html(&[with_caveats], &[], &options, command))
 }

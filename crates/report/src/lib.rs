@@ -19,6 +19,7 @@ mod page;
 mod sections;
 mod terminal;
 mod threads;
+mod warnings;
 
 #[cfg(test)]
 #[path = "../examples/synthetic/mod.rs"]
@@ -42,6 +43,7 @@ pub use terminal::paint::Paint;
 pub use terminal::plan_length::plan_length;
 use terminal::text;
 pub use threads::{Figure, threads_csv, threads_markdown};
+pub use warnings::{NextStep, WarningText, warning_text};
 
 /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is longer.
 #[must_use]

@@ -2,7 +2,7 @@
 //! What is asked of the machine for the length of a run, and what it refused.
 
 use host::{DmaLatency, HostRoot};
-use model::Warning;
+use model::{MemoryNotLocked, Warning};
 use plan::Run;
 use probe::MemoryLock;
 
@@ -18,25 +18,12 @@ impl Conditions {
     pub(crate) fn arrange(run: &Run, host: &HostRoot) -> Self {
         let mut warnings = Vec::new();
         let memory = probe::lock_memory();
-        if let Some((evidence, next_step)) = memory_advice(&memory) {
-            warnings.push(Warning {
-                code: "memory-not-locked".to_owned(),
-                message: "Memory could not be locked: page faults may add latency.".to_owned(),
-                evidence,
-                next_step,
-            });
-        }
+        warnings.extend(not_locked(&memory).map(|reason| Warning::MemoryNotLocked { reason }));
         let mut dma_latency = None;
         if run.hold_dma_latency {
             match DmaLatency::hold(host) {
                 Ok(held) => dma_latency = Some(held),
-                Err(error) => warnings.push(Warning {
-                    code: "dma-latency-not-held".to_owned(),
-                    message: "CPUs may enter deep idle states between activations: /dev/cpu_dma_latency is not held at 0."
-                        .to_owned(),
-                    evidence: error.to_string(),
-                    next_step: "Run as root, or measure the machine as it is with --no-dma-latency.".to_owned(),
-                }),
+                Err(error) => warnings.push(error.into()),
             }
         }
         Conditions { dma_latency, memory, warnings }
@@ -63,14 +50,10 @@ impl Drop for Conditions {
     }
 }
 
-fn memory_advice(memory: &MemoryLock) -> Option<(String, String)> {
+fn not_locked(memory: &MemoryLock) -> Option<MemoryNotLocked> {
     match memory {
         MemoryLock::Locked => None,
-        MemoryLock::Limited(bytes) => Some((
-            format!("the limit on locked memory is {} KiB", bytes / 1024),
-            "Raise it with a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf, or run as root."
-                .to_owned(),
-        )),
-        MemoryLock::Refused(error) => Some((format!("mlockall: {error}"), "Run as root.".to_owned())),
+        MemoryLock::Limited(bytes) => Some(MemoryNotLocked::LimitBytes(*bytes)),
+        MemoryLock::Refused(error) => Some(MemoryNotLocked::Error(error.clone())),
     }
 }

@@ -71,12 +71,7 @@ pub(crate) fn instrument(
 
 /// That a power cut might have cost more than a second.
 pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning> {
-    (longest > limit).then(|| Warning {
-        code: "disk-slow".to_owned(),
-        message: "Slow disk: a power cut would have cost more than the last second of samples.".to_owned(),
-        evidence: format!("up to {:.1} s from a write until it was on the disk", longest.0 as f64 / 1e9),
-        next_step: "Record to a faster disk.".to_owned(),
-    })
+    (longest > limit).then_some(Warning::DiskSlow { longest_ns: longest })
 }
 
 /// Why the run ended, from what stopped it.
@@ -133,38 +128,18 @@ pub(crate) fn enter(thread: &mut Thread, outcome: Option<&ThreadResult>, due: u6
 /// What a reader must know of a thread.
 pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, came_back: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |code: &str, message: String, evidence: String, next_step: &str| {
-        warnings.push(Warning { code: code.to_owned(), message, evidence, next_step: next_step.to_owned() });
-    };
-    let (index, cpu) = (thread.index, thread.cpu);
     if !came_back {
-        warn(
-            "thread-unresponsive",
-            format!("Thread {index} was not running when the run ended: something else occupies CPU {cpu}."),
-            "it did not end within 3 s of the request".to_owned(),
-            "ps -eLo pid,rtprio,psr,comm --sort=-rtprio",
-        );
+        let waited_ns = Nanos(i64::try_from(probe::JOIN_TIMEOUT.as_nanos()).unwrap_or(i64::MAX));
+        warnings.push(Warning::ThreadUnresponsive { thread: thread.index, cpu: thread.cpu, waited_ns });
     }
     if thread.proof.samples_lost > 0 {
-        warn(
-            "samples-lost",
-            format!(
-                "{} samples of thread {index} were lost. Their activations are counted, but they are not in the statistics.",
-                thread.proof.samples_lost
-            ),
-            format!("of {} activations that woke", thread.activations.map_or(0, |all| all.on_time + all.late)),
-            "Measure with a longer interval, fewer threads or less load, or record to a faster disk.",
-        );
+        let woken = thread.activations.map_or(0, |all| all.on_time + all.late);
+        warnings.push(Warning::SamplesLost { thread: thread.index, lost: thread.proof.samples_lost, woken });
     }
-    let faults = (thread.proof.minor_faults.unwrap_or(0), thread.proof.major_faults.unwrap_or(0));
+    let (minor, major) = (thread.proof.minor_faults.unwrap_or(0), thread.proof.major_faults.unwrap_or(0));
     // What a trial starts may fault by its nature, as the copy of a memory map does.
-    if faults != (0, 0) && rows != RowKind::Trials {
-        warn(
-            "page-faults",
-            format!("Thread {index} had page faults while measuring."),
-            format!("{} minor and {} major between its first and last activation", faults.0, faults.1),
-            "Lock memory: see the warning about it, or run as root.",
-        );
+    if (minor, major) != (0, 0) && rows != RowKind::Trials {
+        warnings.push(Warning::PageFaults { thread: thread.index, minor, major });
     }
     warnings
 }
@@ -186,7 +161,9 @@ mod tests {
         enter(&mut thread, None, due, &statistics);
         assert_eq!(thread.activations, Some(Activations { due: 10, on_time: 3, late: 0, skipped: 7 }));
         assert_eq!((thread.proof.samples_lost, thread.proof.voluntary_switches), (0, None));
-        assert_eq!(thread_warnings(&thread, RowKind::Activations, false)[0].code, "thread-unresponsive");
+        let (cpu, waited_ns) = (CpuId(1), Nanos::from_secs(3));
+        let expected = [Warning::ThreadUnresponsive { thread: 0, cpu, waited_ns }];
+        assert_eq!(thread_warnings(&thread, RowKind::Activations, false), expected);
     }
 
     #[test]

@@ -326,15 +326,9 @@ fn closing(
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, outcomes[index].is_some()));
     }
     for difference in verify(&recorded) {
-        recorded.document.warnings.push(Warning {
-            code: "accounting-differs".to_owned(),
-            message: format!(
-                "{} was counted as {} and recorded as {}.",
-                difference.place, difference.recorded, difference.recomputed
-            ),
-            evidence: "the thread's own count against the samples on disk".to_owned(),
-            next_step: "Please report this as a defect of teiji, with the recording.".to_owned(),
-        });
+        let (counted, recorded_as) = (difference.recorded, difference.recomputed);
+        let warning = Warning::AccountingDiffers { place: difference.place, counted, recorded: recorded_as };
+        recorded.document.warnings.push(warning);
     }
     folder.finish(&recorded.document)?;
     Ok(recorded)

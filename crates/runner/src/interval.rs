@@ -62,15 +62,7 @@ fn judged(run: &Run, granted: Scheduling, best: Tried) -> Result<Option<Warning>
         let cpus = CpuList::format(&run.cpus);
         return Err(TooShort { interval: run.interval_ns, percent, cpu, cpus, scheduling: granted });
     }
-    Ok(Some(Warning {
-        code: "interval-short".to_owned(),
-        message: format!(
-            "An interval of {} is short for this machine: many activations will be late or skipped.",
-            run.interval_ns
-        ),
-        evidence: format!("in a trial before the run: {percent} %, on CPU {cpu}"),
-        next_step: "Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU.".to_owned(),
-    }))
+    Ok(Some(Warning::IntervalShort { interval_ns: run.interval_ns, missed_percent: percent, cpu }))
 }
 
 /// Whether any CPU has less than [`LONG_ENOUGH`] for each wake-up.
@@ -124,8 +116,11 @@ mod tests {
             "{refused}"
         );
         assert!(refused.contains("99 % of the activations on CPU 1 were late or skipped. With SCHED_FIFO 90"), "{refused}");
-        for (scheduling, tried) in [(Scheduling::OTHER, tried(1, 998)), (Scheduling::DEFAULT, tried(600, 399))] {
-            assert_eq!(judged(scheduling, tried).unwrap().unwrap().code, "interval-short");
+        for (scheduling, tried, missed_percent) in
+            [(Scheduling::OTHER, tried(1, 998), 99), (Scheduling::DEFAULT, tried(600, 399), 40)]
+        {
+            let short = Warning::IntervalShort { interval_ns: Nanos::from_micros(1), missed_percent, cpu: CpuId(1) };
+            assert_eq!(judged(scheduling, tried), Ok(Some(short)));
         }
         assert_eq!(judged(Scheduling::DEFAULT, tried(950, 49)), Ok(None));
     }

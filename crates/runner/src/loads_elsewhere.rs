@@ -3,7 +3,7 @@
 
 use load::ValidatedLoad;
 use model::Warning;
-use plan::{CpuId, CpuList, LoadSpec, Run};
+use plan::{CpuId, Run};
 use std::collections::BTreeSet;
 
 /// What to say of measured CPUs that no load covers, where a load's CPUs were not named: such a load takes the affinity that was
@@ -16,27 +16,8 @@ pub fn loads_elsewhere(run: &Run, loads: &[ValidatedLoad]) -> Option<Warning> {
     if bare.is_empty() {
         return None;
     }
-    let list = |cpus: BTreeSet<CpuId>| CpuList::format(&cpus.into_iter().collect::<Vec<_>>());
-    Some(Warning {
-        code: "loads-elsewhere".to_owned(),
-        message: format!("No load on measured CPU {}: loads run on CPU {}.", list(bare), list(covered)),
-        evidence: format!("load {} has no cpus=, so it runs on this program's CPUs", unnamed.spec()),
-        next_step: format!("To load the measured CPUs too, add cpus=all: --load {}", shell_word(&on_all_cpus(unnamed.spec()))),
-    })
-}
-
-/// The load with `cpus=all` added. A command without quotes goes to the end of its text, so it gets quotes first.
-fn on_all_cpus(spec: &LoadSpec) -> String {
-    match spec.command() {
-        Some(command) if !spec.to_string().starts_with("cmd:\"") => format!("cmd:\"{command}\",cpus=all"),
-        _ => format!("{spec},cpus=all"),
-    }
-}
-
-/// One word for a shell.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
-    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    let load = unnamed.spec().clone();
+    Some(Warning::LoadsElsewhere { bare: bare.into_iter().collect(), loaded: covered.into_iter().collect(), load })
 }
 
 #[cfg(test)]
@@ -71,10 +52,8 @@ mod tests {
 
     #[test]
     fn a_measured_cpu_without_load_is_named() {
-        let said = warned(&["cpu@50%"]).unwrap();
-        assert_eq!(said.message, "No load on measured CPU 1: loads run on CPU 0.");
-        assert_eq!(said.evidence, "load cpu@50% has no cpus=, so it runs on this program's CPUs");
-        assert_eq!(said.next_step, "To load the measured CPUs too, add cpus=all: --load cpu@50%,cpus=all");
+        let (bare, loaded, load) = (vec![CpuId(1)], vec![CpuId(0)], "cpu@50%".parse().unwrap());
+        assert_eq!(warned(&["cpu@50%"]), Some(Warning::LoadsElsewhere { bare, loaded, load }));
         assert_eq!((warned(&["cpu,cpus=all"]), warned(&["cpu,cpus=0"])), (None, None));
     }
 
@@ -82,14 +61,5 @@ mod tests {
     fn a_cpu_that_any_load_covers_has_a_load() {
         assert_eq!(warned(&["cpu@30%,cpus=1", "net"]), None);
         assert_eq!(warned(&["net", "cpu@30%,cpus=1"]), None);
-    }
-
-    #[test]
-    fn the_advised_load_is_one_that_can_be_typed() {
-        let said = warned(&["cmd:sleep 30"]).unwrap();
-        assert!(said.next_step.ends_with("--load 'cmd:\"sleep 30\",cpus=all'"), "{said:?}");
-        assert_eq!(warned(&["cmd:\"sleep 30\",cpus=all"]), None);
-        let said = warned(&["cmd:\"sh -c 'x, y'\",nice=3"]).unwrap();
-        assert!(said.next_step.ends_with(r#"--load 'cmd:"sh -c '\''x, y'\''",nice=3,cpus=all'"#), "{said:?}");
     }
 }

@@ -5,7 +5,7 @@ use model::Warning;
 use plan::Scheduling;
 
 /// What the threads will run with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Granted {
     /// What they get.
     pub scheduling: Scheduling,
@@ -24,16 +24,7 @@ pub fn grant(asked: Scheduling) -> Granted {
 
 fn no_real_time(asked: Scheduling, error: &std::io::Error) -> Warning {
     let program = std::env::current_exe().map_or_else(|_| "teiji".to_owned(), |path| path.display().to_string());
-    Warning {
-        code: "no-real-time".to_owned(),
-        message: format!(
-            "No real-time rights: measured with {}, not {asked}. The figures say little about real-time threads.",
-            Scheduling::OTHER
-        ),
-        evidence: format!("the kernel refused {asked}: {error}"),
-        // Not cap_dac_override, which would open /dev/cpu_dma_latency and every other file with it.
-        next_step: format!("sudo setcap cap_sys_nice,cap_ipc_lock=ep {program}"),
-    }
+    Warning::NoRealTime { asked, granted: Scheduling::OTHER, error: error.to_string(), program }
 }
 
 #[cfg(test)]
@@ -46,10 +37,11 @@ mod tests {
     }
 
     #[test]
-    fn refusal_names_what_would_help() {
+    fn a_refusal_holds_what_was_asked_and_what_the_system_said() {
         let warning = no_real_time(Scheduling::DEFAULT, &std::io::Error::from_raw_os_error(1));
-        assert!(warning.message.starts_with("No real-time rights"));
-        assert!(warning.evidence.contains("SCHED_FIFO 90"));
-        assert!(warning.next_step.contains("setcap cap_sys_nice"));
+        let Warning::NoRealTime { asked, granted, error, program } = warning else { panic!("{warning:?}") };
+        assert_eq!((asked, granted), (Scheduling::DEFAULT, Scheduling::OTHER));
+        assert_eq!(error, "Operation not permitted (os error 1)");
+        assert!(program.contains("runner"), "{program}");
     }
 }

@@ -169,12 +169,7 @@ impl Synthetic {
                 ring_slots: 16_384,
                 start_to_first_activation_ns: Some(3_214_000),
             },
-            warnings: vec![Warning {
-                code: "cpu-frequency".into(),
-                message: "The CPU frequency may change during the run.".into(),
-                evidence: "governor schedutil on CPUs 0-1".into(),
-                next_step: "sudo cpupower frequency-set -g performance".into(),
-            }],
+            warnings: vec![Warning::DiskSlow { longest_ns: Nanos::from_millis(700) }],
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_missed: false,
@@ -413,4 +408,11 @@ fn lab(ns_per_instruction: Option<u64>) -> Lab {
         qemu: LabQemu { version: "7.2.22".into(), command_line: vec!["qemu-system-x86_64".into(), "-nodefaults".into()] },
         host_ms: 12_000,
     }
+}
+
+/// That the threads did not get real-time scheduling.
+pub(crate) fn no_real_time() -> Warning {
+    let (asked, granted) = (Scheduling::DEFAULT, Scheduling::OTHER);
+    let error = "Operation not permitted (os error 1)".into();
+    Warning::NoRealTime { asked, granted, error, program: "target/x86_64-unknown-linux-musl/release/teiji".into() }
 }

@@ -2,18 +2,15 @@
 //! The language of a report. Every sentence stands where it is said, in English; a catalogue has it in the other languages.
 //!
 //! The language is that of the thread, as with gettext: whoever writes a report says once in which. What a recording holds
-//! itself, such as names, command lines and what the kernel calls things, stays as it was recorded; sentences of ours in it, which are
-//! warnings, are recognised by their form and said in that language (`recorded.rs`).
+//! itself, such as names, command lines and what the kernel calls things, stays as it was recorded. Warnings, which it holds as values,
+//! have a file for each language (`warnings/`).
 
 mod japanese;
 mod japanese_gate;
 mod japanese_page;
 mod japanese_plan;
-mod japanese_recorded;
 mod japanese_scripts;
-mod recorded;
 
-pub(crate) use recorded::recorded;
 use serde::Serialize;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};

@@ -9,7 +9,10 @@ use crate::overview::Overview;
 use crate::sections::conditions;
 use crate::sections::method;
 use crate::sections::notices::{self, GroupedWarning};
+use crate::warnings;
+use model::Warning;
 use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
 
 /// Values that are told of one fact.
 const MAX_VALUES: usize = 8;
@@ -31,28 +34,22 @@ pub(super) struct Fact {
 pub(super) struct Conditions {
     facts: Vec<Fact>,
     warnings: Vec<Told>,
-    /// Where each is among the warnings, by what it says.
-    known: HashMap<String, usize>,
+    /// Where each is among the warnings.
+    known: HashMap<Subject, usize>,
     runs: u32,
 }
 
 /// A warning as the first run has it, and how many have it.
 #[derive(Debug)]
 struct Told {
-    first: model::Warning,
+    first: Warning,
     runs: u32,
     /// Others have other figures in it.
     differ: bool,
 }
 
-/// What a warning says apart from its figures. What stands in quotes names something.
-fn words(warning: &model::Warning) -> String {
-    let outside = |(place, part): (usize, &str)| {
-        if place % 2 == 0 { part.replace(|c: char| c.is_ascii_digit(), "") } else { part.to_owned() }
-    };
-    let message: Vec<String> = warning.message.split('\'').enumerate().map(outside).collect();
-    format!("{} {}", warning.code, message.join("'"))
-}
+/// What a warning is apart from its figures: its kind, and what it names.
+type Subject = (Discriminant<Warning>, String);
 
 /// A row of the page.
 pub(super) struct FactRow {
@@ -74,14 +71,15 @@ impl Conditions {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
         }
         for warning in &overview.recorded.document.warnings {
-            match self.known.get(&words(warning)) {
+            let subject = (discriminant(warning), warnings::subject(warning));
+            match self.known.get(&subject) {
                 Some(place) => {
                     let Told { first, runs, differ } = &mut self.warnings[*place];
                     *runs += 1;
-                    *differ |= first.message != warning.message;
+                    *differ |= first != warning;
                 }
                 None => {
-                    self.known.insert(words(warning), self.warnings.len());
+                    self.known.insert(subject, self.warnings.len());
                     self.warnings.push(Told { first: warning.clone(), runs: 1, differ: false });
                 }
             }
@@ -136,22 +134,5 @@ impl Conditions {
     /// Warnings for which there is no room.
     pub(super) fn more_warnings(&self) -> usize {
         self.warnings.len().saturating_sub(MAX_WARNINGS)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
-        let warning = |load: &str, reached: &str| model::Warning {
-            code: "load_missed".into(),
-            message: format!("the load '{load}' reached {reached} % of its CPUs"),
-            evidence: String::new(),
-            next_step: String::new(),
-        };
-        assert_eq!(words(&warning("cpu@50%", "85.7")), words(&warning("cpu@50%", "90.6")));
-        assert_ne!(words(&warning("cpu@50%", "85.7")), words(&warning("cpu@100%", "85.7")));
     }
 }

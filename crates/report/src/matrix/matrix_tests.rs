@@ -183,8 +183,7 @@ fn repeats_of_several_machines_are_said_to_be_so() {
 fn a_lack_of_rights_stands_first_with_what_would_help() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[5_000]).build();
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
-    recorded.document.warnings[0].code = NO_REAL_TIME.into();
-    recorded.document.warnings[0].next_step = "sudo setcap ...".into();
+    recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let rows = ["none", "cpu"].map(|load| vec![Some(load.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     matrix.add(0, 1, recorded);
@@ -201,7 +200,7 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
         "{}",
         matrix.verdict()
     );
-    assert!(matrix.text().contains("For real-time rights: sudo setcap ..."), "{}", matrix.text());
+    assert!(matrix.text().contains("For real-time rights: sudo setcap cap_sys_nice,cap_ipc_lock=ep\n"), "{}", matrix.text());
     assert_eq!(matrix.json()["combinations"][0]["caveats"][0], "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)");
 }
 

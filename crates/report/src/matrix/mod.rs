@@ -30,11 +30,11 @@ use crate::gate::lacking;
 use crate::language::{say, word};
 use crate::overview::{Overview, list, population};
 use crate::sections::claims::Claims;
-use crate::sections::lab;
-use crate::sections::notices::NO_REAL_TIME;
+use crate::sections::{lab, notices};
+use crate::warnings::warning_text;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
-use model::Recorded;
+use model::{Recorded, Warning};
 use plan::Limit;
 use pooled::CellStats;
 use serde::Serialize;
@@ -67,8 +67,8 @@ pub struct Matrix {
     pub claims_left_out_above: Option<usize>,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: Vec<(String, BTreeSet<usize>)>,
-    /// What would grant real-time rights, where they were lacking.
-    grant: Option<String>,
+    /// That real-time rights were lacking, in the first run that says so.
+    denied: Option<Warning>,
     conditions: Conditions,
     /// Those with the latest wake-ups.
     kept: Vec<TopRuns>,
@@ -140,9 +140,8 @@ impl Matrix {
                 None => self.times.push((text, BTreeSet::from([row]))),
             }
         }
-        if self.grant.is_none() && one[0].no_real_time().is_some() {
-            let warning = recorded.document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME);
-            self.grant = warning.map(|warning| warning.next_step.clone());
+        if self.denied.is_none() && one[0].no_real_time().is_some() {
+            self.denied = notices::denied(&recorded.document).cloned();
         }
         if is_new {
             self.kept.push(TopRuns { row, repeat, recorded, claims });
@@ -258,9 +257,8 @@ impl Matrix {
             |(text, rows): &(&String, Vec<&CellStats>)| say!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
         let mut notes: Vec<String> = known.iter().map(told).collect();
         notes.extend((more > 0).then(|| say!("And {rows} like these.", rows = counted(more, "combination"))));
-        notes.extend(
-            self.grant.as_ref().filter(|grant| !grant.is_empty()).map(|grant| say!("For real-time rights: {grant}", grant)),
-        );
+        let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
+        notes.extend(grant.map(|grant| say!("For real-time rights: {grant}", grant)));
         notes
     }
 

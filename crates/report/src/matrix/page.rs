@@ -17,7 +17,8 @@ use crate::page::limits::LimitsView;
 use crate::page::speaks::Speaks;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
 use crate::sections::method::{self, Command};
-use crate::sections::notices::{self, GroupedWarning, Notice};
+use crate::sections::notices::{GroupedWarning, Notice};
+use crate::warnings::{NextStep, warning_text};
 use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
@@ -196,36 +197,35 @@ impl Matrix {
 
     /// The caveats, in few words; the table's notes name each combination.
     fn notices(&self) -> Vec<Notice> {
-        let notice =
-            |title, text, next_step: String| Notice { title, text, is_command: notices::is_command(&next_step), next_step };
         let rows = |n: usize| counted(n as u64, "combination");
         let mut told: Vec<Notice> = Vec::new();
         for (text, of) in &self.times {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
-            told.push(notice(word("From the lab."), format!("{of}{text}"), String::new()));
+            told.push(Notice::new(word("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
         }
         let rights = self.rights();
         if !rights.is_empty() {
             let text = say!("{rights}. These are not real-time figures.", rights);
-            told.push(notice(word("Rights and scheduling."), text, self.grant.clone().unwrap_or_default()));
+            let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
+            told.push(Notice::new(word("Rights and scheduling."), text, &grant));
         }
         let with_caveats = self.rows.iter().filter(|row| !row.run_caveats.is_empty()).count();
         if with_caveats > 0 {
             let text = say!("{rows}: see below the table.", rows = rows(with_caveats));
-            told.push(notice(word("Caveats."), text, String::new()));
+            told.push(Notice::new(word("Caveats."), text, &NextStep::Unknown));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
             let text =
                 say!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
-            told.push(notice(word("Load off target."), text, String::new()));
+            told.push(Notice::new(word("Load off target."), text, &NextStep::Unknown));
         }
         if self.missing() > 0 {
             let text = say!(
                 "{runs} of the plan have no recording. To run them: teiji run --resume.",
                 runs = counted(self.missing(), "run")
             );
-            told.push(notice(word("Incomplete plan."), text, String::new()));
+            told.push(Notice::new(word("Incomplete plan."), text, &NextStep::Unknown));
         }
         told
     }

@@ -19,7 +19,7 @@ fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
             if kernels > 10 {
                 recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
                 recorded.document.threads[0].proof.samples_lost = seed;
-                recorded.document.warnings[0].message = format!("a figure that is another one every time: {seed}");
+                recorded.document.warnings = vec![model::Warning::SamplesLost { thread: 0, lost: seed, woken: 2_000 }];
             }
             matrix.add(row, repeat, recorded);
         }
@@ -92,7 +92,7 @@ fn text_from_outside_stays_text() {
     let mut matrix = Matrix::new(Some(evil.into()), vec![evil.into(), "other".into()], rows.into_iter());
     let mut recorded = Synthetic::idle().title(evil).build();
     recorded.document.host.before.kernel_command_line = Some(evil.into());
-    recorded.document.warnings[0].evidence = evil.into();
+    recorded.document.warnings = crate::page::page_tests::evil_warnings(evil);
     matrix.add(0, 1, recorded);
     let page = matrix.html(evil, evil);
     assert!(!page.contains("<img") && !page.contains("<!--"));

@@ -7,7 +7,7 @@ use crate::sections::claims::Claims;
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Gate};
 use judge::{Claim, Judged, Seen, Verdict};
-use model::{EventCounts, Recorded};
+use model::{EventCounts, Recorded, Warning};
 use plan::Limit;
 use stats::{AfterOverrun, Span, analyse};
 
@@ -165,13 +165,24 @@ fn scripts_draw_by_the_definition_of_the_svg_files() {
     }
 }
 
+/// Warnings with text from outside in message, evidence and next step, and one that nobody knows.
+pub(crate) fn evil_warnings(evil: &str) -> Vec<Warning> {
+    let (program, place, text) = (evil.to_owned(), evil.to_owned(), evil.to_owned());
+    let (asked, granted) = (plan::Scheduling::DEFAULT, plan::Scheduling::OTHER);
+    let fields = [(evil.to_owned(), text.clone().into())].into_iter().collect();
+    vec![
+        Warning::NoRealTime { asked, granted, error: text.clone(), program },
+        Warning::AccountingDiffers { place, counted: text.clone(), recorded: text },
+        Warning::Other(model::OtherWarning { code: evil.to_owned(), fields }),
+    ]
+}
+
 #[test]
 fn text_from_outside_stays_text() {
     let evil = "</script><img src=x onerror=alert(1)><!--";
     let mut recorded = Synthetic::hackbench().title(evil).build();
     recorded.document.command_line.push(evil.into());
-    recorded.document.warnings[0].evidence = evil.into();
-    recorded.document.warnings[0].next_step = evil.into();
+    recorded.document.warnings = evil_warnings(evil);
     recorded.document.load[0].spec = evil.into();
     for facts in [Some(&mut recorded.document.host.before), recorded.document.host.after.as_mut()].into_iter().flatten() {
         facts.hostname = Some(evil.into());
@@ -265,10 +276,8 @@ fn what_loads_were_asked_for_and_reached() {
 #[test]
 fn small_enough_when_everything_is_long() {
     let mut one = Synthetic::hackbench().threads(700).samples(&[9_000_000; 40]).build();
-    one.document.warnings = vec![one.document.warnings[0].clone(); 500];
-    for (n, warning) in one.document.warnings.iter_mut().enumerate() {
-        warning.message = format!("{n} {}", "x".repeat(5_000));
-    }
+    let long = |n: usize| Warning::ClocksourceChanged { before: format!("{n} {}", "x".repeat(5_000)), after: "y".repeat(5_000) };
+    one.document.warnings = (0..500).map(long).collect();
     one.document.command_line = vec!["y".repeat(1_000_000)];
     one.document.host.before.kernel_command_line = Some("z".repeat(1_000_000));
     let recordings = vec![one; 18];

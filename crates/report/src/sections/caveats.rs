@@ -2,13 +2,12 @@
 //! What else the machine did during a run that its figures must not be read without: it stands in front of them wherever
 //! they are one line.
 //!
-//! Computed from the two snapshots of the machine, not taken from a recording's warnings: those are whole sentences, in English,
-//! with what to do about it.
+//! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of the recording's warning.
 
 use crate::format::{at_most, count, latency};
 use crate::language::say;
 use crate::overview::{cut_short, list};
-use model::{CpuTimeChange, Document, Thread, changes};
+use model::{CpuTimeChange, Document, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
@@ -37,11 +36,6 @@ impl Kind {
     ];
 }
 
-/// The code of the warning that a load was not in its steady state.
-const NOT_SETTLED: &str = "load-not-settled";
-/// The code of the warning that loads left measured CPUs out, without anybody having said so.
-const LOADS_ELSEWHERE: &str = "loads-elsewhere";
-
 /// One thing that the figures must not be read without.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Caveat {
@@ -56,7 +50,7 @@ pub(crate) struct Caveat {
 
 /// All of a recording, each kind once.
 pub(crate) fn of(document: &Document) -> Vec<Caveat> {
-    let not_settled = document.warnings.iter().any(|warning| warning.code == NOT_SETTLED).then(|| Caveat {
+    let not_settled = document.warnings.iter().any(|warning| matches!(warning, Warning::LoadNotSettled { .. })).then(|| Caveat {
         kind: Kind::LoadNotSettled,
         percent: 0.0,
         phrase: say!("load not steady when measuring began"),
@@ -85,7 +79,7 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
 
 /// Measured CPUs that no load ran on. Where the CPUs of all loads were named, that was meant, and there is no such warning.
 fn loads_elsewhere(document: &Document) -> Option<Caveat> {
-    document.warnings.iter().find(|warning| warning.code == LOADS_ELSEWHERE)?;
+    document.warnings.iter().find(|warning| matches!(warning, Warning::LoadsElsewhere { .. }))?;
     let loaded = |cpu: CpuId| document.load.iter().any(|load| load.cpus.contains(&cpu));
     let bare: BTreeSet<CpuId> = document.threads.iter().map(|thread| thread.cpu).filter(|cpu| !loaded(*cpu)).collect();
     if document.load.is_empty() || bare.is_empty() {
@@ -146,7 +140,7 @@ fn other_work(document: &Document) -> Option<Caveat> {
     let other = document.other_work()?;
     let percent = tenths(other.percent);
     let phrase = match other.cpus.first() {
-        Some((cpu, _)) => say!("other work used {percent} % of CPU {cpu}", cpu, percent),
+        Some(busy) => say!("other work used {percent} % of CPU {cpu}", cpu = busy.cpu, percent),
         None => say!("other processes used {percent} % of a CPU", percent),
     };
     Some(Caveat { kind: Kind::OtherWork, percent: other.percent, phrase, short: say!("other work {percent} %", percent) })
@@ -229,7 +223,8 @@ mod tests {
     fn a_load_that_had_not_settled_is_said() {
         let mut recorded = Synthetic::idle().load("cpu").build();
         recorded.document.host.after = None;
-        recorded.document.warnings[0].code = NOT_SETTLED.to_owned();
+        let steady = model::Steady::RunningForNs(plan::Nanos::from_secs(1));
+        recorded.document.warnings = vec![Warning::LoadNotSettled { load: "cpu".parse().unwrap(), steady }];
         assert_eq!(in_short(&recorded.document), ["load not steady"]);
     }
 
@@ -237,7 +232,8 @@ mod tests {
     fn a_measured_cpu_without_a_load_stands_before_the_figures() {
         let mut recorded = Synthetic::idle().load("cpu").build();
         let document = &mut recorded.document;
-        (document.host.after, document.warnings[0].code) = (None, LOADS_ELSEWHERE.to_owned());
+        let (bare, loaded, load) = (vec![CpuId(1)], vec![CpuId(0)], "cpu".parse().unwrap());
+        (document.host.after, document.warnings) = (None, vec![Warning::LoadsElsewhere { bare, loaded, load }]);
         let measured: Vec<CpuId> = document.threads.iter().map(|thread| thread.cpu).collect();
         assert_eq!(measured, [CpuId(0), CpuId(1)]);
         document.load[0].cpus = vec![CpuId(0)];

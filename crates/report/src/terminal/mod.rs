@@ -16,8 +16,9 @@ use crate::overview::Overview;
 use crate::sections::claims::{self, Claims, Said};
 use crate::sections::lab;
 use crate::sections::loads;
-use crate::sections::notices::{NO_REAL_TIME, is_command};
+use crate::sections::notices;
 use crate::sections::verdict;
+use crate::warnings::{NextStep, warning_text};
 use model::{Thread, Warning};
 use paint::Paint;
 use stats::{Level, Summary};
@@ -41,11 +42,9 @@ pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
     as_measured(&mut out, overview);
     further_columns(&mut out, overview);
     load(&mut out, overview);
-    for warning in &overview.recorded.document.warnings {
-        if warning.code != NO_REAL_TIME || overview.no_real_time().is_none() {
-            out.push('\n');
-            warn(&mut out, warning, paint);
-        }
+    for warning in notices::below_the_top(overview) {
+        out.push('\n');
+        warn(&mut out, warning, paint);
     }
     out
 }
@@ -56,9 +55,8 @@ fn headline(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     wrapped(&mut verdict, "", &verdict::verdict(std::slice::from_ref(overview)));
     out.push_str(&paint.headline(&verdict));
     let document = &overview.recorded.document;
-    let denied = document.warnings.iter().find(|warning| warning.code == NO_REAL_TIME && overview.no_real_time().is_some());
-    if let Some(warning) = denied.filter(|warning| !warning.next_step.is_empty()) {
-        next_step(out, &warning.next_step);
+    if let Some(warning) = notices::denied(document).filter(|_| overview.no_real_time().is_some()) {
+        next_step(out, &warning_text(warning).next_step);
     }
     if let Some(lab) = &document.lab {
         wrapped(out, "", &lab::time_of(lab));
@@ -312,21 +310,23 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
 }
 
 /// A command stays on one line, so that it can be copied.
-fn next_step(out: &mut String, text: &str) {
-    let line = format!("Next: {text}");
-    if is_command(text) { unwrapped(out, "  ", &line) } else { wrapped(out, "  ", &line) }
+fn next_step(out: &mut String, step: &NextStep) {
+    match step {
+        NextStep::Unknown => {}
+        NextStep::Command(text) => unwrapped(out, "  ", &format!("Next: {text}")),
+        NextStep::Advice(text) => wrapped(out, "  ", &format!("Next: {text}")),
+    }
 }
 
 fn warn(out: &mut String, warning: &Warning, paint: Paint) {
+    let text = warning_text(warning);
     let mut message = String::new();
-    wrapped(&mut message, "", &format!("Warning: {}", warning.message));
+    wrapped(&mut message, "", &format!("Warning: {}", text.message));
     out.push_str(&paint.warning(&message));
-    if !warning.evidence.is_empty() {
-        wrapped(out, "  ", &format!("Seen: {}", warning.evidence));
+    if !text.evidence.is_empty() {
+        wrapped(out, "  ", &format!("Seen: {}", text.evidence));
     }
-    if !warning.next_step.is_empty() {
-        next_step(out, &warning.next_step);
-    }
+    next_step(out, &text.next_step);
 }
 
 #[cfg(test)]

@@ -36,9 +36,10 @@ each CPU reached (94.1 % in its worst second), machine 98.9 % busy there,
     0        –             –        99.1 %
     1        –             –        98.7 %
 
-Warning: The CPU frequency may change during the run.
-  Seen: governor schedutil on CPUs 0-1
-  Next: sudo cpupower frequency-set -g performance
+Warning: Slow disk: a power cut would have cost more than the last second of
+samples.
+  Seen: up to 0.7 s from a write until it was on the disk
+  Next: Record to a faster disk.
 ";
 
 const SPOILED: &str = "\
@@ -84,12 +85,7 @@ fn caveats_come_before_the_figures() {
     recorded.document.instrument.real_time = false;
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
     recorded.document.threads[0].proof.samples_lost = 3;
-    recorded.document.warnings[0] = Warning {
-        code: NO_REAL_TIME.into(),
-        message: "Not said twice.".into(),
-        evidence: String::new(),
-        next_step: "sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji".into(),
-    };
+    recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let said = said(&recorded);
     assert_eq!(said, SPOILED, "\n{said}");
 }

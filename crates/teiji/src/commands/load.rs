@@ -74,7 +74,8 @@ pub fn run(args: &Args) -> Outcome {
         drawing.clear();
     }
     for warning in loads.warnings() {
-        output::complain(&format!("Warning: {} Seen: {}", warning.message, warning.evidence));
+        let text = report::warning_text(&warning);
+        output::complain(&format!("Warning: {} Seen: {}", text.message, text.evidence));
     }
     let held = evidence.iter().all(|load| load.alive && !load.missed);
     output::say(&if args.json {

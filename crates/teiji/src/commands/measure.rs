@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{Nanos, ProcessCpus, Run};
-use report::Gate;
+use report::{Gate, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,7 +40,8 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     if let Some(warning) = &order.granted.warning {
-        output::complain(&format!("{} To change that: {}", warning.message, warning.next_step));
+        let text = warning_text(warning);
+        output::complain(&format!("{} To change that: {}", text.message, text.next_step));
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !args.quiet && !args.json) {
         output::complain(&note);
@@ -75,7 +76,8 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
 
 /// Says what is known of a run before it begins.
 pub fn warn(warning: &Warning) {
-    output::complain(&format!("Warning: {} Seen: {}. {}", warning.message, warning.evidence, warning.next_step));
+    let text = warning_text(warning);
+    output::complain(&format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step));
 }
 
 /// The run held against its limits, from the disk, by what `teiji gate` does.

@@ -111,12 +111,17 @@ pub fn run(args: &Args) -> Outcome {
 
 /// What `teiji measure` warns of before a run begins, and only a guest knows; each once, however many kernels and repeats.
 fn warnings_of_guests<'a>(all: impl Iterator<Item = &'a Warning>) -> Vec<&'a Warning> {
-    const CODES: [&str; 3] = ["isolated-not-measured", "loads-elsewhere", "interval-short"];
-    let mut said: Vec<&Warning> = Vec::new();
-    for warning in all {
+    let is_known_before = |warning: &Warning| {
+        matches!(warning, Warning::IsolatedNotMeasured { .. } | Warning::LoadsElsewhere { .. } | Warning::IntervalShort { .. })
+    };
+    let is_same = |one: &Warning, other: &Warning| match (one, other) {
         // The share that a trial saw differs from guest to guest.
-        let is_new = said.iter().all(|known| (&known.code, &known.message) != (&warning.code, &warning.message));
-        if CODES.contains(&warning.code.as_str()) && is_new {
+        (Warning::IntervalShort { interval_ns: one, .. }, Warning::IntervalShort { interval_ns: other, .. }) => one == other,
+        _ => one == other,
+    };
+    let mut said: Vec<&Warning> = Vec::new();
+    for warning in all.filter(|warning| is_known_before(warning)) {
+        if !said.iter().any(|known| is_same(known, warning)) {
             said.push(warning);
         }
     }
@@ -243,18 +248,10 @@ mod tests {
 
     #[test]
     fn each_warning_that_only_guests_know_is_said_once() {
-        let warning = |code: &str, evidence: &str| Warning {
-            code: code.to_owned(),
-            message: format!("{code}."),
-            evidence: evidence.to_owned(),
-            next_step: String::new(),
-        };
-        let all = [
-            warning("hypervisor", ""),
-            warning("interval-short", "12 %"),
-            warning("loads-elsewhere", ""),
-            warning("interval-short", "13 %"),
-        ];
+        let cpu = plan::CpuId(0);
+        let short = |missed_percent| Warning::IntervalShort { interval_ns: plan::Nanos(1), missed_percent, cpu };
+        let elsewhere = Warning::LoadsElsewhere { bare: vec![cpu], loaded: Vec::new(), load: "cpu".parse().unwrap() };
+        let all = [Warning::Hypervisor { cpu_model: None }, short(12), elsewhere, short(13)];
         assert_eq!(warnings_of_guests(all.iter()), [&all[1], &all[2]]);
     }
 

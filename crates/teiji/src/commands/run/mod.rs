@@ -293,7 +293,8 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     let mut warnings: Vec<_> = here.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
     warnings.dedup();
     for warning in warnings {
-        output::complain(&format!("Warning: {} {}", warning.message, warning.next_step));
+        let text = report::warning_text(&warning);
+        output::complain(&format!("Warning: {} {}", text.message, text.next_step));
     }
     Ok(())
 }

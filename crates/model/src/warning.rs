@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a reader should know before believing the figures: warnings as values.
+//!
+//! A warning holds what was observed and no sentence: the report says it, in the reader's language. In `run.json` each is an
+//! object with its `code` and the fields of its variant.
+
+use crate::{BusyProcess, LoadFailure};
+use plan::{CpuId, LoadSpec, Nanos, Scheduling};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// A warning, serialised with its kebab-case `code`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Warning {
+    /// The threads did not get the scheduling asked for.
+    NoRealTime {
+        /// What was asked.
+        asked: Scheduling,
+        /// What was measured with.
+        granted: Scheduling,
+        /// What the system said.
+        error: String,
+        /// The program that lacks the rights.
+        program: String,
+    },
+    /// Pages may have to be read while measuring.
+    MemoryNotLocked {
+        /// Why.
+        reason: MemoryNotLocked,
+    },
+    /// CPUs may sleep deeply between activations.
+    DmaLatencyNotHeld {
+        /// The file that could not be held at 0.
+        path: String,
+        /// Why.
+        reason: NotHeld,
+        /// What the system said.
+        error: String,
+    },
+    /// An interval at which the machine misses many activations.
+    IntervalShort {
+        /// The interval.
+        interval_ns: Nanos,
+        /// Activations late or skipped in a trial before the run.
+        missed_percent: u32,
+        /// The CPU of that trial.
+        cpu: CpuId,
+    },
+    /// A write reached the disk so late that a power cut would have cost more than a second of samples.
+    DiskSlow {
+        /// The longest time from a write until it was on the disk.
+        longest_ns: Nanos,
+    },
+    /// A thread that did not end with the run.
+    ThreadUnresponsive {
+        /// Its index.
+        thread: usize,
+        /// Its CPU.
+        cpu: CpuId,
+        /// How long it was waited for.
+        waited_ns: Nanos,
+    },
+    /// Samples that were measured and could not be stored.
+    SamplesLost {
+        /// Thread index.
+        thread: usize,
+        /// How many.
+        lost: u64,
+        /// Of so many activations that woke.
+        woken: u64,
+    },
+    /// A measuring thread had page faults.
+    PageFaults {
+        /// Its index.
+        thread: usize,
+        /// Without reading from a disk.
+        minor: u64,
+        /// With.
+        major: u64,
+    },
+    /// A thread's own count is not what the samples on disk say.
+    AccountingDiffers {
+        /// Where it stands in `run.json`.
+        place: String,
+        /// What the thread counted.
+        counted: String,
+        /// What the samples say.
+        recorded: String,
+    },
+    /// Measured CPUs that no load ran on, because a load's CPUs were not named.
+    LoadsElsewhere {
+        /// The measured CPUs without load.
+        bare: Vec<CpuId>,
+        /// The CPUs that loads ran on.
+        loaded: Vec<CpuId>,
+        /// The load without `cpus=`.
+        load: LoadSpec,
+    },
+    /// A load that was not in its steady state when measuring began.
+    LoadNotSettled {
+        /// The load.
+        load: LoadSpec,
+        /// What its steady state is.
+        steady: Steady,
+    },
+    /// A load ran at another nice level than loads do.
+    LoadConditions {
+        /// The load.
+        load: LoadSpec,
+        /// The nice level that its supervisor inherited and may not leave.
+        nice: i32,
+    },
+    /// A load that was off target.
+    LoadMissed {
+        /// The load.
+        load: LoadSpec,
+        /// CPU use asked for, percent.
+        requested: f64,
+        /// CPU use farthest off that, percent.
+        reached: f64,
+        /// The CPU it was reached on; null: on all of its CPUs together.
+        cpu: Option<CpuId>,
+        /// How busy each of its CPUs was in all.
+        machine: Vec<BusyCpu>,
+    },
+    /// A load that exited early.
+    LoadDied {
+        /// The load.
+        load: LoadSpec,
+        /// What happened to it.
+        failure: LoadFailure,
+        /// What it printed.
+        output: String,
+    },
+    /// CPUs may change their frequency.
+    GovernorNotPerformance {
+        /// The CPUs of each governor.
+        governors: BTreeMap<String, Vec<CpuId>>,
+    },
+    /// CPUs did change their frequency.
+    FrequencyChanged {
+        /// Which.
+        cpus: Vec<FrequencyChange>,
+    },
+    /// The kernel gave up one clocksource for another.
+    ClocksourceChanged {
+        /// The clocksource before the run.
+        before: String,
+        /// The clocksource after it.
+        after: String,
+    },
+    /// Reading the clock takes about a microsecond or more.
+    ClocksourceSlow {
+        /// The clocksource.
+        clocksource: String,
+        /// Clocksources of this machine; empty: not known.
+        available: Vec<String>,
+        /// The one of them that is fast.
+        fast: Option<String>,
+    },
+    /// A virtual machine.
+    Hypervisor {
+        /// The CPU as the guest sees it.
+        cpu_model: Option<String>,
+    },
+    /// The hypervisor ran something else.
+    StealTime {
+        /// On these CPUs, most first.
+        cpus: Vec<StolenTime>,
+    },
+    /// CPUs went offline or came online.
+    CpuOfflineChanged {
+        /// CPUs online before the run.
+        before: Vec<CpuId>,
+        /// CPUs online after it.
+        after: Vec<CpuId>,
+    },
+    /// Isolated CPUs that were left out although nobody asked for that.
+    IsolatedNotMeasured {
+        /// All isolated CPUs.
+        isolated: Vec<CpuId>,
+        /// CPUs that were measured.
+        measured: Vec<CpuId>,
+        /// Isolated CPUs that could have been measured.
+        left_out: Vec<CpuId>,
+    },
+    /// Something other than the run and its loads kept CPUs busy.
+    OtherWork {
+        /// Percent of one CPU: of the busiest one without a load, of all processes together under a load.
+        percent: f64,
+        /// CPUs that were kept busy, the busiest first; empty under a load.
+        cpus: Vec<BusyCpu>,
+        /// The processes that used most CPU time.
+        processes: Vec<BusyProcess>,
+    },
+    /// A warning of another version of teiji, as it was recorded.
+    #[serde(untagged)]
+    Other(OtherWarning),
+}
+
+/// A warning that this version does not know, or knows with other fields.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OtherWarning {
+    /// Its stable name.
+    pub code: String,
+    /// Its other fields.
+    #[serde(flatten)]
+    pub fields: Map<String, Value>,
+}
+
+/// Why memory was not locked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryNotLocked {
+    /// There is a limit on it, bytes.
+    LimitBytes(u64),
+    /// The system refused, with these words.
+    Error(String),
+}
+
+/// Why /dev/cpu_dma_latency was not held at 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotHeld {
+    /// There is no such file.
+    NotFound,
+    /// It may not be opened.
+    PermissionDenied,
+    /// Anything else.
+    Failed,
+}
+
+/// What a load's steady state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Steady {
+    /// Every task has worked, and the load's rate was level for so long.
+    LevelForNs(Nanos),
+    /// A load without a rate has run for so long.
+    RunningForNs(Nanos),
+}
+
+/// How busy a CPU was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BusyCpu {
+    /// Which.
+    pub cpu: CpuId,
+    /// Share of its time.
+    pub percent: f64,
+}
+
+/// A CPU's frequency in the two looks at the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrequencyChange {
+    /// Which CPU.
+    pub cpu: CpuId,
+    /// Before the run, kHz.
+    pub before_khz: u64,
+    /// After it, kHz.
+    pub after_khz: u64,
+}
+
+/// Time that a hypervisor took from a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StolenTime {
+    /// Which CPU.
+    pub cpu: CpuId,
+    /// How much, ms.
+    pub stolen_ms: u64,
+    /// Of so much, ms.
+    pub elapsed_ms: u64,
+}
+
+#[cfg(test)]
+#[path = "warning_tests.rs"]
+mod tests;

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Warnings in English.
+
+use super::NextStep::{Advice, Command, Unknown};
+use super::{NextStep, Share, WarningText, list, on_all_cpus, raw, share, shell_quoted};
+use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
+use plan::{CpuList, LoadSpec};
+
+pub(super) fn text(warning: &Warning) -> WarningText {
+    let (message, evidence, next_step) = sentences(warning);
+    WarningText { message, evidence, next_step }
+}
+
+fn advice(text: &str) -> NextStep {
+    Advice(text.to_owned())
+}
+
+fn command(text: &str) -> NextStep {
+    Command(text.to_owned())
+}
+
+/// Message, evidence, next step.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of warning")]
+fn sentences(warning: &Warning) -> (String, String, NextStep) {
+    match warning {
+        Warning::NoRealTime { asked, granted, error, program } => (
+            format!("No real-time rights: measured with {granted}, not {asked}. The figures say little about real-time threads."),
+            format!("the kernel refused {asked}: {error}"),
+            // Not cap_dac_override, which would open /dev/cpu_dma_latency and every other file with it.
+            Command(format!("sudo setcap cap_sys_nice,cap_ipc_lock=ep {program}")),
+        ),
+        Warning::MemoryNotLocked { reason } => {
+            let (evidence, next_step) = match reason {
+                MemoryNotLocked::LimitBytes(bytes) => (
+                    format!("the limit on locked memory is {} KiB", bytes / 1024),
+                    "Raise it with a line '@realtime - memlock unlimited' in /etc/security/limits.d/realtime.conf, or run as root.",
+                ),
+                MemoryNotLocked::Error(error) => (format!("mlockall: {error}"), "Run as root."),
+            };
+            ("Memory could not be locked: page faults may add latency.".to_owned(), evidence, advice(next_step))
+        }
+        Warning::DmaLatencyNotHeld { path, reason, error } => (
+            "CPUs may enter deep idle states between activations: /dev/cpu_dma_latency is not held at 0.".to_owned(),
+            format!("cannot hold {path} at 0: {error}"),
+            advice(match reason {
+                NotHeld::NotFound => {
+                    "In a container, pass the device in. On an x86 kernel without it, boot with processor.max_cstate=1. To measure the machine as it is, use --no-dma-latency."
+                }
+                NotHeld::PermissionDenied => {
+                    "Run as root, or own the file until the next boot: sudo chown $USER /dev/cpu_dma_latency. To measure the machine as it is, use --no-dma-latency."
+                }
+                NotHeld::Failed => "Run as root, or measure the machine as it is with --no-dma-latency.",
+            }),
+        ),
+        Warning::IntervalShort { interval_ns, missed_percent, cpu } => (
+            format!("An interval of {interval_ns} is short for this machine: many activations will be late or skipped."),
+            format!("in a trial before the run: {missed_percent} %, on CPU {cpu}"),
+            advice("Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU."),
+        ),
+        Warning::DiskSlow { longest_ns } => (
+            "Slow disk: a power cut would have cost more than the last second of samples.".to_owned(),
+            format!("up to {:.1} s from a write until it was on the disk", longest_ns.0 as f64 / 1e9),
+            advice("Record to a faster disk."),
+        ),
+        Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (
+            format!("Thread {thread} was not running when the run ended: something else occupies CPU {cpu}."),
+            format!("it did not end within {} s of the request", waited_ns.0 / 1_000_000_000),
+            command("ps -eLo pid,rtprio,psr,comm --sort=-rtprio"),
+        ),
+        Warning::SamplesLost { thread, lost, woken } => (
+            format!(
+                "{lost} samples of thread {thread} were lost. Their activations are counted, but they are not in the statistics."
+            ),
+            format!("of {woken} activations that woke"),
+            advice("Measure with a longer interval, fewer threads or less load, or record to a faster disk."),
+        ),
+        Warning::PageFaults { thread, minor, major } => (
+            format!("Thread {thread} had page faults while measuring."),
+            format!("{minor} minor and {major} major between its first and last activation"),
+            advice("Lock memory: see the warning about it, or run as root."),
+        ),
+        Warning::AccountingDiffers { place, counted, recorded } => (
+            format!("{place} was counted as {counted} and recorded as {recorded}."),
+            "the thread's own count against the samples on disk".to_owned(),
+            advice("Please report this as a defect of teiji, with the recording."),
+        ),
+        Warning::LoadsElsewhere { bare, loaded, load } => (
+            format!("No load on measured CPU {}: loads run on CPU {}.", CpuList::format(bare), CpuList::format(loaded)),
+            format!("load {load} has no cpus=, so it runs on this program's CPUs"),
+            Advice(format!("To load the measured CPUs too, add cpus=all: --load {}", shell_quoted(&on_all_cpus(load)))),
+        ),
+        Warning::LoadNotSettled { load, steady } => (
+            format!("Load '{load}' was not steady when measuring began: its start may affect the first latencies."),
+            match steady {
+                Steady::LevelForNs(ns) => {
+                    format!("steady: every task has worked, and the load's rate was level for {} ms", ns.0 / 1_000_000)
+                }
+                Steady::RunningForNs(ns) => format!("steady: the command has run for {} s", ns.0 / 1_000_000_000),
+            },
+            advice("Let it settle longer, for example with --settle 20s."),
+        ),
+        Warning::LoadConditions { load, nice } => (
+            format!("Load '{load}' did not run under the usual conditions"),
+            format!("it runs at nice {nice}, inherited from its parent, and may not return to 0"),
+            advice("Start the measurement without nice."),
+        ),
+        Warning::LoadMissed { load, requested, reached, cpu, machine } => (
+            format!(
+                "load_missed: load '{load}' was off target, at {reached:.1} % of {place} instead of {requested:.1} %. The figures do not hold for that load.",
+                place = cpu.map_or_else(|| "its CPUs".to_owned(), |cpu| format!("CPU {cpu}")),
+            ),
+            machine.iter().map(busy_in_all).collect::<Vec<_>>().join(", "),
+            advice("Request a lower level, or move other work off these CPUs."),
+        ),
+        Warning::LoadDied { load, failure: why, output } => (
+            format!("Load '{load}' exited early. Part of the run was measured without it."),
+            if output.is_empty() { failure(why) } else { format!("{}; {output}", failure(why)) },
+            advice(after_death(load)),
+        ),
+        Warning::GovernorNotPerformance { governors } => (
+            "The frequency of idle CPUs may drop, which makes wake-ups slower.".to_owned(),
+            governors
+                .iter()
+                .map(|(governor, cpus)| format!("{governor} on CPU {}", CpuList::format(cpus)))
+                .collect::<Vec<_>>()
+                .join("; "),
+            command("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"),
+        ),
+        Warning::FrequencyChanged { cpus } => {
+            let highest = cpus.iter().map(|change| change.before_khz.max(change.after_khz)).max().unwrap_or(0);
+            let change = cpus.iter().map(|change| {
+                let (was, is) = (change.before_khz / 1_000, change.after_khz / 1_000);
+                format!("CPU {}: {was} MHz before, {is} MHz after", change.cpu)
+            });
+            (
+                "CPU frequency changed during the run: latencies were not measured at one speed.".to_owned(),
+                list(change, and_more),
+                Command(format!("sudo cpupower frequency-set --governor performance --min {highest} --max {highest}")),
+            )
+        }
+        Warning::ClocksourceChanged { before, after } => (
+            "The clocksource changed during the run: times before and after are not comparable.".to_owned(),
+            format!("{before} before, {after} after"),
+            advice("See the kernel log: sudo dmesg | grep -i clocksource"),
+        ),
+        Warning::ClocksourceSlow { clocksource, available, fast } => (
+            format!("Slow clocksource {clocksource}: every latency includes the cost of reading it."),
+            format!(
+                "clocksource {clocksource}, available: {}",
+                if available.is_empty() { "unknown".to_owned() } else { available.join(" ") }
+            ),
+            match fast {
+                Some(fast) => {
+                    Command(format!("echo {fast} | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"))
+                }
+                None => advice("See the kernel log for why there is no faster one: sudo dmesg | grep -iE 'clocksource|tsc'"),
+            },
+        ),
+        Warning::Hypervisor { cpu_model } => (
+            "Virtual machine: every latency includes the delays of the hypervisor and its other guests.".to_owned(),
+            format!("hypervisor on {}", cpu_model.as_deref().unwrap_or("CPU of unknown model")),
+            advice(
+                "To judge the hardware, measure on it. To judge the guest, measure on the hypervisor's host at the same time.",
+            ),
+        ),
+        Warning::StealTime { cpus } => (
+            format!(
+                "Steal time: the hypervisor took CPU {} away for {} ms. Wake-ups in that time were late.",
+                CpuList::format(&cpus.iter().map(|time| time.cpu).collect::<Vec<_>>()),
+                cpus.iter().fold(0_u64, |sum, time| sum.saturating_add(time.stolen_ms))
+            ),
+            list(cpus.iter().map(stolen), and_more),
+            advice("On the hypervisor's host, pin each virtual CPU to a physical CPU: virsh vcpupin DOMAIN VCPU CPU"),
+        ),
+        Warning::CpuOfflineChanged { before, after } => (
+            "CPUs went offline or came online during the run. The kernel stops all other CPUs for that, and moves their work."
+                .to_owned(),
+            format!("CPUs {} online before, {} after", CpuList::format(before), CpuList::format(after)),
+            advice("Find the cause (sudo dmesg | grep -i -E 'cpu ?[0-9]+'), stop it, and measure again."),
+        ),
+        Warning::IsolatedNotMeasured { isolated, measured, left_out } => {
+            let (cpus, plural) = (CpuList::format(left_out), if left_out.len() == 1 { "" } else { "s" });
+            (
+                format!("Isolated CPU{plural} {cpus} not measured: add -a {cpus}."),
+                format!(
+                    "isolated: CPU {}; measured, by inherited affinity: CPU {}",
+                    CpuList::format(isolated),
+                    CpuList::format(measured)
+                ),
+                Advice(format!("Name the CPUs to measure: -a {cpus}, or in a plan cpus = \"{cpus}\".")),
+            )
+        }
+        Warning::OtherWork { percent, cpus, processes } => (
+            if cpus.is_empty() {
+                format!("Other processes used {percent:.1} % of one CPU: the figures are not those of the load alone.")
+            } else {
+                format!(
+                    "Other work kept CPUs up to {percent:.1} % busy with no load added: the figures are not those of an idle machine."
+                )
+            },
+            other_work(cpus, processes),
+            advice("Stop the other work and measure again. To measure under load, add one with --load."),
+        ),
+        Warning::Other(other) => {
+            (format!("{}: this version of teiji does not know this warning.", other.code), raw(other), Unknown)
+        }
+    }
+}
+
+fn and_more(left_out: usize) -> String {
+    format!("and {left_out} more")
+}
+
+fn busy_in_all(busy: &BusyCpu) -> String {
+    format!("CPU {} was {:.1} % busy in all", busy.cpu, busy.percent)
+}
+
+fn stolen(time: &StolenTime) -> String {
+    let share = match share(time.stolen_ms, time.elapsed_ms) {
+        Share::Unknown => "an unknown share".to_owned(),
+        Share::BelowATenth => "below 0.1 %".to_owned(),
+        Share::Percent(percent) => format!("{percent:.1} %"),
+    };
+    format!("CPU {}: {} ms, {share} of its time", time.cpu, time.stolen_ms)
+}
+
+fn other_work(cpus: &[BusyCpu], processes: &[BusyProcess]) -> String {
+    let process = |one: &BusyProcess| format!("{} (pid {}) {:.2} s", one.name, one.pid, one.cpu_ms as f64 / 1_000.0);
+    let named = if processes.is_empty() {
+        "no visible process that is still running used CPU time".to_owned()
+    } else {
+        format!("CPU time of processes: {}", list(processes.iter().map(process), and_more))
+    };
+    if cpus.is_empty() {
+        return named;
+    }
+    let busy = list(cpus.iter().map(|busy| format!("CPU {}: {:.1} %", busy.cpu, busy.percent)), and_more);
+    format!("{busy}; {named}")
+}
+
+/// As the error says it where a load fails before there is a recording.
+fn failure(failure: &LoadFailure) -> String {
+    failure.to_string()
+}
+
+fn after_death(load: &LoadSpec) -> &'static str {
+    if load.command().is_some() {
+        "Run the command alone: it must run at least as long as the measurement. There is no shell. To use one, write cmd:sh -c '...'."
+    } else {
+        "Check the kernel log for an out-of-memory kill, and measure again."
+    }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Warnings in Japanese.
+
+use super::NextStep::{Advice, Unknown};
+use super::{NextStep, Share, WarningText, english, list, on_all_cpus, raw, share, shell_quoted};
+use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
+use plan::{CpuList, LoadSpec};
+
+pub(super) fn text(warning: &Warning) -> WarningText {
+    let (message, evidence, next_step) = sentences(warning);
+    WarningText { message, evidence, next_step }
+}
+
+fn advice(text: &str) -> NextStep {
+    Advice(text.to_owned())
+}
+
+/// A command is the same in every language.
+fn as_in_english(warning: &Warning) -> NextStep {
+    english::text(warning).next_step
+}
+
+/// Message, evidence, next step.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of warning")]
+fn sentences(warning: &Warning) -> (String, String, NextStep) {
+    match warning {
+        Warning::NoRealTime { asked, granted, error, program: _ } => (
+            format!(
+                "リアルタイム権限なし: {asked} を要求しましたが、{granted} で測定しました。リアルタイムスレッドの性能は評価できません。"
+            ),
+            format!("カーネルが {asked} を拒否: {error}"),
+            as_in_english(warning),
+        ),
+        Warning::MemoryNotLocked { reason } => {
+            let (evidence, next_step) = match reason {
+                MemoryNotLocked::LimitBytes(bytes) => (
+                    format!("ロックできるメモリの上限は {} KiB", bytes / 1024),
+                    "/etc/security/limits.d/realtime.conf に '@realtime - memlock unlimited' を追加して上限を上げるか、root で実行してください。",
+                ),
+                MemoryNotLocked::Error(error) => (format!("mlockall: {error}"), "root で実行してください。"),
+            };
+            (
+                "メモリをロックできませんでした。ページフォルトがレイテンシに現れる可能性があります。".to_owned(),
+                evidence,
+                advice(next_step),
+            )
+        }
+        Warning::DmaLatencyNotHeld { path, reason, error } => (
+            "/dev/cpu_dma_latency を 0 に固定できないため、起床の間に CPU が深いアイドル状態に入る可能性があります。".to_owned(),
+            format!("{path} を 0 に固定できません: {error}"),
+            advice(match reason {
+                NotHeld::NotFound => {
+                    "コンテナではデバイスを渡してください。このファイルがない x86 カーネルは processor.max_cstate=1 を付けて起動してください。現状のまま測定するには --no-dma-latency を付けてください。"
+                }
+                NotHeld::PermissionDenied => {
+                    "root で実行するか、sudo chown $USER /dev/cpu_dma_latency で次の起動までファイルの所有者になってください。現状のまま測定するには --no-dma-latency を付けてください。"
+                }
+                NotHeld::Failed => "root で実行するか、--no-dma-latency を付けて現状のまま測定してください。",
+            }),
+        ),
+        Warning::IntervalShort { interval_ns, missed_percent, cpu } => (
+            format!("周期 {interval_ns} はこのマシンには短いため、多くの起床が遅延またはスキップされます。"),
+            format!("測定前の試行では CPU {cpu} で {missed_percent} %"),
+            advice("-i 200us のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。"),
+        ),
+        Warning::DiskSlow { longest_ns } => (
+            "サンプルの書き込みに時間がかかりました。この間に電源が切れると、1 秒分を超えるサンプルが失われます。".to_owned(),
+            format!("書き込みからディスクへの反映まで最大 {:.1} s", longest_ns.0 as f64 / 1e9),
+            advice("より高速なディスクに記録してください。"),
+        ),
+        Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (
+            format!("測定終了時にスレッド {thread} が動作していませんでした。CPU {cpu} がほかの処理に占有されています。"),
+            format!("終了要求から {} s 以内に終了しませんでした", waited_ns.0 / 1_000_000_000),
+            as_in_english(warning),
+        ),
+        Warning::SamplesLost { thread, lost, woken } => (
+            format!(
+                "スレッド {thread} のサンプル {lost} 個を記録できませんでした。起床回数には含めますが、統計値には含みません。"
+            ),
+            format!("起床 {woken} 回中"),
+            advice("周期を長くする、スレッド数や負荷を減らす、またはより高速なディスクに記録してください。"),
+        ),
+        Warning::PageFaults { thread, minor, major } => (
+            format!("スレッド {thread} で測定中にページフォルトが発生しました。"),
+            format!("最初から最後の起床までに minor {minor} 回、major {major} 回"),
+            advice("メモリをロックしてください(メモリロックの警告を参照)。または root で実行してください。"),
+        ),
+        Warning::AccountingDiffers { place, counted, recorded } => (
+            format!("{place} の計数値 {counted} と記録値 {recorded} が一致しません。"),
+            "スレッドの計数値とディスク上のサンプルとの比較".to_owned(),
+            advice("teiji の不具合です。記録を添えて報告してください。"),
+        ),
+        Warning::LoadsElsewhere { bare, loaded, load } => (
+            format!(
+                "測定対象の CPU {} に負荷がかかっていません。負荷は CPU {} で動作します。",
+                CpuList::format(bare),
+                CpuList::format(loaded)
+            ),
+            format!("負荷 {load} は cpus= の指定がなく、このプログラムと同じ CPU で動作"),
+            Advice(format!(
+                "測定対象の CPU にも負荷をかけるには cpus=all を追加してください: --load {}",
+                shell_quoted(&on_all_cpus(load))
+            )),
+        ),
+        Warning::LoadNotSettled { load, steady } => (
+            format!(
+                "負荷 '{load}' が定常状態に達する前に測定を開始しました。初期のレイテンシに負荷の起動の影響が含まれる可能性があります。"
+            ),
+            match steady {
+                Steady::LevelForNs(ns) => {
+                    format!("定常状態の条件: 全タスクが動作済みで、負荷の処理速度が {} ms の間一定", ns.0 / 1_000_000)
+                }
+                Steady::RunningForNs(ns) => {
+                    format!("定常状態の条件: コマンドの実行開始から {} s 経過", ns.0 / 1_000_000_000)
+                }
+            },
+            advice("--settle 20s などで、負荷が安定するまでの待ち時間を延ばしてください。"),
+        ),
+        Warning::LoadConditions { load, nice } => (
+            format!("負荷 '{load}' の実行条件が通常と異なります"),
+            format!("親プロセスと同じ nice {nice} で動作しており、0 に戻す権限がありません"),
+            advice("nice を付けずに測定を開始してください。"),
+        ),
+        Warning::LoadMissed { load, requested, reached, cpu, machine } => (
+            format!(
+                "負荷の目標未達(load_missed): '{load}' の {place} での実測負荷率 {reached:.1} %(目標 {requested:.1} %)。測定値は目標の負荷率での値ではありません。",
+                place = cpu.map_or_else(|| "割り当てた CPU".to_owned(), |cpu| format!("CPU {cpu}")),
+            ),
+            machine.iter().map(busy_in_all).collect::<Vec<_>>().join("; "),
+            advice("目標の負荷率を下げるか、これらの CPU からほかの処理を除いてください。"),
+        ),
+        Warning::LoadDied { load, failure: why, output } => (
+            format!("負荷 '{load}' が測定中に終了しました。測定の一部はこの負荷なしで行われています。"),
+            if output.is_empty() { failure(why) } else { format!("{}; {output}", failure(why)) },
+            advice(after_death(load)),
+        ),
+        Warning::GovernorNotPerformance { governors } => (
+            "CPU ガバナーが performance ではないため、低負荷時に CPU 周波数が下がり、起床遅延が増える可能性があります。"
+                .to_owned(),
+            governors
+                .iter()
+                .map(|(governor, cpus)| format!("CPU {}: {governor}", CpuList::format(cpus)))
+                .collect::<Vec<_>>()
+                .join("; "),
+            as_in_english(warning),
+        ),
+        Warning::FrequencyChanged { cpus } => {
+            let change = cpus.iter().map(|change| {
+                let (was, is) = (change.before_khz / 1_000, change.after_khz / 1_000);
+                format!("CPU {}: 測定前 {was} MHz、測定後 {is} MHz", change.cpu)
+            });
+            (
+                "測定の前後で CPU 周波数が異なります。測定中の周波数は一定ではありません。".to_owned(),
+                list(change, and_more),
+                as_in_english(warning),
+            )
+        }
+        Warning::ClocksourceChanged { before, after } => (
+            "測定中にカーネルのクロックソースが切り替わりました。切り替えの前後の時刻は比較できません。".to_owned(),
+            format!("測定前 {before}、測定後 {after}"),
+            advice("理由はカーネルログを確認してください: sudo dmesg | grep -i clocksource"),
+        ),
+        Warning::ClocksourceSlow { clocksource, available, fast } => (
+            format!("クロックソースが {clocksource} です。読み出しに時間がかかるため、すべてのレイテンシに影響します。"),
+            format!(
+                "クロックソース {clocksource}、利用可能: {}",
+                if available.is_empty() { "不明".to_owned() } else { available.join(" ") }
+            ),
+            match fast {
+                Some(_) => as_in_english(warning),
+                None => advice(
+                    "より高速なクロックソースがない理由はカーネルログを確認してください: sudo dmesg | grep -iE 'clocksource|tsc'",
+                ),
+            },
+        ),
+        Warning::Hypervisor { cpu_model } => (
+            "仮想マシン上の測定です。レイテンシにはハイパーバイザーとほかのゲストの影響が含まれます。".to_owned(),
+            format!("ハイパーバイザー上の CPU: {}", cpu_model.as_deref().unwrap_or("型番不明の CPU")),
+            advice(
+                "ハードウェアを評価する場合は実機で測定してください。ゲストを評価する場合は、ホスト側でも同時に測定してください。",
+            ),
+        ),
+        Warning::StealTime { cpus } => (
+            format!(
+                "スティール時間: ハイパーバイザーが CPU {} を合計 {} ms の間、別の処理に割り当てました。その間の起床は遅延しています。",
+                CpuList::format(&cpus.iter().map(|time| time.cpu).collect::<Vec<_>>()),
+                cpus.iter().fold(0_u64, |sum, time| sum.saturating_add(time.stolen_ms))
+            ),
+            list(cpus.iter().map(stolen), and_more),
+            advice("ホスト側で仮想 CPU を物理 CPU に固定してください: virsh vcpupin DOMAIN VCPU CPU"),
+        ),
+        Warning::CpuOfflineChanged { before, after } => (
+            "測定中に CPU がオフラインまたはオンラインになりました。その間カーネルはほかの CPU を停止し、処理を移動します。"
+                .to_owned(),
+            format!("オンライン CPU: 測定前 {}、測定後 {}", CpuList::format(before), CpuList::format(after)),
+            advice("カーネルログ(sudo dmesg | grep -i -E 'cpu ?[0-9]+')で原因を確認し、取り除いてから再測定してください。"),
+        ),
+        Warning::IsolatedNotMeasured { isolated, measured, left_out } => {
+            let cpus = CpuList::format(left_out);
+            (
+                format!("分離 CPU(isolcpus) {cpus} は測定していません。-a {cpus} を付けてください。"),
+                format!(
+                    "分離 CPU: {}、測定した CPU(継承したアフィニティによる): {}",
+                    CpuList::format(isolated),
+                    CpuList::format(measured)
+                ),
+                Advice(format!("測定する CPU を -a {cpus}、または測定計画の cpus = \"{cpus}\" で指定してください。")),
+            )
+        }
+        Warning::OtherWork { percent, cpus, processes } => (
+            if cpus.is_empty() {
+                format!(
+                    "負荷以外のプロセスが CPU 1 個の {percent:.1} % を使用しました。測定値にはこの負荷以外の影響が含まれます。"
+                )
+            } else {
+                format!(
+                    "負荷を追加していないにもかかわらず、ほかの処理による CPU 使用率が最大 {percent:.1} % でした。アイドル時の測定値ではありません。"
+                )
+            },
+            other_work(cpus, processes),
+            advice("測定に関係のない処理を停止して再測定してください。負荷時の測定では --load で負荷を追加してください。"),
+        ),
+        Warning::Other(other) => (format!("{}: この版の teiji では解釈できない警告です。", other.code), raw(other), Unknown),
+    }
+}
+
+fn and_more(left_out: usize) -> String {
+    format!("ほか {left_out} 件")
+}
+
+fn busy_in_all(busy: &BusyCpu) -> String {
+    format!("CPU {} の全体の使用率 {:.1} %", busy.cpu, busy.percent)
+}
+
+fn stolen(time: &StolenTime) -> String {
+    let share = match share(time.stolen_ms, time.elapsed_ms) {
+        Share::Unknown => "不明な割合".to_owned(),
+        Share::BelowATenth => "0.1 % 未満".to_owned(),
+        Share::Percent(percent) => format!("{percent:.1} %"),
+    };
+    format!("CPU {}: {} ms(時間の {share})", time.cpu, time.stolen_ms)
+}
+
+fn other_work(cpus: &[BusyCpu], processes: &[BusyProcess]) -> String {
+    let process = |one: &BusyProcess| format!("{} (pid {}) {:.2} s", one.name, one.pid, one.cpu_ms as f64 / 1_000.0);
+    let named = if processes.is_empty() {
+        "参照できる範囲で現在も動作中のプロセスに、CPU 時間を使用したものはありません".to_owned()
+    } else {
+        format!("プロセスの CPU 時間: {}", list(processes.iter().map(process), and_more))
+    };
+    if cpus.is_empty() {
+        return named;
+    }
+    let busy = list(cpus.iter().map(|busy| format!("CPU {}: {:.1} %", busy.cpu, busy.percent)), and_more);
+    format!("{busy}; {named}")
+}
+
+fn failure(failure: &LoadFailure) -> String {
+    match failure {
+        LoadFailure::TaskExited { task, tasks, pid, status, others } => {
+            let more = if *others > 0 { format!("、{}", and_more(*others)) } else { String::new() };
+            format!("タスク {task}/{tasks}(プロセス {pid})が途中で終了しました: {status}{more}")
+        }
+        LoadFailure::TasksMissing { alive, tasks } => format!("最後まで動作していたタスクは {tasks} 個中 {alive} 個"),
+        LoadFailure::SupervisorExited { status } => format!("負荷の管理プロセスが終了要求の前に終了しました: {status}"),
+        LoadFailure::SupervisorNotKilled => "負荷の管理プロセスを強制終了できませんでした".to_owned(),
+        LoadFailure::SupervisorFailed { error } => format!("負荷の管理プロセスのエラー: {error}"),
+        LoadFailure::UnexpectedMessage { line, error } => {
+            format!("負荷の管理プロセスの出力 '{line}' を解釈できません: {error}")
+        }
+        LoadFailure::NotStopped { waited_s } => format!("{waited_s} s 以内に停止しませんでした"),
+    }
+}
+
+fn after_death(load: &LoadSpec) -> &'static str {
+    if load.command().is_some() {
+        "コマンドを単独で実行し、測定より長く動き続けることを確認してください。シェルは介在しません。必要なら cmd:sh -c '...' と指定してください。"
+    } else {
+        "メモリ不足によるプロセスの強制終了がないかカーネルログを確認し、再測定してください。"
+    }
+}

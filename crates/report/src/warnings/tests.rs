@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is said of each kind of warning, in both languages.
+
+use super::*;
+use crate::language::speaking;
+use model::{BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime};
+use plan::{CpuId, Nanos, Scheduling};
+use std::collections::BTreeSet;
+
+fn cpus(ids: &[u32]) -> Vec<CpuId> {
+    ids.iter().copied().map(CpuId).collect()
+}
+
+fn load(text: &str) -> LoadSpec {
+    text.parse().unwrap()
+}
+
+fn busy(cpu: u32, percent: f64) -> BusyCpu {
+    BusyCpu { cpu: CpuId(cpu), percent }
+}
+
+fn stolen(cpu: u32, stolen_ms: u64, elapsed_ms: u64) -> StolenTime {
+    StolenTime { cpu: CpuId(cpu), stolen_ms, elapsed_ms }
+}
+
+fn process(name: &str, cpu_ms: u64) -> BusyProcess {
+    BusyProcess { pid: 7, name: name.to_owned(), cpu_ms, kernel_thread: false }
+}
+
+fn isolated(left_out: &[u32]) -> Warning {
+    Warning::IsolatedNotMeasured { isolated: cpus(&[1, 2, 3]), measured: cpus(&[0]), left_out: cpus(left_out) }
+}
+
+/// Each kind, and where it says different things, each of them.
+fn all() -> Vec<Warning> {
+    let text = str::to_owned;
+    let (asked, granted) = (Scheduling::DEFAULT, Scheduling::OTHER);
+    let died = |spec: &str, failure| Warning::LoadDied { load: load(spec), failure, output: String::new() };
+    let held = |reason| Warning::DmaLatencyNotHeld { path: text("/dev/cpu_dma_latency"), reason, error: text("refused") };
+    let missed = |cpu| Warning::LoadMissed {
+        load: load("cpu@50%"),
+        requested: 50.0,
+        reached: 31.25,
+        cpu,
+        machine: vec![busy(0, 99.8), busy(1, 7.0)],
+    };
+    let (clocksource, available) = (text("hpet"), vec![text("hpet"), text("acpi_pm")]);
+    let fields = serde_json::from_str(r#"{"celsius": 105, "zone": "cpu-thermal"}"#).unwrap();
+    let mut all = vec![
+        Warning::NoRealTime { asked, granted, error: text("not permitted"), program: text("/opt/teiji") },
+        Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(65_536) },
+        Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(text("refused")) },
+        held(NotHeld::NotFound),
+        held(NotHeld::PermissionDenied),
+        held(NotHeld::Failed),
+        Warning::IntervalShort { interval_ns: Nanos::from_micros(20), missed_percent: 12, cpu: CpuId(1) },
+        Warning::DiskSlow { longest_ns: Nanos(1_250_000_000) },
+        Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
+        Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
+        Warning::PageFaults { thread: 3, minor: 4, major: 5 },
+        Warning::AccountingDiffers { place: text("threads[0].activations"), counted: text("10"), recorded: text("9") },
+        Warning::LoadsElsewhere { bare: cpus(&[1]), loaded: cpus(&[0]), load: load("cpu@50%") },
+        Warning::LoadNotSettled { load: load("cpu@50%"), steady: Steady::LevelForNs(Nanos::from_millis(400)) },
+        Warning::LoadNotSettled { load: load("cmd:sleep 9"), steady: Steady::RunningForNs(Nanos::from_secs(1)) },
+        Warning::LoadConditions { load: load("cpu@50%"), nice: 5 },
+        missed(None),
+        missed(Some(CpuId(1))),
+        died("cpu", LoadFailure::TaskExited { task: 1, tasks: 4, pid: 77, status: text("signal: 9 (SIGKILL)"), others: 2 }),
+        died("cmd:sleep 1", LoadFailure::TasksMissing { alive: 3, tasks: 4 }),
+        died("cpu", LoadFailure::SupervisorExited { status: text("exit status: 1") }),
+        died("cpu", LoadFailure::SupervisorNotKilled),
+        died("cpu", LoadFailure::SupervisorFailed { error: text("refused") }),
+        died("cpu", LoadFailure::UnexpectedMessage { line: text("?"), error: text("expected value") }),
+        died("cpu", LoadFailure::NotStopped { waited_s: 5 }),
+        Warning::GovernorNotPerformance {
+            governors: [(text("ondemand"), cpus(&[0])), (text("powersave"), cpus(&[2, 3]))].into(),
+        },
+        Warning::FrequencyChanged { cpus: vec![FrequencyChange { cpu: CpuId(2), before_khz: 3_600_000, after_khz: 3_239_999 }] },
+        Warning::ClocksourceChanged { before: text("tsc"), after: text("hpet") },
+        Warning::ClocksourceSlow { clocksource: clocksource.clone(), available, fast: None },
+        Warning::ClocksourceSlow { clocksource, available: Vec::new(), fast: Some(text("tsc")) },
+        Warning::Hypervisor { cpu_model: None },
+        Warning::Hypervisor { cpu_model: Some(text("Xeon")) },
+        Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 1, 100_000), stolen(2, 1, 0)] },
+        Warning::CpuOfflineChanged { before: cpus(&[0, 1, 2]), after: cpus(&[0, 2]) },
+        isolated(&[1, 2, 3]),
+        Warning::OtherWork { percent: 190.04, cpus: Vec::new(), processes: Vec::new() },
+        Warning::Other(OtherWarning { code: text("too-hot"), fields }),
+    ];
+    let processes = vec![process("yes", 9_760), process("kworker/0:1", 90)];
+    all.push(Warning::OtherWork { percent: 97.6, cpus: vec![busy(0, 97.6)], processes });
+    all
+}
+
+fn in_japanese(warning: &Warning) -> WarningText {
+    speaking(Language::Japanese, || warning_text(warning))
+}
+
+fn parts(text: &WarningText) -> [String; 3] {
+    [text.message.clone(), text.evidence.clone(), text.next_step.to_string()]
+}
+
+fn is_japanese(text: &str) -> bool {
+    text.chars().any(|c| ('\u{3040}'..='\u{30ff}').contains(&c) || ('\u{4e00}'..='\u{9fff}').contains(&c))
+}
+
+/// Every kind there is: a new one does not compile here without its number, nor goes unsaid above.
+fn kind(warning: &Warning) -> usize {
+    match warning {
+        Warning::NoRealTime { .. } => 0,
+        Warning::MemoryNotLocked { .. } => 1,
+        Warning::DmaLatencyNotHeld { .. } => 2,
+        Warning::IntervalShort { .. } => 3,
+        Warning::DiskSlow { .. } => 4,
+        Warning::ThreadUnresponsive { .. } => 5,
+        Warning::SamplesLost { .. } => 6,
+        Warning::PageFaults { .. } => 7,
+        Warning::AccountingDiffers { .. } => 8,
+        Warning::LoadsElsewhere { .. } => 9,
+        Warning::LoadNotSettled { .. } => 10,
+        Warning::LoadConditions { .. } => 11,
+        Warning::LoadMissed { .. } => 12,
+        Warning::LoadDied { .. } => 13,
+        Warning::GovernorNotPerformance { .. } => 14,
+        Warning::FrequencyChanged { .. } => 15,
+        Warning::ClocksourceChanged { .. } => 16,
+        Warning::ClocksourceSlow { .. } => 17,
+        Warning::Hypervisor { .. } => 18,
+        Warning::StealTime { .. } => 19,
+        Warning::CpuOfflineChanged { .. } => 20,
+        Warning::IsolatedNotMeasured { .. } => 21,
+        Warning::OtherWork { .. } => 22,
+        Warning::Other { .. } => 23,
+    }
+}
+
+#[test]
+fn every_kind_has_its_sentences_in_both_languages() {
+    let all = all();
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=23).collect());
+    for warning in &all {
+        let (english, japanese) = (warning_text(warning), in_japanese(warning));
+        assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
+        assert_eq!(english.evidence.is_empty(), japanese.evidence.is_empty());
+        assert!(!parts(&english).iter().any(|text| is_japanese(text)), "{english:?}");
+        let same_kind = std::mem::discriminant(&english.next_step) == std::mem::discriminant(&japanese.next_step);
+        assert!(same_kind, "{english:?} {japanese:?}");
+        match (&english.next_step, &japanese.next_step) {
+            (NextStep::Advice(_), NextStep::Advice(text)) => assert!(is_japanese(text), "{text}"),
+            (english, japanese) => assert_eq!(english, japanese, "a command is the same in every language"),
+        }
+    }
+}
+
+/// Evidence in Japanese has no English word of ours left: what is Latin in it is a name, a number or the system's.
+#[test]
+fn evidence_is_said_in_japanese() {
+    let of_no_language = |warning: &Warning| {
+        matches!(
+            warning,
+            Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(_) }
+                | Warning::GovernorNotPerformance { .. }
+                | Warning::Other(_)
+        )
+    };
+    for warning in all().iter().filter(|warning| !of_no_language(warning)) {
+        let evidence = in_japanese(warning).evidence;
+        assert!(is_japanese(&evidence), "{evidence}");
+        assert_ne!(evidence, warning_text(warning).evidence);
+    }
+}
+
+/// The same numbers, however many of them, in both languages.
+#[test]
+fn both_languages_have_the_same_figures() {
+    let figures = |text: &str| {
+        let parts = text.split(|c: char| !c.is_ascii_digit() && c != '.').map(|part| part.trim_matches('.').to_owned());
+        let mut all: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    // "1 second" and "one CPU" are words in English.
+    let of_figures = |warning: &Warning| !matches!(warning, Warning::DiskSlow { .. } | Warning::OtherWork { .. });
+    for warning in all().iter().filter(|warning| of_figures(warning)) {
+        let (english, japanese) = (warning_text(warning), in_japanese(warning));
+        for (english, japanese) in parts(&english).iter().zip(&parts(&japanese)) {
+            assert_eq!(figures(english), figures(japanese), "{english}\n{japanese}");
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_loads() {
+    let elsewhere =
+        |spec: &str| warning_text(&Warning::LoadsElsewhere { bare: cpus(&[1]), loaded: cpus(&[0]), load: load(spec) });
+    let said = elsewhere("cpu@50%");
+    assert_eq!(said.message, "No load on measured CPU 1: loads run on CPU 0.");
+    assert_eq!(said.evidence, "load cpu@50% has no cpus=, so it runs on this program's CPUs");
+    let step = "To load the measured CPUs too, add cpus=all: --load cpu@50%,cpus=all";
+    assert_eq!(said.next_step, NextStep::Advice(step.to_owned()));
+    let typed = |spec: &str| elsewhere(spec).next_step.to_string().split_once("--load ").unwrap().1.to_owned();
+    assert_eq!(typed("cmd:sleep 30"), r#"'cmd:"sleep 30",cpus=all'"#);
+    assert_eq!(typed(r#"cmd:"sh -c 'x, y'",nice=3"#), r#"'cmd:"sh -c '\''x, y'\''",nice=3,cpus=all'"#);
+
+    let failure = LoadFailure::TaskExited { task: 1, tasks: 1, pid: 9, status: "exit status: 0".to_owned(), others: 0 };
+    let died = Warning::LoadDied { load: load("cmd:sleep 1"), failure, output: "no such host".to_owned() };
+    let said = warning_text(&died);
+    assert_eq!(said.message, "Load 'cmd:sleep 1' exited early. Part of the run was measured without it.");
+    assert_eq!(said.evidence, "task 1 of 1 (process 9) exited early: exit status: 0; no such host");
+    assert!(said.next_step.to_string().starts_with("Run the command alone"));
+    assert_eq!(in_japanese(&died).evidence, "タスク 1/1(プロセス 9)が途中で終了しました: exit status: 0; no such host");
+}
+
+#[test]
+fn what_is_said_of_the_machine() {
+    let said = |warning: &Warning| warning_text(warning);
+    let all_stolen = Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 10, 10_000)] };
+    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. Wake-ups in that time were late.";
+    assert_eq!(said(&all_stolen).message, message);
+    assert_eq!(said(&all_stolen).evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
+    let few = Warning::StealTime { cpus: vec![stolen(0, 1, 100_000), stolen(1, 2, 0)] };
+    let evidence = "CPU 0: 1 ms, below 0.1 % of its time; CPU 1: 2 ms, an unknown share of its time";
+    assert_eq!(said(&few).evidence, evidence);
+    assert_eq!(in_japanese(&few).evidence, "CPU 0: 1 ms(時間の 0.1 % 未満); CPU 1: 2 ms(時間の 不明な割合)");
+
+    assert_eq!(said(&isolated(&[1, 2, 3])).message, "Isolated CPUs 1-3 not measured: add -a 1-3.");
+    assert_eq!(said(&isolated(&[1])).message, "Isolated CPU 1 not measured: add -a 1.");
+    assert_eq!(said(&isolated(&[1])).evidence, "isolated: CPU 1-3; measured, by inherited affinity: CPU 0");
+    let message = "分離 CPU(isolcpus) 1-3 は測定していません。-a 1-3 を付けてください。";
+    assert_eq!(in_japanese(&isolated(&[1, 2, 3])).message, message);
+
+    let change = FrequencyChange { cpu: CpuId(2), before_khz: 3_600_000, after_khz: 3_239_999 };
+    let changed = said(&Warning::FrequencyChanged { cpus: vec![change] });
+    assert_eq!(changed.evidence, "CPU 2: 3600 MHz before, 3239 MHz after");
+    let command = "sudo cpupower frequency-set --governor performance --min 3600000 --max 3600000";
+    assert_eq!(changed.next_step, NextStep::Command(command.to_owned()));
+    let many = Warning::FrequencyChanged { cpus: vec![change; 256] };
+    assert!(said(&many).evidence.ends_with("; and 248 more") && in_japanese(&many).evidence.ends_with("; ほか 248 件"));
+
+    let processes = vec![process("yes", 9_760), process("kworker/0:1", 90)];
+    let other = Warning::OtherWork { percent: 97.6, cpus: vec![busy(0, 97.6)], processes };
+    let evidence = "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
+    assert!(said(&other).message.starts_with("Other work kept CPUs up to 97.6 % busy with no load added"));
+    assert_eq!(said(&other).evidence, evidence);
+    let evidence = "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
+    assert_eq!(in_japanese(&other).evidence, evidence);
+    let beside = said(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
+    assert!(beside.message.starts_with("Other processes used 190.0 % of one CPU"));
+    assert_eq!(beside.evidence, "no visible process that is still running used CPU time");
+}
+
+#[test]
+fn shares() {
+    let said = |part, whole| match share(part, whole) {
+        Share::Unknown => "unknown".to_owned(),
+        Share::BelowATenth => "below".to_owned(),
+        Share::Percent(percent) => format!("{percent:.1}"),
+    };
+    for (part, whole, text) in [
+        (1, 0, "unknown"),
+        (0, 10, "0.0"),
+        (1, 100_000, "below"),
+        (15, 1_000, "1.5"),
+        (10, 10, "100.0"),
+        (u64::MAX, u64::MAX, "100.0"),
+    ] {
+        assert_eq!(said(part, whole), text, "{part} of {whole}");
+    }
+}
+
+#[test]
+fn an_unknown_warning_is_shown_by_its_code_and_fields() {
+    let json = r#"{"code": "too-hot", "celsius": 105, "zone": "cpu-thermal", "cpus": [0, 1]}"#;
+    let warning: Warning = serde_json::from_str(json).unwrap();
+    let said = warning_text(&warning);
+    assert_eq!(said.message, "too-hot: this version of teiji does not know this warning.");
+    assert_eq!(said.evidence, "celsius: 105; cpus: [0,1]; zone: cpu-thermal");
+    assert_eq!(said.next_step, NextStep::Unknown);
+    assert_eq!(in_japanese(&warning).evidence, said.evidence);
+}
+
+#[test]
+fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
+    let missed = |spec: &str, reached| {
+        subject(&Warning::LoadMissed { load: load(spec), requested: 50.0, reached, cpu: None, machine: Vec::new() })
+    };
+    assert_eq!(missed("cpu@50%", 85.7), missed("cpu@50%", 90.6));
+    assert_ne!(missed("cpu@50%", 85.7), missed("cpu@100%", 85.7));
+}
