@@ -28,5 +28,5 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let facts = HostRoot::at(folder.path()).snapshot();
     let _ = model::changes(&facts, &facts);
-    let _ = host::warnings(&facts, &facts);
+    let _ = host::warnings(&facts, &facts, plan::MachineTime::Real);
 });

@@ -6,7 +6,7 @@
 //! that leave the CPU no rest.)
 
 use model::{CpuFacts, FrequencyChange, HostFacts, StolenTime, Warning, changes};
-use plan::CpuId;
+use plan::{CpuId, MachineTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks behind a bus, read by slow input or output, or counted by the tick.
@@ -15,15 +15,15 @@ const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jif
 const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 /// A frequency that differs by more than this share is another frequency; less is the reading's noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
-/// What to warn of, given the looks before and after a run.
+/// What to warn of, given the looks before and after a run. In virtual time no hypervisor is warned of: nothing else runs in it.
 #[must_use]
-pub fn warnings(before: &HostFacts, after: &HostFacts) -> Vec<Warning> {
+pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec<Warning> {
     let all = [
         governor(before, after),
         frequency(before, after),
         clocksource_changed(before, after),
         clocksource_slow(before, after),
-        hypervisor(before, after),
+        hypervisor(before, after).filter(|_| time == MachineTime::Real),
         steal(before, after),
         cpus_changed(before, after),
     ];

@@ -4,6 +4,11 @@
 use super::*;
 use crate::test_machines::{guest, pc, pi};
 
+/// Of a machine in real time.
+fn warnings(before: &HostFacts, after: &HostFacts) -> Vec<Warning> {
+    super::warnings(before, after, MachineTime::Real)
+}
+
 fn cpus<const N: usize>(ids: [u32; N]) -> Vec<CpuId> {
     ids.map(CpuId).to_vec()
 }
@@ -85,6 +90,17 @@ fn a_guest_from_which_time_was_stolen() {
     let stolen = [(1, 250), (0, 10)];
     let stolen = stolen.map(|(cpu, stolen_ms)| StolenTime { cpu: CpuId(cpu), stolen_ms, elapsed_ms: 10_000 });
     assert_eq!(warnings(&before, &after), [hypervisor, Warning::StealTime { cpus: stolen.to_vec() }]);
+}
+
+#[test]
+fn in_virtual_time_nothing_is_said_of_a_hypervisor() {
+    let facts = guest().1.snapshot();
+    let (outside, inside) = [MachineTime::Real, MachineTime::Virtual].map(|time| super::warnings(&facts, &facts, time)).into();
+    assert_eq!(outside, [Warning::Hypervisor { cpu_model: facts.cpu_model.clone() }]);
+    assert_eq!(inside, []);
+    let mut after = facts.clone();
+    after.clocksource = Some("hpet".to_owned());
+    assert!(!super::warnings(&facts, &after, MachineTime::Virtual).is_empty(), "whatever else is wrong is said there too");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::channel::{self, Kind};
 use crate::instruction_count;
 use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
 use model::Recorded;
-use plan::Run;
+use plan::{MachineTime, Run};
 use runner::{Progress, ProgressObserver, RunnerError, Signals};
 use rustix::mount::MountFlags;
 use rustix::net::{AddressFamily, SendFlags, SocketType, send, socket};
@@ -80,7 +80,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         say(&format!("no loopback network: {error}"));
     }
     let done = match order.task {
-        Task::Measure { run, default_cpus } => measure(*run, default_cpus, load_verb),
+        Task::Measure { run, default_cpus, time } => measure(*run, default_cpus, time, load_verb),
         Task::Execute { commands } => instruction_count::execute(&commands, init_verb),
     };
     sent(match done {
@@ -198,15 +198,20 @@ fn not_carried_out(error: impl ToString) -> Refusal {
     Refusal { error: error.to_string(), bad_input: false }
 }
 
-fn measure(run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
-    let order = order_of(run, default_cpus, load_verb)?;
+fn measure(run: Run, default_cpus: Option<DefaultCpus>, time: MachineTime, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
+    let order = order_of(run, default_cpus, time, load_verb)?;
     let signals = Signals::catch().map_err(not_carried_out)?;
     let recorded = runner::execute(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error))?;
     packed(&recorded).map_err(|error| not_carried_out(format!("the recording cannot be packed: {error}")))
 }
 
 /// What the runner needs, with the same refusals and warnings as outside of the lab.
-fn order_of(mut run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static str) -> Result<runner::Order, Refusal> {
+fn order_of(
+    mut run: Run,
+    default_cpus: Option<DefaultCpus>,
+    time: MachineTime,
+    load_verb: &'static str,
+) -> Result<runner::Order, Refusal> {
     let program_started = probe::Monotonic.now();
     let cpus = probe::process_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
@@ -231,6 +236,7 @@ fn order_of(mut run: Run, default_cpus: Option<DefaultCpus>, load_verb: &'static
         loads,
         run,
         load_verb,
+        time,
         directory: PathBuf::from(RECORDING),
         command_line: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -315,12 +321,21 @@ mod tests {
     #[test]
     fn an_interval_that_the_guest_cannot_carry_is_refused_or_warned_of() {
         let cpus = probe::process_cpus().unwrap().inherited;
-        match order_of(run(&cpus[..1], Nanos(100), &[]), None, "load") {
+        match order_of(run(&cpus[..1], Nanos(100), &[]), None, MachineTime::Virtual, "load") {
             Err(refusal) => {
                 assert!(refusal.bad_input && refusal.error.starts_with("an interval of 100ns is shorter"), "{refusal:?}");
             }
             // Without real-time rights nothing is locked out.
             Ok(order) => assert!(matches!(order.warnings[..], [Warning::IntervalShort { .. }]), "{:?}", order.warnings),
+        }
+    }
+
+    #[test]
+    fn the_run_is_told_what_the_guests_clocks_count() {
+        let cpus = probe::process_cpus().unwrap().inherited;
+        for time in [MachineTime::Virtual, MachineTime::Real] {
+            let order = order_of(run(&cpus[..1], Nanos::from_millis(10), &[]), None, time, "load").unwrap();
+            assert_eq!(order.time, time);
         }
     }
 
@@ -335,7 +350,7 @@ mod tests {
                 set.set(usize::try_from(first.0).unwrap());
                 rustix::thread::sched_setaffinity(None, &set).unwrap();
                 let run = run(&[first, second], Nanos::from_millis(10), &["cpu@50%"]);
-                order_of(run, default_cpus, "load").unwrap()
+                order_of(run, default_cpus, MachineTime::Real, "load").unwrap()
             };
             std::thread::spawn(confine).join().unwrap()
         };

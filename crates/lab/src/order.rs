@@ -3,7 +3,7 @@
 //! change with it.
 
 use crate::instruction_count::GuestCommand;
-use plan::{CpuId, Run};
+use plan::{CpuId, GuestTime, MachineTime, Run};
 use serde::{Deserialize, Serialize};
 
 /// Where the order lies in the initramfs.
@@ -34,12 +34,21 @@ pub enum Task {
         /// That nobody named CPUs, where there are several: only the guest's kernel knows which are isolated.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         default_cpus: Option<DefaultCpus>,
+        /// What the guest's clocks count: inside nothing shows that they are an emulator's.
+        time: MachineTime,
     },
     /// Programs, one after the other, each with what it cost; see [`crate::CommandCost`].
     Execute {
         /// In order.
         commands: Vec<GuestCommand>,
     },
+}
+
+impl Task {
+    /// A run in a guest of this time.
+    pub(crate) fn measure(run: &Run, default_cpus: Option<DefaultCpus>, time: GuestTime) -> Self {
+        Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus, time: time.into() }
+    }
 }
 
 /// CPUs that nobody named: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
@@ -68,6 +77,18 @@ pub struct Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_is_told_whether_its_time_is_virtual() {
+        let run = r#"{"title": "mine", "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},
+            "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "missed": "skip",
+            "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
+        let run: Run = serde_json::from_str(run).unwrap();
+        for (time, told) in [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")] {
+            let order = serde_json::to_value(Task::measure(&run, None, time)).unwrap();
+            assert_eq!((&order["measure"]["time"], &order["measure"]["run"]["title"]), (&told.into(), &().into()), "{order}");
+        }
+    }
 
     #[test]
     fn cpus_that_nobody_named_are_those_where_the_guest_runs() {

@@ -10,7 +10,7 @@ use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_PATIENCE;
-use model::{Lab, Recorded, Warning};
+use model::{Lab, Recorded};
 use plan::{Guest, Machine, Run};
 use recording::RecordingError;
 use runner::Signals;
@@ -203,7 +203,7 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
         return Err(RecordingError::Exists(lab_run.directory.clone()).into());
     }
     let run = &lab_run.run;
-    let task = Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus: lab_run.default_cpus };
+    let task = Task::measure(run, lab_run.default_cpus, lab_run.place.guest.time);
     let expected = Duration::from_nanos(run.max_duration_ns().0.unsigned_abs());
     GuestRun::begin(&lab_run.place, task, expected)
 }
@@ -264,10 +264,6 @@ fn keep(lab_run: &LabRun, left: GuestOutput, facts: &Lab, begun: SystemTime) -> 
         // The guest's own calendar starts anew at every boot.
         document.started_at = humantime::format_rfc3339_millis(begun).to_string();
         document.ended_at = Some(humantime::format_rfc3339_millis(ended).to_string());
-        if lab.deterministic {
-            // Nothing else runs below: in virtual time, nobody takes any away.
-            document.warnings.retain(|warning| !matches!(warning, Warning::Hypervisor { .. }));
-        }
         document.run.title.clone_from(&lab_run.run.title);
         document.command_line.clone_from(&lab_run.command_line);
         document.lab = Some(lab);

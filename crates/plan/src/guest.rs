@@ -93,6 +93,25 @@ impl GuestTime {
     }
 }
 
+/// What the clocks of the machine that measures count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MachineTime {
+    /// Time as it passes, whatever the machine does in it.
+    Real,
+    /// The time of an emulator, which counts the machine's own instructions: nobody takes any of it away.
+    Virtual,
+}
+
+impl From<GuestTime> for MachineTime {
+    fn from(time: GuestTime) -> Self {
+        match time {
+            GuestTime::Virtual { .. } => MachineTime::Virtual,
+            GuestTime::Host => MachineTime::Real,
+        }
+    }
+}
+
 /// The largest shift QEMU takes.
 const MAX_SHIFT: u8 = 10;
 

@@ -8,7 +8,7 @@ use crate::{Granted, Signals, document};
 use host::HostRoot;
 use load::{Loads, StartError, ValidatedLoad};
 use model::{Document, End, ProbeStatement, Recorded, State, Thread, Warning, fill_in};
-use plan::{Nanos, OverrunPolicy, Run};
+use plan::{MachineTime, Nanos, OverrunPolicy, Run};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub struct Order {
     pub command_line: Vec<String>,
     /// For the recording.
     pub version: String,
+    /// What this machine's clocks count.
+    pub time: MachineTime,
     /// When the program started, CLOCK_MONOTONIC ns.
     pub program_started: Nanos,
 }
@@ -315,7 +317,7 @@ fn closing(
     document.state = if document.end == Some(End::Done) { State::Complete } else { State::Stopped };
     document.ended_at = Some(document::time_of_day());
     if let Some(after) = &document.host.after {
-        document.warnings.extend(host::warnings(&document.host.before, after));
+        document.warnings.extend(host::warnings(&document.host.before, after, order.time));
     }
     document.warnings.extend(host::other_work(&document));
     let mut recorded = Recording::of(folder.path(), document).summarise()?;

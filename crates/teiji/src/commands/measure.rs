@@ -9,7 +9,7 @@ use crate::output;
 use anyhow::{Context, anyhow};
 use model::{End, Recorded, Warning};
 use plan::Limit;
-use plan::{Nanos, ProcessCpus, Run};
+use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use report::{Gate, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::PathBuf;
@@ -135,6 +135,7 @@ pub fn order(run: Run, warnings: Vec<Warning>, directory: PathBuf, cpus: &Proces
         run,
         loads,
         load_verb: load_worker::VERB,
+        time: MachineTime::Real,
         directory,
         command_line: output::command_line(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
