@@ -13,8 +13,8 @@ fn main() -> std::io::Result<()> {
     let recordings = [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
     let options = report::ChartOptions::default();
     let command = "teiji report idle.teiji hackbench.teiji -o report.html";
-    std::fs::write(folder.join("report.html"), report::html(&recordings, &[], &options, command))?;
-    for (name, svg) in report::svg_charts(&recordings, &[], &options) {
+    std::fs::write(folder.join("report.html"), report::Report::new(&recordings, &[], &options).html(command))?;
+    for (name, svg) in report::Report::new(&recordings, &[], &options).svg_charts() {
         std::fs::write(folder.join(name), svg)?;
     }
     let limited: Vec<plan::Limit> =
@@ -39,16 +39,16 @@ fn main() -> std::io::Result<()> {
         gate,
         ..report::ChartOptions::default()
     };
-    std::fs::write(folder.join("limits.html"), report::html(&recordings, &[], &others, command))?;
-    let japanese = report::speaking(report::Language::Japanese, || report::html(&recordings, &[], &others, command));
+    std::fs::write(folder.join("limits.html"), report::Report::new(&recordings, &[], &others).html(command))?;
+    let japanese = report::speaking(report::Language::Japanese, || report::Report::new(&recordings, &[], &others).html(command));
     std::fs::write(folder.join("japanese.html"), japanese)?;
-    for (name, svg) in report::svg_charts(&recordings, &[], &others) {
+    for (name, svg) in report::Report::new(&recordings, &[], &others).svg_charts() {
         std::fs::write(folder.join(format!("limits-{name}")), svg)?;
     }
     // As a kernel in the lab: most within a tenth of a microsecond.
     let narrow: Vec<i32> = (0..4_000).map(|n| 3_500 + n * 7 % 90 + n % 200 / 199 * 900).collect();
     let narrow = [Synthetic::idle().title("narrow").threads(1).samples(&narrow).build()];
-    std::fs::write(folder.join("narrow.html"), report::html(&narrow, &[], &options, command))?;
+    std::fs::write(folder.join("narrow.html"), report::Report::new(&narrow, &[], &options).html(command))?;
     for recorded in &recordings {
         std::fs::write(
             folder.join(format!("{}.txt", recorded.name())),
@@ -60,7 +60,7 @@ fn main() -> std::io::Result<()> {
 
     let many: Vec<_> =
         (0..8).map(|n| Synthetic::hackbench().title(&format!("kernel {n}")).seed(n).threads(64).due(4_096).build()).collect();
-    std::fs::write(folder.join("many.html"), report::html(&many, &[], &options, command))?;
+    std::fs::write(folder.join("many.html"), report::Report::new(&many, &[], &options).html(command))?;
 
     let mut loads = Synthetic::hackbench().title("two loads").load("cpu@50%,cpus=0-1").due(60_000).build();
     let mut crowded = Synthetic::hackbench().title("crowded").threads(24).due(20_000).build();
@@ -70,7 +70,7 @@ fn main() -> std::io::Result<()> {
         load.course.iter_mut().for_each(|(_, percent)| *percent += 9.0 * level as f64 - 45.0);
         crowded.document.load.push(load);
     }
-    std::fs::write(folder.join("crowded.html"), report::html(&[crowded], &[], &options, command))?;
+    std::fs::write(folder.join("crowded.html"), report::Report::new(&[crowded], &[], &options).html(command))?;
     let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
     missed.document.load_missed = true;
     missed.document.load[0].missed = true;
@@ -80,8 +80,8 @@ fn main() -> std::io::Result<()> {
     loads.document.load[1].course.truncate(42);
     std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed, report::Paint::Plain))?;
     let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
-    std::fs::write(folder.join("loads.html"), report::html(&of_loads, &[], &options, command))?;
-    for (name, svg) in report::svg_charts(&of_loads, &[], &options) {
+    std::fs::write(folder.join("loads.html"), report::Report::new(&of_loads, &[], &options).html(command))?;
+    for (name, svg) in report::Report::new(&of_loads, &[], &options).svg_charts() {
         std::fs::write(folder.join(format!("loads-{name}")), svg)?;
     }
 
@@ -93,5 +93,5 @@ fn main() -> std::io::Result<()> {
     with_caveats.document.threads[0].scheduling = plan::Scheduling::OTHER;
     with_caveats.document.threads[0].proof.samples_lost = 12;
     with_caveats.document.warnings = vec![synthetic::no_real_time()];
-    std::fs::write(folder.join("caveats.html"), report::html(&[with_caveats], &[], &options, command))
+    std::fs::write(folder.join("caveats.html"), report::Report::new(&[with_caveats], &[], &options).html(command))
 }

@@ -16,6 +16,7 @@ mod language;
 mod matrix;
 mod overview;
 mod page;
+mod report;
 mod sections;
 mod terminal;
 mod threads;
@@ -26,8 +27,6 @@ mod warnings;
 mod synthetic;
 
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
-use charts::series::Charts;
-use charts::words::Chart;
 pub use compare::{Comparisons, Repeats, time_of_groups};
 pub use format::{at_most, counted, span};
 pub use gate::{Gate, judged_in_words};
@@ -37,6 +36,7 @@ pub use matrix::{Matrix, Published, PublishedError, SETTINGS, kernel_arguments, 
 use model::{LoadEvidence, Recorded};
 use overview::Overview;
 pub use overview::cut_short;
+pub use report::Report;
 pub use sections::claims::Claims;
 use sections::{caveats, lab};
 pub use terminal::paint::Paint;
@@ -96,35 +96,3 @@ pub fn caveats(document: &model::Document) -> Option<String> {
     let short = caveats::in_short(document);
     (!short.is_empty()).then(|| short.join(word(", ")))
 }
-
-/// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
-///
-/// `claims` are those of each recording's threads, or nothing; `command_line` is what the page says it was made by.
-#[must_use]
-pub fn html(recordings: &[Recorded], claims: &[Vec<Claims>], options: &ChartOptions, command_line: &str) -> String {
-    page::html(Overview::of_all_with(recordings, claims), options, command_line)
-}
-
-/// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`svg_charts`] lie, as a link says it.
-#[must_use]
-pub fn markdown(
-    recordings: &[Recorded],
-    claims: &[Vec<Claims>],
-    options: &ChartOptions,
-    command_line: &str,
-    pictures: Option<&str>,
-) -> String {
-    page::markdown(Overview::of_all_with(recordings, claims), options, command_line, pictures)
-}
-
-/// The charts as files: name and content. They are drawn from the same series as the page's.
-#[must_use]
-pub fn svg_charts(recordings: &[Recorded], claims: &[Vec<Claims>], options: &ChartOptions) -> Vec<(String, String)> {
-    let all = Overview::of_all_with(recordings, claims);
-    let all = overview::charted(all);
-    let charts = Charts::new(&all, options, STEPS_OF_A_FILE);
-    Chart::ALL.into_iter().map(|chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &all))).collect()
-}
-
-/// Steps of latency over time in all panels of an SVG file.
-const STEPS_OF_A_FILE: usize = 20_000;

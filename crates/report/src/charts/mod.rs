@@ -31,6 +31,8 @@ pub(crate) const WIDTH: u32 = 960;
 pub(crate) const LEFT: f64 = 92.0;
 pub(crate) const RIGHT: f64 = 24.0;
 pub(crate) const BOTTOM: f64 = 54.0;
+/// Steps of latency over time in all panels of an SVG file.
+pub(crate) const STEPS_OF_A_FILE: usize = 20_000;
 /// The title's line.
 const TITLE: f64 = 26.0;
 const LEGEND_LINE: f64 = 20.0;

@@ -96,8 +96,9 @@ fn a_page_of_everything_is_japanese() {
     recordings[1].document.threads[0].proof.samples_lost = 3;
     recordings[2].document.run.scheduling = plan::Scheduling::OTHER;
     recordings[3].document.instrument.real_time = false;
-    let english = crate::html(&recordings, &[], &ChartOptions::default(), "teiji report");
-    let page = speaking(Language::Japanese, || crate::html(&recordings, &[], &ChartOptions::default(), "teiji report"));
+    let english = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report");
+    let page =
+        speaking(Language::Japanese, || crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report"));
     assert!(page.contains("<html lang=\"ja\">") && page.contains("ヒストグラム") && english.contains("<html lang=\"en\">"));
     assert!(page.contains("周期内") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
     assert_eq!(spoken(), Language::English, "given back");

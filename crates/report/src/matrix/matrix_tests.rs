@@ -377,7 +377,7 @@ fn what_was_never_run_is_in_every_maximum() {
     let waited = "6.50 ms";
     let said = crate::sections::verdict::verdict(&[Overview::of(&recorded)]);
     assert!(said.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{said}");
-    let page = crate::html(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default(), "teiji report");
+    let page = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default()).html("teiji report");
     assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");
     let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     matrix.add(0, 1, recorded);

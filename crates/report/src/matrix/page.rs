@@ -301,7 +301,7 @@ impl Matrix {
     /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
     #[must_use]
     pub fn svg_charts(&self) -> Vec<(String, String)> {
-        let drawn = self.views(crate::STEPS_OF_A_FILE, false).into_iter().map(|view| (view.id, view.svg));
+        let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().map(|view| (view.id, view.svg));
         drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
     }
 }

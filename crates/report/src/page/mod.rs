@@ -10,17 +10,17 @@ pub(crate) mod speaks;
 pub(crate) mod tables;
 
 use crate::charts::definition::Definition;
-use crate::charts::options::ChartOptions;
 use crate::charts::series::Charts;
 use crate::format;
 use crate::language::{self, say, word};
-use crate::overview::{self, Overview};
-use crate::sections::activity::{self, Activity};
+use crate::overview::Overview;
+use crate::report::Report;
+use crate::sections::activity::Activity;
 use crate::sections::columns::{self, ColumnRow, Meaning};
 use crate::sections::conditions::{self, Value};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
-use crate::sections::notices::{self, GroupedWarning, Notice};
+use crate::sections::notices::{GroupedWarning, Notice};
 use crate::sections::verdict;
 use askama::Template;
 use chart_set::ChartSet;
@@ -36,7 +36,7 @@ pub(crate) const MAX_BYTES: usize = 2_000_000;
 /// by its writer) and the data (escaped by [`embedded`]).
 #[derive(Template)]
 #[template(path = "page.html")]
-struct Page {
+struct Page<'r> {
     frame: Frame,
     header: Header,
     limits: Option<LimitsView>,
@@ -54,13 +54,13 @@ struct Page {
     claims: Vec<ClaimsOf>,
     drawn: ChartSet,
     worst: Vec<WorstTable>,
-    warnings: Vec<GroupedWarning>,
+    warnings: &'r [GroupedWarning],
     loads: Vec<LoadRow>,
     loads_left_out: String,
     names: Vec<String>,
-    facts: Vec<FactRow>,
-    activity: Vec<Activity>,
-    method: Vec<MethodRow>,
+    facts: &'r [FactRow],
+    activity: &'r [Activity],
+    method: &'r [MethodRow],
     commands: Vec<Command>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Frame {
     pub(crate) page_js: &'static str,
 }
 
-impl Speaks for Page {}
+impl Speaks for Page<'_> {}
 
 impl Frame {
     pub(crate) fn new(title: &str, verdict: &str) -> Frame {
@@ -108,12 +108,12 @@ impl Frame {
 /// The same as text.
 #[derive(Template)]
 #[template(path = "page.md", escape = "none")]
-struct Markdown {
-    page: Page,
+struct Markdown<'r> {
+    page: Page<'r>,
     pictures: Option<String>,
 }
 
-impl Speaks for Markdown {}
+impl Speaks for Markdown<'_> {}
 
 /// What every page begins with.
 pub(crate) struct Header {
@@ -126,6 +126,7 @@ pub(crate) struct Header {
 }
 
 /// The one figure.
+#[derive(Clone)]
 pub(crate) struct Headline {
     pub(crate) number: String,
     pub(crate) unit: String,
@@ -135,7 +136,8 @@ pub(crate) struct Headline {
     pub(crate) claim: Option<String>,
 }
 
-struct FactRow {
+/// A condition of the recordings.
+pub(crate) struct FactRow {
     name: &'static str,
     values: Vec<Value>,
     differs: bool,
@@ -155,15 +157,10 @@ impl SizeBudget {
 }
 
 /// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
-pub(crate) fn html(all: Vec<Overview<'_>>, options: &ChartOptions, command_line: &str) -> String {
+pub(crate) fn html(report: &Report<'_>, command_line: &str) -> String {
     let mut budget = SizeBudget::WHOLE;
-    let verdict = verdict::verdict(&all);
-    let recorded = all.len();
-    let notices: Vec<Notice> = notices::spoilers(&all);
-    let charted = overview::charted(all);
     loop {
-        let head = Head { recorded, verdict: &verdict, notices: &notices, options, command_line };
-        let page = rendered(&content(&charted, head, budget));
+        let page = rendered(&Page::new(report, command_line, budget));
         if page.len() < MAX_BYTES || budget.steps < 64 {
             return page;
         }
@@ -172,63 +169,54 @@ pub(crate) fn html(all: Vec<Overview<'_>>, options: &ChartOptions, command_line:
 }
 
 /// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
-pub(crate) fn markdown(all: Vec<Overview<'_>>, options: &ChartOptions, command_line: &str, pictures: Option<&str>) -> String {
-    let budget = SizeBudget::WHOLE;
-    let (verdict, recorded, notices) = (verdict::verdict(&all), all.len(), notices::spoilers(&all));
-    let head = Head { recorded, verdict: &verdict, notices: &notices, options, command_line };
-    let page = content(&overview::charted(all), head, budget);
+pub(crate) fn markdown(report: &Report<'_>, command_line: &str, pictures: Option<&str>) -> String {
+    let page = Page::new(report, command_line, SizeBudget::WHOLE);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
 }
 
-/// What a page is told beside the recordings that are charted.
-#[derive(Clone, Copy)]
-struct Head<'a> {
-    recorded: usize,
-    verdict: &'a str,
-    notices: &'a [Notice],
-    options: &'a ChartOptions,
-    command_line: &'a str,
-}
-
-fn content(all: &[Overview<'_>], head: Head<'_>, budget: SizeBudget) -> Page {
-    let Head { recorded, verdict, notices, options, command_line } = head;
-    let series = Charts::new(all, options, budget.steps);
-    let (summary, rows_left_out) = tables::summary(all, budget.rows);
-    let (further, further_left_out) = columns::rows(all, budget.rows);
-    let (loads, loads_left_out) = loads::loads(all, budget.rows);
-    Page {
-        frame: Frame::new(all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str()), verdict),
-        header: Header {
-            verdict: unbroken(verdict),
-            headline: worst_figure(all),
-            about: about(all, recorded),
-            notices: notices.iter().take(budget.rows).cloned().collect(),
-        },
-        limits: LimitsView::of(&options.gate),
-        columns: tables::COLUMNS,
-        tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
-        summary,
-        rows_left_out: left_out(rows_left_out, |n| {
-            say!("Not shown: {threads}, none later than those shown.", threads = format::counted(n as u64, "thread"))
-        }),
-        approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
-        has_skipped: all.iter().any(Overview::has_skipped),
-        warmup: method::warmup(all),
-        meanings: columns::meanings(all),
-        further,
-        further_figures: columns::FIGURES,
-        further_left_out: left_out(further_left_out, |n| say!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
-        claims: claims_of(all, budget.rows),
-        drawn: ChartSet::of(&series, all),
-        worst: tables::worst(&series),
-        warnings: notices::warnings(all),
-        loads,
-        loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
-        names: all.iter().map(|overview| overview.name.clone()).collect(),
-        facts: facts(all),
-        activity: activity::all(all),
-        method: method::rows(all),
-        commands: method::commands(all, command_line),
+impl<'r> Page<'r> {
+    /// As much of a report as the budget allows.
+    fn new(report: &'r Report<'_>, command_line: &str, budget: SizeBudget) -> Page<'r> {
+        let all = report.charted.as_slice();
+        let series = Charts::new(all, report.options, budget.steps);
+        let (summary, rows_left_out) = tables::summary(all, budget.rows);
+        let (further, further_left_out) = columns::rows(all, budget.rows);
+        let (loads, loads_left_out) = loads::loads(all, budget.rows);
+        let title = all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str());
+        Page {
+            frame: Frame::new(title, &report.verdict),
+            header: Header {
+                verdict: unbroken(&report.verdict),
+                headline: report.headline.clone(),
+                about: about(all, report.recorded),
+                notices: report.notices.iter().take(budget.rows).cloned().collect(),
+            },
+            limits: LimitsView::of(&report.options.gate),
+            columns: tables::COLUMNS,
+            tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
+            summary,
+            rows_left_out: left_out(rows_left_out, |n| {
+                say!("Not shown: {threads}, none later than those shown.", threads = format::counted(n as u64, "thread"))
+            }),
+            approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
+            has_skipped: all.iter().any(Overview::has_skipped),
+            warmup: method::warmup(all),
+            meanings: columns::meanings(all),
+            further,
+            further_figures: columns::FIGURES,
+            further_left_out: left_out(further_left_out, |n| say!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
+            claims: claims_of(all, budget.rows),
+            drawn: ChartSet::of(&series, all),
+            worst: tables::worst(&series),
+            warnings: &report.warnings,
+            loads,
+            loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
+            names: all.iter().map(|overview| overview.name.clone()).collect(),
+            facts: &report.facts,
+            activity: &report.activity,
+            method: &report.method,
+            commands: method::commands(all, command_line),
+        }
     }
 }
 
@@ -254,7 +242,7 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
     serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
 }
 
-fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
+pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
     // As the verdict beside it rounds.
@@ -291,7 +279,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     parts.join(" · ")
 }
 
-fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {
+pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<FactRow> {
     conditions::facts(all)
         .into_iter()
         .map(|fact| {

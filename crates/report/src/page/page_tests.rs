@@ -2,7 +2,7 @@
 //! What must hold of every page.
 
 use crate::overview::Overview;
-use crate::page::{MAX_BYTES, html};
+use crate::page::MAX_BYTES;
 use crate::sections::claims::Claims;
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Gate};
@@ -12,7 +12,7 @@ use plan::Limit;
 use stats::{AfterOverrun, Span, analyse};
 
 fn page(recordings: &[Recorded]) -> String {
-    html(Overview::of_all(recordings), &ChartOptions::default(), "teiji report a.teiji")
+    crate::Report::new(recordings, &[], &ChartOptions::default()).html("teiji report a.teiji")
 }
 
 /// 20,000 latencies of 10 µs and an exponential tail, and what they may claim.
@@ -36,7 +36,7 @@ fn claims_are_said_and_a_tail_is_drawn() {
     let (recorded, claims) = with_a_tail();
     assert!(claims[0].tail.is_ok(), "{:?}", claims[0].tail);
     let (recordings, claims) = ([recorded], [claims]);
-    let page = crate::html(&recordings, &claims, &ChartOptions::default(), "teiji report a.teiji");
+    let page = crate::Report::new(&recordings, &claims, &ChartOptions::default()).html("teiji report a.teiji");
     assert!(
         page.contains("<table class=\"intervals\">")
             && page.contains("<th scope=\"col\">p99.99</th>")
@@ -44,7 +44,8 @@ fn claims_are_said_and_a_tail_is_drawn() {
     );
     assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: the extrapolated tail"));
     let svg = |claims| {
-        crate::svg_charts(&recordings, claims, &ChartOptions::default())
+        crate::Report::new(&recordings, claims, &ChartOptions::default())
+            .svg_charts()
             .into_iter()
             .find(|(name, _)| name == "exceedance.svg")
             .unwrap()
@@ -52,7 +53,7 @@ fn claims_are_said_and_a_tail_is_drawn() {
     };
     assert!(svg(&claims).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));
     // Without claims nothing is claimed.
-    let without = crate::html(&recordings, &[], &ChartOptions::default(), "teiji report a.teiji");
+    let without = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji");
     assert!(!without.contains("id=\"claims\"") && without.contains("\"tail\":null"));
 }
 
@@ -89,7 +90,7 @@ fn a_change_is_told_since_the_first_activation_of_the_run() {
     let claims = vec![Claims::of(&analysis); 2];
     let terminal = crate::terminal_claims(&recorded, &claims);
     assert!(terminal.contains(" at about 2 s") && terminal.contains(" at about 12 s"), "{terminal}");
-    let page = crate::html(&[recorded], &[claims], &ChartOptions::default(), "teiji report a.teiji");
+    let page = crate::Report::new(&[recorded], &[claims], &ChartOptions::default()).html("teiji report a.teiji");
     assert!(page.contains(" at about 2 s") && page.contains(" at about 12 s"));
 }
 
@@ -110,7 +111,8 @@ fn the_figure_and_the_sentence_beside_it_say_the_same() {
 #[test]
 fn jitter_is_offered_where_there_is_any() {
     let offered = |recording: &Recorded| {
-        let page = crate::html(std::slice::from_ref(recording), &[], &ChartOptions::default(), "teiji report a.teiji");
+        let page =
+            crate::Report::new(std::slice::from_ref(recording), &[], &ChartOptions::default()).html("teiji report a.teiji");
         (page.contains("id=\"drawn-figure\""), page.contains(">max jitter, µs</th>"))
     };
     let mut recorded = with_a_tail().0;
@@ -134,18 +136,18 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
     let mut gate = Gate::default();
     gate.judged.extend([judged(&limits[0], Verdict::Fail), judged(&limits[1], Verdict::Pass), judged(&limits[2], Verdict::Pass)]);
     let options = ChartOptions { limits, gate, ..ChartOptions::default() };
-    for (name, svg) in crate::svg_charts(&recordings, &[], &options) {
+    for (name, svg) in crate::Report::new(&recordings, &[], &options).svg_charts() {
         assert!(svg.contains("✗ max&lt;1us</text>") && svg.contains("✓ p99&lt;5ms</text>"), "{name}");
         assert!(!svg.contains("late&lt;3"), "a count has no place on an axis of latencies");
     }
-    let page = crate::html(&recordings, &[], &options, "teiji report a.teiji");
+    let page = crate::Report::new(&recordings, &[], &options).html("teiji report a.teiji");
     assert!(page.contains("✗ Fail: 1 of 3 limits"));
     assert!(
         page.contains("<td class=\"text fail\"><b>✗ fail</b></td>")
             && page.contains("<td class=\"text pass\"><b>✓ pass</b></td>")
     );
     assert!(page.contains("\"limits\":[{\"name\":\"✗ max\\u003c1us\",\"latency_ns\":1000,\"share\":0.0,\"verdict\":\"fail\"}"));
-    let text = crate::markdown(&recordings, &[], &options, "teiji report a.teiji", None);
+    let text = crate::Report::new(&recordings, &[], &options).markdown("teiji report a.teiji", None);
     assert!(text.contains("| `max<1us` | ✗ fail | a.teiji | 9.000 µs |"), "{text}");
 }
 
@@ -153,11 +155,15 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
 #[test]
 fn scripts_draw_by_the_definition_of_the_svg_files() {
     let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
-    let page = crate::html(&recordings, &[], &ChartOptions::default(), "teiji report a.teiji");
+    let page = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji");
     let (_, definition) = page.split_once("<script type=\"application/json\" id=\"definition\">").unwrap();
     let definition: serde_json::Value = serde_json::from_str(definition.split_once("</script>").unwrap().0).unwrap();
     let dash = definition["dashes"][1].as_str().unwrap();
-    assert!(crate::svg_charts(&recordings, &[], &ChartOptions::default())[0].1.contains(&format!("stroke-dasharray=\"{dash}\"")));
+    assert!(
+        crate::Report::new(&recordings, &[], &ChartOptions::default()).svg_charts()[0]
+            .1
+            .contains(&format!("stroke-dasharray=\"{dash}\""))
+    );
     assert_eq!(definition["load"]["y"]["name"], "load, %");
     let scripts = include_str!("../../assets/charts.js");
     for own in ["load, %", "latency, µs", "activations in", "1.05", "0.064", "✗"] {
@@ -193,7 +199,7 @@ fn text_from_outside_stays_text() {
             counts: vec![facts.interrupts.len() as u64],
         });
     }
-    let page = html(Overview::of_all(&[recorded]), &ChartOptions::default(), evil);
+    let page = crate::Report::new(&[recorded], &[], &ChartOptions::default()).html(evil);
     assert!(!page.contains("<img") && !page.contains("<!--"));
     assert_eq!(page.matches("</script>").count(), 6, "of the page's own");
     assert_eq!(page.matches("<script").count(), 6);

@@ -107,11 +107,11 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let (read, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
     let (recordings, claims): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
-    let charts = if args.svg.is_some() { ::report::svg_charts(&recordings, &claims, &options) } else { Vec::new() };
-    let markdown =
-        args.md.as_ref().map(|_| ::report::markdown(&recordings, &claims, &options, &command_line, pictures.as_deref()));
-    let page = ::report::html(&recordings, &claims, &options, &command_line);
-    Ok(Report { page, charts, markdown, verdict: ::report::verdict(&recordings), gate: options.gate })
+    let report = ::report::Report::new(&recordings, &claims, &options);
+    let charts = if args.svg.is_some() { report.svg_charts() } else { Vec::new() };
+    let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref()));
+    let (page, verdict) = (report.html(&command_line), report.verdict().to_owned());
+    Ok(Report { page, charts, markdown, verdict, gate: options.gate })
 }
 
 /// The plans as run; of several, each below its path.

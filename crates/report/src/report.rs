@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A report of recordings: what it says is made once, and rendered as a page, as Markdown and as pictures.
+
+use crate::charts;
+use crate::charts::options::ChartOptions;
+use crate::charts::series::Charts;
+use crate::charts::words::Chart;
+use crate::overview::{self, Overview};
+use crate::page::{self, FactRow, Headline};
+use crate::sections::activity::{self, Activity};
+use crate::sections::claims::Claims;
+use crate::sections::method::{self, MethodRow};
+use crate::sections::notices::{self, GroupedWarning, Notice};
+use crate::sections::verdict;
+use model::Recorded;
+
+/// What is to be said of recordings, in the language that is spoken when it is made and rendered.
+pub struct Report<'a> {
+    /// The recordings that are charted; of many, those with the latest wake-ups.
+    pub(crate) charted: Vec<Overview<'a>>,
+    /// How many there are, charted or not.
+    pub(crate) recorded: usize,
+    pub(crate) options: &'a ChartOptions,
+    /// Of all recordings.
+    pub(crate) verdict: String,
+    pub(crate) headline: Option<Headline>,
+    /// Of all recordings.
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) warnings: Vec<GroupedWarning>,
+    pub(crate) facts: Vec<FactRow>,
+    pub(crate) activity: Vec<Activity>,
+    pub(crate) method: Vec<MethodRow>,
+}
+
+impl<'a> Report<'a> {
+    /// `claims` are those of each recording's threads, or nothing.
+    #[must_use]
+    pub fn new(recordings: &'a [Recorded], claims: &'a [Vec<Claims>], options: &'a ChartOptions) -> Report<'a> {
+        let all = Overview::of_all_with(recordings, claims);
+        let (verdict, notices) = (verdict::verdict(&all), notices::spoilers(&all));
+        let charted = overview::charted(all);
+        Report {
+            recorded: recordings.len(),
+            options,
+            verdict,
+            headline: page::worst_figure(&charted),
+            notices,
+            warnings: notices::warnings(&charted),
+            facts: page::facts(&charted),
+            activity: activity::all(&charted),
+            method: method::rows(&charted),
+            charted,
+        }
+    }
+
+    /// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
+    #[must_use]
+    pub fn verdict(&self) -> &str {
+        &self.verdict
+    }
+
+    /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
+    ///
+    /// `command_line` is what the page says it was made by.
+    #[must_use]
+    pub fn html(&self, command_line: &str) -> String {
+        page::html(self, command_line)
+    }
+
+    /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Report::svg_charts`] lie, as a
+    /// link says it.
+    #[must_use]
+    pub fn markdown(&self, command_line: &str, pictures: Option<&str>) -> String {
+        page::markdown(self, command_line, pictures)
+    }
+
+    /// The charts as files: name and content. They are drawn from the same series as the page's.
+    #[must_use]
+    pub fn svg_charts(&self) -> Vec<(String, String)> {
+        let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);
+        let file = |chart: Chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted));
+        Chart::ALL.into_iter().map(file).collect()
+    }
+}
