@@ -87,6 +87,8 @@ impl SampleWriter {
     ///
     /// # Errors
     /// When a batch had to be written and could not be.
+    // In a function of its own, or it is inlined into its caller, which is built for size: both loops run for every sample.
+    #[inline(never)]
     pub fn extend(&mut self, first_row: u64, values: &[i64]) -> Result<(), RecordingError> {
         if first_row > self.next_row {
             self.missing_until(first_row)?;
