@@ -2,6 +2,7 @@
 //! The flags that say what to measure, wherever it is measured: what was said, and what that adds up to.
 
 use crate::commands::probe_flags::ProbeFlags;
+use executor::{SettingError, checked_run};
 use plan::{
     CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, ProcessCpus, Run, RunError,
     Scheduling, Settle, Unit,
@@ -113,7 +114,7 @@ impl RunFlags {
     }
 
     /// From what was said to a checked run on these CPUs.
-    pub fn run(&self, cpus: &[CpuId]) -> anyhow::Result<Run> {
+    pub fn run(&self, cpus: &[CpuId]) -> Result<Run, SettingError> {
         let run = Run {
             title: self.title.clone(),
             probe: self.probe.name.clone(),
@@ -135,9 +136,7 @@ impl RunFlags {
             settle: self.settle,
             loads: self.loads.clone(),
         };
-        run.check()?;
-        probe::statement(&run)?;
-        Ok(run)
+        checked_run(run)
     }
 }
 

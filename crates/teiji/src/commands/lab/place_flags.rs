@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags that say on which machine, and how kernels are found.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
+use executor::SettingError;
 use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Processor, Target, inspect_image};
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Unit, shift_of_mips};
 use std::path::{Path, PathBuf};
@@ -58,12 +59,12 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 
 impl PlaceFlags {
     /// The machines for those kernels whose names tell them, checked: before time is spent on getting a kernel.
-    pub fn guests(&self, names: &[KernelName]) -> anyhow::Result<Vec<Guest>> {
+    pub fn guests(&self, names: &[KernelName]) -> Result<Vec<Guest>, SettingError> {
         if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
-            bail!("--modules {}: there is no such folder", path.display());
+            return Err(SettingError::Modules(path.clone()));
         }
         if let Some(path) = self.dtb.as_ref().filter(|path| !path.is_file()) {
-            bail!("--dtb {}: there is no such file", path.display());
+            return Err(SettingError::DeviceTree(path.clone()));
         }
         let machine = |name: &KernelName| match name {
             KernelName::Debian { flavour, .. } => self.machine.or(Some(flavour.machine)),
@@ -96,14 +97,12 @@ impl PlaceFlags {
         })
     }
 
-    fn guest(&self, machine: Machine) -> anyhow::Result<Guest> {
+    fn guest(&self, machine: Machine) -> Result<Guest, SettingError> {
         let usual = if machine.fixed_cpus().is_some() { TimeMode::Host } else { TimeMode::Virtual };
         let time = match (self.time.unwrap_or(usual), self.mips) {
             (TimeMode::Virtual, mips) => GuestTime::Virtual { shift: mips.unwrap_or(0) },
             (TimeMode::Host, None) => GuestTime::Host,
-            (TimeMode::Host, Some(_)) => {
-                bail!("--mips is a rate of virtual time; on the host's clock a guest is as fast as it is")
-            }
+            (TimeMode::Host, Some(_)) => return Err(SettingError::RateOfHostTime),
         };
         let guest = Guest {
             machine,
@@ -135,7 +134,7 @@ pub fn cpus(guest: &Guest) -> ProcessCpus {
 }
 
 /// Whether a kernel that is given as a path is there: one that is mistyped should be known before others are measured.
-pub fn there_if_a_path(name: &KernelName) -> anyhow::Result<()> {
+pub fn there_if_a_path(name: &KernelName) -> Result<(), SettingError> {
     if let KernelName::Path(path) = name {
         Kernel::at(path)?;
     }

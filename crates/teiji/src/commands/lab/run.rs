@@ -8,7 +8,8 @@ use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
+use executor::SettingError;
 use lab::{DefaultCpus, Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{Recorded, Warning};
 use plan::{Guest, GuestTime, Run};
@@ -178,18 +179,14 @@ fn runs(args: &Args, places: &[Target], output: &Path) -> anyhow::Result<Vec<Lab
 }
 
 /// The run for this guest; whatever can be found wrong before it boots is found wrong here.
-pub fn checked(flags: &RunFlags, guest: &Guest) -> anyhow::Result<Run> {
+pub fn checked(flags: &RunFlags, guest: &Guest) -> Result<Run, SettingError> {
     let of_guest = place_flags::cpus(guest);
-    let cpus = flags.cpus(&of_guest).context("in the guest")?;
+    let cpus = flags.cpus(&of_guest).map_err(SettingError::GuestCpus)?;
     let run = flags.run(&cpus)?;
     let needed = memory_for(&run);
     if needed > u64::from(guest.memory_mib) {
-        bail!(
-            "{} activations make a recording that needs {needed} MiB of memory in the guest, which has {}: give it more with \
-             --memory, or measure less",
-            activations(&run),
-            guest.memory_mib
-        );
+        let activations = activations(&run);
+        return Err(SettingError::GuestMemory { activations, needed_mib: needed, has_mib: guest.memory_mib });
     }
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
     let limits = load::Limits { memory, probe_prio: Some(run.scheduling.prio.unwrap_or(0)), loads: run.loads.len() };

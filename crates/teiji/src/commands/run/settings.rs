@@ -7,6 +7,7 @@ use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
+use executor::SettingError;
 use lab::KernelName;
 use load::Limits;
 use plan::{Combination, GuestTime, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
@@ -117,10 +118,10 @@ fn point(
         .and_then(|matches| Flags::from_arg_matches(&matches))
         .map_err(|error| refused(plan, settings, &error))?;
     let label = label(plan, combination);
-    let wrong = |error: anyhow::Error| {
-        let said = in_full(&error);
+    let wrong = |error: SettingError| {
+        let at = error.setting(settings).map_or(&plan.at, |setting| &setting.at);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
-        PlanError::at(spoken_of(&said, settings).map_or(&plan.at, |setting| &setting.at), format!("{of}{said}"))
+        PlanError::at(at, format!("{of}{}", in_full(&error.into())))
     };
     let mut time = None;
     let run = match &flags.kernel {
@@ -143,29 +144,8 @@ fn point(
     Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, time, run })
 }
 
-/// The setting that an error is about: the one whose value it names, and best its flag too. Where none is named, what fits
-/// none of them alone is a matter of the combination, and its last setting stands for it.
-fn spoken_of<'s>(said: &str, settings: &'s [Setting]) -> Option<&'s Setting> {
-    let said = said.to_lowercase();
-    let is_part = |c: char| c.is_alphanumeric() || "@%,=:/._-".contains(c);
-    let names = |word: &str| {
-        let word = word.to_lowercase();
-        let bounded = |at: usize| !said[..at].ends_with(is_part) && !said[at + word.len()..].starts_with(is_part);
-        !word.is_empty() && said.match_indices(&word).any(|(at, _)| bounded(at) || said[at + word.len()..].starts_with(": "))
-    };
-    let score = |setting: &Setting| {
-        let words = match &setting.value {
-            Value::Words(words) => words.iter().any(|word| names(word)),
-            Value::Switch(_) => false,
-        };
-        let flag = setting.key.trim_end_matches('s');
-        2 * u8::from(words) + u8::from(words && said.contains(flag))
-    };
-    settings.iter().max_by_key(|setting| score(setting))
-}
-
 /// A run on this machine.
-fn here(flags: &RunFlags, of_process: &ProcessCpus, rooms: &mut Rooms) -> anyhow::Result<Run> {
+fn here(flags: &RunFlags, of_process: &ProcessCpus, rooms: &mut Rooms) -> Result<Run, SettingError> {
     let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
     let prio = run.scheduling.prio;
@@ -293,6 +273,12 @@ mod tests {
             ),
             ("[vary]\nkernel = ['debian:nosuch']", "plan.toml:2:11: invalid value 'debian:nosuch'"),
             ("[measure]\nsamples = 5\nduration = '3s'", "plan.toml:"),
+            // By what the error is about, where its text has no value of the plan, or that of another setting.
+            ("[measure]\ndistance = '2h'\nthreads = 2\n[vary]\nprio = [10, 20]", "plan.toml:2:1: prio=10: an interval of "),
+            (
+                "[measure]\nduration = '99999h'\ninterval = '1ms'\nthreads = 1\n[vary]\nkernel = ['debian:amd64']\ntitle = ['512']",
+                "plan.toml:2:1: kernel=debian:amd64 title=512: 359996400000 activations make a recording",
+            ),
         ] {
             let error = read(text).map(|points| points.len()).unwrap_err();
             assert!(error.starts_with(said), "{text}\nsaid: {error}\nnot:  {said}");

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is wrong with a run or its guest, and which settings that is about.
+
+use lab::KernelError;
+use load::SpecError;
+use plan::{CpuError, GuestError, PolicyError, Run, RunError, Setting, Value};
+use std::path::PathBuf;
+
+/// A setting that cannot be, or settings that cannot be together.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// CPUs of this machine.
+    #[error(transparent)]
+    Cpus(#[from] CpuError),
+    /// CPUs of a guest.
+    #[error("in the guest: {0}")]
+    GuestCpus(CpuError),
+    /// The interval that `distance` gives the last thread.
+    #[error(transparent)]
+    Distance(RunError),
+    /// Any other part of a run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The probe, or one of its settings.
+    #[error(transparent)]
+    Probe(#[from] probe::SettingError),
+    /// Policy or priority.
+    #[error(transparent)]
+    Scheduling(#[from] PolicyError),
+    /// A load.
+    #[error(transparent)]
+    Load(#[from] SpecError),
+    /// The machine of the lab.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// A kernel that is not there, or cannot be used.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A folder of modules that is not there.
+    #[error("--modules {}: there is no such folder", .0.display())]
+    Modules(PathBuf),
+    /// A device tree that is not there.
+    #[error("--dtb {}: there is no such file", .0.display())]
+    DeviceTree(PathBuf),
+    /// A rate of instructions on the host's clock.
+    #[error("--mips is a rate of virtual time; on the host's clock a guest is as fast as it is")]
+    RateOfHostTime,
+    /// A recording that does not fit into the guest.
+    #[error(
+        "{activations} activations make a recording that needs {needed_mib} MiB of memory in the guest, which has {has_mib}: \
+         give it more with --memory, or measure less"
+    )]
+    GuestMemory {
+        /// Of all threads.
+        activations: u64,
+        /// MiB that the guest would need.
+        needed_mib: u64,
+        /// MiB that it has.
+        has_mib: u32,
+    },
+}
+
+impl SettingError {
+    /// The settings it may be about, the likeliest first: the first of them that somebody wrote is to be changed.
+    #[must_use]
+    pub const fn keys(&self) -> &'static [&'static str] {
+        match self {
+            SettingError::Cpus(_) | SettingError::GuestCpus(_) => &["cpus", "smp"],
+            SettingError::Distance(_) => &["distance", "threads", "interval"],
+            SettingError::Run(error) => match error {
+                RunError::Interval(_) => &["interval"],
+                RunError::Empty(_) => &["samples", "duration"],
+                RunError::TooLong(_) => &["samples", "duration", "interval"],
+                RunError::Threads { .. } => &["threads", "cpus"],
+            },
+            SettingError::Scheduling(error) => match error {
+                PolicyError::Unknown(_) => &["policy"],
+                PolicyError::Priority(_) => &["prio"],
+                PolicyError::PriorityWithoutRealTime { .. } => &["prio", "policy"],
+            },
+            SettingError::Probe(_) => &["probe"],
+            SettingError::Load(_) => &["load"],
+            SettingError::Guest(error) => match error {
+                GuestError::UnknownMachine(_) => &["machine"],
+                GuestError::Mips(_) => &["mips"],
+                GuestError::VirtualCpus { .. } => &["smp", "time"],
+                GuestError::FixedCpusInVirtualTime { .. } => &["time", "machine"],
+                GuestError::Cpus { .. } => &["smp", "machine"],
+                GuestError::CpuCount { .. } => &["smp"],
+                GuestError::Memory { .. } => &["memory", "machine"],
+                GuestError::KernelArgument(_) => &["append"],
+            },
+            SettingError::Kernel(_) => &["kernel"],
+            SettingError::Modules(_) => &["modules"],
+            SettingError::DeviceTree(_) => &["dtb"],
+            SettingError::RateOfHostTime => &["mips", "time"],
+            SettingError::GuestMemory { .. } => &["memory", "samples", "duration", "interval", "threads"],
+        }
+    }
+
+    /// The setting of this combination that it is about. If it has none of them, as where a default cannot be, its last one
+    /// stands for the combination.
+    #[must_use]
+    pub fn setting<'s>(&self, settings: &'s [Setting]) -> Option<&'s Setting> {
+        let is_set = |setting: &Setting| match &setting.value {
+            Value::Switch(on) => *on,
+            Value::Words(words) => !words.is_empty(),
+        };
+        let written = |key: &&str| settings.iter().rfind(|setting| setting.key == *key && is_set(setting));
+        // A probe's own settings it knows by itself.
+        let of_probe = if let SettingError::Probe(error) = self { Some(error.setting()) } else { None };
+        of_probe.iter().chain(self.keys()).find_map(written).or(settings.last())
+    }
+}
+
+/// The run, if any machine could make it.
+///
+/// # Errors
+/// The first thing that makes it impossible.
+pub fn checked_run(run: Run) -> Result<Run, SettingError> {
+    match run.check() {
+        Ok(()) => {
+            probe::statement(&run)?;
+            Ok(run)
+        }
+        Err(RunError::Interval(interval)) if interval != run.interval_ns => {
+            Err(SettingError::Distance(RunError::Interval(interval)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{CpuId, Length, Machine, Nanos, OverrunPolicy, Plan, Scheduling, Settle};
+    use std::path::Path;
+
+    fn run() -> Run {
+        Run {
+            title: None,
+            probe: plan::DEFAULT_PROBE.to_owned(),
+            probe_settings: plan::ProbeSettings::new(),
+            interval_ns: Nanos::from_millis(1),
+            distance_ns: Nanos::ZERO,
+            length: Length::Samples(10),
+            cpus: vec![CpuId(0), CpuId(1)],
+            scheduling: Scheduling::DEFAULT,
+            aligned_ns: None,
+            warmup_ns: Nanos::ZERO,
+            break_above_ns: None,
+            missed: OverrunPolicy::Skip,
+            hold_dma_latency: true,
+            sync: true,
+            settle: Settle::Auto,
+            loads: Vec::new(),
+        }
+    }
+
+    fn settings(text: &str) -> Vec<Setting> {
+        Plan::read(Path::new("plan.toml"), &mut |_| Ok(format!("[measure]\n{text}"))).unwrap().measure
+    }
+
+    /// Each setting that a parser of flags alone cannot judge, among others whose values look the same.
+    #[test]
+    fn an_error_names_the_setting_it_is_about() {
+        let wrong = |change: fn(&mut Run)| {
+            let mut run = run();
+            change(&mut run);
+            checked_run(run).unwrap_err()
+        };
+        let available = || CpuError::NotAvailable { cpu: 5, available: "0-3".to_owned() };
+        let machine = Machine::Raspi3b;
+        for (key, error) in [
+            ("interval", wrong(|run| run.interval_ns = Nanos(5))),
+            ("distance", wrong(|run| run.distance_ns = Nanos::from_secs(4_000))),
+            ("samples", wrong(|run| run.length = Length::Samples(0))),
+            ("samples", wrong(|run| run.length = Length::Samples(u64::MAX))),
+            ("threads", wrong(|run| run.cpus.clear())),
+            ("cpus", available().into()),
+            ("cpus", SettingError::GuestCpus(available())),
+            ("probe", wrong(|run| run.probe = "5".to_owned())),
+            ("method", wrong(|run| run.probe_settings = [("method".to_owned(), "5".to_owned())].into())),
+            ("policy", "5".parse::<plan::Policy>().unwrap_err().into()),
+            ("prio", Scheduling::new(None, Some(500)).unwrap_err().into()),
+            ("prio", Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err().into()),
+            ("load", SpecError::UnknownLoad { spec: "5".to_owned(), name: "5".to_owned() }.into()),
+            ("machine", "5".parse::<Machine>().unwrap_err().into()),
+            ("mips", plan::shift_of_mips("5").unwrap_err().into()),
+            ("smp", GuestError::VirtualCpus { cpus: 5 }.into()),
+            ("time", GuestError::FixedCpusInVirtualTime { machine, cpus: 4 }.into()),
+            ("smp", GuestError::Cpus { machine, has: 4, asked: 5 }.into()),
+            ("smp", GuestError::CpuCount { asked: 500, most: 8 }.into()),
+            ("memory", GuestError::Memory { machine, needs: "5".to_owned(), asked: 5 }.into()),
+            ("append", GuestError::KernelArgument("5".to_owned()).into()),
+            ("kernel", KernelError::Name("5".to_owned()).into()),
+            ("modules", SettingError::Modules("5".into())),
+            ("dtb", SettingError::DeviceTree("5".into())),
+            ("mips", SettingError::RateOfHostTime),
+            ("memory", SettingError::GuestMemory { activations: 5, needed_mib: 500, has_mib: 5 }),
+        ] {
+            let all = "probe = 5\nmethod = 5\nkernel = 5\nmachine = 5\nmemory = 5\nsmp = 5\ntime = 5\nmips = 5\nappend = 5\nmodules = 5\ndtb = 5\n\
+                       interval = 5\ndistance = 5\nsamples = 5\nthreads = 5\ncpus = 5\nprio = 5\npolicy = 5\nload = 5\ntitle = 5\n";
+            let settings = settings(all);
+            let about = error.setting(&settings).unwrap();
+            assert_eq!(about.key, key, "{error}");
+            let line = all.lines().position(|line| line.starts_with(&format!("{key} "))).unwrap() + 2;
+            assert_eq!((about.at.line, about.at.column), (line, 1), "{error}");
+        }
+    }
+
+    #[test]
+    fn of_two_that_do_not_go_together_the_written_one_is_named() {
+        let error = SettingError::from(Scheduling::new(Some(plan::Policy::Other), Some(5)).unwrap_err());
+        let about = |text: &str| error.setting(&settings(text)).unwrap().key.clone();
+        assert_eq!(about("policy = 'other'\nprio = 5\nload = 'cpu'\n"), "prio");
+        assert_eq!(about("policy = 'other'\nprio = 'none'\nload = 'cpu'\n"), "policy");
+        // Neither is written: the combination's last setting stands for it.
+        assert_eq!(about("interval = '1ms'\nload = 'cpu'\n"), "load");
+        assert!(error.setting(&[]).is_none());
+    }
+}
