@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the settings of a plan's combination to its checked run: what can be wrong with a setting, as values that name it.
+//! Plans as they run: what can be wrong with a setting, which runs of a folder are done, and the runs that are not, in order.
 //!
-//! In: runs and guests as flags or a plan ask for them. Out: the checked run, or an error and the settings it is about, so that
-//! its line and column follow from where the plan has them and never from the error's text. It prints nothing and knows no
-//! flags' parser.
+//! In: runs and guests as flags or a plan ask for them, and somebody who makes one run (`RunMaker`). Out: the checked run, or an
+//! error that names its setting, so that line and column follow from where the plan has it and never from the error's text; and
+//! a folder with a recording for each run, whatever interrupts it. It prints nothing, catches no signals and knows no flags'
+//! parser.
 
 #![forbid(unsafe_code)]
 
+mod boots;
+mod execute;
+mod folder;
 mod setting_error;
 
+pub use boots::{Boot, WantedBoot, boots, boots_missing};
+pub use execute::{CombinationEntry, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure};
+pub use folder::{Found, ResultsFolder, found, incomplete, new_folder, plan_file, recording};
 pub use setting_error::{SettingError, checked_run};

@@ -2,11 +2,10 @@
 //! How the program ends: each kind of failure has its code, given in one place.
 
 use crate::output;
+use executor::is_disk_failure;
 use judge::Ending;
 use model::Document;
-use rustix::io::Errno;
 use std::fmt;
-use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
 /// For `--help`.
@@ -81,14 +80,6 @@ impl Failure {
     }
 }
 
-/// Whether a disk that is full or broken is the cause: then nothing is wrong with what was asked for.
-pub fn is_disk_failure(error: &anyhow::Error) -> bool {
-    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
-        let is_full = matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
-        is_full || cause.raw_os_error() == Some(Errno::IO.raw_os_error())
-    })
-}
-
 /// The error and what caused it, without saying anything twice: most of our errors name their cause themselves.
 pub fn in_full(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
@@ -102,6 +93,8 @@ pub fn in_full(error: &anyhow::Error) -> String {
 mod tests {
     use super::*;
     use anyhow::{Context, anyhow};
+    use rustix::io::Errno;
+    use std::io;
 
     #[test]
     fn a_full_or_broken_disk_is_no_bad_input() {

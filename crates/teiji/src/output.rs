@@ -84,17 +84,6 @@ pub fn new_name(stem: &str, ending: &str) -> PathBuf {
     (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1))
 }
 
-/// Makes a folder that was not there: of two that want the same name, one gets it.
-pub fn new_folder(path: &Path) -> anyhow::Result<()> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
-    }
-    std::fs::create_dir(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => anyhow!("{} exists already: choose another name with -o, or remove it", path.display()),
-        _ => anyhow!(error).context(format!("cannot make the folder {}", path.display())),
-    })
-}
-
 /// All of the file or none of it.
 pub fn write_whole(path: &Path, content: &str) -> anyhow::Result<()> {
     write_together(&[(path, content)])

@@ -80,7 +80,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure> {
         }
         // One boot that is named by itself is all that was asked for.
         if !run::is_folder(path) {
-            missing += run::boots_missing(&boots).len() * runs_of_a_boot;
+            missing += executor::boots_missing(&boots).len() * runs_of_a_boot;
         }
     }
     let mut known = BTreeSet::new();

@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Outcome {
         place_flags::there_if_a_path(name).map_err(Failure::run_failed)?;
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
-    output::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output).map_err(Failure::bad_input)?;
     // As they turned out to be called, with their versions.
     let mut names: Vec<String> = args.kernels.iter().map(ToString::to_string).collect();
     let mut time = None;

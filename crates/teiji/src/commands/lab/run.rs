@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Outcome {
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
-    output::new_folder(&output).map_err(Failure::bad_input)?;
+    executor::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
     let results =
         lab::run_in_guests(&runs, jobs(args.jobs, places.iter().map(|place| place.guest.time)), VERBS, &signals, &mut show);

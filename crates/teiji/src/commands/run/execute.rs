@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
-//! more when the others are done, and the rest goes on, unless there is no room for it on the disk.
-//!
-//! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
-//! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
+//! The runs of a plan, made and shown: each as `teiji measure` or `teiji lab run` makes it. Which of them, and in which order,
+//! `executor` knows.
 
-use super::folder::{Found, ResultsFolder, found};
 use super::guests_can_begin;
 use super::progress::PlanProgress;
 use super::settings::PlanEntry;
 use crate::commands::lab::{Show, VERBS, checked, default_cpus, guests_at_once, kernels_of};
 use crate::commands::measure;
-use crate::exit::{Failure, is_disk_failure};
+use crate::exit::{Failure, in_full};
 use crate::live::Live;
 use crate::output;
 use anyhow::Context;
+use executor::{CombinationEntry, Event, Execution, GuestEnded, PlanObserver, PlanResult, ResultsFolder, RunMaker};
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
-use model::{End, Recorded};
+use model::Recorded;
 use plan::PlannedRun;
 use probe::Monotonic;
-use recording::Recording;
 use runner::{RunnerError, Signals};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// What to do.
@@ -34,265 +29,156 @@ pub struct Work<'a> {
     pub quiet: bool,
 }
 
-/// What came of it.
-pub struct PlanResult {
-    /// Runs with a whole recording, also from before.
-    pub done: usize,
-    /// Runs that failed, twice unless a signal came.
-    pub failed: usize,
-    /// What ended it early.
-    pub signal: Option<&'static str>,
-    /// It ended early because nothing more can be written.
-    pub disk_failed: bool,
-}
-
-/// A run that ended early.
-#[derive(Debug)]
-struct EndedEarly {
-    why: String,
-    kept: PathBuf,
-    /// The recording could not be written.
-    disk_failed: bool,
-}
-
-impl fmt::Display for EndedEarly {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it {}; what it recorded is kept in {}", self.why, self.kept.display())
-    }
-}
-
-impl std::error::Error for EndedEarly {}
-
 impl Work<'_> {
-    /// Runs what is missing.
-    pub fn execute(&self) -> Result<PlanResult, Failure> {
-        let mut progress = PlanProgress::new(0, self.runs.len());
-        let mut missing = self.missing(&mut progress).map_err(Failure::bad_input)?;
-        guests_can_begin(missing.iter().map(|place| self.point(*place)))?;
-        let mut is_retry = false;
-        loop {
-            for place in &missing {
-                progress.want(self.expected_ns(*place), self.point(*place).kernel.is_none());
-            }
-            let Failed { places, disk_failed } = self.all(&missing, &mut progress)?;
-            let signal = self.signals.caught();
-            if signal.is_some() || disk_failed || places.is_empty() || is_retry {
-                return Ok(PlanResult { done: progress.done(), failed: places.len(), signal, disk_failed });
-            }
-            output::complain(&format!("{} failed; trying again", places.len()));
-            missing = places;
-            is_retry = true;
-        }
+    /// Runs what is missing; says how many runs have a whole recording, also from before, and what came of the others.
+    pub fn execute(&self) -> Result<(usize, PlanResult), Failure> {
+        let entry = |point: &PlanEntry| CombinationEntry { label: point.label.clone(), is_in_lab: point.kernel.is_some() };
+        let combinations: Vec<CombinationEntry> = self.points.iter().map(entry).collect();
+        let execution = Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
+        let mut maker = Maker { work: self, progress: PlanProgress::new(0, self.runs.len()) };
+        let missing = execution.missing(&mut maker).map_err(Failure::bad_input)?;
+        guests_can_begin(missing.iter().map(|run| self.point(*run)))?;
+        let result = execution.execute(missing, &mut maker).map_err(Failure::bad_input)?;
+        Ok((maker.progress.done(), result))
     }
 
-    /// How long a run measures, ns.
-    fn expected_ns(&self, place: usize) -> i64 {
-        self.point(place).expected_ns()
+    fn point(&self, run: usize) -> &PlanEntry {
+        &self.points[self.runs[run].combination]
     }
 
-    fn path(&self, place: usize) -> std::path::PathBuf {
-        self.folder.recording(place, self.runs.len(), &self.point(place).label)
-    }
-
-    fn point(&self, place: usize) -> &PlanEntry {
-        &self.points[self.runs[place].combination]
-    }
-
-    /// Places of the runs that have no whole recording; what there is of those that were cut off is set aside.
-    fn missing(&self, progress: &mut PlanProgress) -> anyhow::Result<Vec<usize>> {
-        self.folder.remove_nameless()?;
-        let mut missing = Vec::new();
-        for place in 0..self.runs.len() {
-            let path = self.path(place);
-            match found(&path)? {
-                Found::Done => {
-                    progress.there(&self.point(place).label, Recording::open(&path)?.document());
-                    continue;
-                }
-                Found::Nothing => {}
-                Found::Partial => {
-                    let kept = self.folder.set_aside(&path)?;
-                    output::complain(&format!(
-                        "{}: an earlier attempt was cut short: kept in {}",
-                        self.name(place),
-                        kept.display()
-                    ));
-                }
-            }
-            missing.push(place);
-        }
-        Ok(missing)
-    }
-
-    /// Makes these runs; returns those that failed.
-    fn all(&self, places: &[usize], progress: &mut PlanProgress) -> Result<Failed, Failure> {
-        let mut failed = Failed::default();
-        for group in places.chunk_by(|a, b| self.point(*a).kernel.is_some() == self.point(*b).kernel.is_some()) {
-            if self.point(group[0]).kernel.is_some() {
-                self.in_lab(group, progress, &mut failed)?;
-            } else {
-                self.one_by_one(group, progress, &mut failed)?;
-            }
-            if self.signals.caught().is_some() || failed.disk_failed {
-                break;
-            }
-        }
-        Ok(failed)
-    }
-
-    /// Runs on this machine.
-    fn one_by_one(&self, places: &[usize], progress: &mut PlanProgress, failed: &mut Failed) -> Result<(), Failure> {
-        for place in places {
-            if self.signals.caught().is_some() {
-                return Ok(());
-            }
-            let told = progress.told();
-            if !self.quiet {
-                output::complain(&format!("{}; {told}", self.name(*place)));
-            }
-            match self.here(*place, told) {
-                Ok(Some(recorded)) => {
-                    progress.one_more(self.expected_ns(*place), &self.point(*place).label, &recorded.document);
-                }
-                Ok(None) => return Ok(()),
-                Err(error) => {
-                    progress.one_failed(self.expected_ns(*place));
-                    let disk_failed = failed.add(*place, &error);
-                    Failure::run_failed(error).report_for(&self.name(*place));
-                    let path = self.path(*place);
-                    // It began, and an error came before it knew its end.
-                    if found(&path).map_err(Failure::bad_input)? == Found::Partial {
-                        let kept = self.folder.set_aside(&path).map_err(Failure::bad_input)?;
-                        output::complain(&format!("what it recorded is kept in {}", kept.display()));
-                    }
-                    if disk_failed {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn name(&self, place: usize) -> String {
-        let name = format!("run {} of {}", place + 1, self.runs.len());
-        match self.point(place).label.as_str() {
+    fn name(&self, run: usize) -> String {
+        let name = format!("run {} of {}", run + 1, self.runs.len());
+        match self.point(run).label.as_str() {
             "" => name,
             label => format!("{name}, {label}"),
         }
     }
 
-    /// A run on this machine; none: a signal ended it.
-    fn here(&self, place: usize, heading: String) -> anyhow::Result<Option<Recorded>> {
-        let point = self.point(place);
-        let run = point.run.clone().context("it has no run")?;
-        let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty())), ..run };
-        let order = {
-            let cpus = measure::process_cpus()?;
-            let warnings = measure::left_out(&point.measured, &run, &cpus).into_iter().collect();
-            measure::order(run, warnings, self.path(place), &cpus, Monotonic.now())?
-        };
-        let mut live = Live::under(self.quiet, heading);
-        let result = runner::execute(&order, self.signals, &mut live);
-        live.clear();
-        if let Err(RunnerError::Interrupted) = result {
-            return Ok(None);
-        }
-        let recorded = result?;
-        if let Some(End::Signal { .. }) = &recorded.document.end {
-            remove_interrupted(&recorded.path)?;
-            return Ok(None);
-        }
-        let recorded = self.whole(recorded)?;
-        if !self.quiet {
-            output::say(&format!("  {}", report::verdict_of_one(&recorded)));
-        }
-        self.keep()?;
-        Ok(Some(recorded))
-    }
-
-    /// Has what was recorded go to the disk, before anything else is measured.
-    fn keep(&self) -> anyhow::Result<()> {
-        let path = self.folder.path();
-        let folder = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {} to the disk", path.display()))
-    }
-
-    /// Runs in the lab, as many guests at once as may be.
-    fn in_lab(&self, places: &[usize], progress: &mut PlanProgress, failed: &mut Failed) -> Result<(), Failure> {
-        let mut runs: Vec<LabRun> = Vec::new();
-        let mut begun = Vec::new();
-        for place in places {
-            match self.lab_run(*place) {
-                Ok(run) => {
-                    runs.push(run);
-                    begun.push(*place);
-                }
-                Err(error) => {
-                    progress.one_failed(self.expected_ns(*place));
-                    failed.add(*place, &error);
-                    Failure::run_failed(error).report_for(&self.name(*place));
-                }
-            }
-        }
-        let at_once = guests_at_once(self.jobs, runs.iter().map(|run| run.place.guest.time));
-        let mut look = Guests { show: Show::new(self.quiet), progress };
-        let mut ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
-            let place: usize = begun[index];
-            let expected = self.expected_ns(place);
-            match result.map_err(anyhow::Error::from).and_then(|recorded| self.whole(recorded)) {
-                Ok(recorded) => {
-                    look.progress.one_more(expected, &self.point(place).label, &recorded.document);
-                    look.show.say(&format!("{}: {}", self.name(place), report::verdict_of_one(&recorded)));
-                    if let Err(error) = self.keep() {
-                        look.show.without(|| Failure::bad_input(error).report_for(&self.name(place)));
-                    }
-                }
-                Err(error) => {
-                    look.progress.one_failed(expected);
-                    failed.add(place, &error);
-                    look.show.without(|| Failure::run_failed(error).report_for(&self.name(place)));
-                }
-            }
-        };
-        lab::run_each_in_guest(&runs, at_once, VERBS, self.signals, &mut look, &mut ended);
-        look.show.clear();
-        self.keep().map_err(Failure::bad_input)
-    }
-
-    /// A recording that came to its end; another one is set aside, out of the next attempt's way.
-    fn whole(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
-        if judge::came_to_its_end(&recorded.document) {
-            return Ok(recorded);
-        }
-        let why = report::cut_short(&recorded.document).unwrap_or_default();
-        let disk_failed = matches!(recorded.document.end, Some(End::RecordingFailed { .. }));
-        let kept = self.folder.set_aside(&recorded.path).with_context(|| format!("it {why}"))?;
-        Err(EndedEarly { why, kept, disk_failed }.into())
-    }
-
-    fn lab_run(&self, place: usize) -> anyhow::Result<LabRun> {
-        let point = self.point(place);
+    fn lab_run(&self, run: usize, directory: &Path) -> anyhow::Result<LabRun> {
+        let point = self.point(run);
         let name = point.kernel.as_ref().context("it has no kernel")?;
         let kernel = kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
         let machine = point.place.place(kernel)?;
-        let run = checked(&point.measured, &machine.guest)?;
-        let run = plan::Run { title: run.title.or_else(|| Some(point.label.clone())), ..run };
+        let checked = checked(&point.measured, &machine.guest)?;
         Ok(LabRun {
-            run,
+            run: plan::Run { title: checked.title.or_else(|| Some(point.label.clone())), ..checked },
             default_cpus: default_cpus(&point.measured, &machine.guest),
             place: machine,
-            directory: self.path(place),
-            name: format!("{} {}", place + 1, point.label),
+            directory: directory.to_owned(),
+            name: format!("{} {}", run + 1, point.label),
             command_line: output::command_line(),
         })
     }
 }
 
+/// Makes runs, and shows how far the plan is.
+struct Maker<'w> {
+    work: &'w Work<'w>,
+    progress: PlanProgress,
+}
+
+impl PlanObserver for Maker<'_> {
+    fn observe(&mut self, run: usize, event: &Event<'_>) {
+        let (work, point) = (self.work, self.work.point(run));
+        count(&mut self.progress, point, event);
+        match event {
+            Event::WasCutShort(kept) => {
+                let name = work.name(run);
+                output::complain(&format!("{name}: an earlier attempt was cut short: kept in {}", kept.display()));
+            }
+            Event::Recorded(recorded) if !work.quiet => output::say(&format!("  {}", report::verdict_of_one(recorded))),
+            Event::Failed(error) | Event::NotSynced(error) => complain_of(&work.name(run), error),
+            Event::Kept(kept) => output::complain(&format!("what it recorded is kept in {}", kept.display())),
+            Event::WasDone(_) | Event::Wanted | Event::Recorded(_) => {}
+        }
+    }
+}
+
+/// Counts what happened to a run.
+fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
+    match event {
+        Event::WasDone(document) => progress.there(&point.label, document),
+        Event::Wanted => progress.want(point.expected_ns(), point.kernel.is_none()),
+        Event::Recorded(recorded) => progress.one_more(point.expected_ns(), &point.label, &recorded.document),
+        Event::Failed(_) => progress.one_failed(point.expected_ns()),
+        Event::WasCutShort(_) | Event::Kept(_) | Event::NotSynced(_) => {}
+    }
+}
+
+fn complain_of(name: &str, error: &anyhow::Error) {
+    output::complain(&format!("error: {name}: {}", in_full(error)));
+}
+
+impl RunMaker for Maker<'_> {
+    fn here(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
+        let (work, heading) = (self.work, self.progress.told());
+        if !work.quiet {
+            output::complain(&format!("{}; {heading}", work.name(run)));
+        }
+        let point = work.point(run);
+        let asked = point.run.clone().context("it has no run")?;
+        let title = asked.title.or_else(|| Some(point.label.clone()).filter(|label| !label.is_empty()));
+        let asked = plan::Run { title, ..asked };
+        let cpus = measure::process_cpus()?;
+        let warnings = measure::left_out(&point.measured, &asked, &cpus).into_iter().collect();
+        let order = measure::order(asked, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
+        let mut live = Live::under(work.quiet, heading);
+        let result = runner::execute(&order, work.signals, &mut live);
+        live.clear();
+        match result {
+            Err(RunnerError::Interrupted) => Ok(None),
+            result => Ok(Some(result?)),
+        }
+    }
+
+    fn in_lab(&mut self, runs: &[(usize, PathBuf)], ended: &mut GuestEnded<'_>) {
+        let work = self.work;
+        let mut begun = Vec::new();
+        let mut lab_runs: Vec<LabRun> = Vec::new();
+        for (run, recording) in runs {
+            match work.lab_run(*run, recording) {
+                Ok(lab_run) => {
+                    lab_runs.push(lab_run);
+                    begun.push(*run);
+                }
+                Err(error) => ended(*run, Err(error), self),
+            }
+        }
+        let at_once = guests_at_once(work.jobs, lab_runs.iter().map(|run| run.place.guest.time));
+        let mut look = Guests { work, show: Show::new(work.quiet), progress: &mut self.progress };
+        let mut one_ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
+            ended(begun[index], result.map_err(anyhow::Error::from), look);
+        };
+        lab::run_each_in_guest(&lab_runs, at_once, VERBS, work.signals, &mut look, &mut one_ended);
+        look.show.clear();
+    }
+
+    fn retry(&mut self, runs: usize) {
+        output::complain(&format!("{runs} failed; trying again"));
+    }
+
+    fn signal(&self) -> Option<&'static str> {
+        self.work.signals.caught()
+    }
+}
+
 /// Guests that run, below how far the plan is.
 struct Guests<'c> {
+    work: &'c Work<'c>,
     show: Show,
     progress: &'c mut PlanProgress,
+}
+
+impl PlanObserver for Guests<'_> {
+    fn observe(&mut self, run: usize, event: &Event<'_>) {
+        let name = self.work.name(run);
+        count(self.progress, self.work.point(run), event);
+        match event {
+            Event::Recorded(recorded) => self.show.say(&format!("{name}: {}", report::verdict_of_one(recorded))),
+            Event::Failed(error) | Event::NotSynced(error) => self.show.without(|| complain_of(&name, error)),
+            Event::WasDone(_) | Event::Wanted | Event::WasCutShort(_) | Event::Kept(_) => {}
+        }
+    }
 }
 
 impl GuestObserver for Guests<'_> {
@@ -304,27 +190,4 @@ impl GuestObserver for Guests<'_> {
     fn note(&mut self, text: &str) {
         self.show.note(text);
     }
-}
-
-/// Runs that failed.
-#[derive(Default)]
-struct Failed {
-    places: Vec<usize>,
-    /// One of them because nothing more can be written: no other run is worth an attempt.
-    disk_failed: bool,
-}
-
-impl Failed {
-    /// Whether it is because nothing more can be written.
-    fn add(&mut self, place: usize, error: &anyhow::Error) -> bool {
-        self.places.push(place);
-        let ended = error.downcast_ref::<EndedEarly>().is_some_and(|ended| ended.disk_failed);
-        self.disk_failed |= ended || is_disk_failure(error);
-        self.disk_failed
-    }
-}
-
-/// Removes the recording of a run that the user stopped, and who goes on with the plan measures anew.
-fn remove_interrupted(path: &Path) -> anyhow::Result<()> {
-    std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was interrupted", path.display()))
 }

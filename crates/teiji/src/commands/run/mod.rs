@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji run`: a plan, which is every combination of its factors, in one folder.
 
-mod boots;
 mod duration;
 mod execute;
-mod folder;
 mod progress;
 mod settings;
 mod shipped;
 mod table;
 
-pub use boots::boots_missing;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, Wanted, fill, is_folder, table, text};
 
@@ -19,9 +16,8 @@ use crate::commands::measure::{left_out, process_cpus};
 use crate::exit::{Failure, Outcome, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
-use boots::{Boot, WantedBoot};
-use execute::{PlanResult, Work};
-use folder::ResultsFolder;
+use execute::Work;
+use executor::{Boot, PlanResult, ResultsFolder, WantedBoot};
 use lab::KernelName;
 use plan::{Plan, PlannedRun, Value};
 use runner::Signals;
@@ -181,11 +177,11 @@ fn here(args: &Args, path: &Path) -> Outcome {
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let boot = Boot::now().map_err(Failure::run_failed)?;
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
-    let others = boots::boots(&root).map_err(Failure::bad_input)?;
+    let others = executor::boots(&root).map_err(Failure::bad_input)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
     let begun = others.first().map(|(folder, _)| text(folder)).transpose().map_err(Failure::bad_input)?;
     let seed = match others.first() {
-        Some((folder, _)) => read(&folder::plan(folder)).map_err(Failure::bad_input)?.order.seed,
+        Some((folder, _)) => read(&executor::plan_file(folder)).map_err(Failure::bad_input)?.order.seed,
         None => plan.order.seed,
     };
     let text = plan.as_run(seed.unwrap_or_else(new_seed));
@@ -226,7 +222,7 @@ fn say_boots(root: &Path, plan: &Path, wanted: &[WantedBoot], made: &[Boot]) {
 
 fn resume(args: &Args, path: &Path) -> Outcome {
     // Of a folder of boots, the part of this one.
-    let boots = boots::boots(path).unwrap_or_default();
+    let boots = executor::boots(path).unwrap_or_default();
     let boot = Boot::now().map_err(Failure::run_failed)?;
     let path = match boots.iter().find(|(_, known)| *known == boot) {
         Some((own, _)) => own,
@@ -302,7 +298,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
 fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[PlannedRun], signals: &Signals) -> Outcome {
     warn_of_cpus_left_out(points).map_err(Failure::run_failed)?;
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
-    let PlanResult { done, failed, signal, disk_failed } = work.execute()?;
+    let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
     output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
     if let Some(signal) = signal {

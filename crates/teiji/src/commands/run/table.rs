@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table of a plan's results, from the recordings of its folder, on any machine.
 
-use super::folder::{self, Found, found};
 use super::settings::label;
 use super::{read, runs};
 use anyhow::Context;
+use executor::{Found, found, plan_file};
 use judge::Examined;
 use plan::Limit;
 use plan::{Combination, Plan, PlannedRun};
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 
 /// Whether this is the folder of a plan.
 pub fn is_folder(path: &Path) -> bool {
-    folder::plan(path).is_file()
+    plan_file(path).is_file()
 }
 
 /// The plan as run.
 pub fn text(path: &Path) -> anyhow::Result<String> {
-    let plan = folder::plan(path);
+    let plan = plan_file(path);
     std::fs::read_to_string(&plan).with_context(|| format!("cannot read {}", plan.display()))
 }
 
@@ -51,7 +51,7 @@ pub struct Begun {
 impl Begun {
     /// Reads the plan of a folder, and finds which of its runs are done.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let plan = read(&folder::plan(path))?;
+        let plan = read(&plan_file(path))?;
         let combinations = plan.combinations()?;
         let labels: Vec<String> = combinations.iter().map(|combination| label(&plan, combination)).collect();
         let mut keys: Vec<String> = plan.vary.iter().map(|factor| factor.key.clone()).collect();
@@ -63,11 +63,11 @@ impl Begun {
         let planned = runs(&plan, combinations.len())?;
         let mut runs = Vec::with_capacity(planned.len());
         for (place, run) in planned.iter().enumerate() {
-            let recording = folder::recording(path, place, planned.len(), &labels[run.combination]);
+            let recording = executor::recording(path, place, planned.len(), &labels[run.combination]);
             let is_done = found(&recording)? == Found::Done;
             runs.push((*run, is_done.then_some(recording)));
         }
-        let incomplete = folder::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
+        let incomplete = executor::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
         Ok(Begun { plan, keys, combinations, runs, incomplete })
     }
 

@@ -2,9 +2,8 @@
 //! The folder of a plan that is run: the plan as run, an index, and a recording for each run. Which runs are done is
 //! told by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
 
-use super::boots::{Boot, WantedBoot};
-use crate::output;
-use anyhow::{Context, bail};
+use crate::boots::{Boot, WantedBoot};
+use anyhow::{Context, anyhow, bail};
 use plan::{Plan, PlannedRun};
 use recording::Recording;
 use rustix::fs::{FlockOperation, flock};
@@ -24,6 +23,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a label in a recording's name.
 const MAX_LABEL: usize = 80;
 
+/// The folder of a plan that is run, held by whoever runs it.
 pub struct ResultsFolder {
     path: PathBuf,
     /// Held while runs are made: two at once would remove what the other measures.
@@ -43,6 +43,9 @@ pub enum Found {
 
 impl ResultsFolder {
     /// Makes it, with plan and index.
+    ///
+    /// # Errors
+    /// When it exists, or cannot be written.
     pub fn create(
         path: &Path,
         plan: &Plan,
@@ -51,7 +54,7 @@ impl ResultsFolder {
         runs: &[PlannedRun],
         boot: Option<(&Boot, &[WantedBoot])>,
     ) -> anyhow::Result<Self> {
-        output::new_folder(path)?;
+        new_folder(path)?;
         let listed: Vec<_> = runs
             .iter()
             .enumerate()
@@ -78,6 +81,9 @@ impl ResultsFolder {
     }
 
     /// One that was begun before.
+    ///
+    /// # Errors
+    /// When it is none, or another process is running its plan.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         if !path.join(PLAN).is_file() {
             bail!("{} has no {PLAN}: it is not the folder of a plan", path.display());
@@ -94,7 +100,7 @@ impl ResultsFolder {
     }
 
     /// Moves a recording that did not come to its end out of the way of the next attempt; says where to.
-    pub fn set_aside(&self, recording: &Path) -> anyhow::Result<PathBuf> {
+    pub(crate) fn set_aside(&self, recording: &Path) -> anyhow::Result<PathBuf> {
         let folder = self.path.join(INCOMPLETE);
         let stem = recording.file_stem().unwrap_or_default().to_string_lossy();
         let name = |number: u32| if number == 1 { format!("{stem}.teiji") } else { format!("{stem}.{number}.teiji") };
@@ -107,7 +113,7 @@ impl ResultsFolder {
     }
 
     /// Removes recordings that had not got their name when they were cut off: they had not begun to measure.
-    pub fn remove_nameless(&self) -> anyhow::Result<()> {
+    pub(crate) fn remove_nameless(&self) -> anyhow::Result<()> {
         for entry in fs::read_dir(&self.path).with_context(|| format!("cannot read {}", self.path.display()))? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -119,17 +125,27 @@ impl ResultsFolder {
         Ok(())
     }
 
+    /// Has what was recorded go to the disk, before anything else is measured.
+    pub(crate) fn sync(&self) -> anyhow::Result<()> {
+        let path = self.path.display();
+        let folder = fs::File::open(&self.path).with_context(|| format!("cannot open {path}"))?;
+        rustix::fs::syncfs(&folder).with_context(|| format!("cannot write {path} to the disk"))
+    }
+
+    /// Where it is.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The plan as run.
+    #[must_use]
     pub fn plan(&self) -> PathBuf {
-        self.path.join(PLAN)
+        plan_file(&self.path)
     }
 
     /// Where the recording of a run is.
-    pub fn recording(&self, place: usize, runs: usize, label: &str) -> PathBuf {
+    pub(crate) fn recording(&self, place: usize, runs: usize, label: &str) -> PathBuf {
         recording(&self.path, place, runs, label)
     }
 }
@@ -146,17 +162,36 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Makes a folder that was not there: of two that want the same name, one gets it.
+///
+/// # Errors
+/// When something is there already, or it cannot be made.
+pub fn new_folder(path: &Path) -> anyhow::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("cannot make the folder {}", parent.display()))?;
+    }
+    fs::create_dir(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => anyhow!("{} exists already: choose another name with -o, or remove it", path.display()),
+        _ => anyhow!(error).context(format!("cannot make the folder {}", path.display())),
+    })
+}
+
 /// Where the recording of a run is, in this folder.
+#[must_use]
 pub fn recording(folder: &Path, place: usize, runs: usize, label: &str) -> PathBuf {
     folder.join(name(place, runs, label))
 }
 
 /// Where the plan as run is, in this folder.
-pub fn plan(folder: &Path) -> PathBuf {
+#[must_use]
+pub fn plan_file(folder: &Path) -> PathBuf {
     folder.join(PLAN)
 }
 
 /// Recordings of runs that did not come to their end, in this folder.
+///
+/// # Errors
+/// When it cannot be read.
 pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folder = folder.join(INCOMPLETE);
     let entries = match fs::read_dir(&folder) {
@@ -170,19 +205,22 @@ pub fn incomplete(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The boot that a folder is of; none for any other folder.
-pub fn boot(folder: &Path) -> Option<Boot> {
+pub(crate) fn boot(folder: &Path) -> Option<Boot> {
     let index: serde_json::Value = serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok()?;
     Boot::from_json(index.get("boot")?)
 }
 
 /// The boots that the plan of such a folder asks for.
-pub fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
+pub(crate) fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
     let read = || -> Option<serde_json::Value> { serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok() };
     let index = read().unwrap_or_default();
     index["boots"].as_array().map_or_else(Vec::new, |all| all.iter().map(WantedBoot::from_json).collect())
 }
 
 /// What lies where a run's recording should be.
+///
+/// # Errors
+/// When it cannot be read, or is something else.
 pub fn found(recording: &Path) -> anyhow::Result<Found> {
     match recording.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),

@@ -4,7 +4,7 @@
 //!
 //! The folder holds a folder for each boot, by the name of its kernel, which is the folder of a plan like any other.
 
-use super::folder;
+use crate::folder;
 use anyhow::{Context, bail};
 use lab::KernelName;
 use plan::{Plan, Setting, Value};
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 /// What the machine was booted with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
+    /// Its name (`uname -n`).
     pub machine: String,
     /// `uname -r`.
     pub kernel: String,
@@ -32,6 +33,9 @@ pub struct WantedBoot {
 
 impl Boot {
     /// This one.
+    ///
+    /// # Errors
+    /// When `/proc/cmdline` cannot be read.
     pub fn now() -> anyhow::Result<Self> {
         let system = rustix::system::uname();
         let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
@@ -40,17 +44,20 @@ impl Boot {
     }
 
     /// As the index of its folder has it.
-    pub fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         json!({ "machine": self.machine, "kernel": self.kernel, "arguments": self.arguments })
     }
 
     /// None: not a boot.
-    pub fn from_json(value: &Json) -> Option<Self> {
+    pub(crate) fn from_json(value: &Json) -> Option<Self> {
         let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
         Some(Boot { machine: text("machine")?, kernel: text("kernel")?, arguments: text("arguments")? })
     }
 
     /// Where its folder is, or is to be: that of another boot of the same kernel has its name already.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or is no folder of boots.
     pub fn folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
         if let Some((path, _)) = boots(root)?.into_iter().find(|(_, boot)| boot == self) {
             return Ok(path);
@@ -63,8 +70,11 @@ impl Boot {
 }
 
 /// The boots that have a folder in this one.
+///
+/// # Errors
+/// When it cannot be read, or is no folder of boots.
 pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
-    if folder::plan(root).is_file() {
+    if folder::plan_file(root).is_file() {
         bail!(
             "{} is the folder of a plan that was started without --here, or of one boot: choose another name with -o",
             root.display()
@@ -86,6 +96,7 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
 }
 
 /// Of the boots that the plan of these folders asks for, those that are not among them.
+#[must_use]
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<WantedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
     let wanted: BTreeSet<WantedBoot> = folders.iter().flat_map(|folder| folder::wanted_boots(folder)).collect();
@@ -94,6 +105,9 @@ pub fn boots_missing(folders: &[PathBuf]) -> Vec<WantedBoot> {
 
 impl WantedBoot {
     /// Those that a plan asks for, each once; empty where it names no kernel and no arguments.
+    ///
+    /// # Errors
+    /// When the plan has no combinations.
     pub fn of(plan: &Plan) -> anyhow::Result<Vec<Self>> {
         let mut wanted: Vec<Self> = Vec::new();
         for combination in plan.combinations()? {
@@ -115,17 +129,18 @@ impl WantedBoot {
     }
 
     /// As the index of a boot's folder has it.
-    pub fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         json!({ "kernel": self.kernel, "append": self.append })
     }
 
-    pub fn from_json(value: &Json) -> Self {
+    pub(crate) fn from_json(value: &Json) -> Self {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         WantedBoot { kernel: text("kernel"), append: text("append") }
     }
 
     /// Of these, the boots that nobody has made yet. One with more arguments than was asked for is another boot only if it is
     /// asked for too.
+    #[must_use]
     pub fn missing(wanted: &[Self], made: &[Boot]) -> Vec<Self> {
         let best = |boot: &Boot| wanted.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
         let met: BTreeSet<&Self> = made.iter().filter_map(best).collect();

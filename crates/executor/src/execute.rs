@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
+//! more when the others are done, and the rest goes on, unless there is no room for it on the disk.
+//!
+//! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
+//! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
+
+use crate::folder::{Found, ResultsFolder, found};
+use anyhow::Context;
+use model::{Document, End, Recorded};
+use plan::PlannedRun;
+use recording::Recording;
+use rustix::io::Errno;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A combination, as far as the order of its runs depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CombinationEntry {
+    /// What tells it from the others.
+    pub label: String,
+    /// Whether its runs are for guests of the lab.
+    pub is_in_lab: bool,
+}
+
+/// What to run, and where its recordings are. A run's number counts from 0, in the order of `runs`.
+pub struct Execution<'a> {
+    /// Holds recordings of runs that are done.
+    pub folder: &'a ResultsFolder,
+    /// Those of the plan.
+    pub combinations: &'a [CombinationEntry],
+    /// All runs of the plan, in order.
+    pub runs: &'a [PlannedRun],
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PlanResult {
+    /// Runs that failed, twice unless a signal came.
+    pub failed: usize,
+    /// What ended it early.
+    pub signal: Option<&'static str>,
+    /// It ended early because nothing more can be written.
+    pub disk_failed: bool,
+}
+
+/// What happens to the runs of a plan, as it happens.
+pub enum Event<'e> {
+    /// A run has a recording from before.
+    WasDone(&'e Document),
+    /// An earlier attempt was cut short, and is kept here.
+    WasCutShort(&'e Path),
+    /// A run is still to be made.
+    Wanted,
+    /// A run is recorded.
+    Recorded(&'e Recorded),
+    /// A run failed.
+    Failed(&'e anyhow::Error),
+    /// What a failed run recorded is kept here.
+    Kept(&'e Path),
+    /// A run is recorded, but perhaps not on the disk.
+    NotSynced(&'e anyhow::Error),
+}
+
+/// Sees what happens to each run.
+pub trait PlanObserver {
+    /// This happened to the run of that number.
+    fn observe(&mut self, run: usize, event: &Event<'_>);
+}
+
+/// What a run in the lab came to: its number, its result, and who is to see it.
+pub type GuestEnded<'a> = dyn FnMut(usize, anyhow::Result<Recorded>, &mut dyn PlanObserver) + 'a;
+
+/// Makes runs.
+pub trait RunMaker: PlanObserver {
+    /// Makes a run on this machine, into this recording; none: a signal ended it.
+    ///
+    /// # Errors
+    /// When it fails, which ends no other run.
+    fn here(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>>;
+
+    /// Makes runs in guests, several at once, each into its recording, and hands over what came of each. Of those that a signal
+    /// stops or keeps from starting, nothing comes.
+    fn in_lab(&mut self, runs: &[(usize, PathBuf)], ended: &mut GuestEnded<'_>);
+
+    /// These runs failed, and are tried again.
+    fn retry(&mut self, runs: usize);
+
+    /// The signal that asked for the end.
+    fn signal(&self) -> Option<&'static str>;
+}
+
+/// A run that ended early.
+#[derive(Debug)]
+struct EndedEarly {
+    why: String,
+    kept: PathBuf,
+    /// The recording could not be written.
+    disk_failed: bool,
+}
+
+impl fmt::Display for EndedEarly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it {}; what it recorded is kept in {}", self.why, self.kept.display())
+    }
+}
+
+impl std::error::Error for EndedEarly {}
+
+impl Execution<'_> {
+    /// Numbers of the runs that have no whole recording; what there is of those that were cut off is set aside.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or written, or something else has a recording's name.
+    pub fn missing(&self, observer: &mut dyn PlanObserver) -> anyhow::Result<Vec<usize>> {
+        self.folder.remove_nameless()?;
+        let mut missing = Vec::new();
+        for run in 0..self.runs.len() {
+            let path = self.path(run);
+            match found(&path)? {
+                Found::Done => {
+                    observer.observe(run, &Event::WasDone(Recording::open(&path)?.document()));
+                    continue;
+                }
+                Found::Nothing => {}
+                Found::Partial => observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?)),
+            }
+            missing.push(run);
+        }
+        Ok(missing)
+    }
+
+    /// Makes these runs, and those of them that fail once more.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or written.
+    pub fn execute(&self, mut missing: Vec<usize>, maker: &mut dyn RunMaker) -> anyhow::Result<PlanResult> {
+        let mut is_retry = false;
+        loop {
+            missing.iter().for_each(|run| maker.observe(*run, &Event::Wanted));
+            let Failed { runs, disk_failed } = self.all(&missing, maker)?;
+            let signal = maker.signal();
+            if signal.is_some() || disk_failed || runs.is_empty() || is_retry {
+                return Ok(PlanResult { failed: runs.len(), signal, disk_failed });
+            }
+            maker.retry(runs.len());
+            missing = runs;
+            is_retry = true;
+        }
+    }
+
+    fn path(&self, run: usize) -> PathBuf {
+        self.folder.recording(run, self.runs.len(), &self.combination(run).label)
+    }
+
+    fn combination(&self, run: usize) -> &CombinationEntry {
+        &self.combinations[self.runs[run].combination]
+    }
+
+    /// Makes these runs; returns those that failed.
+    fn all(&self, runs: &[usize], maker: &mut dyn RunMaker) -> anyhow::Result<Failed> {
+        let mut failed = Failed::default();
+        for group in runs.chunk_by(|a, b| self.combination(*a).is_in_lab == self.combination(*b).is_in_lab) {
+            if self.combination(group[0]).is_in_lab {
+                self.in_lab(group, maker, &mut failed)?;
+            } else {
+                self.one_by_one(group, maker, &mut failed)?;
+            }
+            if maker.signal().is_some() || failed.disk_failed {
+                break;
+            }
+        }
+        Ok(failed)
+    }
+
+    /// Runs on this machine.
+    fn one_by_one(&self, runs: &[usize], maker: &mut dyn RunMaker, failed: &mut Failed) -> anyhow::Result<()> {
+        for run in runs {
+            if maker.signal().is_some() {
+                return Ok(());
+            }
+            let path = self.path(*run);
+            match self.here(*run, &path, maker) {
+                Ok(Some(recorded)) => maker.observe(*run, &Event::Recorded(&recorded)),
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    let disk_failed = failed.add(*run, &error);
+                    maker.observe(*run, &Event::Failed(&error));
+                    // It began, and an error came before it knew its end.
+                    if found(&path)? == Found::Partial {
+                        maker.observe(*run, &Event::Kept(&self.folder.set_aside(&path)?));
+                    }
+                    if disk_failed {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A run on this machine; none: a signal ended it.
+    fn here(&self, run: usize, path: &Path, maker: &mut dyn RunMaker) -> anyhow::Result<Option<Recorded>> {
+        let Some(recorded) = maker.here(run, path)? else { return Ok(None) };
+        if let Some(End::Signal { .. }) = &recorded.document.end {
+            remove_interrupted(&recorded.path)?;
+            return Ok(None);
+        }
+        let recorded = self.whole(recorded)?;
+        self.folder.sync()?;
+        Ok(Some(recorded))
+    }
+
+    /// Runs in the lab.
+    fn in_lab(&self, runs: &[usize], maker: &mut dyn RunMaker, failed: &mut Failed) -> anyhow::Result<()> {
+        let runs: Vec<(usize, PathBuf)> = runs.iter().map(|run| (*run, self.path(*run))).collect();
+        maker.in_lab(&runs, &mut |run, result, observer| match result.and_then(|recorded| self.whole(recorded)) {
+            Ok(recorded) => {
+                observer.observe(run, &Event::Recorded(&recorded));
+                if let Err(error) = self.folder.sync() {
+                    observer.observe(run, &Event::NotSynced(&error));
+                }
+            }
+            Err(error) => {
+                failed.add(run, &error);
+                observer.observe(run, &Event::Failed(&error));
+            }
+        });
+        self.folder.sync()
+    }
+
+    /// A recording that came to its end; another one is set aside, out of the next attempt's way.
+    fn whole(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
+        if judge::came_to_its_end(&recorded.document) {
+            return Ok(recorded);
+        }
+        let why = report::cut_short(&recorded.document).unwrap_or_default();
+        let disk_failed = matches!(recorded.document.end, Some(End::RecordingFailed { .. }));
+        let kept = self.folder.set_aside(&recorded.path).with_context(|| format!("it {why}"))?;
+        Err(EndedEarly { why, kept, disk_failed }.into())
+    }
+}
+
+/// Runs that failed.
+#[derive(Default)]
+struct Failed {
+    runs: Vec<usize>,
+    /// One of them because nothing more can be written: no other run is worth an attempt.
+    disk_failed: bool,
+}
+
+impl Failed {
+    /// Whether it is because nothing more can be written.
+    fn add(&mut self, run: usize, error: &anyhow::Error) -> bool {
+        self.runs.push(run);
+        let ended = error.downcast_ref::<EndedEarly>().is_some_and(|ended| ended.disk_failed);
+        self.disk_failed |= ended || is_disk_failure(error);
+        self.disk_failed
+    }
+}
+
+/// Removes the recording of a run that the user stopped, and who goes on with the plan measures anew.
+fn remove_interrupted(path: &Path) -> anyhow::Result<()> {
+    std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was interrupted", path.display()))
+}
+
+/// Whether a disk that is full or broken is the cause: then nothing is wrong with what was asked for.
+#[must_use]
+pub fn is_disk_failure(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| {
+        let is_full = matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+        is_full || cause.raw_os_error() == Some(Errno::IO.raw_os_error())
+    })
+}
+
+#[cfg(test)]
+#[path = "execute_tests.rs"]
+mod tests;
