@@ -8,9 +8,9 @@ use crate::charts::words::Chart;
 use crate::overview::{self, Overview};
 use crate::page::{self, FactRow, Headline};
 use crate::sections::activity::{self, Activity};
+use crate::sections::banners::{self, Banner, GroupedWarning};
 use crate::sections::claims::Claims;
 use crate::sections::method::{self, MethodRow};
-use crate::sections::notices::{self, GroupedWarning, Notice};
 use crate::sections::verdict;
 use model::Recorded;
 
@@ -25,7 +25,7 @@ pub struct Report<'a> {
     pub(crate) verdict: String,
     pub(crate) headline: Option<Headline>,
     /// Of all recordings.
-    pub(crate) notices: Vec<Notice>,
+    pub(crate) banners: Vec<Banner>,
     pub(crate) warnings: Vec<GroupedWarning>,
     pub(crate) facts: Vec<FactRow>,
     pub(crate) activity: Vec<Activity>,
@@ -37,15 +37,15 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn new(recordings: &'a [Recorded], claims: &'a [Vec<Claims>], options: &'a ChartOptions) -> Report<'a> {
         let all = Overview::of_all_with(recordings, claims);
-        let (verdict, notices) = (verdict::verdict(&all), notices::spoilers(&all));
+        let (verdict, banners) = (verdict::verdict(&all), banners::banners(&all));
         let charted = overview::charted(all);
         Report {
             recorded: recordings.len(),
             options,
             verdict,
             headline: page::worst_figure(&charted),
-            notices,
-            warnings: notices::warnings(&charted),
+            banners,
+            warnings: banners::warnings(&charted),
             facts: page::facts(&charted),
             activity: activity::all(&charted),
             method: method::rows(&charted),

@@ -10,12 +10,12 @@ use crate::overview::{self, Overview};
 use crate::page::chart_set::ChartSet;
 use crate::page::speaks::Speaks;
 use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
+use crate::sections::banners;
 use crate::sections::method::{self, Command};
-use crate::sections::notices;
 use askama::Template;
 
 /// Notices of recordings that are compared.
-const MAX_NOTICES: usize = 40;
+const MAX_BANNERS: usize = 40;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -102,7 +102,7 @@ impl Comparisons {
                 verdict: unbroken(&verdicts.join(" ")),
                 headline: None,
                 about: about(groups, several, (all, pooled.len())),
-                notices: notices::spoilers(&each).into_iter().take(MAX_NOTICES).collect(),
+                banners: banners::banners(&each).into_iter().take(MAX_BANNERS).collect(),
             },
             compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MAX_CHARTED)).collect(),
             drawn: ChartSet::of(&series, &pooled),

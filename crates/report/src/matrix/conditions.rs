@@ -6,9 +6,9 @@
 use crate::format::{clip, counted};
 use crate::language::{say, word};
 use crate::overview::Overview;
+use crate::sections::banners::{self, GroupedWarning};
 use crate::sections::conditions;
 use crate::sections::method;
-use crate::sections::notices::{self, GroupedWarning};
 use crate::warnings;
 use model::Warning;
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ impl Conditions {
         let told = |Told { first, runs, differ }: &Told| {
             let of = if *runs == self.runs { String::new() } else { say!("in {runs}", runs = counted((*runs).into(), "run")) };
             let differ = if *differ { word(" (the figures are those of the first)") } else { "" };
-            notices::grouped(first, format!("{of}{differ}"))
+            banners::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(told).collect()
     }

@@ -30,7 +30,7 @@ use crate::gate::lacking;
 use crate::language::{say, word};
 use crate::overview::{Overview, list, population};
 use crate::sections::claims::Claims;
-use crate::sections::{lab, notices};
+use crate::sections::{banners, lab};
 use crate::warnings::warning_text;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
@@ -141,7 +141,7 @@ impl Matrix {
             }
         }
         if self.denied.is_none() && one[0].no_real_time().is_some() {
-            self.denied = notices::denied(&recorded.document).cloned();
+            self.denied = banners::denied(&recorded.document).cloned();
         }
         if is_new {
             self.kept.push(TopRuns { row, repeat, recorded, claims });

@@ -16,8 +16,8 @@ use crate::page::intervals::{ClaimsOf, claims_of};
 use crate::page::limits::LimitsView;
 use crate::page::speaks::Speaks;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
+use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::method::{self, Command};
-use crate::sections::notices::{GroupedWarning, Notice};
 use crate::warnings::{NextStep, warning_text};
 use askama::Template;
 
@@ -145,7 +145,7 @@ impl Matrix {
                 verdict: unbroken(&self.headline()),
                 headline: self.worst_figure(),
                 about: self.about(),
-                notices: self.notices(),
+                banners: self.banners(),
             },
             limits: LimitsView::of(&self.options.gate),
             head,
@@ -196,36 +196,36 @@ impl Matrix {
     }
 
     /// The caveats, in few words; the table's notes name each combination.
-    fn notices(&self) -> Vec<Notice> {
+    fn banners(&self) -> Vec<Banner> {
         let rows = |n: usize| counted(n as u64, "combination");
-        let mut told: Vec<Notice> = Vec::new();
+        let mut told: Vec<Banner> = Vec::new();
         for (text, of) in &self.times {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
-            told.push(Notice::new(word("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
+            told.push(Banner::new(word("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
         }
         let rights = self.rights();
         if !rights.is_empty() {
             let text = say!("{rights}. These are not real-time figures.", rights);
             let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            told.push(Notice::new(word("Rights and scheduling."), text, &grant));
+            told.push(Banner::new(word("Rights and scheduling."), text, &grant));
         }
         let with_caveats = self.rows.iter().filter(|row| !row.run_caveats.is_empty()).count();
         if with_caveats > 0 {
             let text = say!("{rows}: see below the table.", rows = rows(with_caveats));
-            told.push(Notice::new(word("Caveats."), text, &NextStep::Unknown));
+            told.push(Banner::new(word("Caveats."), text, &NextStep::Unknown));
         }
         let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
             let text =
                 say!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
-            told.push(Notice::new(word("Load off target."), text, &NextStep::Unknown));
+            told.push(Banner::new(word("Load off target."), text, &NextStep::Unknown));
         }
         if self.missing() > 0 {
             let text = say!(
                 "{runs} of the plan have no recording. To run them: teiji run --resume.",
                 runs = counted(self.missing(), "run")
             );
-            told.push(Notice::new(word("Incomplete plan."), text, &NextStep::Unknown));
+            told.push(Banner::new(word("Incomplete plan."), text, &NextStep::Unknown));
         }
         told
     }

@@ -16,11 +16,11 @@ use crate::language::{self, say, word};
 use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::activity::Activity;
+use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::columns::{self, ColumnRow, Meaning};
 use crate::sections::conditions::{self, Value};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
-use crate::sections::notices::{GroupedWarning, Notice};
 use crate::sections::verdict;
 use askama::Template;
 use chart_set::ChartSet;
@@ -122,7 +122,7 @@ pub(crate) struct Header {
     pub(crate) headline: Option<Headline>,
     /// What was measured, in one line.
     pub(crate) about: String,
-    pub(crate) notices: Vec<Notice>,
+    pub(crate) banners: Vec<Banner>,
 }
 
 /// The one figure.
@@ -189,7 +189,7 @@ impl<'r> Page<'r> {
                 verdict: unbroken(&report.verdict),
                 headline: report.headline.clone(),
                 about: about(all, report.recorded),
-                notices: report.notices.iter().take(budget.rows).cloned().collect(),
+                banners: report.banners.iter().take(budget.rows).cloned().collect(),
             },
             limits: LimitsView::of(&report.options.gate),
             columns: tables::COLUMNS,

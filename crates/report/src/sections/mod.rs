@@ -4,6 +4,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod activity;
+pub(crate) mod banners;
 pub(crate) mod cautions;
 pub(crate) mod caveats;
 pub(crate) mod claims;
@@ -13,6 +14,5 @@ pub(crate) mod events;
 pub(crate) mod lab;
 pub(crate) mod loads;
 pub(crate) mod method;
-pub(crate) mod notices;
 pub(crate) mod refusals;
 pub(crate) mod verdict;

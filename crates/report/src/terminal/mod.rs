@@ -13,10 +13,10 @@ pub(crate) mod text;
 use crate::format::{self, count, counted, micros, micros_f64};
 use crate::language::say;
 use crate::overview::Overview;
+use crate::sections::banners;
 use crate::sections::claims::{self, Claims, Said};
 use crate::sections::lab;
 use crate::sections::loads;
-use crate::sections::notices;
 use crate::sections::verdict;
 use crate::warnings::{NextStep, warning_text};
 use model::{Thread, Warning};
@@ -42,7 +42,7 @@ pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
     as_measured(&mut out, overview);
     further_columns(&mut out, overview);
     load(&mut out, overview);
-    for warning in notices::below_the_top(overview) {
+    for warning in banners::below_the_top(overview) {
         out.push('\n');
         warn(&mut out, warning, paint);
     }
@@ -55,7 +55,7 @@ fn headline(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     wrapped(&mut verdict, "", &verdict::verdict(std::slice::from_ref(overview)));
     out.push_str(&paint.headline(&verdict));
     let document = &overview.recorded.document;
-    if let Some(warning) = notices::denied(document).filter(|_| overview.no_real_time().is_some()) {
+    if let Some(warning) = banners::denied(document).filter(|_| overview.no_real_time().is_some()) {
         next_step(out, &warning_text(warning).next_step);
     }
     if let Some(lab) = &document.lab {

@@ -15,23 +15,23 @@ const MAX_WARNINGS: usize = 60;
 
 /// A caveat of the figures.
 #[derive(Clone, Debug)]
-pub(crate) struct Notice {
+pub(crate) struct Banner {
     pub(crate) title: &'static str,
     pub(crate) text: String,
     pub(crate) next_step: String,
     pub(crate) is_command: bool,
 }
 
-impl Notice {
+impl Banner {
     pub(crate) fn new(title: &'static str, text: String, next_step: &NextStep) -> Self {
         let is_command = next_step.is_command();
-        Notice { title, text, next_step: format::clip(&next_step.to_string(), LONGEST), is_command }
+        Banner { title, text, next_step: format::clip(&next_step.to_string(), LONGEST), is_command }
     }
 }
 
 /// Caveats: what the lab's are, then recording by recording, the worst first.
-pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
-    let mut notices: Vec<Notice> = Vec::new();
+pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
+    let mut banners: Vec<Banner> = Vec::new();
     for overview in all {
         let only = all.len() == 1;
         let of = if only { String::new() } else { format!("{}: ", overview.name) };
@@ -39,7 +39,7 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
         let measured = |how: &str| {
             if only { say!("Measured with {how}", how) } else { say!("{name}: measured with {how}", name = overview.name, how) }
         };
-        let mut add = |title, text, next_step| notices.push(Notice::new(title, text, &next_step));
+        let mut add = |title, text, next_step| banners.push(Banner::new(title, text, &next_step));
         if let Some(how) = overview.no_real_time() {
             let denied = denied(&overview.recorded.document);
             let next_step = denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
@@ -64,8 +64,8 @@ pub(crate) fn spoilers(all: &[Overview<'_>]) -> Vec<Notice> {
     }
     // What the ns are, before anything is said of them.
     let times = lab::times(all).into_iter();
-    notices.splice(0..0, times.map(|(title, text)| Notice::new(title, text, &NextStep::Unknown)));
-    notices
+    banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text, &NextStep::Unknown)));
+    banners
 }
 
 /// The warning that stands at the top of everything.
