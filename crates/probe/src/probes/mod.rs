@@ -80,7 +80,7 @@ pub enum SettingError {
         setting: String,
     },
     /// Not a value of this setting.
-    #[error("'{value}' is no value of '{setting}' of the probe {probe}: {expected}")]
+    #[error("invalid value '{value}' for '{setting}' of the probe {probe}: {expected}")]
     Value {
         /// The probe.
         probe: &'static str,
@@ -216,7 +216,7 @@ mod tests {
                 "spawn",
                 &[("method", "thread")],
                 "method",
-                "'thread' is no value of 'method' of the probe spawn: it is one of posix_spawn",
+                "invalid value 'thread' for 'method' of the probe spawn: it is one of posix_spawn",
             ),
             ("example-events", &[], "samples", "the probe example-events waits for events"),
         ] {

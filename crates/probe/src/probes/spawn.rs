@@ -135,6 +135,7 @@ mod tests {
     /// Every part of a start takes some time, and lies within the whole.
     #[test]
     fn the_parts_of_a_start_are_in_order() {
+        let _alone = crate::process_start::one_at_a_time();
         for method in ["posix_spawn", "fork", "vfork", "clone"] {
             let mut run = test_run(Nanos::from_millis(10), 20);
             run.cpus.truncate(1);

@@ -141,4 +141,7 @@ fn silent(signal: Option<i32>) -> io::Error {
 }
 
 #[cfg(test)]
+pub(crate) use sys::tests::one_at_a_time;
+
+#[cfg(test)]
 mod tests;

@@ -4,7 +4,6 @@
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
-use crate::sections::columns;
 use crate::sections::conditions;
 use crate::sections::lab::Kind;
 use crate::sections::method;
@@ -60,7 +59,7 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
     let questions: [(&str, Answer); 5] = [
         ("their times are of different kinds", |document| time_of(document).to_owned()),
-        ("their probes differ", |document| columns::probe(document)),
+        ("their probes differ", |document| document.probe.name.to_string()),
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
         ("their overrun rules differ", |document| match document.run.missed {

@@ -319,6 +319,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("After an overrun", "周期超過後の動作"),
     ("Warm-up, not counted", "ウォームアップ(集計対象外)"),
     ("Break above", "停止条件(これを超えたら停止)"),
+    ("Probe", "測定プローブ"),
     ("Clock", "クロック"),
     ("Memory locked", "メモリロック"),
     ("CPU latency (/dev/cpu_dma_latency)", "CPU レイテンシ(/dev/cpu_dma_latency)"),

@@ -4,6 +4,7 @@
 use crate::format::{self, count};
 use crate::language::{say, word};
 use crate::overview::Overview;
+use crate::sections::columns;
 use crate::terminal;
 use model::ThreadEvidence;
 use plan::{Nanos, OverrunPolicy};
@@ -59,11 +60,12 @@ pub(crate) struct Command {
 /// What was asked, how it was done, and the proof that the threads measured undisturbed by themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
-    let questions: [(&'static str, Answer); 14] = [
+    let questions: [(&'static str, Answer); 15] = [
         ("Recorded", |o| o.recorded.document.started_at.clone()),
         ("Length", terminal::length),
         ("Interval", interval),
         ("Scheduling", scheduling),
+        ("Probe", |o| columns::probe(&o.recorded.document)),
         ("After an overrun", |o| match o.recorded.document.run.missed {
             OverrunPolicy::Skip => say!("continue at the next planned time, count the others as skipped"),
             OverrunPolicy::CatchUp => say!("run each missed activation at once, late"),

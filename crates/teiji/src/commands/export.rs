@@ -101,7 +101,7 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Nothing where there is no value.
+/// Empty for a missing value.
 fn text(value: Option<i64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }

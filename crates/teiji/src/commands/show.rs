@@ -119,7 +119,7 @@ fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     for examined in super::examine(recordings, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
-        let number = figure.of(&examined).with_context(|| format!("{name} has too few latencies for that figure"));
+        let number = figure.of(&examined).with_context(|| format!("{name} does not tell that figure"));
         numbers.push(number.map_err(Failure::bad_input)?);
     }
     output::say(&numbers.join("\n"));
