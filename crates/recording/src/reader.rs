@@ -80,16 +80,7 @@ impl Recording {
         keep: impl Fn(&Analysis) -> T + Sync,
     ) -> Result<(Recorded, Vec<T>), RecordingError> {
         let threads = self.of_each_thread(|samples| {
-            let (interval_ns, rule) = (samples.interval_ns(), samples.rule(JUDGED));
-            if samples.thread.detail == Detail::Histogram {
-                let Ok(of_buckets) = analyse(samples.buckets(), interval_ns, AfterOverrun::Untold, 2, exact);
-                let analysis = of_buckets.without_order();
-                let kept = keep(&analysis);
-                return Ok(((analysis.statistics, Beside::default()), kept));
-            }
-            let mut analysis = analyse(&samples.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
-            let (judged, beside) = samples.with_beside(analysis.statistics)?;
-            analysis.statistics = judged;
+            let (analysis, beside) = samples.analyse(exact)?;
             let kept = keep(&analysis);
             Ok(((analysis.statistics, beside), kept))
         })?;
@@ -215,6 +206,19 @@ impl ThreadSamples<'_> {
             OverrunPolicy::CatchUp => AfterOverrun::CatchUp,
         };
         AccountingRule { after, given_up_ns: self.thread.given_up_ns.map(|time| time.0 - self.thread.start_ns.0) }
+    }
+
+    /// Not generic, so that it is compiled here, for speed, and not by those who call it, for size.
+    fn analyse(&self, exact: &ExactRequest) -> Result<(Analysis, Beside), RecordingError> {
+        let (interval_ns, rule) = (self.interval_ns(), self.rule(JUDGED));
+        if self.thread.detail == Detail::Histogram {
+            let Ok(of_buckets) = analyse(self.buckets(), interval_ns, AfterOverrun::Untold, 2, exact);
+            return Ok((of_buckets.without_order(), Beside::default()));
+        }
+        let mut analysis = analyse(&self.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
+        let (judged, beside) = self.with_beside(analysis.statistics)?;
+        analysis.statistics = judged;
+        Ok((analysis, beside))
     }
 
     /// What the rows tell beside their judged column. A further column may tell the accounting of all, and the times of events
