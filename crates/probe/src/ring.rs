@@ -152,9 +152,11 @@ impl<const N: usize> Source for Reader<N> {
             return None;
         }
         let slots = without_gap(self.shared.ahead(self.tail, head));
-        values.clear();
-        for column in 0..N {
-            values.extend(slots.iter().map(|slot| slot.values[column].load(Ordering::Relaxed)));
+        values.resize(N * slots.len(), 0);
+        for (column, values) in values.chunks_exact_mut(slots.len()).enumerate() {
+            for (value, slot) in values.iter_mut().zip(slots) {
+                *value = slot.values[column].load(Ordering::Relaxed);
+            }
         }
         Some((slots[0].row.load(Ordering::Relaxed), slots.len()))
     }

@@ -99,9 +99,8 @@ impl SampleWriter {
             times.extend_from_slice(columns.next().unwrap_or_default());
         }
         for (index, values) in columns.enumerate() {
-            if values.iter().fold(0, |all, value| all | value.wrapping_add(NEAR).cast_unsigned()) >> 31 == 0 {
-                #[expect(clippy::cast_possible_truncation, reason = "each was found to lie within 2^30 of zero")]
-                self.columns[index].extend(values.iter().map(|value| *value as i32));
+            if are_near(values) {
+                append_near(&mut self.columns[index], values);
             } else {
                 self.extend_far(index, values);
             }
@@ -211,6 +210,24 @@ impl SampleWriter {
     /// bits.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.long.iter().chain([&self.stream]).map(Stream::file)
+    }
+}
+
+/// Whether all lie near to zero.
+#[inline(never)]
+fn are_near(values: &[i64]) -> bool {
+    values.iter().fold(0, |all, value| all | value.wrapping_add(NEAR).cast_unsigned()) >> 31 == 0
+}
+
+/// Appends values that do.
+#[inline(never)]
+fn append_near(column: &mut Vec<i32>, values: &[i64]) {
+    let start = column.len();
+    column.resize(start + values.len(), 0);
+    for (stored, value) in column[start..].iter_mut().zip(values) {
+        #[expect(clippy::cast_possible_truncation, reason = "it lies within 2^30 of zero")]
+        let value = *value as i32;
+        *stored = value;
     }
 }
 
