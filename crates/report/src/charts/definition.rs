@@ -102,8 +102,7 @@ impl Definition {
             let name = word("time since the first activation, s");
             Axis::tight(name, name)
         };
-        let latency =
-            |floor| Axis { floor, ..Axis::tight(word("wake-up latency, µs"), word("wake-up latency, µs (logarithmic)")) };
+        let latency = |floor| Axis { floor, ..Axis::tight(word("latency, µs"), word("latency, µs (logarithmic)")) };
         let jitter = word("jitter, µs");
         let load = word("load, %");
         Definition {

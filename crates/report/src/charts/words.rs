@@ -59,11 +59,9 @@ impl Chart {
                 "Smallest and largest jitter over the time of each recording."
             }
             Chart::Time if charts.recordings.iter().all(|series| series.loads.drawn.is_empty()) => {
-                "Smallest and largest wake-up latency over the time of each recording."
+                "Smallest and largest latency over the time of each recording."
             }
-            Chart::Time => {
-                "Smallest and largest wake-up latency over the time of each recording, and below it the CPU use of its loads."
-            }
+            Chart::Time => "Smallest and largest latency over the time of each recording, and below it the CPU use of its loads.",
             Chart::Exceedance => "Share of activations with at least this latency, both axes logarithmic.",
         };
         let mut parts = vec![word(what).to_owned()];

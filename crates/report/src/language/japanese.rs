@@ -386,9 +386,9 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{name}: {figures}.", "{name}: {figures}。"),
     ("And {recordings} more.", "ほかに{recordings}。"),
     ("Number of activations by latency.", "起床遅延ごとの起床回数。"),
-    ("Smallest and largest wake-up latency over the time of each recording.", "各記録の起床遅延の最小値と最大値の時間変化。"),
+    ("Smallest and largest latency over the time of each recording.", "各記録の起床遅延の最小値と最大値の時間変化。"),
     (
-        "Smallest and largest wake-up latency over the time of each recording, and below it the CPU use of its loads.",
+        "Smallest and largest latency over the time of each recording, and below it the CPU use of its loads.",
         "各記録の起床遅延の最小値と最大値の時間変化。下段は負荷の CPU 使用率。",
     ),
     ("Share of activations with at least this latency, both axes logarithmic.", "横軸の値以上遅れた起床の割合(両対数)。"),

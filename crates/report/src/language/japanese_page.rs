@@ -94,6 +94,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     // Summary.
     (
+        "Latency is what a recording's probe judges: see What was measured. Times in µs.",
+        "レイテンシは各記録のプローブが判定する量です。「測定した量」を参照してください。単位は µs です。",
+    ),
+    (
         "Latency is how long after its planned time a thread woke. Times in µs.",
         "レイテンシは、予定時刻からスレッドが起床するまでの時間です。単位 µs。",
     ),
@@ -173,13 +177,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("logarithmic", "対数"),
     ("Whole range", "全範囲"),
     ("Recordings", "記録"),
-    ("wake-up latency, µs (logarithmic)", "起床遅延(µs、対数)"),
     ("activations in a step of {percent} %", "{percent} % 刻みごとの起床回数"),
     ("activations in bins of {width}", "{width} 幅のビンごとの起床回数"),
     ("% of activations in a step of {percent} %", "{percent} % 刻みごとの起床の割合(%)"),
     ("% of activations in bins of {width}", "{width} 幅のビンごとの起床の割合(%)"),
     ("{what} (logarithmic)", "{what}(対数)"),
-    ("wake-up latency, µs", "起床遅延(µs)"),
     ("Pass: {limits}", "合格: {limits}"),
     ("Fail: {n} of {limits}", "不合格: {limits}中 {n} 件"),
     ("Not enough evidence: {n} of {limits}", "判定不能(サンプル不足): {limits}中 {n} 件"),

@@ -47,6 +47,8 @@ struct Page<'r> {
     approximate: bool,
     has_skipped: bool,
     warmup: String,
+    /// What latency means here.
+    lead: &'static str,
     meanings: Vec<Meaning>,
     further: Vec<ColumnRow>,
     further_figures: [&'static str; columns::FIGURES.len()],
@@ -201,6 +203,7 @@ impl<'r> Page<'r> {
             approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
             has_skipped: all.iter().any(Overview::has_skipped),
             warmup: method::warmup(all),
+            lead: columns::lead(all),
             meanings: columns::meanings(all),
             further,
             further_figures: columns::FIGURES,

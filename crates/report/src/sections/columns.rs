@@ -2,7 +2,7 @@
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
 use crate::format::{count, micros, micros_f64, rounded};
-use crate::language::say;
+use crate::language::{say, word};
 use crate::overview::{Overview, observed_quantile};
 use model::{ColumnUnit, Document, ProbeStatement};
 use stats::{Level, Summary};
@@ -70,6 +70,15 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
         }
     }
     meanings
+}
+
+/// What a latency is, in these recordings.
+pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
+    if meanings(all).is_empty() {
+        word("Latency is how long after its planned time a thread woke. Times in µs.")
+    } else {
+        word("Latency is what a recording's probe judges: see What was measured. Times in µs.")
+    }
 }
 
 fn title(name: &str, unit: ColumnUnit) -> String {
