@@ -75,8 +75,7 @@ fn charts_are_drawn_as_flags_say() {
     place.well("report one.teiji two.teiji --svg charts --bin 1us --heights shares --jitter --overlay -o report.html");
     let (histogram, time) = (place.read("charts/histogram.svg"), place.read("charts/latency-over-time.svg"));
     assert!(
-        histogram.contains(">% of activations in bins of 1 µs (logarithmic)</text>")
-            && histogram.contains(">wake-up latency, µs</text>")
+        histogram.contains(">% of activations in bins of 1 µs (logarithmic)</text>") && histogram.contains(">latency, µs</text>")
     );
     assert!(time.contains(">Jitter over time") && time.matches(">jitter, µs</text>").count() == 1);
     let page = place.read("report.html");
