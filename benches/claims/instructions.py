@@ -13,10 +13,10 @@ from statistics import median
 from figure import Figure
 from programs import Failed, one_thread
 
-MAX = 120
+MAX = 112
 # Of these, all but the main thread's: its summary takes as many as what was measured asks for, and that is another matter on a
 # busy machine.
-MAX_WITHOUT_SUMMARY = 104
+MAX_WITHOUT_SUMMARY = 92
 # From 40,000 rows on, batches take so few bytes a row that the file is not written again at the end of the run: that would be
 # in the shorter run alone, and would make the difference of the two too small.
 SHORT, LONG = 40_000, 140_000

@@ -3,9 +3,6 @@
 
 use crate::steps::{Step, Steps};
 
-/// Values that are compared at a time.
-const LANES: usize = 8;
-
 /// What happened during one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
@@ -26,19 +23,10 @@ impl Extent {
         (self.min, self.max) = (self.min.min(latency_ns), self.max.max(latency_ns));
     }
 
-    #[inline(never)]
     fn of(values: &[i32]) -> Extent {
-        // Several at a time, each in its own place: the compiler makes vector code of that.
-        let (chunks, rest) = values.as_chunks::<LANES>();
-        let (mut least, mut most) = ([i32::MAX; LANES], [i32::MIN; LANES]);
-        for chunk in chunks {
-            for lane in 0..LANES {
-                least[lane] = least[lane].min(chunk[lane]);
-                most[lane] = most[lane].max(chunk[lane]);
-            }
-        }
-        let min = least.iter().chain(rest).fold(i32::MAX, |min, value| min.min(*value));
-        let max = most.iter().chain(rest).fold(i32::MIN, |max, value| max.max(*value));
+        // Two loops, because the compiler makes vector code of each alone and not of both together.
+        let min = values.iter().fold(i32::MAX, |min, v| min.min(*v));
+        let max = values.iter().fold(i32::MIN, |max, v| max.max(*v));
         Extent { min: i64::from(min), max: i64::from(max), missing: 0 }
     }
 

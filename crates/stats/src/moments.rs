@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Count, extremes, mean and standard deviation from whole-number sums.
 
-/// Counters that are passed over together.
-const BLOCK: usize = 64;
-
 /// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127; from there on, squares stay at that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
@@ -32,25 +29,15 @@ impl Moments {
 
     /// Adds how often each value from `first` on occurred, in ascending order.
     pub(crate) fn record_counts(&mut self, first: i64, counts: &[u64]) {
-        // Most are 0: whole blocks of them are passed over.
-        let occurred = |counts: &[u64]| counts.iter().fold(0, |any, count| any | count) != 0;
-        let blocks = || counts.chunks(BLOCK);
-        let (Some(from), Some(to)) = (blocks().position(occurred), blocks().rposition(occurred)) else { return };
-        let before = from * BLOCK;
-        let (first, counts) = (
-            first.saturating_add(i64::try_from(before).unwrap_or(i64::MAX)),
-            &counts[before..counts.len().min((to + 1) * BLOCK)],
-        );
-        let (Some(least), Some(most)) = (counts.iter().position(|count| *count > 0), counts.iter().rposition(|count| *count > 0))
-        else {
-            return;
-        };
+        let occurred = |count: &u64| *count > 0;
+        let (Some(least), Some(most)) = (counts.iter().position(occurred), counts.iter().rposition(occurred)) else { return };
         let value = |place: usize| first.saturating_add(i64::try_from(place).unwrap_or(i64::MAX));
         self.min = self.min.min(value(least));
         self.max = self.max.max(value(most));
         // Of the distances from the first: small numbers, whose sums fit 64 bits for many more values than can be counted.
         let (mut count, mut sum, mut squares) = (0_u64, 0_u64, 0_u64);
-        for (place, n) in (0_u64..).zip(counts) {
+        // Most are 0, and products of 64 bits cost more than to pass one over.
+        for (place, n) in (0_u64..).zip(counts).filter(|(_, n)| **n > 0) {
             count += n;
             sum += place * n;
             squares += place * place * n;

@@ -69,9 +69,10 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The same of rows whose order says nothing: without what happened when.
+    /// The same of the buckets of a histogram, which say neither what happened when nor how far latencies lie from one another.
     #[must_use]
     pub fn without_order(mut self) -> Statistics {
+        self.latency.iter_mut().chain(&mut self.latency_with_skipped).for_each(|summary| summary.sd = None);
         (self.worst, self.envelope, self.jitter) = (Vec::new(), Envelope::new(2), Vec::new());
         self
     }
