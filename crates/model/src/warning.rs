@@ -51,7 +51,7 @@ pub enum Warning {
     /// A write reached the disk so late that a power cut would have cost more than a second of samples.
     DiskSlow {
         /// The longest time from a write until it was on the disk.
-        longest_ns: Nanos,
+        max_delay_ns: Nanos,
     },
     /// A thread that did not end with the run.
     ThreadUnresponsive {
@@ -251,7 +251,7 @@ pub struct BusyCpu {
     pub percent: f64,
 }
 
-/// A CPU's frequency in the two looks at the machine.
+/// A CPU's frequency in the two snapshots of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrequencyChange {
     /// Which CPU.

@@ -6,7 +6,7 @@
 //!
 //! - A heartbeat: a thread of ordinary priority that does nothing else. The measuring threads themselves check once a second
 //!   that it still beats ([`StarvationCheck`]). A thread of higher priority would have to interrupt what is measured.
-//! - Each measured CPU: once a second an ordinary thread compares the CPU time of our threads there. Where it is more than
+//! - Each measured CPU: once a second an ordinary thread compares the CPU time of our threads there, and of our children. Where it is more than
 //!   half, it wakes a thread bound to that CPU, the canary, and checks that it ran. On CPUs with time to spare nothing wakes.
 
 use crate::{Control, Monotonic, StopReason, sys};
@@ -71,7 +71,10 @@ impl Guard {
         self.ordinary("teiji-guard", CHECK_EVERY, move || {
             let now = Monotonic.now().0;
             for watch in &mut watches {
-                let used = watch.threads.iter().filter_map(|thread| sys::thread_cpu_time_ns(*thread)).sum();
+                // Children of a probe that starts processes have its priority. Which CPU they were on is not known: on each they
+                // are a reason to look.
+                let used: i64 = watch.threads.iter().filter_map(|thread| sys::thread_cpu_time_ns(*thread)).sum();
+                let used = used + sys::children_cpu_time_ns();
                 watch.check(used, now, &control);
             }
         })

@@ -113,6 +113,23 @@ pub(crate) fn thread_usage() -> io::Result<ThreadUsage> {
     })
 }
 
+/// CPU time of the children of this process that were waited for, ns.
+pub(crate) fn children_cpu_time_ns() -> i64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to writable memory of the size and alignment of struct rusage, alive through the call, which cannot
+    // fail with these arguments.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+    if result != 0 {
+        return 0;
+    }
+    // SAFETY: rusage consists of integers, for which the zeroed bytes it began with are valid too, and the call succeeded.
+    let usage = unsafe { usage.assume_init() };
+    // Their fields have other widths on other targets.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the fields have other widths on other targets")]
+    let micros = |time: libc::timeval| time.tv_sec as i64 * 1_000_000 + time.tv_usec as i64;
+    (micros(usage.ru_utime) + micros(usage.ru_stime)) * 1_000
+}
+
 /// CPU time of a thread of this process, ns; none if it is gone.
 pub(crate) fn thread_cpu_time_ns(thread: rustix::thread::Pid) -> Option<i64> {
     /// CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED (include/linux/posix-timers_types.h): the kernel's number of a thread's clock.

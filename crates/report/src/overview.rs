@@ -222,6 +222,8 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
 
 /// How rare latencies above the maximum of so many are.
 pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
+    // Of a histogram it is not known whether samples were lost, or came together.
+    accounts.due()?;
     let things = if accounts.is_of_events() { "event" } else { "activation" };
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.

@@ -71,7 +71,7 @@ pub(crate) fn instrument(
 
 /// That a power cut might have cost more than a second.
 pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning> {
-    (longest > limit).then_some(Warning::DiskSlow { longest_ns: longest })
+    (longest > limit).then_some(Warning::DiskSlow { max_delay_ns: longest })
 }
 
 /// Why the run ended, from what stopped it.

@@ -132,6 +132,16 @@ mod tests {
         consumers.iter_mut().flat_map(rows).collect()
     }
 
+    /// The guard sees what they used: a CPU that children keep busy is not one with time to spare.
+    #[test]
+    fn the_time_of_children_is_seen() {
+        let _alone = crate::process_start::one_at_a_time();
+        let before = crate::sys::children_cpu_time_ns();
+        let program = ChildProgram::new().unwrap();
+        (0..200).for_each(|_| assert!(start(&program, Method::Fork).is_ok()));
+        assert!(crate::sys::children_cpu_time_ns() > before);
+    }
+
     /// Every part of a start takes some time, and lies within the whole.
     #[test]
     fn the_parts_of_a_start_are_in_order() {

@@ -169,7 +169,7 @@ impl Synthetic {
                 ring_slots: 16_384,
                 start_to_first_activation_ns: Some(3_214_000),
             },
-            warnings: vec![Warning::DiskSlow { longest_ns: Nanos::from_millis(700) }],
+            warnings: vec![Warning::DiskSlow { max_delay_ns: Nanos::from_millis(700) }],
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_missed: false,

@@ -13,6 +13,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Charts are drawn by uPlot 1.6.32 (MIT licence)", "グラフの描画は uPlot 1.6.32(MIT ライセンス)"),
     ("No recording", "記録なし"),
     ("Summary", "測定結果"),
+    ("– of activations:", "起床回数の – :"),
+    ("events are not planned", "イベントには予定時刻なし"),
     ("What was measured", "測定した量"),
     ("Further columns", "その他の列"),
     ("column", "列"),

@@ -11,6 +11,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("1 in {n}", "1/{n}"),
     ("{latency} µs or more: {shares}", "{latency} µs 以上: {shares}"),
     ("has no such thread", "このスレッドはありません"),
+    ("not known", "不明"),
     ("nothing woke", "起床なし"),
     ("jitter from {least} to {most} µs", "ジッター {least} ~ {most} µs"),
     ("no two successive activations woke", "連続する起床なし"),

@@ -49,6 +49,8 @@ struct Page<'r> {
     warmup: String,
     /// What latency means here.
     lead: &'static str,
+    /// Why tables have no numbers of late and skipped activations, where they have none.
+    why_none: Option<&'static str>,
     meanings: Vec<Meaning>,
     further: Vec<ColumnRow>,
     further_figures: [&'static str; columns::FIGURES.len()],
@@ -204,6 +206,7 @@ impl<'r> Page<'r> {
             has_skipped: all.iter().any(Overview::has_skipped),
             warmup: method::warmup(all),
             lead: columns::lead(all),
+            why_none: all.iter().find_map(|overview| overview.activations.why_none()),
             meanings: columns::meanings(all),
             further,
             further_figures: columns::FIGURES,

@@ -165,7 +165,7 @@ fn combined(overview: &Overview<'_>) -> Vec<Figure> {
     vec![
         figure("min", moments.min().map(micros)),
         figure("mean", moments.mean().map(micros_f64)),
-        figure("sd", moments.sd().map(micros_f64)),
+        figure("sd", overview.activations.due().and(moments.sd()).map(micros_f64)),
         quantile("p50", Level::P50),
         quantile("p90", Level::P90),
         quantile("p99", Level::P99),

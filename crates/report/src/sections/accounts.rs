@@ -3,7 +3,7 @@
 //! never planned.
 
 use crate::format;
-use crate::language::say;
+use crate::language::{say, word};
 use model::{ProbeStatement, RowKind, Thread};
 use stats::Activations;
 
@@ -57,6 +57,14 @@ impl Accounts {
         self.known(self.planned.skipped)
     }
 
+    /// Why there are no numbers of late and skipped activations, where there are none.
+    pub(crate) fn why_none(&self) -> Option<&'static str> {
+        if self.is_unknown {
+            return Some(word("not known"));
+        }
+        self.is_of_events().then(|| word("events are not planned"))
+    }
+
     /// Due, on time, late, skipped.
     pub(crate) const fn all(&self) -> [Option<u64>; 4] {
         [self.due(), self.on_time(), self.late(), self.skipped()]
@@ -107,6 +115,7 @@ mod tests {
         assert_eq!(planned.all(), [Some(5), Some(3), Some(1), Some(1)]);
         assert_eq!(happened.all(), [Some(7), None, None, None]);
         assert_eq!(unknown.all(), [None; 4]);
+        assert_eq!((planned.why_none(), unknown.why_none()), (None, Some("not known")));
         let words = |all: &[Accounts]| in_words(all.iter().copied());
         assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");
         assert_eq!(words(&[happened]), "7 events");

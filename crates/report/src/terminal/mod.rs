@@ -200,6 +200,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     if overview.recorded.threads.iter().any(|thread| thread.latency_with_skipped.is_some_and(|s| s.count < Level::P999.needs())) {
         parts.push("– too few samples".to_owned());
     }
+    parts.extend(overview.activations.why_none().map(|why| format!("{NOTHING} of activations: {why}")));
     let warmup = overview.recorded.document.run.whole_warmup_ns();
     if warmup.0 > 0 {
         parts.push(format!("without {} of warm-up", format::span(warmup)));

@@ -57,9 +57,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             format!("in a trial before the run: {missed_percent} %, on CPU {cpu}"),
             advice("Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU."),
         ),
-        Warning::DiskSlow { longest_ns } => (
+        Warning::DiskSlow { max_delay_ns } => (
             "Slow disk: a power cut would have cost more than the last second of samples.".to_owned(),
-            format!("up to {:.1} s from a write until it was on the disk", longest_ns.0 as f64 / 1e9),
+            format!("up to {:.1} s from a write until it was on the disk", max_delay_ns.0 as f64 / 1e9),
             advice("Record to a faster disk."),
         ),
         Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (

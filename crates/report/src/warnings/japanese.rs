@@ -63,9 +63,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             format!("測定前の試行では CPU {cpu} で {missed_percent} %"),
             advice("-i 200us のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。"),
         ),
-        Warning::DiskSlow { longest_ns } => (
+        Warning::DiskSlow { max_delay_ns } => (
             "サンプルの書き込みに時間がかかりました。この間に電源が切れると、1 秒分を超えるサンプルが失われます。".to_owned(),
-            format!("書き込みからディスクへの反映まで最大 {:.1} s", longest_ns.0 as f64 / 1e9),
+            format!("書き込みからディスクへの反映まで最大 {:.1} s", max_delay_ns.0 as f64 / 1e9),
             advice("より高速なディスクに記録してください。"),
         ),
         Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (

@@ -54,7 +54,7 @@ fn all() -> Vec<Warning> {
         held(NotHeld::PermissionDenied),
         held(NotHeld::Failed),
         Warning::IntervalShort { interval_ns: Nanos::from_micros(20), missed_percent: 12, cpu: CpuId(1) },
-        Warning::DiskSlow { longest_ns: Nanos(1_250_000_000) },
+        Warning::DiskSlow { max_delay_ns: Nanos(1_250_000_000) },
         Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
         Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
         Warning::PageFaults { thread: 3, minor: 4, major: 5 },

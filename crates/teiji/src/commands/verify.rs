@@ -20,7 +20,9 @@ pub fn run(args: &Args) -> Outcome {
         let samples: u64 = recorded.threads.iter().map(|thread| thread.histogram.total()).sum();
         let (path, threads) = (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread"));
         if differences.is_empty() {
-            output::say(&format!("{path}: every figure agrees with its {samples} samples of {threads}"));
+            let is_histogram = recorded.document.threads.iter().any(|thread| !thread.detail.is_samples());
+            let what = if is_histogram { "latencies, of which only a histogram is known," } else { "samples" };
+            output::say(&format!("{path}: every figure agrees with its {samples} {what} of {threads}"));
         } else {
             all_well = false;
             output::say(&format!("{path}: {} figures disagree with its samples", differences.len()));

@@ -194,7 +194,9 @@ fn a_recording_of_a_histogram_only() {
         show.contains("Only a histogram is known: not which") && show.contains("only a histogram is known: not whether"),
         "{show}"
     );
-    assert!(!show.contains("of 200 activations"), "{show}");
+    assert!(!show.contains("of 200 activations") && !show.contains("At 95 % confidence, 1,000"), "{show}");
+    assert!(show.contains("– of activations: not known"), "{show}");
+    assert!(place.read("past.md").contains("– of activations: not known."));
     // What the buckets tell is judged; what they do not tell is not enough evidence.
     for (limit, code) in [
         ("max<64us", 0),
