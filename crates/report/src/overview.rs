@@ -8,6 +8,7 @@ use crate::sections::accounts::Accounts;
 use crate::sections::claims::Claims;
 use crate::sections::loads;
 use model::{Document, End, Recorded, State, Thread};
+use plan::Nanos;
 use stats::{Histogram, Level, LinearHistogram, Moments, Summary};
 
 /// Characters of a name that a table or a sentence has room for.
@@ -189,6 +190,12 @@ impl<'a> Overview<'a> {
     /// How rare latencies above the maximum are.
     pub(crate) fn claim(&self) -> Option<String> {
         claim(self.moments.count(), &self.activations)
+    }
+
+    /// How long threads ran before what is recorded; nobody warms up for events.
+    pub(crate) fn warmup_ns(&self) -> Nanos {
+        let document = &self.recorded.document;
+        if document.probe.is_planned() { document.run.whole_warmup_ns() } else { Nanos::ZERO }
     }
 
     /// Interval of all threads where they share one, ns.

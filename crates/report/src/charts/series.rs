@@ -244,12 +244,16 @@ impl Series {
             .collect();
         let mut worst: Vec<WorstPoint> = threads
             .clone()
-            .flat_map(|(thread, statistics)| {
-                statistics.worst.iter().map(|worst| WorstPoint {
+            .enumerate()
+            .flat_map(|(index, (thread, statistics))| {
+                // Events happened when they happened, and not at their number.
+                let times = overview.recorded.beside.get(index).map_or(&[][..], |beside| &beside.worst_times_ns);
+                let happened = |place: usize| Some(times.get(place)? + start_since_first(document, thread));
+                statistics.worst.iter().enumerate().map(move |(place, worst)| WorstPoint {
                     thread: thread.index,
                     cpu: thread.cpu.0,
                     activation: worst.activation,
-                    since_start_ns: due_since_first(document, thread, worst.activation),
+                    since_start_ns: happened(place).unwrap_or_else(|| due_since_first(document, thread, worst.activation)),
                     latency_ns: worst.latency_ns,
                 })
             })
@@ -317,7 +321,8 @@ impl Time {
         Time {
             start_ns,
             step_ns: lasting(statistics.envelope.rows_per_step()),
-            length_ns: lasting(rows),
+            // Of a histogram nobody knows when anything was.
+            length_ns: if steps.is_empty() { 0 } else { lasting(rows) },
             min_ns: steps.iter().map(|step| step.range().map(|(min, _)| min)).collect(),
             max_ns: steps.iter().map(|step| step.range().map(|(_, max)| max)).collect(),
             jitter_min_ns: statistics.jitter.iter().map(|step| step.map(|(min, _)| min)).collect(),

@@ -70,7 +70,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
             OverrunPolicy::Skip => say!("continue at the next planned time, count the others as skipped"),
             OverrunPolicy::CatchUp => say!("run each missed activation at once, late"),
         }),
-        ("Warm-up, not counted", |o| o.recorded.document.run.whole_warmup_ns().to_string()),
+        ("Warm-up, not counted", |o| o.warmup_ns().to_string()),
         ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
@@ -131,7 +131,7 @@ fn proof(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> Str
 
 /// What is said of the warm-up below the summary.
 pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
-    let warmups = || all.iter().map(|overview| overview.recorded.document.run.whole_warmup_ns());
+    let warmups = || all.iter().map(Overview::warmup_ns);
     let (Some(least), Some(most)) = (warmups().min(), warmups().max()) else { return String::new() };
     match (least, most) {
         (_, Nanos(..=0)) => String::new(),

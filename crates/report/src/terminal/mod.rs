@@ -201,7 +201,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
         parts.push("– too few samples".to_owned());
     }
     parts.extend(overview.activations.why_none().map(|why| format!("{NOTHING} of activations: {why}")));
-    let warmup = overview.recorded.document.run.whole_warmup_ns();
+    let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
         parts.push(format!("without {} of warm-up", format::span(warmup)));
     }

@@ -103,6 +103,10 @@ fn events_at_irregular_times() {
         let row = usize::try_from(worst.whole("/activation")).unwrap();
         assert_eq!(worst.whole("/since_start_ns"), times[row]);
     }
+    // ... on the page too, whose data has a point for each.
+    let page = place.read("events.html");
+    let worst = &document.list("/threads/0/worst")[0];
+    assert!(page.contains(&format!("\"since_start_ns\":{},", worst.whole("/since_start_ns"))), "{worst:?}");
     // Nothing was planned, so nothing is late; and that is no reason to let a limit pass.
     assert_eq!(place.teiji("gate events.teiji --limit late==0").code, Some(3));
     assert_eq!(place.teiji("gate events.teiji --limit lost==0").code, Some(0));
@@ -197,6 +201,7 @@ fn a_recording_of_a_histogram_only() {
     assert!(!show.contains("of 200 activations") && !show.contains("At 95 % confidence, 1,000"), "{show}");
     assert!(show.contains("– of activations: not known"), "{show}");
     assert!(place.read("past.md").contains("– of activations: not known."));
+    assert!(place.read("past.html").contains("\"length_ns\":0,\"min_ns\":[],\"max_ns\":[]"), "nothing is drawn over time");
     // What the buckets tell is judged; what they do not tell is not enough evidence.
     for (limit, code) in [
         ("max<64us", 0),
