@@ -37,7 +37,6 @@ pub(crate) enum Awaited<const N: usize> {
 }
 
 /// Waits for events, which come at irregular times, with `N` columns each.
-#[cfg_attr(not(debug_assertions), expect(dead_code, reason = "no probe of events is in the released program yet"))]
 pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can be stopped.
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<N>;
