@@ -2,6 +2,7 @@
 //! A recording being read.
 
 use crate::folder::DOCUMENT;
+use crate::samples::max_bytes_per_hundred_rows;
 use crate::{RecordingError, SampleFile, each_row};
 use model::fill_in;
 use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
@@ -163,8 +164,6 @@ impl Recording {
 const JUDGED: usize = 0;
 /// Steps over time that are kept of the others, which are not drawn.
 const STEPS_OF_OTHERS: usize = 64;
-/// What the time of an event takes of a row, in columns.
-const COLUMNS_OF_TIME: usize = 2;
 
 /// The samples of one thread.
 struct ThreadSamples<'a> {
@@ -192,8 +191,8 @@ impl ThreadSamples<'_> {
         let name = Path::new(&self.thread.samples_file).file_name().unwrap_or_default();
         let document = self.document();
         let cut = document.state == State::Running || matches!(document.end, Some(End::RecordingFailed { .. }));
-        let time = if document.probe.rows == RowKind::Events { COLUMNS_OF_TIME } else { 0 };
-        SampleFile::open_column(&self.recording.path.join(name), column, document.probe.columns.len() + time, cut)
+        let bytes = max_bytes_per_hundred_rows(document.probe.columns.len() as u64, document.probe.rows == RowKind::Events);
+        SampleFile::open_column(&self.recording.path.join(name), column, bytes, cut)
     }
 
     /// How a column tells late from on time and skipped from lost.

@@ -4,16 +4,13 @@
 use crate::RecordingError;
 use crate::column::{Column, Values};
 use crate::decoder::Decoder;
-use crate::samples::long_path;
+use crate::samples::{long_path, max_bytes_per_hundred_rows};
 use arrow_buffer::NullBuffer;
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-
-/// 4, and what batches cost that hold half a second or more.
-const MAX_BYTES_PER_ROW: u64 = 5;
 
 /// One column of the samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
 /// pass sees the same.
@@ -23,8 +20,8 @@ pub struct SampleFile {
     bytes: u64,
     /// Which of the columns beside an event's time, from 0.
     column: usize,
-    /// How many there are of those.
-    columns: usize,
+    /// The most that a hundred rows take in a finished file.
+    bytes_per_hundred_rows: u64,
     /// Values beyond 32 bits of that column, by row.
     long: BTreeMap<u64, i64>,
     /// Whether the end may be missing: then reading stops at the last whole batch.
@@ -46,14 +43,19 @@ impl SampleFile {
     /// # Errors
     /// When the file is not there.
     pub fn open(path: &Path, cut: bool) -> Result<Self, RecordingError> {
-        SampleFile::open_column(path, 0, 1, cut)
+        SampleFile::open_column(path, 0, max_bytes_per_hundred_rows(1, false), cut)
     }
 
-    /// Opens one of the columns that a probe states.
+    /// Opens one of the columns that a probe states, of a file in which a hundred rows take so many bytes at most.
     ///
     /// # Errors
     /// When the file is not there.
-    pub(crate) fn open_column(path: &Path, column: usize, columns: usize, cut: bool) -> Result<Self, RecordingError> {
+    pub(crate) fn open_column(
+        path: &Path,
+        column: usize,
+        bytes_per_hundred_rows: u64,
+        cut: bool,
+    ) -> Result<Self, RecordingError> {
         let bytes = match std::fs::metadata(path) {
             // Cut off after the document and before the samples.
             Err(error) if cut && error.kind() == ErrorKind::NotFound => 0,
@@ -61,7 +63,7 @@ impl SampleFile {
         };
         let long = long_path(path);
         let long = if long.exists() { read_long(&long, column, cut)? } else { BTreeMap::new() };
-        Ok(SampleFile { path: path.to_owned(), bytes, column, columns, long, cut })
+        Ok(SampleFile { path: path.to_owned(), bytes, column, bytes_per_hundred_rows, long, cut })
     }
 
     /// Hands the columns of each batch to `visit`, with the number of its first row.
@@ -163,7 +165,9 @@ impl Rows for SampleFile {
     type Error = RecordingError;
 
     fn size_hint(&self) -> u64 {
-        self.bytes / (MAX_BYTES_PER_ROW * self.columns as u64)
+        // Of a file that was cut off the batches are smaller.
+        let certain = if self.cut { 80 } else { 100 };
+        self.bytes.saturating_mul(certain).checked_div(self.bytes_per_hundred_rows).unwrap_or(0)
     }
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {

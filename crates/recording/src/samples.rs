@@ -28,11 +28,17 @@ const NEAR: i64 = 1 << 30;
 /// Room for the rows of half a second at 5 kHz.
 const FIRST_ROWS: usize = 2_560;
 
-/// A finished file whose columns take more is written again in larger batches: at 1 ms, the batches of a run that may be cut off
-/// any moment cost 0.29 bytes a row on top of 4.13, which is what values and a validity bitmap take.
+/// The most that a hundred rows of a finished file take per column: one that takes more is written again in larger batches. At 1 ms,
+/// the batches of a run that may be cut off any moment cost 0.29 bytes a row on top of 4.13, which is what values and a validity
+/// bitmap take.
 const MAX_BYTES_PER_HUNDRED_ROWS: u64 = 420;
 /// The same of the times of events.
 const MAX_TIME_BYTES_PER_HUNDRED_ROWS: u64 = 820;
+
+/// The most that a hundred rows of a finished file take, with so many columns.
+pub(crate) const fn max_bytes_per_hundred_rows(columns: u64, is_timed: bool) -> u64 {
+    columns * MAX_BYTES_PER_HUNDRED_ROWS + if is_timed { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 }
+}
 
 /// The column of an event's time in the samples file: ns since `start_ns`.
 const TIME: &str = "time_ns";
@@ -99,9 +105,7 @@ impl SampleWriter {
             times.extend_from_slice(columns.next().unwrap_or_default());
         }
         for (index, values) in columns.enumerate() {
-            if are_near(values) {
-                append_near(&mut self.columns[index], values);
-            } else {
+            if !append_near(&mut self.columns[index], values) {
                 self.extend_far(index, values);
             }
         }
@@ -197,8 +201,7 @@ impl SampleWriter {
             long.finish()?;
         }
         self.stream.finish()?;
-        let time = if self.times.is_some() { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 };
-        let most = self.columns.len() as u64 * MAX_BYTES_PER_HUNDRED_ROWS + time;
+        let most = max_bytes_per_hundred_rows(self.columns.len() as u64, self.times.is_some());
         if self.stream.bytes() > self.next_row * most / 100 {
             // The file is whole as it is; if there is no room for a better one, it stays.
             let _ = coalesce(&self.stream);
@@ -213,22 +216,21 @@ impl SampleWriter {
     }
 }
 
-/// Whether all lie near to zero.
+/// Appends values that all lie near to zero, or none of them: whether they do.
 #[inline(never)]
-fn are_near(values: &[i64]) -> bool {
-    values.iter().fold(0, |all, value| all | value.wrapping_add(NEAR).cast_unsigned()) >> 31 == 0
-}
-
-/// Appends values that do.
-#[inline(never)]
-fn append_near(column: &mut Vec<i32>, values: &[i64]) {
-    let start = column.len();
-    column.resize(start + values.len(), 0);
-    for (stored, value) in column[start..].iter_mut().zip(values) {
-        #[expect(clippy::cast_possible_truncation, reason = "it lies within 2^30 of zero")]
+fn append_near(column: &mut Vec<i32>, values: &[i64]) -> bool {
+    let (before, mut all) = (column.len(), 0);
+    column.extend(values.iter().map(|value| {
+        all |= value.wrapping_add(NEAR).cast_unsigned();
+        #[expect(clippy::cast_possible_truncation, reason = "where it does not lie within 2^30 of zero, it is taken off again")]
         let value = *value as i32;
-        *stored = value;
+        value
+    }));
+    let are_near = all >> 31 == 0;
+    if !are_near {
+        column.truncate(before);
     }
+    are_near
 }
 
 /// What a samples file says of itself, so that it can be read without its folder.
@@ -403,6 +405,8 @@ mod tests {
         assert!(after < *before && after <= 42_000, "{before} bytes, then {after}");
         assert_eq!(read(&SampleFile::open(&path, false).unwrap()).unwrap(), (samples, 10_000));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
+        let hint = SampleFile::open(&path, false).unwrap().size_hint();
+        assert!((9_500..=10_000).contains(&hint), "{hint} rows from the size of the file");
     }
 
     /// Rows of several columns, with times, rows without a sample, and values beyond 32 bits in any of them: written, cut into
@@ -422,7 +426,7 @@ mod tests {
             writer.flush().unwrap();
         }
         writer.finish(2_001).unwrap();
-        let open = |column| SampleFile::open_column(&path, column, 2, false).unwrap();
+        let open = |column| SampleFile::open_column(&path, column, max_bytes_per_hundred_rows(2, true), false).unwrap();
         let (first, rows) = read(&open(0)).unwrap();
         assert_eq!((&first[..3], rows), (&[(0, 11), (1, 5_000_000_000), (4, 12)][..], 2_001));
         let (second, rows) = read(&open(1)).unwrap();
@@ -436,5 +440,7 @@ mod tests {
         assert!(read(&open(2)).unwrap_err().to_string().contains("column 2"));
         let bytes = std::fs::metadata(&path).unwrap().len();
         assert!(bytes < 2_001 * 17, "{bytes} bytes: written again in larger batches");
+        // The schema is counted in, which makes out little of a file that is worth a hint.
+        assert!((1_900..=2_200).contains(&open(0).size_hint()), "{} rows from {bytes} bytes", open(0).size_hint());
     }
 }

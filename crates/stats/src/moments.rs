@@ -27,21 +27,23 @@ impl Moments {
         self.squares = self.squares.saturating_add(i128::from(value) * i128::from(value));
     }
 
-    /// Adds how often each value from `first` on occurred, in ascending order.
-    pub(crate) fn record_counts(&mut self, first: i64, counts: &[u64]) {
-        let occurred = |count: &u64| *count > 0;
-        let (Some(least), Some(most)) = (counts.iter().position(occurred), counts.iter().rposition(occurred)) else { return };
-        let value = |place: usize| first.saturating_add(i64::try_from(place).unwrap_or(i64::MAX));
-        self.min = self.min.min(value(least));
-        self.max = self.max.max(value(most));
-        // Of the distances from the first: small numbers, whose sums fit 64 bits for many more values than can be counted.
+    /// Adds how often each value from `first` on occurred, in ascending order; few enough that sums of their distances from the
+    /// first fit 64 bits.
+    pub(crate) fn record_counts(&mut self, first: i64, counts: impl IntoIterator<Item = u64>) {
+        let value = |place: u64| first.saturating_add(i64::try_from(place).unwrap_or(i64::MAX));
+        let (mut least, mut most) = (None, 0);
         let (mut count, mut sum, mut squares) = (0_u64, 0_u64, 0_u64);
         // Most are 0, and products of 64 bits cost more than to pass one over.
-        for (place, n) in (0_u64..).zip(counts).filter(|(_, n)| **n > 0) {
+        for (place, n) in (0_u64..).zip(counts).filter(|(_, n)| *n > 0) {
+            least.get_or_insert(place);
+            most = place;
             count += n;
             sum += place * n;
             squares += place * place * n;
         }
+        let Some(least) = least else { return };
+        self.min = self.min.min(value(least));
+        self.max = self.max.max(value(most));
         self.count += count;
         let [first, n, sum, squares] = [i128::from(first), i128::from(count), i128::from(sum), i128::from(squares)];
         self.sum += first * n + sum;
@@ -112,9 +114,9 @@ mod tests {
     fn known_values() {
         let mut moments = Moments::default();
         assert_eq!((moments.min(), moments.mean(), moments.sd()), (None, None, None));
-        moments.record_counts(1, &[0, 1, 0, 3, 2]);
-        moments.record_counts(6, &[]);
-        moments.record_counts(6, &[0, 1, 0, 1, 0, 0]);
+        moments.record_counts(1, [0, 1, 0, 3, 2]);
+        moments.record_counts(6, []);
+        moments.record_counts(6, [0, 1, 0, 1, 0, 0]);
         assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
         assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
     }
@@ -126,8 +128,8 @@ mod tests {
             (first..).zip(&counts).for_each(|(value, n)| (0..*n).for_each(|_| one.record(value)));
             let (a, b) = counts.split_at(cut.min(counts.len()));
             let (mut smaller, mut larger) = (Moments::default(), Moments::default());
-            smaller.record_counts(first, a);
-            larger.record_counts(first + i64::try_from(a.len()).unwrap(), b);
+            smaller.record_counts(first, a.iter().copied());
+            larger.record_counts(first + i64::try_from(a.len()).unwrap(), b.iter().copied());
             smaller.merge(&larger);
             prop_assert_eq!(smaller, one);
         }

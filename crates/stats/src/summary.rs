@@ -166,14 +166,17 @@ impl Collect {
         exact: &ExactRequest,
     ) -> Result<(Statistics, Counted), R::Error> {
         let Collect { measured, skipped, worst, envelope } = self;
+        let moments = measured.moments();
         let mut counted = Counted::from(measured);
-        let (histogram, measured) = (counted.histogram().clone(), counted.moments());
+        let histogram = counted.histogram().clone();
         let mut refinement = Refinement::default();
         refinement.want(Population::Measured, &counted, &ranks(counted.count(), &Level::ALL));
         let (mut with_skipped, mut all) = (None, Population::Measured);
         if skipped.count() > 0 {
             counted = counted.with(&skipped);
-            (with_skipped, all) = (Some((counted.histogram().clone(), counted.moments())), Population::WithSkipped);
+            let mut sums = moments;
+            sums.merge(&skipped.moments());
+            (with_skipped, all) = (Some((counted.histogram().clone(), sums)), Population::WithSkipped);
             refinement.want(all, &counted, &ranks(counted.count(), &Level::ALL));
         }
         drop(skipped);
@@ -188,7 +191,7 @@ impl Collect {
             accounting.finish(&mut refinement);
             refinement.end_pass();
         }
-        let latency = in_brief(&measured, &refinement.found(Population::Measured));
+        let latency = in_brief(&moments, &refinement.found(Population::Measured));
         let latency_with_skipped =
             with_skipped.as_ref().map_or(latency, |(_, moments)| in_brief(moments, &refinement.found(Population::WithSkipped)));
         let statistics = Statistics {
@@ -197,7 +200,7 @@ impl Collect {
             latency,
             latency_with_skipped,
             histogram,
-            moments: measured,
+            moments,
             with_skipped,
             worst: worst.list(),
             envelope,
