@@ -255,10 +255,12 @@ stage_lab() {
     TEIJI_LAB_TESTS=$work/lab
     TEIJI_AARCH64=$target_dir/aarch64-unknown-linux-musl/cross-test/teiji
     TEIJI_ARMV7=$target_dir/armv7-unknown-linux-gnueabihf/cross-test/teiji
-    export TEIJI XDG_CACHE_HOME TEIJI_LAB_TESTS TEIJI_AARCH64 TEIJI_ARMV7
+    TEIJI_EXAMPLES=$(realpath -m "$target_dir/$(native_target)/cross-test/teiji")
+    export TEIJI XDG_CACHE_HOME TEIJI_LAB_TESTS TEIJI_AARCH64 TEIJI_ARMV7 TEIJI_EXAMPLES
     if ! [ -x "$TEIJI_AARCH64" ] || ! [ -x "$TEIJI_ARMV7" ]; then
         ./scripts/cross.sh --profile cross-test
     fi
+    ./scripts/cross.sh --profile cross-test "$(native_target)"
     rm -rf "$TEIJI_LAB_TESTS"
     "$TEIJI" lab fetch "${kernels[@]/#/debian:}"
     # Side by side: a guest is one core's work, and most of these wait for one.
@@ -275,6 +277,7 @@ lab_without_comparisons() {
     local failed=0
     "$python" -B tests/lab/test_failures.py || failed=1
     "$python" -B tests/lab/test_booted.py || failed=1
+    "$python" -B tests/lab/test_probes.py || failed=1
     benches/run lab || failed=1
     return "$failed"
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether two recordings hold the same samples, and if not, where they part.
 
-use model::{Recorded, samples_file};
-use recording::{RecordingError, SampleFile};
-use stats::{Rows, Span};
+use model::{ColumnUnit, ProbeStatement, Recorded, RowKind};
+use recording::{Recording, RecordingError, SampleFile, each_row};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -19,16 +18,20 @@ pub enum Divergence {
         /// Of the other.
         other: usize,
     },
-    /// An activation.
+    /// A row.
     Sample {
         /// Thread index.
         thread: usize,
-        /// Activation number, from 0.
-        activation: u64,
-        /// Latency in the one, ns; none if there is no sample, or no such activation.
-        one: Option<i64>,
+        /// What rows are.
+        rows: RowKind,
+        /// Number of the row, from 0.
+        row: u64,
+        /// The column that differs first; of a probe that has more than one.
+        column: Option<String>,
+        /// The value in the one, with its unit; none if there is no sample, or no such row.
+        one: Option<String>,
         /// In the other.
-        other: Option<i64>,
+        other: Option<String>,
     },
     /// All samples are the same, and yet the files are not: in what they say of themselves, such as the start.
     Labels {
@@ -39,16 +42,18 @@ pub enum Divergence {
 
 impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let latency = |ns: &Option<i64>| ns.map_or_else(|| "no sample".to_owned(), |ns| format!("{ns} ns"));
         match self {
             Divergence::Threads { one, other } => write!(f, "one has {one} threads, the other {other}"),
-            Divergence::Sample { thread, activation, one, other } => {
-                write!(
-                    f,
-                    "first difference at activation {activation} of thread {thread}: {} and {}",
-                    latency(one),
-                    latency(other)
-                )
+            Divergence::Sample { thread, rows, row, column, one, other } => {
+                let kind = match rows {
+                    RowKind::Activations => "activation",
+                    RowKind::Trials => "trial",
+                    RowKind::Events => "event",
+                };
+                let column = column.as_ref().map_or_else(String::new, |name| format!(", {name}"));
+                let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "no sample".to_owned());
+                let (one, other) = (value(one), value(other));
+                write!(f, "first difference at {kind} {row} of thread {thread}{column}: {one} and {other}")
             }
             Divergence::Labels { thread } => {
                 write!(f, "the samples of thread {thread} are the same, but its start or another label of the file is not")
@@ -60,17 +65,17 @@ impl std::fmt::Display for Divergence {
 /// Compares the samples files byte by byte; none if they are identical.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When a file cannot be read, or a recording holds no samples.
 pub fn first_divergence(one: &Recorded, other: &Recorded) -> Result<Option<Divergence>, RecordingError> {
     let threads = (one.document.threads.len(), other.document.threads.len());
     if threads.0 != threads.1 {
         return Ok(Some(Divergence::Threads { one: threads.0, other: threads.1 }));
     }
-    for thread in 0..threads.0 {
-        let file = samples_file(thread);
-        let paths = [one.path.join(&file), other.path.join(&file)];
+    let open = |recorded: &Recorded| Recording::of(&recorded.path, recorded.document.clone()).sample_files();
+    let files = open(one)?.into_iter().zip(open(other)?).enumerate();
+    for (thread, (of_one, of_other)) in files {
         if contents(&one.path, thread)? != contents(&other.path, thread)? {
-            return first_difference(thread, &paths).map(Some);
+            return first_difference(thread, &one.document.probe, &of_one, &of_other).map(Some);
         }
     }
     Ok(None)
@@ -94,58 +99,90 @@ fn contents(folder: &Path, thread: usize) -> Result<BTreeMap<OsString, Vec<u8>>,
     Ok(contents)
 }
 
-fn first_difference(thread: usize, paths: &[std::path::PathBuf; 2]) -> Result<Divergence, RecordingError> {
-    let (one, other) = (latencies(&paths[0])?, latencies(&paths[1])?);
+/// One of the files of a thread differs from the other's; these are their columns.
+fn first_difference(
+    thread: usize,
+    probe: &ProbeStatement,
+    one: &[SampleFile],
+    other: &[SampleFile],
+) -> Result<Divergence, RecordingError> {
+    let (one, other) = (rows(one)?, rows(other)?);
     let longer = one.len().max(other.len());
-    let at = |rows: &[Option<i64>], row: usize| rows.get(row).copied().flatten();
-    let differs = |row: &usize| one.get(*row) != other.get(*row);
-    Ok((0..longer).find(differs).map_or(Divergence::Labels { thread }, |row| Divergence::Sample {
-        thread,
-        activation: row as u64,
-        one: at(&one, row),
-        other: at(&other, row),
-    }))
+    let Some(row) = (0..longer).find(|row| one.get(*row) != other.get(*row)) else { return Ok(Divergence::Labels { thread }) };
+    let value = |rows: &[Vec<Option<i64>>], place: usize| rows.get(row).and_then(|values| values.get(place)).copied().flatten();
+    // The time of events is in front of the columns.
+    let names = [TIME].into_iter().chain(probe.columns.iter().map(|column| &*column.name));
+    let differs = |place: &usize| value(&one, *place) != value(&other, *place);
+    let place = (0..=probe.columns.len()).find(differs).unwrap_or(1);
+    let is_time = |place: usize| place == 0 || probe.columns[place - 1].unit == ColumnUnit::Nanoseconds;
+    let shown = |rows| value(rows, place).map(|value| if is_time(place) { format!("{value} ns") } else { value.to_string() });
+    let is_only = probe.columns.len() == 1 && probe.rows != RowKind::Events;
+    let column = if is_only { None } else { names.map(str::to_owned).nth(place) };
+    Ok(Divergence::Sample { thread, rows: probe.rows, row: row as u64, column, one: shown(&one), other: shown(&other) })
 }
 
-/// Every row of a file: a latency or none.
-fn latencies(path: &Path) -> Result<Vec<Option<i64>>, RecordingError> {
+/// What the time of an event is called.
+const TIME: &str = "time";
+
+/// Every row of a file: its time, if it is an event's, and its values.
+fn rows(columns: &[SampleFile]) -> Result<Vec<Vec<Option<i64>>>, RecordingError> {
     let mut rows = Vec::new();
-    SampleFile::open(path, false)?.replay(&mut |span| match span {
-        Span::Woken(values) => rows.extend(values.iter().map(|value| Some(i64::from(*value)))),
-        Span::Long(value) => rows.push(Some(value)),
-        Span::Missing(count) => rows.extend((0..count).map(|_| None)),
-    })?;
+    each_row(columns, &mut |row| rows.push([row.time_ns].into_iter().chain(row.values.iter().copied()).collect()))?;
     Ok(rows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ProbeStatement, Thread};
+    use model::{Column, Thread};
     use plan::{CpuId, Nanos, Scheduling};
     use recording::SampleWriter;
+    use std::path::PathBuf;
 
-    fn file(place: &Path, name: &str, start: i64, latencies: &[i64]) -> std::path::PathBuf {
+    fn file(place: &Path, name: &str, start: i64, probe: &ProbeStatement, values: &[i64]) -> PathBuf {
         let path = place.join(name);
         let thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos::from_millis(1), Nanos(start));
-        let mut writer = SampleWriter::create(&path, &thread, &ProbeStatement::cyclic()).unwrap();
-        writer.extend(0, latencies).unwrap();
-        writer.finish(latencies.len() as u64).unwrap();
+        let mut writer = SampleWriter::create(&path, &thread, probe).unwrap();
+        writer.extend(0, values).unwrap();
+        let columns = probe.columns.len() + usize::from(probe.rows == RowKind::Events);
+        writer.finish((values.len() / columns) as u64).unwrap();
         path
+    }
+
+    fn difference(thread: usize, probe: &ProbeStatement, paths: [&Path; 2]) -> Divergence {
+        let [one, other] = paths.map(|path| {
+            let document = |column| SampleFile::open_column(path, column, probe, false).unwrap();
+            (0..probe.columns.len()).map(document).collect::<Vec<_>>()
+        });
+        first_difference(thread, probe, &one, &other).unwrap()
     }
 
     #[test]
     fn the_first_differing_sample_is_named() {
         let place = tempfile::tempdir().unwrap();
-        let one = file(place.path(), "one", 5, &[10, 20, 30, 40]);
-        let other = file(place.path(), "other", 5, &[10, 20, 31, 41]);
-        let first_divergence = first_difference(2, &[one.clone(), other]).unwrap();
-        assert_eq!(first_divergence, Divergence::Sample { thread: 2, activation: 2, one: Some(30), other: Some(31) });
-        assert_eq!(first_divergence.to_string(), "first difference at activation 2 of thread 2: 30 ns and 31 ns");
-        let shorter = file(place.path(), "shorter", 5, &[10, 20, 30]);
-        let first_divergence = first_difference(0, &[one.clone(), shorter]).unwrap();
-        assert_eq!(first_divergence, Divergence::Sample { thread: 0, activation: 3, one: Some(40), other: None });
-        let later = file(place.path(), "later", 6, &[10, 20, 30, 40]);
-        assert_eq!(first_difference(0, &[one, later]).unwrap(), Divergence::Labels { thread: 0 });
+        let probe = ProbeStatement::cyclic();
+        let file = |name, start, latencies: &[i64]| file(place.path(), name, start, &probe, latencies);
+        let one = file("one", 5, &[10, 20, 30, 40]);
+        let found = difference(2, &probe, [&one, &file("other", 5, &[10, 20, 31, 41])]);
+        assert_eq!(found.to_string(), "first difference at activation 2 of thread 2: 30 ns and 31 ns");
+        let found = difference(0, &probe, [&one, &file("shorter", 5, &[10, 20, 30])]);
+        assert_eq!(found.to_string(), "first difference at activation 3 of thread 0: 40 ns and no sample");
+        assert_eq!(difference(0, &probe, [&one, &file("later", 6, &[10, 20, 30, 40])]), Divergence::Labels { thread: 0 });
+    }
+
+    #[test]
+    fn the_first_differing_column_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let number = Column { name: "number".into(), unit: ColumnUnit::Count, meaning: "".into() };
+        let columns = vec![Column::ns("length_ns", ""), number];
+        let probe = ProbeStatement { rows: RowKind::Events, columns, overrun_column: None, ..ProbeStatement::cyclic() };
+        let file = |name, values: &[i64]| file(place.path(), name, 5, &probe, values);
+        let one = file("one", &[100, 200, 7, 8, 1, 2]);
+        let found = difference(0, &probe, [&one, &file("number", &[100, 200, 7, 8, 1, 3])]);
+        assert_eq!(found.to_string(), "first difference at event 1 of thread 0, number: 2 and 3");
+        let found = difference(0, &probe, [&one, &file("time", &[100, 201, 7, 8, 1, 2])]);
+        assert_eq!(found.to_string(), "first difference at event 1 of thread 0, time: 200 ns and 201 ns");
+        let found = difference(0, &probe, [&one, &file("shorter", &[100, 7, 1])]);
+        assert_eq!(found.to_string(), "first difference at event 1 of thread 0, time: 200 ns and no sample");
     }
 }

@@ -2,7 +2,6 @@
 //! A recording being read.
 
 use crate::folder::DOCUMENT;
-use crate::samples::max_bytes_per_hundred_rows;
 use crate::{RecordingError, SampleFile, each_row};
 use model::fill_in;
 use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
@@ -191,8 +190,7 @@ impl ThreadSamples<'_> {
         let name = Path::new(&self.thread.samples_file).file_name().unwrap_or_default();
         let document = self.document();
         let cut = document.state == State::Running || matches!(document.end, Some(End::RecordingFailed { .. }));
-        let bytes = max_bytes_per_hundred_rows(document.probe.columns.len() as u64, document.probe.rows == RowKind::Events);
-        SampleFile::open_column(&self.recording.path.join(name), column, bytes, cut)
+        SampleFile::open_column(&self.recording.path.join(name), column, &document.probe, cut)
     }
 
     /// How a column tells late from on time and skipped from lost.

@@ -6,6 +6,7 @@ use crate::column::{Column, Values};
 use crate::decoder::Decoder;
 use crate::samples::{long_path, max_bytes_per_hundred_rows};
 use arrow_buffer::NullBuffer;
+use model::ProbeStatement;
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,24 +39,11 @@ impl SampleFile {
         decoder(path, u64::MAX)?.map(|decoder| decoder.labels().clone()).map_err(damaged)
     }
 
-    /// Opens the judged column of the samples of a thread; `cut` says that the file may end anywhere.
+    /// Opens one of the columns that a probe states; `cut` says that the file may end anywhere.
     ///
     /// # Errors
     /// When the file is not there.
-    pub fn open(path: &Path, cut: bool) -> Result<Self, RecordingError> {
-        SampleFile::open_column(path, 0, max_bytes_per_hundred_rows(1, false), cut)
-    }
-
-    /// Opens one of the columns that a probe states, of a file in which a hundred rows take so many bytes at most.
-    ///
-    /// # Errors
-    /// When the file is not there.
-    pub(crate) fn open_column(
-        path: &Path,
-        column: usize,
-        bytes_per_hundred_rows: u64,
-        cut: bool,
-    ) -> Result<Self, RecordingError> {
+    pub fn open_column(path: &Path, column: usize, probe: &ProbeStatement, cut: bool) -> Result<Self, RecordingError> {
         let bytes = match std::fs::metadata(path) {
             // Cut off after the document and before the samples.
             Err(error) if cut && error.kind() == ErrorKind::NotFound => 0,
@@ -63,6 +51,7 @@ impl SampleFile {
         };
         let long = long_path(path);
         let long = if long.exists() { read_long(&long, column, cut)? } else { BTreeMap::new() };
+        let bytes_per_hundred_rows = max_bytes_per_hundred_rows(probe.columns.len(), probe.rows);
         Ok(SampleFile { path: path.to_owned(), bytes, column, bytes_per_hundred_rows, long, cut })
     }
 

@@ -36,8 +36,8 @@ const MAX_BYTES_PER_HUNDRED_ROWS: u64 = 420;
 const MAX_TIME_BYTES_PER_HUNDRED_ROWS: u64 = 820;
 
 /// The most that a hundred rows of a finished file take, with so many columns.
-pub(crate) const fn max_bytes_per_hundred_rows(columns: u64, is_timed: bool) -> u64 {
-    columns * MAX_BYTES_PER_HUNDRED_ROWS + if is_timed { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 }
+pub(crate) fn max_bytes_per_hundred_rows(columns: usize, rows: RowKind) -> u64 {
+    columns as u64 * MAX_BYTES_PER_HUNDRED_ROWS + if rows == RowKind::Events { MAX_TIME_BYTES_PER_HUNDRED_ROWS } else { 0 }
 }
 
 /// The column of an event's time in the samples file: ns since `start_ns`.
@@ -201,7 +201,10 @@ impl SampleWriter {
             long.finish()?;
         }
         self.stream.finish()?;
-        let most = max_bytes_per_hundred_rows(self.columns.len() as u64, self.times.is_some());
+        let most = max_bytes_per_hundred_rows(
+            self.columns.len(),
+            if self.times.is_some() { RowKind::Events } else { RowKind::Activations },
+        );
         if self.stream.bytes() > self.next_row * most / 100 {
             // The file is whole as it is; if there is no room for a better one, it stays.
             let _ = coalesce(&self.stream);
@@ -281,6 +284,10 @@ mod tests {
         Ok((samples, row))
     }
 
+    fn open(path: &Path, cut: bool) -> Result<SampleFile, RecordingError> {
+        SampleFile::open_column(path, 0, &ProbeStatement::cyclic(), cut)
+    }
+
     fn thread() -> Thread {
         Thread::unmeasured(0, CpuId(1), Scheduling::OTHER, Nanos(1_000), Nanos(5))
     }
@@ -329,7 +336,7 @@ mod tests {
             let path = dir.path().join("samples-0.arrows");
             let due = samples.last().unwrap().0 + 1 + more;
             write(&path, &samples, due, every);
-            prop_assert_eq!(read(&SampleFile::open(&path, false).unwrap()).unwrap(), (samples, due));
+            prop_assert_eq!(read(&open(&path, false).unwrap()).unwrap(), (samples, due));
         }
 
         /// Cut anywhere: every batch that was flushed before the cut is there, and nothing else.
@@ -342,7 +349,7 @@ mod tests {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let cut = (bytes as f64 * cut) as u64;
             OpenOptions::new().write(true).open(&path).unwrap().set_len(cut).unwrap();
-            let (found, _) = read(&SampleFile::open(&path, true).unwrap()).unwrap();
+            let (found, _) = read(&open(&path, true).unwrap()).unwrap();
             let flushes = lengths.iter().filter(|end| **end <= cut).count().saturating_sub(1);
             prop_assert_eq!(found.as_slice(), &samples[..samples.len().min(flushes * every)]);
         }
@@ -358,7 +365,7 @@ mod tests {
             let place = (bytes.len() as f64 * place) as usize;
             bytes[place] = byte;
             std::fs::write(&path, bytes).unwrap();
-            let _ = SampleFile::open(&path, false).and_then(|file| read(&file));
+            let _ = open(&path, false).and_then(|file| read(&file));
         }
     }
 
@@ -376,8 +383,8 @@ mod tests {
             let flushes = lengths.iter().filter(|end| **end <= cut as u64).count().saturating_sub(1);
             let found = samples.len().min(2 * flushes);
             let rows = if found == 0 { 0 } else { samples[found - 1].0 + 1 };
-            assert_eq!(read(&SampleFile::open(&path, true).unwrap()).unwrap(), (samples[..found].to_vec(), rows), "cut at {cut}");
-            assert!(SampleFile::open(&path, false).and_then(|file| read(&file)).is_err(), "cut at {cut}, read as a whole one");
+            assert_eq!(read(&open(&path, true).unwrap()).unwrap(), (samples[..found].to_vec(), rows), "cut at {cut}");
+            assert!(open(&path, false).and_then(|file| read(&file)).is_err(), "cut at {cut}, read as a whole one");
         }
     }
 
@@ -386,7 +393,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples-0.arrows");
         write(&path, &[(0, 5_000_000_000), (300_000, 7)], 300_001, 10);
-        let (samples, rows) = read(&SampleFile::open(&path, false).unwrap()).unwrap();
+        let (samples, rows) = read(&open(&path, false).unwrap()).unwrap();
         assert_eq!((samples, rows), (vec![(0, 5_000_000_000), (300_000, 7)], 300_001));
     }
 
@@ -403,9 +410,9 @@ mod tests {
         writer.finish(10_000).unwrap();
         let after = std::fs::metadata(&path).unwrap().len();
         assert!(after < *before && after <= 42_000, "{before} bytes, then {after}");
-        assert_eq!(read(&SampleFile::open(&path, false).unwrap()).unwrap(), (samples, 10_000));
+        assert_eq!(read(&open(&path, false).unwrap()).unwrap(), (samples, 10_000));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
-        let hint = SampleFile::open(&path, false).unwrap().size_hint();
+        let hint = open(&path, false).unwrap().size_hint();
         assert!((9_500..=10_000).contains(&hint), "{hint} rows from the size of the file");
     }
 
@@ -426,7 +433,7 @@ mod tests {
             writer.flush().unwrap();
         }
         writer.finish(2_001).unwrap();
-        let open = |column| SampleFile::open_column(&path, column, max_bytes_per_hundred_rows(2, true), false).unwrap();
+        let open = |column| SampleFile::open_column(&path, column, &probe, false).unwrap();
         let (first, rows) = read(&open(0)).unwrap();
         assert_eq!((&first[..3], rows), (&[(0, 11), (1, 5_000_000_000), (4, 12)][..], 2_001));
         let (second, rows) = read(&open(1)).unwrap();

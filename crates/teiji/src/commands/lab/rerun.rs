@@ -8,6 +8,7 @@ use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
 use lab::{LabRun, differences, first_divergence};
+use model::Detail;
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
@@ -40,6 +41,9 @@ pub fn run(args: &Args) -> Outcome {
     if !facts.deterministic {
         let why = "it ran on the host's clock, and no two such runs are the same; measure again with teiji lab run";
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
+    }
+    if recorded.document.threads.iter().any(|thread| thread.detail != Detail::Samples) {
+        return Err(Failure::bad_input(anyhow!("{name} holds no samples, only a histogram: nothing can be compared with it")));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut place = lab::again(facts).map_err(failure)?;

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Every kind of row through the lab. The example probes are in test builds only, which are therefore on both sides."""
+
+import json
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+from lab import TEIJI, Lab, check, document, sample_hashes
+
+VANILLA = "debian:amd64"
+
+
+class Probes(Lab):
+    def repeated(self, teiji, *words):
+        """The first of two recordings of the same run, which hold the same samples and agree with their figures."""
+        words = ["lab", "run", "-q", "-k", VANILLA, *words, "--repeat", "2", "--verify-identical", "-o", "out"]
+        said = self.run_well(teiji, *words)
+        self.assertIn("2 repeats, identical samples", said)
+        recordings = sorted((self.folder / "out").iterdir())
+        self.assertEqual(len(recordings), 2)
+        hashes = [sample_hashes(recording) for recording in recordings]
+        self.assertTrue(hashes[0])
+        self.assertEqual(hashes[0], hashes[1])
+        check(self, *recordings)
+        self.run_well(teiji, "verify", *recordings)
+        return recordings[0]
+
+    def run_well(self, teiji, *words):
+        done = subprocess.run([teiji, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_activations_of_three_columns(self):
+        recording = self.repeated(os.environ["TEIJI_EXAMPLES"], "--probe", "example-columns", "-n", "200")
+        thread = document(recording)["threads"][0]
+        self.assertEqual(thread["activations"], {"due": 200, "on_time": 200, "late": 0, "skipped": 0})
+        second, parity = thread["columns"]
+        self.assertEqual((parity["values"]["min"], parity["values"]["mean"], parity["values"]["max"]), (0, 0.5, 1))
+        # Reading the clock takes some instructions.
+        self.assertLess(thread["latency_ns"]["min"], second["values"]["min"])
+
+    def test_events(self):
+        recording = self.repeated(os.environ["TEIJI_EXAMPLES"], "--probe", "example-events", "--period", "3ms", "-d", "1s")
+        described = document(recording)
+        self.assertEqual(described["probe"]["rows"], "events")
+        # Every 3 and 6 ms in turn, and what it takes to notice them: in one second as many as in any other.
+        self.assertTrue(200 <= described["threads"][0]["latency_ns"]["count"] <= 223, described["threads"][0])
+        self.assertTrue(self.run_well(os.environ["TEIJI_EXAMPLES"], "report", recording, "-o", "page.html"))
+
+    def test_processes_are_started(self):
+        recording = self.repeated(TEIJI, "--probe", "spawn", "--method", "vfork", "--load", "hackbench", "-n", "100")
+        described = document(recording)
+        self.assertEqual((described["probe"]["rows"], described["run"]["probe"]), ("trials", "spawn"))
+        # A process is thousands of instructions, and vfork copies no memory map.
+        self.assertTrue(50_000 < described["threads"][0]["latency_ns"]["min"] < 1_000_000, described["threads"][0])
+
+    def test_a_histogram_only_cannot_be_made_again(self):
+        self.run_well(TEIJI, "lab", "run", "-q", "-k", VANILLA, "-n", "50", "-o", "out")
+        recording = next((self.folder / "out").iterdir())
+        described = document(recording)
+        thread = described["threads"][0]
+        thread |= {"detail": "histogram", "activations": None, "worst": []}
+        del thread["samples_file"]
+        for figures in ("latency_ns", "latency_with_skipped_ns"):
+            thread[figures] |= {"mean": 0.0, "sd": None}
+        (recording / "run.json").write_text(json.dumps(described))
+        said = self.lab("rerun", "-q", recording, code=2)
+        self.assertIn("holds no samples, only a histogram: nothing can be compared with it", said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
