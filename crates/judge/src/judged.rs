@@ -179,6 +179,8 @@ pub enum Lacking {
     Detail,
     /// A plan: events happen when they happen, and are neither late nor skipped.
     Unplanned,
+    /// Values of so many skipped rows, which never ran.
+    ValuesOfSkipped(u64),
     /// Independent wake-ups, to compare any quantile.
     Independent,
 }

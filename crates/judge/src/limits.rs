@@ -56,8 +56,9 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     judged
 }
 
-/// What cannot be judged: whether events, which nobody planned, are late; and where only a histogram is known: what was late, skipped or lost; whether latencies came together, and so
-/// any confidence; and where one was as late as its interval, how many skipped activations a quantile or mean leaves out.
+/// What cannot be judged: whether events, which nobody planned, are late; what was skipped where the judged column is no latency of
+/// skipped rows; and where only a histogram is known: what was late, skipped or lost; whether latencies came together, and so any
+/// confidence; and where one was as late as its interval, how many skipped activations a quantile or mean leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
     let document = &examined.recorded.document;
     let threads = &document.threads;
@@ -66,6 +67,9 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
     {
         let lacking = Some(Lacking::Unplanned);
         return Some(Finding { verdict: Verdict::NotEnough, seen: Seen::Unknown, margin: None, lacking });
+    }
+    if let Some(finding) = without_skipped(limit, examined, verdict) {
+        return Some(finding);
     }
     let of_histogram = |thread: &&Thread| thread.detail == Detail::Histogram;
     if !threads.iter().any(|thread| of_histogram(&thread)) {
@@ -85,6 +89,32 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
         Subject::Latency { of: Figure::Max, .. } => None,
         Subject::Latency { .. } => any_late().then(|| finding(Seen::Unknown)),
     }
+}
+
+/// Skipped rows of a probe that judges another time than the lateness of its rows have no value that could be judged: what a limit
+/// allows may not have been what they would have been. A quantile without confidence passes where it holds even if all of them were
+/// beyond the limit.
+fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
+    let document = &examined.recorded.document;
+    if verdict != Verdict::Pass || document.probe.judges_overruns() || matches!(limit.subject, Subject::Count { .. }) {
+        return None;
+    }
+    let skipped = |analysis: &Analysis| analysis.statistics.activations.skipped;
+    let all_skipped: u64 = examined.analyses.iter().map(skipped).sum();
+    if all_skipped == 0 {
+        return None;
+    }
+    if let Subject::Latency { of: Figure::Quantile(level), limit: most, confidence: None } = limit.subject {
+        let holds = |analysis: &Analysis| {
+            let known = analysis.statistics.latency.map_or(0, |summary| summary.count);
+            known - analysis.above(limit.relation.highest_allowed(most)) >= level.rank(known + skipped(analysis))
+        };
+        if examined.analyses.iter().all(holds) {
+            return None;
+        }
+    }
+    let lacking = Some(Lacking::ValuesOfSkipped(all_skipped));
+    Some(Finding { verdict: Verdict::NotEnough, seen: Seen::Unknown, margin: None, lacking })
 }
 
 /// How far below a limit, as a share of it.

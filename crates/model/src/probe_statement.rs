@@ -71,6 +71,13 @@ impl ProbeStatement {
         }
     }
 
+    /// Whether the judged column also tells which rows were late and which skipped: then skipped rows have waited from their planned
+    /// time, and are counted in with that. Otherwise they have no value.
+    #[must_use]
+    pub fn judges_overruns(&self) -> bool {
+        self.overrun_column == Some(0)
+    }
+
     /// Whether rows were planned, so that each has an expected time, and some are late or skipped.
     #[must_use]
     pub const fn is_planned(&self) -> bool {

@@ -24,6 +24,9 @@ pub enum ProbeError {
         /// Why.
         source: io::Error,
     },
+    /// What watches over the machine while real-time threads run could not be started.
+    #[error("cannot start the threads that end a run that locks all others out: {0}")]
+    Guard(io::Error),
     /// A thread could not be pinned or given its scheduling.
     #[error("measuring thread {thread} cannot run on CPU {cpu} with {scheduling}: {source}")]
     Prepare {
@@ -144,7 +147,7 @@ impl Measurement {
         let measuring: Vec<(CpuId, Pid)> =
             run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid))).collect();
         let guard = Guard::over(scheduling, &measuring, &self.control);
-        self.guard = guard.map_err(|source| ProbeError::Spawn { thread: run.cpus.len(), source })?;
+        self.guard = guard.map_err(ProbeError::Guard)?;
         Ok(())
     }
 

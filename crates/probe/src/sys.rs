@@ -69,11 +69,13 @@ struct SchedAttr {
     period: u64,
 }
 
-/// Gives the calling thread this scheduling. By the raw system call: musl's `sched_setscheduler` is a stub.
+/// Gives the calling thread this scheduling; its nice level stays, which nobody without rights may lower. By the raw system call:
+/// musl's `sched_setscheduler` is a stub.
 pub(crate) fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
     let attributes = SchedAttr {
         size: 48,
         policy: scheduling.policy.number().into(),
+        nice: rustix::process::getpriority_process(None).unwrap_or(0),
         priority: scheduling.prio.map_or(0, u32::from),
         ..SchedAttr::default()
     };

@@ -61,6 +61,14 @@ pub enum RunnerError {
     /// A load could not be started, or the run was interrupted before it began.
     #[error(transparent)]
     Load(#[from] StartError),
+    /// A thread beside the measuring ones could not be made.
+    #[error("cannot start the thread that {does}: {source}")]
+    Thread {
+        /// What it is for.
+        does: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A signal came before the threads were let go.
     #[error("interrupted before measuring began")]
     Interrupted,
@@ -125,7 +133,9 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
             folder.sync(&cancelled)?;
         }
         let consumers = std::mem::take(&mut measurement.consumers);
-        let mut tracks = Tracks::new(&folder, &document, consumers, watch.looks_on())?;
+        let no_thread = |does| move |source| RunnerError::Thread { does, source };
+        let tracks = Tracks::new(&folder, &document, consumers, watch.looks_on());
+        let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
         let open = |first| {
             not_interrupted()?;
             document.threads = document::threads(order, &measurement.starts(first));
@@ -134,7 +144,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
             Ok(folder.stage(&document)?)
         };
         let begin = plan_start(&measurement, open, || Ok(folder.put_in_place()?))?;
-        let recorder = Recorder::start(tracks, poll)?;
+        let recorder = Recorder::start(tracks, poll).map_err(no_thread("records samples"))?;
         measurement.begin(begin);
         Ok((begin, recorder))
     };

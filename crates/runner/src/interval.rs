@@ -8,8 +8,8 @@ use probe::Tried;
 /// An interval at which the threads of a run would do nothing but wake up too late, and let nothing else run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "an interval of {interval} is shorter than a wake-up takes on this machine: in a trial before the run {percent} % of the activations \
-     on CPU {cpu} were late or skipped. With {scheduling} nothing else could run on CPUs {cpus}. Use a longer interval, such as 1ms"
+    "an interval of {interval} is too short for this machine: in a trial before the run {percent} % of the activations on CPU {cpu} were \
+     late or skipped. With {scheduling} nothing else could run on CPU {cpus}. Use a longer interval, such as 1ms"
 )]
 pub struct TooShort {
     interval: Nanos,
@@ -111,10 +111,7 @@ mod tests {
         let tried = |on_time, skipped| Tried { cpu: CpuId(1), counts: Counts { on_time, late: 1, skipped } };
         let judged = |scheduling, tried| judged(&run(Nanos::from_micros(1), 1), scheduling, tried);
         let refused = judged(Scheduling::DEFAULT, tried(1, 998)).unwrap_err().to_string();
-        assert!(
-            refused.starts_with("an interval of 1us is shorter than a wake-up takes on this machine: in a trial"),
-            "{refused}"
-        );
+        assert!(refused.starts_with("an interval of 1us is too short for this machine: in a trial"), "{refused}");
         assert!(refused.contains("99 % of the activations on CPU 1 were late or skipped. With SCHED_FIFO 90"), "{refused}");
         for (scheduling, tried, missed_percent) in
             [(Scheduling::OTHER, tried(1, 998), 99), (Scheduling::DEFAULT, tried(600, 399), 40)]

@@ -39,8 +39,7 @@ impl Recorder {
     ///
     /// # Errors
     /// When the thread cannot be made.
-    pub(crate) fn start(mut tracks: Tracks, every: Duration) -> Result<Self, RecordingError> {
-        let no_thread = |source: io::Error| RecordingError::Io { doing: "start the recorder of", path: "samples".into(), source };
+    pub(crate) fn start(mut tracks: Tracks, every: Duration) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
         *shared.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
@@ -56,7 +55,7 @@ impl Recorder {
             tracks.take(Monotonic.now());
             tracks
         };
-        let thread = Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record).map_err(no_thread)?;
+        let thread = Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record)?;
         Ok(Recorder { shared, thread: Some(thread) })
     }
 
@@ -122,17 +121,11 @@ impl Tracks {
     ///
     /// # Errors
     /// When a thread cannot be made.
-    pub(crate) fn new(
-        folder: &Folder,
-        document: &Document,
-        consumers: Vec<Consumer>,
-        shown: bool,
-    ) -> Result<Self, RecordingError> {
+    pub(crate) fn new(folder: &Folder, document: &Document, consumers: Vec<Consumer>, shown: bool) -> io::Result<Self> {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
         let mut syncer = None;
         if document.run.sync {
-            let failed = |source| RecordingError::Io { doing: "start what syncs", path: folder.path().into(), source };
-            let started = Syncer::start().map_err(failed)?;
+            let started = Syncer::start()?;
             // The names of files: of the document, which is replaced, and of samples.
             if let Ok(directory) = File::open(folder.path()) {
                 started.add(directory);

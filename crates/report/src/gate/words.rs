@@ -100,6 +100,9 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
             say!("only a histogram is known: neither what was late, skipped or lost, nor how latencies came together")
         }
         Lacking::Unplanned => say!("events are not planned: none is late or skipped"),
+        Lacking::ValuesOfSkipped(skipped) => {
+            say!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
+        }
         Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
     })
 }

@@ -238,8 +238,11 @@ impl MatchKey {
         MatchKey::of_thread(document, document.threads.first()?)
     }
 
-    /// That of one thread of a recording.
+    /// That of one thread of a recording. What was published are wake-up latencies.
     pub(crate) fn of_thread(document: &Document, thread: &Thread) -> Option<MatchKey> {
+        if document.probe.name != plan::DEFAULT_PROBE {
+            return None;
+        }
         let before = &document.host.before;
         let preemption = before.preemption.as_deref()?;
         let kernel = before.kernel.as_deref().unwrap_or_default().to_lowercase();

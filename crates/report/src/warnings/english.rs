@@ -2,7 +2,7 @@
 //! Warnings in English.
 
 use super::NextStep::{Advice, Command, Unknown};
-use super::{NextStep, Share, WarningText, list, on_all_cpus, raw, share, shell_quoted};
+use super::{NextStep, Share, WarningText, list, longer, on_all_cpus, raw, share, shell_quoted};
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
 use plan::{CpuList, LoadSpec};
 
@@ -55,7 +55,10 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         Warning::IntervalShort { interval_ns, missed_percent, cpu } => (
             format!("An interval of {interval_ns} is short for this machine: many activations will be late or skipped."),
             format!("in a trial before the run: {missed_percent} %, on CPU {cpu}"),
-            advice("Measure with a longer interval, such as -i 200us, or with fewer threads on a CPU."),
+            Advice(format!(
+                "Measure with a longer interval, such as -i {}, or with fewer threads on a CPU.",
+                longer(*interval_ns)
+            )),
         ),
         Warning::DiskSlow { max_delay_ns } => (
             "Slow disk: a power cut would have cost more than the last second of samples.".to_owned(),
@@ -165,7 +168,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         ),
         Warning::StealTime { cpus } => (
             format!(
-                "Steal time: the hypervisor took CPU {} away for {} ms. Wake-ups in that time were late.",
+                "Steal time: the hypervisor took CPU {} away for {} ms. Wake-ups due in that time were delayed.",
                 CpuList::format(&cpus.iter().map(|time| time.cpu).collect::<Vec<_>>()),
                 cpus.iter().fold(0_u64, |sum, time| sum.saturating_add(time.stolen_ms))
             ),

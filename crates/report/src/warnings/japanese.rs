@@ -2,7 +2,7 @@
 //! Warnings in Japanese.
 
 use super::NextStep::{Advice, Unknown};
-use super::{NextStep, Share, WarningText, english, list, on_all_cpus, raw, share, shell_quoted};
+use super::{NextStep, Share, WarningText, english, list, longer, on_all_cpus, raw, share, shell_quoted};
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
 use plan::{CpuList, LoadSpec};
 
@@ -61,7 +61,10 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         Warning::IntervalShort { interval_ns, missed_percent, cpu } => (
             format!("周期 {interval_ns} はこのマシンには短いため、多くの起床が遅延またはスキップされます。"),
             format!("測定前の試行では CPU {cpu} で {missed_percent} %"),
-            advice("-i 200us のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。"),
+            Advice(format!(
+                "-i {} のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。",
+                longer(*interval_ns)
+            )),
         ),
         Warning::DiskSlow { max_delay_ns } => (
             "サンプルの書き込みに時間がかかりました。この間に電源が切れると、1 秒分を超えるサンプルが失われます。".to_owned(),
@@ -182,7 +185,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         ),
         Warning::StealTime { cpus } => (
             format!(
-                "スティール時間: ハイパーバイザーが CPU {} を合計 {} ms の間、別の処理に割り当てました。その間の起床は遅延しています。",
+                "スティール時間: ハイパーバイザーが CPU {} を合計 {} ms の間、別の処理に割り当てました。その間に予定されていた起床は遅れています。",
                 CpuList::format(&cpus.iter().map(|time| time.cpu).collect::<Vec<_>>()),
                 cpus.iter().fold(0_u64, |sum, time| sum.saturating_add(time.stolen_ms))
             ),

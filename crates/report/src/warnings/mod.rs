@@ -9,7 +9,7 @@ mod japanese;
 
 use crate::language::{Language, spoken};
 use model::{OtherWarning, Warning};
-use plan::LoadSpec;
+use plan::{LoadSpec, Nanos};
 use serde_json::Value;
 use std::fmt;
 
@@ -93,6 +93,11 @@ fn on_all_cpus(spec: &LoadSpec) -> String {
         Some(command) if !spec.to_string().starts_with("cmd:\"") => format!("cmd:\"{command}\",cpus=all"),
         _ => format!("{spec},cpus=all"),
     }
+}
+
+/// An interval that may do where this one is too short.
+fn longer(interval: Nanos) -> Nanos {
+    Nanos(interval.0.saturating_mul(2)).max(Nanos::from_micros(200))
 }
 
 /// One argument for a shell.

@@ -53,7 +53,7 @@ fn all() -> Vec<Warning> {
         held(NotHeld::NotFound),
         held(NotHeld::PermissionDenied),
         held(NotHeld::Failed),
-        Warning::IntervalShort { interval_ns: Nanos::from_micros(20), missed_percent: 12, cpu: CpuId(1) },
+        Warning::IntervalShort { interval_ns: Nanos::from_micros(300), missed_percent: 12, cpu: CpuId(1) },
         Warning::DiskSlow { max_delay_ns: Nanos(1_250_000_000) },
         Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
         Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
@@ -216,7 +216,7 @@ fn what_is_said_of_loads() {
 fn what_is_said_of_the_machine() {
     let said = |warning: &Warning| warning_text(warning);
     let all_stolen = Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 10, 10_000)] };
-    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. Wake-ups in that time were late.";
+    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. Wake-ups due in that time were delayed.";
     assert_eq!(said(&all_stolen).message, message);
     assert_eq!(said(&all_stolen).evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
     let few = Warning::StealTime { cpus: vec![stolen(0, 1, 100_000), stolen(1, 2, 0)] };

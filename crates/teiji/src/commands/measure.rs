@@ -93,7 +93,9 @@ fn judged(args: &Args, recorded: &Recorded) -> Result<Option<Gate>, Failure> {
 fn failure(error: RunnerError) -> Failure {
     match error {
         RunnerError::Recording(error) => Failure::bad_input(error),
-        RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Interrupted => Failure::run_failed(error),
+        RunnerError::Probe(_) | RunnerError::Load(_) | RunnerError::Thread { .. } | RunnerError::Interrupted => {
+            Failure::run_failed(error)
+        }
     }
 }
 

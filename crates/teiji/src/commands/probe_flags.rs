@@ -9,7 +9,7 @@ use probe::{PROBES, Probe, ProbeSetting, SettingValues};
 pub struct ProbeFlags {
     /// The probe.
     pub name: String,
-    /// Its settings that were given.
+    /// Its settings: those that were given, and the defaults of all others.
     pub settings: ProbeSettings,
 }
 
@@ -64,7 +64,12 @@ impl FromArgMatches for ProbeFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         let given = settings().into_iter().filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
-        Ok(ProbeFlags { name: text("probe").unwrap_or_else(|| DEFAULT_PROBE.to_owned()), settings: given.collect() })
+        let mut settings: ProbeSettings = given.collect();
+        let name = text("probe").unwrap_or_else(|| DEFAULT_PROBE.to_owned());
+        for setting in PROBES.iter().filter(|probe| probe.name == name).flat_map(|probe| probe.settings) {
+            settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
+        }
+        Ok(ProbeFlags { name, settings })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -25,7 +25,8 @@ pub fn run(args: &Args) -> Outcome {
             output::say(&format!("{path}: every figure agrees with its {samples} {what} of {threads}"));
         } else {
             all_well = false;
-            output::say(&format!("{path}: {} figures disagree with its samples", differences.len()));
+            let what = if differences.len() == 1 { "figure disagrees" } else { "figures disagree" };
+            output::say(&format!("{path}: {} {what} with its samples", differences.len()));
             for difference in differences {
                 output::say(&format!(
                     "  {}: recorded {}, recomputed {}",

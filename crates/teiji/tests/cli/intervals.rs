@@ -18,7 +18,7 @@ fn an_interval_shorter_than_a_wake_up_is_refused_before_the_run() {
         return;
     }
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.err.contains("error: an interval of 1us is shorter than a wake-up takes on this machine: "), "{said:?}");
+    assert!(said.err.contains("error: an interval of 1us is too short for this machine: "), "{said:?}");
     assert!(before.elapsed().as_secs() < 2 && place.listing().is_empty(), "{:?}", place.listing());
 }
 

@@ -80,3 +80,17 @@ fn nothing_is_refused_that_was_not_asked_for() {
     assert!(!document.warns_of("no-real-time"));
     assert!(said.out.starts_with("Ordinary scheduling (SCHED_OTHER)"), "{}", said.out);
 }
+
+/// Whoever made the program nicer may not make it less so, and measures all the same.
+#[test]
+fn niceness_stays() {
+    let _turn = alone();
+    let place = public();
+    let ordinary = powerless(&place);
+    let mut command = place.command("nice");
+    command.args(["-n", "5"]).arg(ordinary.get_program()).args(ordinary.get_args());
+    command.args(["measure", "-q", "-n", "100", "-o", "open/x.teiji"]);
+    let said = Running::start(command).end();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    place.document("open/x.teiji").assert_adds_up();
+}

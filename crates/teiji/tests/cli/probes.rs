@@ -121,6 +121,27 @@ fn events_cannot_be_asked_for_by_number() {
     assert!(said.err.contains("give the run a duration"), "{said:?}");
 }
 
+/// A trial that never ran has no time from its call: what it would have been is no reason to let a limit pass.
+#[test]
+fn skipped_trials_are_not_taken_for_short_ones() {
+    let _turn = alone();
+    let place = Place::new();
+    // No process starts in 20 us.
+    place.well("measure --probe spawn --policy other -i 20us -n 400 -t 1 -q -o x.teiji");
+    let document = place.document("x.teiji");
+    assert!(document.whole("/threads/0/activations/skipped") > 200, "{}", document.0["threads"][0]["activations"]);
+    assert_eq!(document.text("/run/probe_settings/method"), "posix_spawn", "what was not asked for is said as well");
+    for (limit, code) in [("max<1h", 3), ("p50<1h", 3), ("mean<1h", 3), ("rate(>1h)<0.5@95%", 3), ("max<1us", 1), ("lost==0", 0)]
+    {
+        let said = place.teiji(&format!("gate x.teiji --limit {limit}"));
+        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
+        assert_eq!(said.out.contains("skipped, which have no value"), code == 3, "{said:?}");
+    }
+    // Where few were skipped, a quantile tells even if all of those were beyond any limit.
+    place.well("measure --probe spawn -i 100ms -n 10 -t 1 -q -o y.teiji");
+    assert_eq!(place.teiji("gate y.teiji --limit p50<1h").code, Some(0));
+}
+
 #[test]
 fn a_process_start_by_every_method() {
     let _turn = alone();
