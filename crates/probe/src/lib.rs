@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The measuring engine.
+//! The probes, and the engine they share.
 //!
-//! Here live the real-time threads, the clock they sleep on, the accounting of their activations, and the ring that
-//! carries each sample out. Between its first and its last activation a measuring thread makes no system call but its
-//! sleep, takes no lock, allocates nothing and faults no page.
+//! Here live the probes, one file each in `probes/`; what their threads run on, Linux or a co-kernel (`attachment.rs`); and the
+//! engine: real-time threads, the accounting of their rows, and the ring that carries each sample out. Between its first and its last
+//! row a measuring thread takes no lock and allocates nothing, and the engine makes no system call but its sleep. What a
+//! probe measures may take more of them: a process that is started is many.
 //!
 //! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end a [`ThreadResult`] per thread. Must not touch:
 //! files, statistics, terminals.
