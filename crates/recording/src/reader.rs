@@ -232,8 +232,11 @@ impl ThreadSamples<'_> {
         if self.document().probe.rows == RowKind::Events {
             let mut times: HashMap<u64, i64> = judged.worst.iter().map(|worst| (worst.activation, 0)).collect();
             judged.envelope = self.over_time(&mut times)?;
-            judged.jitter.clear();
             beside.worst_times_ns = judged.worst.iter().map(|worst| times[&worst.activation]).collect();
+        }
+        // How much the time between two wake-ups differed from the interval follows from when they were, and from nothing else.
+        if self.document().probe.rows != RowKind::Activations {
+            judged.jitter = vec![None; judged.envelope.steps().len()];
         }
         Ok((judged, beside))
     }
