@@ -4,6 +4,7 @@
 
 use crate::boots::{Boot, WantedBoot};
 use anyhow::{Context, anyhow, bail};
+use model::Thread;
 use plan::{Plan, PlannedRun};
 use recording::Recording;
 use rustix::fs::{FlockOperation, flock};
@@ -233,8 +234,8 @@ pub fn found(recording: &Path) -> anyhow::Result<Found> {
     }
     let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
-    let is_whole = judge::came_to_its_end(document)
-        && document.threads.iter().all(|thread| has_its_end(&recording.join(&thread.samples_file)));
+    let has_all = |thread: &Thread| !thread.detail.is_samples() || has_its_end(&recording.join(&thread.samples_file));
+    let is_whole = judge::came_to_its_end(document) && document.threads.iter().all(has_all);
     Ok(if is_whole { Found::Done } else { Found::Partial })
 }
 

@@ -183,9 +183,48 @@ fn plans_vary_the_settings_of_probes() {
     }
 }
 
+/// Every kind of row in a plan's table and page: with repeats, a factor, a limit, and a recording of which only a histogram is left.
+#[test]
+fn plans_of_every_kind_of_row() {
+    let _turn = alone();
+    let place = Place::new();
+    for (probe, length) in
+        [("example-columns", "samples = 60"), ("example-events", "duration = '200ms'"), ("cyclic", "samples = 60")]
+    {
+        let plan = format!(
+            "[measure]\nprobe = '{probe}'\nthreads = 1\n{length}\n[vary]\npolicy = ['fifo', 'rr']\n[order]\nrepeat = 2\n\
+             [limits]\nmax = '10s'\n"
+        );
+        std::fs::write(place.join("plan.toml"), plan).unwrap();
+        place.well(&format!("run plan.toml -q -o {probe}"));
+        if probe == "cyclic" {
+            for entry in std::fs::read_dir(place.join(probe)).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.extension().is_some_and(|extension| extension == "teiji") {
+                    to_histogram(&place, &format!("{probe}/{}", entry.file_name().unwrap().to_str().unwrap()));
+                }
+            }
+        }
+        let table = place.well(&format!("show {probe} --csv")).out;
+        let rows: Vec<&str> = table.lines().collect();
+        assert!(rows.len() == 3 && rows[1].contains("fifo") && rows[2].contains("rr"), "{table}");
+        let table = place.well(&format!("show {probe}")).out;
+        assert!(table.contains("fifo") && table.contains("rr"), "{table}");
+        place.well(&format!("show {probe} --by policy"));
+        place.well(&format!("report {probe} -o {probe}.html"));
+        let page = place.read(&format!("{probe}.html"));
+        assert!(!page.contains("NaN") && !page.contains("null µs"), "{probe}");
+        place.well(&format!("gate {probe} --limit max<10s"));
+    }
+}
+
 /// A recording as an import makes it: buckets of 1 µs, and nothing else.
 fn histogram_only(place: &Place, name: &str) {
     place.well(&format!("measure -n 200 -t 1 -q -o {name}"));
+    to_histogram(place, name);
+}
+
+/// Leaves nothing of a recording but a histogram.
+fn to_histogram(place: &Place, name: &str) {
     change(place, name, |run| {
         let thread = &mut run["threads"][0];
         thread["detail"] = json!("histogram");

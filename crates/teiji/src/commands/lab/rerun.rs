@@ -8,7 +8,6 @@ use crate::exit::{EXCEEDED, Failure, Outcome};
 use crate::output;
 use anyhow::{Context, anyhow};
 use lab::{LabRun, differences, first_divergence};
-use model::Detail;
 use recording::Recording;
 use runner::Signals;
 use std::path::PathBuf;
@@ -42,7 +41,7 @@ pub fn run(args: &Args) -> Outcome {
         let why = "it ran on the host's clock, and no two such runs are the same; measure again with teiji lab run";
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
     }
-    if recorded.document.threads.iter().any(|thread| thread.detail != Detail::Samples) {
+    if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
         return Err(Failure::bad_input(anyhow!("{name} holds no samples, only a histogram: nothing can be compared with it")));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
