@@ -10,6 +10,7 @@ use anyhow::Context;
 use model::{Document, End, Recorded};
 use plan::PlannedRun;
 use recording::Recording;
+use report::Language;
 use rustix::io::Errno;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -235,7 +236,7 @@ impl Execution<'_> {
         if judge::came_to_its_end(&recorded.document) {
             return Ok(recorded);
         }
-        let why = report::cut_short(&recorded.document).unwrap_or_default();
+        let why = report::cut_short(&recorded.document, Language::English).unwrap_or_default();
         let disk_failed = matches!(recorded.document.end, Some(End::RecordingFailed { .. }));
         let kept = self.folder.set_aside(&recorded.path).with_context(|| format!("it {why}"))?;
         Err(EndedEarly { why, kept, disk_failed }.into())

@@ -4,6 +4,7 @@
 
 mod synthetic;
 
+use report::Language::English;
 use std::path::PathBuf;
 use synthetic::Synthetic;
 
@@ -13,8 +14,8 @@ fn main() -> std::io::Result<()> {
     let recordings = [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
     let options = report::ChartOptions::default();
     let command = "teiji report idle.teiji hackbench.teiji -o report.html";
-    std::fs::write(folder.join("report.html"), report::Report::new(&recordings, &[], &options).html(command))?;
-    for (name, svg) in report::Report::new(&recordings, &[], &options).svg_charts() {
+    std::fs::write(folder.join("report.html"), report::Report::new(&recordings, &[], &options).html(command, English))?;
+    for (name, svg) in report::Report::new(&recordings, &[], &options).svg_charts(English) {
         std::fs::write(folder.join(name), svg)?;
     }
     let limited: Vec<plan::Limit> =
@@ -39,28 +40,28 @@ fn main() -> std::io::Result<()> {
         gate,
         ..report::ChartOptions::default()
     };
-    std::fs::write(folder.join("limits.html"), report::Report::new(&recordings, &[], &others).html(command))?;
-    let japanese = report::speaking(report::Language::Japanese, || report::Report::new(&recordings, &[], &others).html(command));
+    std::fs::write(folder.join("limits.html"), report::Report::new(&recordings, &[], &others).html(command, English))?;
+    let japanese = report::Report::new(&recordings, &[], &others).html(command, report::Language::Japanese);
     std::fs::write(folder.join("japanese.html"), japanese)?;
-    for (name, svg) in report::Report::new(&recordings, &[], &others).svg_charts() {
+    for (name, svg) in report::Report::new(&recordings, &[], &others).svg_charts(English) {
         std::fs::write(folder.join(format!("limits-{name}")), svg)?;
     }
     // As a kernel in the lab: most within a tenth of a microsecond.
     let narrow: Vec<i32> = (0..4_000).map(|n| 3_500 + n * 7 % 90 + n % 200 / 199 * 900).collect();
     let narrow = [Synthetic::idle().title("narrow").threads(1).samples(&narrow).build()];
-    std::fs::write(folder.join("narrow.html"), report::Report::new(&narrow, &[], &options).html(command))?;
+    std::fs::write(folder.join("narrow.html"), report::Report::new(&narrow, &[], &options).html(command, English))?;
     for recorded in &recordings {
         std::fs::write(
             folder.join(format!("{}.txt", recorded.name())),
-            report::terminal_summary(recorded, report::Paint::Plain),
+            report::terminal_summary(recorded, report::Paint::Plain, English),
         )?;
         std::fs::write(folder.join(format!("{}.run.json", recorded.name())), serde_json::to_string(&recorded.document)?)?;
     }
-    std::fs::write(folder.join("verdict.txt"), report::verdict(&recordings))?;
+    std::fs::write(folder.join("verdict.txt"), report::Report::new(&recordings, &[], &options).verdict(English))?;
 
     let many: Vec<_> =
         (0..8).map(|n| Synthetic::hackbench().title(&format!("kernel {n}")).seed(n).threads(64).due(4_096).build()).collect();
-    std::fs::write(folder.join("many.html"), report::Report::new(&many, &[], &options).html(command))?;
+    std::fs::write(folder.join("many.html"), report::Report::new(&many, &[], &options).html(command, English))?;
 
     let mut loads = Synthetic::hackbench().title("two loads").load("cpu@50%,cpus=0-1").due(60_000).build();
     let mut crowded = Synthetic::hackbench().title("crowded").threads(24).due(20_000).build();
@@ -70,7 +71,7 @@ fn main() -> std::io::Result<()> {
         load.course.iter_mut().for_each(|(_, percent)| *percent += 9.0 * level as f64 - 45.0);
         crowded.document.load.push(load);
     }
-    std::fs::write(folder.join("crowded.html"), report::Report::new(&[crowded], &[], &options).html(command))?;
+    std::fs::write(folder.join("crowded.html"), report::Report::new(&[crowded], &[], &options).html(command, English))?;
     let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
     missed.document.load_missed = true;
     missed.document.load[0].missed = true;
@@ -78,10 +79,10 @@ fn main() -> std::io::Result<()> {
     missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
     loads.document.load[1].alive = false;
     loads.document.load[1].course.truncate(42);
-    std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed, report::Paint::Plain))?;
+    std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed, report::Paint::Plain, English))?;
     let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
-    std::fs::write(folder.join("loads.html"), report::Report::new(&of_loads, &[], &options).html(command))?;
-    for (name, svg) in report::Report::new(&of_loads, &[], &options).svg_charts() {
+    std::fs::write(folder.join("loads.html"), report::Report::new(&of_loads, &[], &options).html(command, English))?;
+    for (name, svg) in report::Report::new(&of_loads, &[], &options).svg_charts(English) {
         std::fs::write(folder.join(format!("loads-{name}")), svg)?;
     }
 
@@ -93,5 +94,5 @@ fn main() -> std::io::Result<()> {
     with_caveats.document.threads[0].scheduling = plan::Scheduling::OTHER;
     with_caveats.document.threads[0].proof.samples_lost = 12;
     with_caveats.document.warnings = vec![synthetic::no_real_time()];
-    std::fs::write(folder.join("caveats.html"), report::Report::new(&[with_caveats], &[], &options).html(command))
+    std::fs::write(folder.join("caveats.html"), report::Report::new(&[with_caveats], &[], &options).html(command, English))
 }

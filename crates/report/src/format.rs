@@ -18,8 +18,7 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// A number of things: `1 sample`, `12 samples`, `3 latencies`.
-#[must_use]
-pub fn counted(n: u64, name: &str) -> String {
+pub(crate) fn counted(n: u64, name: &str) -> String {
     let number = count(n);
     let counted = match (thing(name), name.strip_suffix('y')) {
         (Some(counted), _) => return counted.replace("{n}", &number),
@@ -116,8 +115,7 @@ fn three_digits(ns: i64, round: fn(u64, u64) -> u64) -> String {
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.
-#[must_use]
-pub fn span(length: Nanos) -> String {
+pub(crate) fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     let (value, unit) = match seconds {
         s if s >= 172_800.0 => (s / 86_400.0, "days"),

@@ -4,8 +4,9 @@
 //! Here live the summary in a terminal, the verdict in one line, the offline HTML page and the SVG files. Both kinds of
 //! chart are drawn from the same series, so that they cannot disagree.
 //!
-//! In: recordings as read back, [`model::Recorded`]. Out: text. Must not touch: files, clocks, the machine; whoever
-//! calls knows where the text goes.
+//! In: recordings as read back, [`model::Recorded`]. Out: text, in the language that each function is given; what only programs
+//! read (JSON, CSV, JUnit's XML, TAP) is English. Must not touch: files, clocks, the machine; whoever calls knows where the text
+//! goes.
 #![forbid(unsafe_code)]
 
 mod charts;
@@ -27,72 +28,116 @@ mod warnings;
 mod synthetic;
 
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
-pub use compare::{Comparisons, Repeats, time_of_groups};
-pub use format::{at_most, counted, span};
-pub use gate::{Gate, judged_in_words};
-use language::word;
-pub use language::{Language, speaking};
+pub use compare::{Comparisons, Repeats};
+pub use format::at_most;
+pub use gate::Gate;
+use judge::Judged;
+pub use language::Language;
+use language::{speaking, word};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, kernel_arguments, normalised, settings_of};
-use model::{LoadEvidence, Recorded};
+use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
-pub use overview::cut_short;
+use plan::Nanos;
 pub use report::Report;
 pub use sections::claims::Claims;
 use sections::{caveats, lab};
 pub use terminal::paint::Paint;
-pub use terminal::plan_length::plan_length;
 use terminal::text;
-pub use threads::{Figure, threads_csv, threads_markdown};
-pub use warnings::{NextStep, WarningText, warning_text};
+pub use threads::{Figure, threads_csv};
+pub use warnings::{NextStep, WarningText};
 
 /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is longer.
 #[must_use]
-pub fn terminal_summary(recorded: &Recorded, paint: Paint) -> String {
-    terminal::summary(&Overview::of(recorded), paint)
+pub fn terminal_summary(recorded: &Recorded, paint: Paint, language: Language) -> String {
+    speaking(language, || terminal::summary(&Overview::of(recorded), paint))
 }
 
 /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
 #[must_use]
-pub fn terminal_claims(recorded: &Recorded, claims: &[Claims]) -> String {
-    terminal::claims(&Overview::of(recorded), claims)
+pub fn terminal_claims(recorded: &Recorded, claims: &[Claims], language: Language) -> String {
+    speaking(language, || terminal::claims(&Overview::of(recorded), claims))
 }
 
 /// What `teiji lab run` ends with: recordings below one another, a line each.
 #[must_use]
-pub fn side_by_side(recordings: &[Recorded]) -> String {
-    terminal::side_by_side::table(recordings)
+pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
+    speaking(language, || terminal::side_by_side::table(recordings))
 }
 
 /// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real machine.
 #[must_use]
-pub fn what_time_is(recorded: &Recorded) -> Option<String> {
-    let mut out = String::new();
-    recorded.document.lab.as_ref().map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
-    Some(out)
+pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
+    speaking(language, || {
+        let mut out = String::new();
+        recorded.document.lab.as_ref().map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
+        Some(out)
+    })
 }
 
 /// What `teiji load` ends with: what each load reached, on each of its CPUs.
 #[must_use]
-pub fn load_table(loads: &[LoadEvidence]) -> String {
-    terminal::load_table::table(loads)
+pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
+    speaking(language, || terminal::load_table::table(loads))
 }
 
-/// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
+/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, for this rate and confidence (0 to 1).
+/// `lasting` says how long they take.
 #[must_use]
-pub fn verdict(recordings: &[Recorded]) -> String {
-    sections::verdict::verdict(&Overview::of_all(recordings))
+pub fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str, language: Language) -> String {
+    speaking(language, || terminal::plan_length::plan_length(samples, rate, confidence, lasting))
 }
 
-/// The same of one recording among many, each of which need not say again what the ns of the lab are.
+/// The verdict of one recording among many, each of which need not say again what the ns of the lab are: one line with the one
+/// figure, and with its caveats.
 #[must_use]
-pub fn verdict_of_one(recorded: &Recorded) -> String {
-    sections::verdict::without_lab(&[Overview::of(recorded)])
+pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
+    speaking(language, || sections::verdict::without_lab(&[Overview::of(recorded)]))
 }
 
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`; none where nothing is
 /// amiss.
 #[must_use]
-pub fn caveats(document: &model::Document) -> Option<String> {
-    let short = caveats::in_short(document);
-    (!short.is_empty()).then(|| short.join(word(", ")))
+pub fn caveats(document: &Document, language: Language) -> Option<String> {
+    speaking(language, || {
+        let short = caveats::in_short(document);
+        (!short.is_empty()).then(|| short.join(word(", ")))
+    })
+}
+
+/// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by
+/// SIGINT`.
+#[must_use]
+pub fn cut_short(document: &Document, language: Language) -> Option<String> {
+    speaking(language, || overview::cut_short(document))
+}
+
+/// A warning as sentences.
+#[must_use]
+pub fn warning_text(warning: &Warning, language: Language) -> WarningText {
+    speaking(language, || warnings::warning_text(warning))
+}
+
+/// What was seen, how far off the limit, and what is lacking.
+#[must_use]
+pub fn judged_in_words(judged: &Judged, language: Language) -> String {
+    speaking(language, || gate::judged_in_words(judged))
+}
+
+/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it one as measured where
+/// activations were skipped.
+#[must_use]
+pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
+    speaking(language, || threads::markdown(recordings))
+}
+
+/// A number of things: `1 sample`, `12 samples`, `3 latencies`.
+#[must_use]
+pub fn counted(n: u64, name: &str, language: Language) -> String {
+    speaking(language, || format::counted(n, name))
+}
+
+/// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.
+#[must_use]
+pub fn span(length: Nanos, language: Language) -> String {
+    speaking(language, || format::span(length))
 }

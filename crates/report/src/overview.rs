@@ -245,8 +245,7 @@ pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
 
 /// Why a recording holds less than was asked for, as the end of a sentence that began with its name: `was stopped early by
 /// SIGINT`.
-#[must_use]
-pub fn cut_short(document: &Document) -> Option<String> {
+pub(crate) fn cut_short(document: &Document) -> Option<String> {
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
         (State::Running, _) => say!("is incomplete: it was cut off, and at most its last second is missing"),
@@ -347,7 +346,7 @@ mod tests {
             assert_eq!(Overview::of(&recorded).condition(), "with no load added", "{name}");
             let recorded = Synthetic::idle().load("cpu@50%").title(name).build();
             assert_eq!(Overview::of(&recorded).condition(), "under cpu", "{name}");
-            let said = crate::terminal_summary(&recorded, crate::Paint::Plain).replace('\n', " ");
+            let said = crate::terminal_summary(&recorded, crate::Paint::Plain, crate::Language::English).replace('\n', " ");
             assert!(said.contains("of each thread planned, under cpu SCHED_FIFO"), "{said}");
         }
     }

@@ -5,6 +5,7 @@ use crate::charts;
 use crate::charts::options::ChartOptions;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
+use crate::language::{InEach, Language, speaking};
 use crate::overview::{self, Overview};
 use crate::page::{self, FactRow, Headline};
 use crate::sections::activity::{self, Activity};
@@ -14,13 +15,18 @@ use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
 use model::Recorded;
 
-/// What is to be said of recordings, in the language that is spoken when it is made and rendered.
+/// What is to be said of recordings; in which language, whoever renders it says.
 pub struct Report<'a> {
     /// The recordings that are charted; of many, those with the latest wake-ups.
     pub(crate) charted: Vec<Overview<'a>>,
     /// How many there are, charted or not.
     pub(crate) recorded: usize,
     pub(crate) options: &'a ChartOptions,
+    texts: InEach<Texts>,
+}
+
+/// The texts of a report.
+pub(crate) struct Texts {
     /// Of all recordings.
     pub(crate) verdict: String,
     pub(crate) headline: Option<Headline>,
@@ -37,48 +43,56 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn new(recordings: &'a [Recorded], claims: &'a [Vec<Claims>], options: &'a ChartOptions) -> Report<'a> {
         let all = Overview::of_all_with(recordings, claims);
-        let (verdict, banners) = (verdict::verdict(&all), banners::banners(&all));
+        let of_all = InEach::new(|| (verdict::verdict(&all), banners::banners(&all)));
         let charted = overview::charted(all);
-        Report {
-            recorded: recordings.len(),
-            options,
-            verdict,
-            headline: page::worst_figure(&charted),
-            banners,
-            warnings: banners::warnings(&charted),
-            facts: page::facts(&charted),
-            activity: activity::all(&charted),
-            method: method::rows(&charted),
-            charted,
-        }
+        let texts = InEach::new(|| {
+            let (verdict, banners) = of_all.get().clone();
+            Texts {
+                verdict,
+                headline: page::worst_figure(&charted),
+                banners,
+                warnings: banners::warnings(&charted),
+                facts: page::facts(&charted),
+                activity: activity::all(&charted),
+                method: method::rows(&charted),
+            }
+        });
+        Report { recorded: recordings.len(), options, texts, charted }
+    }
+
+    /// In the language that is spoken.
+    pub(crate) fn texts(&self) -> &Texts {
+        self.texts.get()
     }
 
     /// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
     #[must_use]
-    pub fn verdict(&self) -> &str {
-        &self.verdict
+    pub fn verdict(&self, language: Language) -> &str {
+        speaking(language, || &self.texts().verdict)
     }
 
     /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
     ///
     /// `command_line` is what the page says it was made by.
     #[must_use]
-    pub fn html(&self, command_line: &str) -> String {
-        page::html(self, command_line)
+    pub fn html(&self, command_line: &str, language: Language) -> String {
+        speaking(language, || page::html(self, command_line))
     }
 
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Report::svg_charts`] lie, as a
     /// link says it.
     #[must_use]
-    pub fn markdown(&self, command_line: &str, pictures: Option<&str>) -> String {
-        page::markdown(self, command_line, pictures)
+    pub fn markdown(&self, command_line: &str, pictures: Option<&str>, language: Language) -> String {
+        speaking(language, || page::markdown(self, command_line, pictures))
     }
 
     /// The charts as files: name and content. They are drawn from the same series as the page's.
     #[must_use]
-    pub fn svg_charts(&self) -> Vec<(String, String)> {
-        let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);
-        let file = |chart: Chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted));
-        Chart::ALL.into_iter().map(file).collect()
+    pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
+        speaking(language, || {
+            let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);
+            let file = |chart: Chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted));
+            Chart::ALL.into_iter().map(file).collect()
+        })
     }
 }

@@ -65,10 +65,8 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it one as measured where
-/// activations were skipped.
-#[must_use]
-pub fn threads_markdown(recordings: &[Recorded]) -> String {
+/// See [`crate::threads_markdown`].
+pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     let has_skipped =
         recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
     let mut out = format!(
@@ -219,7 +217,7 @@ mod tests {
         assert!(lines[3].contains(",2,1000,1750,") && lines[3].contains(",1000,,,,,2500,"), "p90 and more are not known: {csv}");
         let cells = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");
-        let table = threads_markdown(&recordings);
+        let table = markdown(&recordings);
         assert!(table.contains("| few \\| here | 0 | ") && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"), "{table}");
     }
 

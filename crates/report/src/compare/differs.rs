@@ -11,6 +11,7 @@ use model::{Document, Recorded};
 use std::collections::BTreeSet;
 
 /// A fact that is not the same in both groups.
+#[derive(Clone)]
 pub(super) struct Differing {
     pub(super) name: String,
     /// All values of the first group.

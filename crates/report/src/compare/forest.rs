@@ -113,6 +113,8 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Texts;
+    use crate::language::InEach;
     use stats::{Comparison, Level, QuantileDifference};
 
     fn drawn(ratios: &[i64]) -> String {
@@ -127,16 +129,9 @@ mod tests {
         let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
         let comparison = Comparison { quantiles, rate: None, maximum: None, blocks: (16, 16), between_runs: false };
         let (base, other) = ("a".to_owned(), "b".to_owned());
-        draw(&Compared {
-            base,
-            other,
-            comparison,
-            observed: [true; 2],
-            caveats: Vec::new(),
-            reservations: Vec::new(),
-            differing: Vec::new(),
-        })
-        .unwrap()
+        let texts =
+            Texts { base, other, caveats: Vec::new(), incomparable: Vec::new(), reservations: Vec::new(), differing: Vec::new() };
+        draw(&Compared { comparison, observed: [true; 2], texts: InEach::new(|| texts.clone()) }).unwrap()
     }
 
     #[test]

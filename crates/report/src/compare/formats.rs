@@ -4,7 +4,7 @@
 use super::{Compared, Comparisons};
 use crate::format;
 use crate::gate::change;
-use crate::language::{say, word};
+use crate::language::{Language, say, speaking, word};
 use crate::overview::list;
 use crate::terminal::text::{self, Table};
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ impl Compared {
         if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.told) {
             return say!(
                 "{second} against {first}: too few independent wake-ups to compare.",
-                second = self.other,
-                first = self.base
+                second = self.texts().other,
+                first = self.texts().base
             );
         }
         let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
@@ -43,7 +43,12 @@ impl Compared {
         if !same.is_empty() {
             parts.push(say!("no significant difference in {figures}", figures = list(&same)));
         }
-        say!("{second} against {first}: {parts}.", second = self.other, first = self.base, parts = parts.join(word("; ")))
+        say!(
+            "{second} against {first}: {parts}.",
+            second = self.texts().other,
+            first = self.texts().base,
+            parts = parts.join(word("; "))
+        )
     }
 
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
@@ -79,7 +84,7 @@ impl Compared {
 
     /// What to keep in mind.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = self.reservations.clone();
+        let mut notes = self.texts().reservations.clone();
         if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
             notes.push(say!("~: of all threads and runs together, from the histogram, up to 1 % above"));
         }
@@ -166,15 +171,25 @@ fn unlike(base: &str, other: &str) -> (String, String) {
 }
 
 impl Comparisons {
+    /// What the ns are, to stand above the text; none where all are of real machines.
+    #[must_use]
+    pub fn what_time_is(&self, language: Language) -> Option<&str> {
+        speaking(language, || self.time.get().as_deref())
+    }
+
     /// For a terminal.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, language: Language) -> String {
+        speaking(language, || self.in_text())
+    }
+
+    fn in_text(&self) -> String {
         let mut out = String::new();
         for (place, compared) in self.all.iter().enumerate() {
             if place > 0 {
                 out.push('\n');
             }
-            for caveat in &compared.caveats {
+            for caveat in &compared.texts().caveats {
                 text::wrapped(&mut out, "", &say!("Caution: {caveat}.", caveat));
             }
             text::wrapped(&mut out, "", &compared.verdict());
@@ -197,16 +212,17 @@ impl Comparisons {
                 "",
                 &say!(
                     "First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.",
-                    first = compared.base,
-                    second = compared.other
+                    first = compared.texts().base,
+                    second = compared.texts().other
                 ),
             );
             for note in compared.notes() {
                 text::wrapped(&mut out, "", &say!("Note: {note}.", note));
             }
-            let differs = if compared.differing.is_empty() { "Nothing else is known to differ." } else { "What else differs:" };
+            let differs =
+                if compared.texts().differing.is_empty() { "Nothing else is known to differ." } else { "What else differs:" };
             let _ = writeln!(out, "\n{}", word(differs));
-            for fact in &compared.differing {
+            for fact in &compared.texts().differing {
                 let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
                 let both = format!("{}: {} | {}", fact.name, format::clip(&base, 200), format::clip(&other, 200));
                 text::wrapped(&mut out, "  ", &both);
@@ -217,19 +233,23 @@ impl Comparisons {
 
     /// For an issue or a wiki.
     #[must_use]
-    pub fn markdown(&self) -> String {
+    pub fn markdown(&self, language: Language) -> String {
+        speaking(language, || self.in_markdown())
+    }
+
+    fn in_markdown(&self) -> String {
         let mut out = String::new();
         let cell = crate::page::speaks::markdown;
         for compared in &self.all {
-            for caveat in &compared.caveats {
+            for caveat in &compared.texts().caveats {
                 let _ = writeln!(out, "{}\n", say!("Caution: {caveat}.", caveat = cell(caveat)));
             }
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
             let _ = writeln!(
                 out,
                 "| µs | {} | {} | {} |\n|---|---:|---:|---|",
-                cell(&compared.base),
-                cell(&compared.other),
+                cell(&compared.texts().base),
+                cell(&compared.texts().other),
                 word("second against first, 95 % together")
             );
             for row in compared.rows() {
@@ -238,15 +258,15 @@ impl Comparisons {
             for note in compared.notes() {
                 let _ = writeln!(out, "\n{}", say!("Note: {note}.", note = cell(&note)));
             }
-            if !compared.differing.is_empty() {
+            if !compared.texts().differing.is_empty() {
                 let _ = writeln!(
                     out,
                     "\n| {} | {} | {} |\n|---|---|---|",
                     word("what else differs"),
-                    cell(&compared.base),
-                    cell(&compared.other)
+                    cell(&compared.texts().base),
+                    cell(&compared.texts().other)
                 );
-                for fact in &compared.differing {
+                for fact in &compared.texts().differing {
                     let _ =
                         writeln!(out, "| {} | {} | {} |", fact.name, cell(&fact.base.join(", ")), cell(&fact.other.join(", ")));
                 }
@@ -259,6 +279,10 @@ impl Comparisons {
     /// For programs. Ratios are second over first.
     #[must_use]
     pub fn json(&self) -> Value {
+        speaking(Language::English, || self.in_json())
+    }
+
+    fn in_json(&self) -> Value {
         let quantile = |one: &QuantileDifference| {
             json!({
                 "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
@@ -280,11 +304,11 @@ impl Comparisons {
         let one = |compared: &Compared| {
             let Comparison { quantiles, rate: beyond, maximum: latest, blocks, between_runs } = &compared.comparison;
             json!({
-                "base": compared.base,
+                "base": compared.texts().base,
                 "base_quantiles_observed": compared.observed[0],
                 "other_quantiles_observed": compared.observed[1],
-                "other": compared.other,
-                "caveats": compared.caveats,
+                "other": compared.texts().other,
+                "caveats": compared.texts().caveats,
                 "verdict": compared.verdict(),
                 "confidence": 0.95,
                 "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
@@ -293,7 +317,7 @@ impl Comparisons {
                 "blocks": blocks,
                 "between_runs": between_runs,
                 "notes": compared.notes(),
-                "differs": compared.differing.iter().map(|fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other })).collect::<Vec<_>>(),
+                "differs": compared.texts().differing.iter().map(|fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other })).collect::<Vec<_>>(),
             })
         };
         json!({ "comparisons": self.all.iter().map(one).collect::<Vec<_>>() })

@@ -7,7 +7,7 @@ mod forest;
 mod formats;
 mod page;
 
-use crate::language::say;
+use crate::language::{InEach, Language, say, speaking, spoken};
 use crate::overview::Overview;
 use crate::sections::cautions;
 pub(crate) use differs::incomparable;
@@ -51,6 +51,11 @@ impl Repeats {
         Repeats { called: Some(name), ..self }
     }
 
+    /// What is said before any figure: where its ns come from.
+    fn what_time_is(&self) -> Option<String> {
+        self.recordings.iter().find_map(|recorded| crate::what_time_is(recorded, spoken())).map(|text| text.trim_end().to_owned())
+    }
+
     /// `vanilla`, or `vanilla and 2 more`.
     fn name(&self) -> String {
         if let Some(name) = &self.called {
@@ -62,48 +67,72 @@ impl Repeats {
 }
 
 /// One group held against the first.
-pub struct Compared {
-    base: String,
-    other: String,
+struct Compared {
     comparison: Comparison,
     /// Whether the quantiles of both groups are latencies that were observed.
     observed: [bool; 2],
+    texts: InEach<Texts>,
+}
+
+/// What is said of two groups apart from their figures.
+#[derive(Clone)]
+struct Texts {
+    base: String,
+    other: String,
     /// What to know before the figures: their caveats, and conditions that differ though nobody varied them.
     caveats: Vec<String>,
-    /// Why the figures are hardly comparable.
+    /// Why they should not be compared at all.
+    incomparable: Vec<String>,
+    /// The same, and why the figures are hardly comparable.
     reservations: Vec<String>,
     differing: Vec<Differing>,
 }
 
 /// All groups held against the first.
+#[derive(Default)]
 pub struct Comparisons {
     all: Vec<Compared>,
+    /// What the ns are, where any are the lab's.
+    time: InEach<Option<String>>,
 }
 
 impl Comparisons {
     /// Compares each group with the first.
     ///
     /// # Errors
-    /// Why they cannot be compared, unless `anyway`.
-    pub fn of(groups: &[Repeats], anyway: bool) -> Result<Comparisons, String> {
-        let Some((base, others)) = groups.split_first() else { return Ok(Comparisons { all: Vec::new() }) };
-        let all = others.iter().map(|other| Compared::of(base, other, anyway)).collect::<Result<_, _>>()?;
-        Ok(Comparisons { all })
+    /// Why they cannot be compared, in this language, unless `anyway`.
+    pub fn of(groups: &[Repeats], anyway: bool, language: Language) -> Result<Comparisons, String> {
+        let Some((base, others)) = groups.split_first() else { return Ok(Comparisons::default()) };
+        let all = others.iter().map(|other| Compared::of(base, other, anyway, language)).collect::<Result<_, _>>()?;
+        let time = InEach::new(|| groups.iter().find_map(Repeats::what_time_is));
+        Ok(Comparisons { all, time })
     }
 }
 
 impl Compared {
-    fn of(base: &Repeats, other: &Repeats, anyway: bool) -> Result<Compared, String> {
-        let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
-        let mut reservations = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
-        if !anyway && let Some(why) = reservations.first() {
-            return Err(say!(
-                "{first} and {second} cannot be compared: {why}; to compare them anyway: --anyway",
-                first = base.name(),
-                second = other.name(),
-                why
-            ));
+    fn of(base: &Repeats, other: &Repeats, anyway: bool, language: Language) -> Result<Compared, String> {
+        let texts = InEach::new(|| Texts::new(base, other));
+        if !anyway && let Some(sentence) = speaking(language, || texts.get().refusal(base, other)) {
+            return Err(sentence);
         }
+        Ok(Compared {
+            comparison: compare(&base.group, &other.group),
+            observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
+            texts,
+        })
+    }
+
+    /// In the language that is spoken.
+    fn texts(&self) -> &Texts {
+        self.texts.get()
+    }
+}
+
+impl Texts {
+    fn new(base: &Repeats, other: &Repeats) -> Texts {
+        let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
+        let incomparable = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
+        let mut reservations = incomparable.clone();
         let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::of(recorded)).collect();
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
@@ -122,15 +151,19 @@ impl Compared {
             }
         }
         let (of_base, of_other) = distinct(base.name(), other.name(), other);
-        Ok(Compared {
-            base: of_base,
-            other: of_other,
-            comparison: compare(&base.group, &other.group),
-            observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
-            caveats,
-            reservations,
-            differing: differing(&base.recordings, &other.recordings, apart),
-        })
+        let differing = differing(&base.recordings, &other.recordings, apart);
+        Texts { base: of_base, other: of_other, caveats, incomparable, reservations, differing }
+    }
+
+    /// Why the groups are not compared; none if nothing is against it.
+    fn refusal(&self, base: &Repeats, other: &Repeats) -> Option<String> {
+        let why = self.incomparable.first()?;
+        Some(say!(
+            "{first} and {second} cannot be compared: {why}; to compare them anyway: --anyway",
+            first = base.name(),
+            second = other.name(),
+            why
+        ))
     }
 }
 
@@ -143,21 +176,9 @@ fn distinct(base: String, other: String, group: &Repeats) -> (String, String) {
     (base, format!("{other} ({path})"))
 }
 
-/// What is said of several groups before any figure: where their ns come from.
-fn what_time_is(recordings: &[Recorded]) -> Option<String> {
-    recordings.iter().find_map(crate::what_time_is).map(|text| text.trim_end().to_owned())
-}
-
 impl Comparisons {
     /// The verdict in one sentence for each group.
-    #[must_use]
-    pub(crate) fn verdicts(&self) -> Vec<String> {
+    fn verdicts(&self) -> Vec<String> {
         self.all.iter().map(Compared::verdict).collect()
     }
-}
-
-/// As [`what_time_is`], of all groups.
-#[must_use]
-pub fn time_of_groups(groups: &[Repeats]) -> Option<String> {
-    groups.iter().find_map(|group| what_time_is(&group.recordings))
 }

@@ -5,7 +5,7 @@
 use super::{Comparisons, Repeats, forest};
 use crate::charts::options::ChartOptions;
 use crate::charts::series::{Charts, MAX_CHARTED};
-use crate::language::say;
+use crate::language::{Language, say, speaking};
 use crate::overview::{self, Overview};
 use crate::page::chart_set::ChartSet;
 use crate::page::speaks::Speaks;
@@ -72,10 +72,10 @@ impl Repeats {
 impl Comparisons {
     /// One offline page, under 2 MB. `groups` are those that were compared; `command_line` is what the page says it was made by.
     #[must_use]
-    pub fn html(&self, groups: &[Repeats], command_line: &str) -> String {
+    pub fn html(&self, groups: &[Repeats], command_line: &str, language: Language) -> String {
         let mut steps = 24_000;
         loop {
-            let page = self.page(groups, command_line, steps);
+            let page = speaking(language, || self.page(groups, command_line, steps));
             if page.len() < MAX_BYTES || steps < 64 {
                 return page;
             }
@@ -84,8 +84,12 @@ impl Comparisons {
     }
 
     fn page(&self, groups: &[Repeats], command_line: &str, steps: usize) -> String {
-        let names =
-            self.all.first().map(|first| first.base.clone()).into_iter().chain(self.all.iter().map(|one| one.other.clone()));
+        let names = self
+            .all
+            .first()
+            .map(|first| first.texts().base.clone())
+            .into_iter()
+            .chain(self.all.iter().map(|one| one.texts().other.clone()));
         let pooled: Vec<Overview<'_>> = groups.iter().zip(names).filter_map(|(group, name)| group.pooled(name)).collect();
         let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::of).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
@@ -93,8 +97,8 @@ impl Comparisons {
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);
         let verdicts = self.verdicts();
         let title = match self.all.as_slice() {
-            [only] => say!("{second} against {first}", second = only.other, first = only.base),
-            all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.base.as_str())),
+            [only] => say!("{second} against {first}", second = only.texts().other, first = only.texts().base),
+            all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
         };
         rendered(&Page {
             frame: Frame::new(&title, &verdicts.join(" ")),
@@ -123,15 +127,16 @@ fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize)) -> Str
 impl Section {
     /// With a picture, or without where there are too many.
     fn of(compared: &super::Compared, drawn: bool) -> Section {
+        let texts = compared.texts();
         Section {
-            first: compared.base.clone(),
-            second: compared.other.clone(),
+            first: texts.base.clone(),
+            second: texts.other.clone(),
             verdict: compared.verdict(),
-            caveats: compared.caveats.iter().map(|caveat| say!("Caution: {caveat}.", caveat)).collect(),
+            caveats: texts.caveats.iter().map(|caveat| say!("Caution: {caveat}.", caveat)).collect(),
             svg: if drawn { forest::draw(compared) } else { None },
             rows: compared.rows(),
             notes: compared.notes().iter().map(|note| say!("Note: {note}.", note)).collect(),
-            differing: (compared.differing.iter())
+            differing: (texts.differing.iter())
                 .map(|fact| Differs { name: fact.name.clone(), first: fact.base.join("; "), second: fact.other.join("; ") })
                 .collect(),
         }

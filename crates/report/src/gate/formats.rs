@@ -14,7 +14,11 @@ use std::path::Path;
 impl Gate {
     /// For a terminal.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, language: Language) -> String {
+        speaking(language, || self.in_text())
+    }
+
+    fn in_text(&self) -> String {
         let count = |verdict| self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64;
         let (fails, lacks) = (count(Verdict::Fail), count(Verdict::NotEnough));
         let of = format::counted(self.judged.len() as u64, "limit");
@@ -65,7 +69,7 @@ impl Gate {
             })
         };
         let caveats: Vec<Value> =
-            self.caveats.iter().map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat })).collect();
+            self.caveats.get().iter().map(|(recording, caveat)| json!({ "recording": recording, "caveat": caveat })).collect();
         json!({ "verdict": self.verdict().name(), "caveats": caveats, "limits": self.judged.iter().map(one).collect::<Vec<_>>() })
     }
 
@@ -96,7 +100,8 @@ impl Gate {
             };
             out.push_str("</testcase>\n");
         }
-        let caveats: Vec<String> = self.caveats.iter().map(|(recording, caveat)| format!("{recording}: {caveat}")).collect();
+        let caveats: Vec<String> =
+            self.caveats.get().iter().map(|(recording, caveat)| format!("{recording}: {caveat}")).collect();
         if !caveats.is_empty() {
             let _ = writeln!(out, "    <system-err>{}</system-err>", escaped(&caveats.join("; ")));
         }
@@ -112,7 +117,7 @@ impl Gate {
 
     fn in_tap(&self) -> String {
         let mut out = format!("TAP version 13\n1..{}\n", self.judged.len());
-        for (recording, caveat) in &self.caveats {
+        for (recording, caveat) in self.caveats.get() {
             let _ = writeln!(out, "# caution: {}", format!("{recording}: {caveat}").replace(char::is_control, " "));
         }
         for (number, judged) in (1..).zip(&self.judged) {

@@ -104,14 +104,14 @@ fn worse_than_before() {
     let (base, same) = (examined(&latencies(20_000, &[])), examined(&latencies(20_000, &[])));
     let slower: Vec<i32> = latencies(20_000, &[]).into_iter().map(|latency| latency * 5 / 4).collect();
     let mut gate = Gate::default();
-    gate.against(&base, 0.1, &[same]).unwrap();
+    gate.against(&base, 0.1, &[same], Language::English).unwrap();
     assert!(gate.judged.len() == 4 && gate.verdict() == Verdict::Pass, "{gate:?}");
     let mut gate = Gate::default();
-    gate.against(&base, 0.1, &[examined(&slower)]).unwrap();
+    gate.against(&base, 0.1, &[examined(&slower)], Language::English).unwrap();
     assert!(gate.judged.iter().all(|judged| judged.verdict == Verdict::Fail), "{gate:?}");
     let mut other = examined(&slower);
     other.recorded.document.run.interval_ns = Nanos(5_000);
-    assert!(Gate::default().against(&base, 0.1, &[other]).unwrap_err().contains("their intervals differ"));
+    assert!(Gate::default().against(&base, 0.1, &[other], Language::English).unwrap_err().contains("their intervals differ"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn every_form_says_the_same() {
     assert_eq!(gate.verdict(), Verdict::Fail);
     let verdicts: Vec<&str> = gate.judged.iter().map(|judged| judged.verdict.name()).collect();
     assert_eq!(verdicts, ["pass", "fail", "not enough evidence"]);
-    let (junit, tap, text, json) = (gate.junit(), gate.tap(), gate.text(), gate.json());
+    let (junit, tap, text, json) = (gate.junit(), gate.tap(), gate.text(Language::English), gate.json());
     assert!(
         junit.contains("tests=\"3\" failures=\"1\" errors=\"1\"") && junit.contains("classname=\"a&lt;&amp;&quot;b .teiji\""),
         "{junit}"
@@ -239,13 +239,13 @@ fn table_gate_and_compare_have_one_figure() {
     let (recorded, statistics) = (&examined.recorded, &examined.analyses[0].statistics);
     let (measured, all) = (statistics.latency.unwrap(), statistics.latency_with_skipped.unwrap());
     let (p99, not) = (format::micros(all.p99), format::micros(measured.p99));
-    let table = crate::terminal_summary(recorded, crate::Paint::Plain);
+    let table = crate::terminal_summary(recorded, crate::Paint::Plain, Language::English);
     let (front, behind) = table.split_once("As measured, without the skipped activations:").unwrap();
     let row = |text: &str| text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap().to_owned();
     assert!(row(front).contains(&p99) && !row(front).contains(&not), "{table}");
     assert!(row(behind).contains(&not) && !row(behind).contains(&p99), "{table}");
     assert!(front.contains("with skipped counted in") && !front.contains("as measured"), "{table}");
-    let beside = crate::side_by_side(&[recorded.clone(), recorded.clone()]);
+    let beside = crate::side_by_side(&[recorded.clone(), recorded.clone()], Language::English);
     assert!(beside.contains(&p99) && beside.contains("skipped activations counted in"), "{beside}");
     let seen = judged("p99<1h", &examined).seen;
     assert_eq!(seen, format!("{} µs", format::exact_micros(all.p99)));
@@ -274,7 +274,7 @@ fn a_plan_and_show_have_the_gates_figure() {
     assert_eq!((row["max_ns"].as_i64(), measured.max), (Some(all.max), all.max));
     let shown = format!("  {}", format::micros(all.p99));
     let said = "skipped activations counted in";
-    for table in [matrix.text(), matrix.markdown()] {
+    for table in [matrix.text(Language::English), matrix.markdown(Language::English)] {
         assert!(
             table.replace("| ", "  ").contains(&shown)
                 && !table.contains('~')
@@ -294,7 +294,7 @@ fn a_plan_and_show_have_the_gates_figure() {
     let recordings = [examined.recorded.clone()];
     let csv = crate::threads_csv(&recordings);
     assert_eq!([cells(&csv, "p99_ns"), cells(&csv, "as_measured_p99_ns")], [all.p99, measured.p99].map(|ns| ns.to_string()));
-    let markdown = crate::threads_markdown(&recordings);
+    let markdown = crate::threads_markdown(&recordings, Language::English);
     let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| idle")).collect();
     assert!(rows.len() == 2 && rows[0].contains(&format::micros(all.p99)), "{markdown}");
     assert!(rows[1].contains("as measured") && rows[1].contains(&format::micros(measured.p99)), "{markdown}");

@@ -7,14 +7,14 @@ mod gate_tests;
 mod words;
 
 use crate::compare::incomparable;
+use crate::language::{InEach, Language, say, speaking};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use judge::{Examined, Judged, Verdict, judge, judge_against};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
 use std::path::Path;
-pub use words::judged_in_words;
-pub(crate) use words::{change, claim, lacking, whole};
+pub(crate) use words::{change, claim, judged_in_words, lacking, whole};
 
 /// All limits, held against all recordings.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct Gate {
     /// In the order of the recordings, and within each of the limits.
     pub judged: Vec<Judged>,
     /// What to know before the figures of a recording, by its path.
-    pub caveats: Vec<(String, String)>,
+    caveats: InEach<Vec<(String, String)>>,
 }
 
 impl Gate {
@@ -34,28 +34,44 @@ impl Gate {
             let path = examined.recorded.path.display().to_string();
             cautions::of(&Overview::of(&examined.recorded)).into_iter().map(move |caveat| (path.clone(), caveat))
         };
-        Gate { judged: recordings.iter().flat_map(judge).collect(), caveats: recordings.iter().flat_map(of).collect() }
+        Gate {
+            judged: recordings.iter().flat_map(judge).collect(),
+            caveats: InEach::new(|| recordings.iter().flat_map(of).collect()),
+        }
     }
 
     /// Adds whether each recording is worse than `baseline` by more than `worse_than`, a share, in any quantile that both have
     /// latencies enough for; at 95 % confidence for all of them together.
     ///
     /// # Errors
-    /// Why one of them cannot be compared with it at all.
-    pub fn against(&mut self, baseline: &Examined, worse_than: f64, recordings: &[Examined]) -> Result<(), String> {
+    /// Why one of them cannot be compared with it at all, in this language.
+    pub fn against(
+        &mut self,
+        baseline: &Examined,
+        worse_than: f64,
+        recordings: &[Examined],
+        language: Language,
+    ) -> Result<(), String> {
         for examined in recordings {
-            let why = incomparable(&[&baseline.recorded.document, &examined.recorded.document]);
-            if let Some(why) = why.first() {
-                return Err(format!(
-                    "{} cannot be compared with {}: {why}",
-                    examined.recorded.path.display(),
-                    baseline.recorded.path.display()
-                ));
+            let why = || incomparable(&[&baseline.recorded.document, &examined.recorded.document]).into_iter().next();
+            let sentence = |why| {
+                say!(
+                    "{second} cannot be compared with {first}: {why}",
+                    second = examined.recorded.path.display(),
+                    first = baseline.recorded.path.display(),
+                    why
+                )
+            };
+            if let Some(sentence) = speaking(language, || why().map(sentence)) {
+                return Err(sentence);
             }
             let path = examined.recorded.path.display().to_string();
-            let apart = cautions::between(&[Overview::of(&baseline.recorded), Overview::of(&examined.recorded)], 1);
-            let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.recorded.path.display()));
-            self.caveats.extend(against.map(|caveat| (path.clone(), caveat)));
+            let both = [Overview::of(&baseline.recorded), Overview::of(&examined.recorded)];
+            self.caveats.each(|caveats| {
+                let apart = cautions::between(&both, 1);
+                let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.recorded.path.display()));
+                caveats.extend(against.map(|caveat| (path.clone(), caveat)));
+            });
             self.judged.extend(judge_against(baseline, worse_than, examined));
         }
         Ok(())
@@ -64,7 +80,7 @@ impl Gate {
     /// Adds what became of limits in other recordings.
     pub fn merge(&mut self, other: Gate) {
         self.judged.extend(other.judged);
-        self.caveats.extend(other.caveats);
+        self.caveats.each(|caveats| caveats.extend(other.caveats.get().iter().cloned()));
     }
 
     /// The worst of all: a limit that fails, otherwise an inconclusive one.
@@ -75,7 +91,7 @@ impl Gate {
 
     /// The caveats of one recording.
     fn caveats_of<'a>(&'a self, recording: &'a Path) -> impl Iterator<Item = &'a str> {
-        self.caveats.iter().filter(move |(of, _)| Path::new(of) == recording).map(|(_, caveat)| caveat.as_str())
+        self.caveats.get().iter().filter(move |(of, _)| Path::new(of) == recording).map(|(_, caveat)| caveat.as_str())
     }
 }
 

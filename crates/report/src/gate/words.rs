@@ -133,8 +133,7 @@ fn margin(margin: f64) -> String {
 }
 
 /// What was seen, how far off the limit, and what is lacking.
-#[must_use]
-pub fn judged_in_words(judged: &Judged) -> String {
+pub(crate) fn judged_in_words(judged: &Judged) -> String {
     let seen = Some(seen(judged.seen)).filter(|seen| !seen.is_empty());
     let parts = [seen, judged.margin.map(margin), judged.lacking.and_then(lacking)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

@@ -6,6 +6,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("PASS: {limits}", "合格: {limits}"),
     ("not known", "不明"),
     ("{skipped} skipped, which have no value to be judged", "スキップ {skipped} 回には判定できる値がない"),
+    ("{second} cannot be compared with {first}: {why}", "{second} は {first} と比較できません: {why}"),
     ("events are not planned: none is late or skipped", "イベントには予定時刻がなく、周期超過もスキップもない"),
     (
         "only a histogram is known: neither what was late, skipped or lost, nor how latencies came together",

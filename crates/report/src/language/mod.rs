@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The language of a report. Every sentence stands where it is said, in English; a catalogue has it in the other languages.
 //!
-//! The language is that of the thread, as with gettext: whoever writes a report says once in which. What a recording holds
-//! itself, such as names, command lines and what the kernel calls things, stays as it was recorded. Warnings, which it holds as values,
-//! have a file for each language (`warnings/`).
+//! Every public function that writes text takes its language and has it spoken ([`speaking`]) until it returns. In between the
+//! language is that of the thread, as with gettext, so that none of the hundreds of functions that make a sentence or a part of
+//! one needs a parameter for it. Nobody outside this crate can set it, and nothing that is kept is in one language: what has to be
+//! said of something that is let go before anyone asks for text is made [in each](InEach).
+//!
+//! What a recording holds itself, such as names, command lines and what the kernel calls things, stays as it was recorded.
+//! Warnings, which it holds as values, have a file for each language (`warnings/`).
 
 mod japanese;
 mod japanese_gate;
@@ -46,7 +50,7 @@ thread_local! {
 }
 
 /// Has whatever `speak` writes in this language.
-pub fn speaking<T>(language: Language, speak: impl FnOnce() -> T) -> T {
+pub(crate) fn speaking<T>(language: Language, speak: impl FnOnce() -> T) -> T {
     /// Gives the language back, whatever happens meanwhile.
     struct Before(Language);
     impl Drop for Before {
@@ -61,6 +65,32 @@ pub fn speaking<T>(language: Language, speak: impl FnOnce() -> T) -> T {
 /// The language that is spoken.
 pub(crate) fn spoken() -> Language {
     SPOKEN.get()
+}
+
+/// Texts, or what holds them, in each language: made while what they tell of is there, and read in any language later.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InEach<T>([T; Language::ALL.len()]);
+
+impl<T> InEach<T> {
+    pub(crate) fn new(make: impl Fn() -> T) -> InEach<T> {
+        InEach(Language::ALL.map(|language| speaking(language, &make)))
+    }
+
+    /// Changes the texts of each language, with it spoken.
+    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut T)) {
+        for (language, texts) in Language::ALL.into_iter().zip(&mut self.0) {
+            speaking(language, || change(texts));
+        }
+    }
+
+    /// Those of the language that is spoken.
+    pub(crate) fn get(&self) -> &T {
+        let [english, japanese] = &self.0;
+        match spoken() {
+            Language::English => english,
+            Language::Japanese => japanese,
+        }
+    }
 }
 
 type Catalogue = HashMap<&'static str, &'static str>;

@@ -3,7 +3,9 @@
 
 use super::*;
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Matrix};
+use crate::{ChartOptions, Comparisons, Gate, Matrix, Repeats, Report};
+use judge::Examined;
+use stats::{AfterOverrun, ExactRequest, Span, analyse};
 use std::collections::BTreeSet;
 
 fn japanese_of(english: &str) -> impl Iterator<Item = &'static str> {
@@ -80,10 +82,8 @@ fn whatever_is_said_is_translated() {
     assert!(lacking.is_empty(), "{lacking:#?}");
 }
 
-/// Whatever is looked up and not found is a panic here.
-#[test]
-fn a_page_of_everything_is_japanese() {
-    let mut recordings = [
+fn recordings() -> Vec<model::Recorded> {
+    let mut recordings = vec![
         Synthetic::idle().build(),
         Synthetic::hackbench().load("cpu@50%").build(),
         Synthetic::idle().samples(&[1_000, 2_000]).in_lab(Some(1)).title("lab").build(),
@@ -96,9 +96,15 @@ fn a_page_of_everything_is_japanese() {
     recordings[1].document.threads[0].proof.samples_lost = 3;
     recordings[2].document.run.scheduling = plan::Scheduling::OTHER;
     recordings[3].document.instrument.real_time = false;
-    let english = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report");
-    let page =
-        speaking(Language::Japanese, || crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report"));
+    recordings
+}
+
+/// Whatever is looked up and not found is a panic here.
+#[test]
+fn a_page_of_everything_is_japanese() {
+    let (recordings, options) = (recordings(), ChartOptions::default());
+    let report = Report::new(&recordings, &[], &options);
+    let [english, page] = Language::ALL.map(|language| report.html("teiji report", language));
     assert!(page.contains("<html lang=\"ja\">") && page.contains("ヒストグラム") && english.contains("<html lang=\"en\">"));
     assert!(page.contains("周期内") && !page.contains(">on time<") && !page.contains("<h2>Latency over time"));
     assert_eq!(spoken(), Language::English, "given back");
@@ -111,23 +117,104 @@ fn figures(page: &str) -> Vec<&str> {
 }
 
 /// Runs of every kind of time, of several repeats, with claims that say something and claims that refuse to.
+fn matrix() -> Matrix {
+    let rows = (0..4).map(|row| vec![Some(format!("kernel {}", row / 2)), Some(format!("load {}", row % 2))]);
+    let mut matrix = Matrix::new(Some("題".into()), vec!["kernel".into(), "load".into()], rows);
+    for (row, lab) in [(1, Some(1)), (2, None)] {
+        for repeat in 1..=2 {
+            let few = Synthetic::idle().threads(2).due(2_000).seed(u64::from(repeat)).in_lab(lab);
+            matrix.add(row, repeat, few.build());
+        }
+    }
+    let (recorded, claims) = crate::page::page_tests::with_a_tail();
+    matrix.add_run(0, 1, recorded, claims, Vec::new());
+    matrix.add_missing(3);
+    matrix
+}
+
 #[test]
 fn a_plan_with_its_claims_is_japanese() {
-    let in_japanese = || {
-        let rows = (0..4).map(|row| vec![Some(format!("kernel {}", row / 2)), Some(format!("load {}", row % 2))]);
-        let mut matrix = Matrix::new(Some("題".into()), vec!["kernel".into(), "load".into()], rows);
-        for (row, lab) in [(1, Some(1)), (2, None)] {
-            for repeat in 1..=2 {
-                let few = Synthetic::idle().threads(2).due(2_000).seed(u64::from(repeat)).in_lab(lab);
-                matrix.add(row, repeat, few.build());
-            }
-        }
-        let (recorded, claims) = crate::page::page_tests::with_a_tail();
-        matrix.add_run(0, 1, recorded, claims, Vec::new());
-        matrix.add_missing(3);
-        (matrix.html("[vary]", "teiji report"), matrix.page_as_markdown("[vary]", "teiji report", Some("charts")))
-    };
-    let (page, text) = speaking(Language::Japanese, in_japanese);
+    let (matrix, japanese) = (matrix(), Language::Japanese);
+    let page = matrix.html("[vary]", "teiji report", japanese);
+    let text = matrix.page_as_markdown("[vary]", "teiji report", Some("charts"), japanese);
     assert!(page.contains("(時間: 実機)") && page.contains("1 時間に 1 回は"), "{}", page.split("<main").nth(1).unwrap());
     assert!(text.contains("](charts/histogram.svg)") && text.contains("1 時間に 1 回は"), "{text}");
+}
+
+/// A recording with what `gate` and `compare` need of it.
+fn examined(recorded: model::Recorded) -> Examined {
+    let latencies: Vec<i32> = (0..2_000).map(|n| 3_000 + n * 37 % 1_900 + n % 400 / 399 * 50_000).collect();
+    let spans = [Span::Woken(&latencies)];
+    let analyses = recorded.threads.iter().map(|_| {
+        let Ok(analysis) = analyse(&spans[..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
+        analysis
+    });
+    let analyses = analyses.collect();
+    Examined { recorded, analyses }
+}
+
+/// What a model says in one language is the same whatever language it was asked for in before, and of the other nothing is left.
+#[test]
+fn no_language_leaks_into_another() {
+    let (recordings, options) = (recordings(), ChartOptions::default());
+    let report = Report::new(&recordings, &[], &options);
+    let matrix = matrix();
+    let all: Vec<Examined> = recordings.iter().cloned().map(examined).collect();
+    let limits: Vec<plan::Limit> = ["max<10us", "p99.9<1ms@95%"].iter().map(|text| text.parse().unwrap()).collect();
+    let mut gate = Gate::of(&limits, &all);
+    gate.against(&all[0], 0.1, &all[1..2], Language::English).unwrap();
+    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::of(vec![examined(one.clone())])).collect();
+    let comparisons = Comparisons::of(&groups, true, Language::English).unwrap();
+    let command = "teiji";
+    let said = |language| {
+        let mut texts = vec![
+            ("page", report.html(command, language)),
+            ("Markdown", report.markdown(command, Some("charts"), language)),
+            ("verdict", report.verdict(language).to_owned()),
+            ("plan's page", matrix.html("[vary]", command, language)),
+            ("plan's Markdown page", matrix.page_as_markdown("[vary]", command, None, language)),
+            ("plan's verdict", matrix.verdict(language)),
+            ("plan's text", matrix.text(language)),
+            ("plan's Markdown", matrix.markdown(language)),
+            ("gate", gate.text(language)),
+            ("comparison's page", comparisons.html(&groups, command, language)),
+            ("comparison", comparisons.text(language)),
+            ("comparison's Markdown", comparisons.markdown(language)),
+            ("comparison's time", comparisons.what_time_is(language).unwrap().to_owned()),
+            ("side by side", crate::side_by_side(&recordings, language)),
+        ];
+        texts.extend(report.svg_charts(language).into_iter().map(|(_, svg)| ("chart", svg)));
+        texts.extend(matrix.svg_charts(language).into_iter().map(|(_, svg)| ("plan's chart", svg)));
+        texts
+    };
+    let for_programs = || {
+        [
+            matrix.csv(),
+            matrix.json().to_string(),
+            gate.json().to_string(),
+            gate.junit(),
+            gate.tap(),
+            comparisons.json().to_string(),
+        ]
+    };
+    let (first, before) = (said(Language::English), for_programs());
+    let japanese = said(Language::Japanese);
+    let (again, after) = (said(Language::English), for_programs());
+    // What a plan is called comes from outside.
+    let is_japanese = |text: &str| text.replace('題', "").chars().any(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
+    for (((name, english), (_, japanese)), (_, again)) in first.iter().zip(&japanese).zip(&again) {
+        assert_eq!(english, again, "{name}");
+        let line = english.lines().find(|line| is_japanese(line));
+        assert_eq!(line, None, "{name} in English");
+        assert!(is_japanese(japanese), "{name} in Japanese");
+    }
+    assert_eq!(before, after);
+    assert!(!before.iter().any(|text| is_japanese(text)));
+    // Sentences that are made of a run before it is let go, or of a recording before anyone says in which language it is read.
+    for (name, text) in &japanese {
+        for english in ["real-time rights", "Steal time", "steal time", "off target", "Virtual ns", "Ordinary scheduling"] {
+            let line = text.lines().find(|line| line.contains(english));
+            assert_eq!(line, None, "{name} in Japanese");
+        }
+    }
 }

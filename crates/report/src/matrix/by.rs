@@ -4,6 +4,7 @@
 use super::Matrix;
 use super::pooled::{CellStats, Figures, NOTHING, PooledThread, parts};
 use crate::format::{count, micros};
+use crate::language::{Language, speaking};
 use crate::terminal::text::{columns, right, wrapped};
 use stats::Level;
 use std::collections::BTreeMap;
@@ -51,7 +52,11 @@ impl Matrix {
     ///
     /// # Errors
     /// When the plan does not vary this factor: says which it varies.
-    pub fn by(&self, factor: &str) -> Result<String, String> {
+    pub fn by(&self, factor: &str, language: Language) -> Result<String, String> {
+        speaking(language, || self.in_words_by(factor))
+    }
+
+    fn in_words_by(&self, factor: &str) -> Result<String, String> {
         let factor = self.varied.iter().copied().find(|place| self.factors[*place].name == factor).ok_or_else(|| {
             let known: Vec<&str> = self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
             let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };

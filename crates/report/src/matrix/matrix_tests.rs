@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::Gate;
+use crate::language::Language::English;
 use crate::synthetic::Synthetic;
 use judge::Examined;
 use plan::Limit;
@@ -37,7 +38,7 @@ fn repeats_are_pooled_as_if_they_were_one() {
 
 #[test]
 fn the_table_has_every_cell() {
-    let text = matrix().text();
+    let text = matrix().text(English);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "A plan");
     assert!(lines[2].starts_with("interval  load") && lines[2].contains("max of runs"), "{text}");
@@ -54,7 +55,7 @@ fn cells_cannot_break_their_tables() {
     assert_eq!(csv.lines().count(), 4);
     assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",,1000000,1,0,0,machine,10,1000,1000,"), "{csv}");
     assert!(csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
-    let markdown = matrix().markdown();
+    let markdown = matrix().markdown(English);
     assert!(markdown.contains("| 1ms | cpu@50%, of \"one\" \\| core | 1 | 10 |"), "{markdown}");
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 5, "{markdown}");
 }
@@ -72,7 +73,7 @@ fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
     assert_eq!(stands(0), (json!(["max", "p90", "p99"]), json!([])));
     assert_eq!(stands(1), (json!([]), json!(["p99"])));
     assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
-    let text = matrix.text();
+    let text = matrix.text(English);
     assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
     let said = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 exceeded its limit in 1 of 2, inconclusive in 1 (?): \
                 p99 needs 100.";
@@ -121,7 +122,7 @@ fn identical_repeats_add_no_samples() {
         matrix.add(0, repeat, run(seed));
     }
     assert_eq!((matrix.rows[0].runs, matrix.rows[0].identical, matrix.rows[0].stats.moments.count()), (3, 2, 100));
-    assert!(matrix.text().contains("3 identical"), "{}", matrix.text());
+    assert!(matrix.text(English).contains("3 identical"), "{}", matrix.text(English));
     matrix.add(0, 4, run(8));
     matrix.add(0, 5, run(8));
     assert_eq!(
@@ -129,8 +130,8 @@ fn identical_repeats_add_no_samples() {
         (3, 200),
         "nor does one that is the fourth again"
     );
-    assert!(matrix.text().replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text());
-    assert!(!matrix.text().contains("identical  "), "{}", matrix.text());
+    assert!(matrix.text(English).replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text(English));
+    assert!(!matrix.text(English).contains("identical  "), "{}", matrix.text(English));
     let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
     (1..=2).for_each(|repeat| here.add(0, repeat, Synthetic::idle().threads(1).due(100).build()));
     assert_eq!(here.rows[0].stats.moments.count(), 200, "on a machine, equal figures are chance");
@@ -142,13 +143,13 @@ fn kinds_of_time_are_told_apart_and_not_compared() {
     let mut matrix = Matrix::new(None, vec!["kernel".into()], kernels.into_iter());
     matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[57_600]).build());
     matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[4_180]).in_lab(Some(1)).build());
-    let verdict = matrix.verdict();
+    let verdict = matrix.verdict(English);
     assert_eq!(
         verdict,
         "Partly in the lab, partly on real machines: worst latency 57.6 µs, on a machine's own clock, with kernel=none; 4.18 µs, \
          in virtual ns, with debian:amd64. 2 of 2 activations on time."
     );
-    assert!(matrix.text().replace('\n', " ").contains("debian:amd64: Virtual ns"), "{}", matrix.text());
+    assert!(matrix.text(English).replace('\n', " ").contains("debian:amd64: Virtual ns"), "{}", matrix.text(English));
     assert!(matrix.by_first_factor().is_none());
 }
 
@@ -175,7 +176,7 @@ fn repeats_of_several_machines_are_said_to_be_so() {
     let mut elsewhere = Synthetic::idle().threads(1).build();
     elsewhere.document.host.before.kernel = Some("5.10.0".into());
     matrix.add(0, 2, elsewhere);
-    let text = matrix.text().replace('\n', " ");
+    let text = matrix.text(English).replace('\n', " ");
     assert!(text.contains("its repeats come from different machines, kernels or programs"), "{text}");
 }
 
@@ -188,19 +189,23 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     matrix.add(0, 1, recorded);
     assert!(
-        matrix.verdict().starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency"),
+        matrix.verdict(English).starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency"),
         "{}",
-        matrix.verdict()
+        matrix.verdict(English)
     );
     matrix.add(1, 1, Synthetic::hackbench().threads(1).samples(&[6_000]).build());
     assert!(
         matrix
-            .verdict()
+            .verdict(English)
             .starts_with("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations; at worst "),
         "{}",
-        matrix.verdict()
+        matrix.verdict(English)
     );
-    assert!(matrix.text().contains("For real-time rights: sudo setcap cap_sys_nice,cap_ipc_lock=ep\n"), "{}", matrix.text());
+    assert!(
+        matrix.text(English).contains("For real-time rights: sudo setcap cap_sys_nice,cap_ipc_lock=ep\n"),
+        "{}",
+        matrix.text(English)
+    );
     assert_eq!(matrix.json()["combinations"][0]["caveats"][0], "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)");
 }
 
@@ -216,10 +221,10 @@ fn the_first_factor_is_told_where_all_else_is_equal() {
     assert_eq!(matrix.by_first_factor().unwrap(), "Largest latency by load: none 2.00 µs, cpu 3.00 µs.");
     assert!(
         matrix
-            .verdict()
+            .verdict(English)
             .contains("900 µs with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none (the smallest)"),
         "{}",
-        matrix.verdict()
+        matrix.verdict(English)
     );
 }
 
@@ -230,7 +235,7 @@ fn what_others_published_stands_beside_it() {
                  Somebody,2010,a board,2.6.31,none,,none,0,1000,100000,,7.036,402.131,3.167,4,\n\
                  Another,2020,a desk,4.19,none,fifo,none,0,1000,30000,3,5,289,,,\n";
     matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
-    let text = matrix.text();
+    let text = matrix.text(English);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].ends_with("their min  their mean  their sd  their max  their overruns  whose"), "{text}");
     assert!(lines[3].ends_with("  7.036     3.167    402.131               4    [1]"), "{text}");
@@ -262,7 +267,7 @@ fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
     matrix.add(0, 1, recorded.clone());
     matrix.add(0, 2, recorded);
     matrix.published = Some(Published::along().unwrap());
-    let text = matrix.text();
+    let text = matrix.text(English);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("load")).collect();
     let cells = |line: usize| lines[line].split_whitespace().take(8).collect::<Vec<_>>();
     assert_eq!(cells(0), ["load", "thread", "runs", "n", "min", "mean", "sd", "p50"], "{text}");
@@ -286,13 +291,13 @@ fn caveats_of_a_row_stand_before_its_figures() {
     let mut recorded = Synthetic::hackbench().threads(1).due(2_000).build();
     recorded.document.load_missed = true;
     matrix.add(1, 1, recorded);
-    let text = matrix.text();
+    let text = matrix.text(English);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("load  caveats "), "{text}");
     assert!(lines[1].starts_with("none  –  "), "{text}");
     assert!(lines[2].starts_with("cpu   load off target, steal 1.0 %, clocksource changed  2,000"), "{text}");
     assert!(matrix.csv().contains("steal time 1.0 % (20.0 ms) on CPU 0"), "{}", matrix.csv());
-    let verdict = matrix.verdict();
+    let verdict = matrix.verdict(English);
     let front = "Load off target in 1 combination. At worst steal 1.0 %, clocksource changed in 1 combination: worst latency";
     assert!(verdict.starts_with(front), "{verdict}");
 }
@@ -313,7 +318,7 @@ fn a_factor_side_by_side_says_what_it_does() {
     matrix.add(1, 1, late(30));
     matrix.add(2, 1, late(0));
     matrix.add(3, 1, late(41));
-    let text = matrix.by("load").unwrap();
+    let text = matrix.by("load", English).unwrap();
     assert!(text.starts_with("mem-alloc raises overruns from 0 to 36 in all, all else equal in 2 cases."), "{text}");
     assert!(text.replace('\n', " ").contains("mem-alloc raises max 250.0 times, all else equal in 2 cases."), "{text}");
     assert!(!text.contains("p50 from") && !text.contains("raises p99"), "quantiles of 20 and 90 say nothing: {text}");
@@ -321,7 +326,7 @@ fn a_factor_side_by_side_says_what_it_does() {
     let head = lines.iter().position(|line| line.starts_with("interval  figure")).unwrap();
     assert!(lines[head].contains("none") && lines[head].ends_with("mem-alloc"), "{text}");
     assert!(lines[head + 1].starts_with("300us") && lines[head + 1].contains("p50"), "{text}");
-    assert!(matrix.by("kernel").is_err() && matrix.by("kernel").unwrap_err().contains("interval, load"));
+    assert!(matrix.by("kernel", English).is_err() && matrix.by("kernel", English).unwrap_err().contains("interval, load"));
 }
 
 /// The largest of the one and the largest of the other may come from different cases: what is said of a value is said of each.
@@ -333,7 +338,7 @@ fn cases_that_go_both_ways_are_not_summed_up() {
     let mut matrix = Matrix::new(None, vec!["interval".into(), "kernel".into()], rows);
     let run = |max: i32| Synthetic::idle().threads(1).samples(&[4_000, 4_000, 4_000, max]).build();
     [9_000, 6_000, 6_000, 8_000].into_iter().enumerate().for_each(|(row, max)| matrix.add(row, 1, run(max)));
-    let text = matrix.by("kernel").unwrap().replace('\n', " ");
+    let text = matrix.by("kernel", English).unwrap().replace('\n', " ");
     assert!(text.contains("rt raises max in 1, lowers it in 1 of 2 cases against vanilla."), "{text}");
 }
 
@@ -342,7 +347,7 @@ fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
     let rows = [("other", "none"), ("fifo", "49")].map(|(policy, prio)| vec![Some(policy.to_owned()), Some(prio.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["policy".into(), "prio".into()], rows.into_iter());
     (0..2).for_each(|row| matrix.add(row, 1, Synthetic::idle().threads(1).samples(&[4_000; 4]).build()));
-    let text = matrix.by("policy").unwrap().replace('\n', " ");
+    let text = matrix.by("policy", English).unwrap().replace('\n', " ");
     assert!(text.contains("No two combinations differ in policy alone"), "{text}");
 }
 
@@ -356,7 +361,7 @@ fn threads_of_unlike_intervals_are_told_apart() {
         recorded.document.threads[1].interval_ns = plan::Nanos::from_millis(2);
         matrix.add(row, 1, recorded);
     }
-    let text = matrix.by("load").unwrap();
+    let text = matrix.by("load", English).unwrap();
     assert!(text.starts_with("cpu: no overruns, as without, all else equal in 2 cases.\ncpu raises max 10.0 times"), "{text}");
     assert!(text.contains("\n0: 1ms  p50") && text.contains("\n1: 2ms  p50"), "{text}");
 }
@@ -377,13 +382,14 @@ fn what_was_never_run_is_in_every_maximum() {
     let waited = "6.50 ms";
     let said = crate::sections::verdict::verdict(&[Overview::of(&recorded)]);
     assert!(said.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{said}");
-    let page = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default()).html("teiji report");
+    let page =
+        crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default()).html("teiji report", English);
     assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");
     let mut matrix = Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     matrix.add(0, 1, recorded);
     let headline = matrix.headline();
     assert!(headline.contains(&format!("worst latency {waited}")), "{headline}");
-    assert!(matrix.text().contains("6,500.0"), "{}", matrix.text());
+    assert!(matrix.text(English).contains("6,500.0"), "{}", matrix.text(English));
     assert_eq!((drawing::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
 }

@@ -27,7 +27,7 @@ pub use settings::{SETTINGS, kernel_arguments, normalised, settings_of};
 use crate::charts::options::ChartOptions;
 use crate::format::{count, counted};
 use crate::gate::lacking;
-use crate::language::{say, word};
+use crate::language::{InEach, say, word};
 use crate::overview::{Overview, list, population};
 use crate::sections::claims::Claims;
 use crate::sections::{banners, lab};
@@ -66,10 +66,10 @@ pub struct Matrix {
     /// Confidence intervals were not computed, because there are more than so many.
     pub claims_left_out_above: Option<usize>,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
-    times: Vec<(String, BTreeSet<usize>)>,
+    times: InEach<Vec<(String, BTreeSet<usize>)>>,
     /// That real-time rights were lacking, in the first run that says so.
     denied: Option<Warning>,
-    conditions: Conditions,
+    conditions: InEach<Conditions>,
     /// Those with the latest wake-ups.
     kept: Vec<TopRuns>,
 }
@@ -133,13 +133,15 @@ impl Matrix {
         self.rows[row].judge(judged);
         let one = [Overview::of(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
-        self.conditions.add(&one[0]);
-        for (_, text) in lab::times(&one) {
-            match self.times.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, rows)) => drop(rows.insert(row)),
-                None => self.times.push((text, BTreeSet::from([row]))),
+        self.conditions.each(|conditions| conditions.add(&one[0]));
+        self.times.each(|times| {
+            for (_, text) in lab::times(&one) {
+                match times.iter_mut().find(|(known, _)| *known == text) {
+                    Some((_, rows)) => drop(rows.insert(row)),
+                    None => times.push((text, BTreeSet::from([row]))),
+                }
             }
-        }
+        });
         if self.denied.is_none() && one[0].no_real_time().is_some() {
             self.denied = banners::denied(&recorded.document).cloned();
         }
@@ -205,7 +207,7 @@ impl Matrix {
             notes[0] += word(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
-        for (text, rows) in &self.times {
+        for (text, rows) in self.times.get() {
             let of = if rows.len() == measured {
                 String::new()
             } else {
@@ -243,7 +245,7 @@ impl Matrix {
         let mut known: Vec<(&String, Vec<&CellStats>)> = Vec::new();
         let mut more: u64 = 0;
         for row in &self.rows {
-            for text in row.rights.iter().chain(&row.run_caveats) {
+            for text in row.texts().rights.iter().chain(&row.texts().run_caveats) {
                 if let Some((_, rows)) = known.iter_mut().find(|(other, _)| *other == text) {
                     rows.push(row);
                 } else if known.len() < MAX_CAVEATS {

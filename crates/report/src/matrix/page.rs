@@ -9,7 +9,7 @@ use crate::charts;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
 use crate::format::{self, count, counted};
-use crate::language::{say, word};
+use crate::language::{Language, say, speaking, word};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{ClaimsOf, claims_of};
@@ -107,7 +107,11 @@ impl Matrix {
     /// One offline page, under 2 MB however many runs the plan has. `plan` is the plan as run; `command_line` is what the page
     /// says it was made by.
     #[must_use]
-    pub fn html(&self, plan: &str, command_line: &str) -> String {
+    pub fn html(&self, plan: &str, command_line: &str, language: Language) -> String {
+        speaking(language, || self.in_html(plan, command_line))
+    }
+
+    fn in_html(&self, plan: &str, command_line: &str) -> String {
         let mut budget = SizeBudget::WHOLE;
         let mut rows = MAX_ROWS;
         // Pictures are of what is drawn at first, whatever the budget.
@@ -124,10 +128,12 @@ impl Matrix {
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Matrix::svg_charts`] lie, as a
     /// link says it.
     #[must_use]
-    pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>) -> String {
+    pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>, language: Language) -> String {
         let budget = SizeBudget { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
-        let page = self.content(plan, command_line, self.views(10_000, true), budget, MAX_ROWS);
-        rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
+        speaking(language, || {
+            let page = self.content(plan, command_line, self.views(10_000, true), budget, MAX_ROWS);
+            rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
+        })
     }
 
     fn page(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> String {
@@ -135,7 +141,7 @@ impl Matrix {
     }
 
     fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> Page {
-        let verdict = self.verdict();
+        let verdict = self.sentences();
         let sheet = Table::new(self);
         let (head, rows, without) = self.table(&sheet, rows);
         let drawing = self.drawing(budget);
@@ -157,9 +163,9 @@ impl Matrix {
             heat: self.heat_view(),
             claims: claims_of(&self.worst_runs(), MAX_CLAIMS),
             drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
-            warnings: self.conditions.warnings(),
-            more_warnings: left_out(self.conditions.more_warnings(), |n| say!("More warnings, each of some runs: {n}.", n)),
-            facts: self.conditions.rows(),
+            warnings: self.conditions.get().warnings(),
+            more_warnings: left_out(self.conditions.get().more_warnings(), |n| say!("More warnings, each of some runs: {n}.", n)),
+            facts: self.conditions.get().rows(),
             plan: format::clip(plan, MAX_PLAN),
             commands: method::commands(&[], command_line),
             plan_js: include_str!("../../assets/plan.js"),
@@ -199,7 +205,7 @@ impl Matrix {
     fn banners(&self) -> Vec<Banner> {
         let rows = |n: usize| counted(n as u64, "combination");
         let mut told: Vec<Banner> = Vec::new();
-        for (text, of) in &self.times {
+        for (text, of) in self.times.get() {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
             told.push(Banner::new(word("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
         }
@@ -209,7 +215,7 @@ impl Matrix {
             let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
             told.push(Banner::new(word("Rights and scheduling."), text, &grant));
         }
-        let with_caveats = self.rows.iter().filter(|row| !row.run_caveats.is_empty()).count();
+        let with_caveats = self.rows.iter().filter(|row| !row.texts().run_caveats.is_empty()).count();
         if with_caveats > 0 {
             let text = say!("{rows}: see below the table.", rows = rows(with_caveats));
             told.push(Banner::new(word("Caveats."), text, &NextStep::Unknown));
@@ -300,8 +306,10 @@ impl Matrix {
 
     /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
     #[must_use]
-    pub fn svg_charts(&self) -> Vec<(String, String)> {
-        let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().map(|view| (view.id, view.svg));
-        drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
+    pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
+        speaking(language, || {
+            let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().map(|view| (view.id, view.svg));
+            drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
+        })
     }
 }

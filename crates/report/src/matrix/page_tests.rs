@@ -2,6 +2,7 @@
 //! What must hold of every page of a plan.
 
 use super::*;
+use crate::language::Language::English;
 use crate::page::MAX_BYTES;
 use crate::synthetic::Synthetic;
 use serde_json::Value;
@@ -35,7 +36,7 @@ fn data(page: &str) -> Value {
 #[test]
 fn every_combination_has_its_row_its_figures_and_its_curve() {
     let matrix = plan(2, 3, 2);
-    let page = matrix.html("[vary]", "teiji report plan");
+    let page = matrix.html("[vary]", "teiji report plan", English);
     assert_eq!(page.matches("<tr data-row=").count() + page.matches("<tr class=\"begins\" data-row=").count(), 6);
     let data = data(&page);
     let combinations = data["plan"]["combinations"].as_array().unwrap();
@@ -72,7 +73,7 @@ fn the_worst_is_drawn_first_beside_its_likes_of_the_first_factor() {
 fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     let matrix = plan(40, 60, 1);
     assert_eq!(matrix.kept.len(), MAX_KEPT);
-    let page = matrix.html("[vary]", "teiji report plan");
+    let page = matrix.html("[vary]", "teiji report plan", English);
     assert!(page.len() < MAX_BYTES, "{}", page.len());
     let data = data(&page);
     assert_eq!(data["plan"]["combinations"].as_array().unwrap().len(), 2_400, "the heat map has all");
@@ -94,10 +95,10 @@ fn text_from_outside_stays_text() {
     recorded.document.host.before.kernel_command_line = Some(evil.into());
     recorded.document.warnings = crate::page::page_tests::evil_warnings(evil);
     matrix.add(0, 1, recorded);
-    let page = matrix.html(evil, evil);
+    let page = matrix.html(evil, evil, English);
     assert!(!page.contains("<img") && !page.contains("<!--"));
     assert_eq!((page.matches("</script>").count(), page.matches("<script").count()), (7, 7), "of the page's own");
-    for (_, svg) in matrix.svg_charts() {
+    for (_, svg) in matrix.svg_charts(English) {
         assert!(!svg.contains("<img"));
     }
 }
@@ -108,11 +109,11 @@ fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     matrix.add_missing(0);
     matrix.add_missing(1);
-    let page = matrix.html("", "");
+    let page = matrix.html("", "", English);
     assert!(
         page.contains("2 combinations, and nothing is recorded yet. 2 runs of the plan have no recording."),
         "{}",
-        matrix.verdict()
+        matrix.verdict(English)
     );
     assert!(!page.contains("NaN"));
 }

@@ -7,7 +7,7 @@
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
 use crate::format::{counted, micros};
-use crate::language::say;
+use crate::language::{InEach, say};
 use crate::overview::{self, Overview};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
@@ -42,16 +42,9 @@ pub(super) struct CellStats {
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) missed: bool,
-    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was asked for; and whether it is
-    /// the former.
-    pub(super) rights: Option<String>,
+    texts: InEach<Texts>,
+    /// Whether real-time scheduling was asked for and not granted.
     pub(super) denied: bool,
-    /// What else a reader must know before the figures, each once.
-    pub(super) run_caveats: Vec<String>,
-    /// What is wrong with its runs in a few letters each, for a column of the table.
-    pub(super) marks: Vec<String>,
-    /// What else the machine did meanwhile: of each kind, the worst of all runs.
-    pub(super) caveats: Vec<Caveat>,
     /// Its threads, where they have intervals of their own: figures of one are no figures of the other.
     pub(super) threads: Vec<PooledThread>,
     pub(super) judged: Vec<Judged>,
@@ -61,6 +54,19 @@ pub(super) struct CellStats {
     fingerprints: Vec<u64>,
     /// Machine, kernel and program of the first repeat: those of the others have to be the same.
     made_by: Option<String>,
+}
+
+/// What a reader must know before the figures of a combination, made of each run before it is let go.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was asked for.
+    pub(super) rights: Option<String>,
+    /// What else a reader must know before the figures, each once.
+    pub(super) run_caveats: Vec<String>,
+    /// What is wrong with its runs in a few letters each, for a column of the table.
+    marks: Vec<String>,
+    /// What else the machine did meanwhile: of each kind, the worst of all runs.
+    pub(super) caveats: Vec<Caveat>,
 }
 
 /// What is summed up over repeats, of a combination or of one of its threads.
@@ -220,7 +226,7 @@ impl CellStats {
         }
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
-        caveats::merge(&mut self.caveats, caveats::of(document));
+        self.texts.each(|texts| caveats::merge(&mut texts.caveats, caveats::of(document)));
         self.stats.maxima.extend(overview.due_moments.max());
         let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
         let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
@@ -292,38 +298,28 @@ impl CellStats {
     }
 
     fn add_caveats(&mut self, overview: &Overview<'_>) {
-        let denied = overview.no_real_time().map(|how| say!("No real-time rights ({how})", how));
-        self.denied |= denied.is_some();
-        let ordinary = || overview.ordinary().map(|policy| say!("Ordinary scheduling ({policy})", policy));
-        self.rights = self.rights.take().or(denied).or_else(ordinary);
+        self.denied |= overview.no_real_time().is_some();
         let made_by = made_by(&overview.recorded.document);
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
-        let lost = (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| say!("its repeats come from different machines, kernels or programs"));
-        let differ =
-            (self.fingerprints.len() > 1).then(|| say!("its repeats in the lab differ, though equal runs are identical"));
-        let marks = [other.as_ref().map(|_| say!("mixed machines")), differ.as_ref().map(|_| say!("repeats differ"))];
-        for mark in caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten()) {
-            if !self.marks.contains(&mark) {
-                self.marks.push(mark);
-            }
-        }
-        for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
-            if !self.run_caveats.contains(&caveat) {
-                self.run_caveats.push(caveat);
-            }
-        }
+        let differ = self.fingerprints.len() > 1;
+        self.texts.each(|texts| texts.add(overview, other, differ));
+    }
+
+    /// In the language that is spoken.
+    pub(super) fn texts(&self) -> &Texts {
+        self.texts.get()
     }
 
     /// What its figures must not be read without, in a few letters each: `no real-time rights, steal 26.3 %`.
     pub(super) fn in_short(&self) -> Vec<String> {
-        self.marks.iter().cloned().chain(self.caveats.iter().map(|caveat| caveat.short.clone())).collect()
+        let texts = self.texts();
+        texts.marks.iter().cloned().chain(texts.caveats.iter().map(|caveat| caveat.short.clone())).collect()
     }
 
     /// Whether its figures are all that was asked for.
     pub(super) fn is_whole(&self) -> bool {
-        self.runs > 0 && self.missing == 0 && self.run_caveats.is_empty() && !self.missed && !self.denied
+        self.runs > 0 && self.missing == 0 && self.texts().run_caveats.is_empty() && !self.missed && !self.denied
     }
 
     /// Of all its threads.
@@ -355,6 +351,29 @@ impl CellStats {
     /// What others have measured under the same circumstances.
     pub(super) fn beside(&self, published: &Published) -> Vec<Arc<PublishedRun>> {
         self.key.as_ref().map_or_else(Vec::new, |key| published.beside(key))
+    }
+}
+
+impl Texts {
+    /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`, the lab's repeats differ.
+    fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
+        let denied = overview.no_real_time().map(|how| say!("No real-time rights ({how})", how));
+        let ordinary = || overview.ordinary().map(|policy| say!("Ordinary scheduling ({policy})", policy));
+        self.rights = self.rights.take().or(denied).or_else(ordinary);
+        let marks = [other.then(|| say!("mixed machines")), differ.then(|| say!("repeats differ"))];
+        for mark in caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten()) {
+            if !self.marks.contains(&mark) {
+                self.marks.push(mark);
+            }
+        }
+        let lost = (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample")));
+        let other = other.then(|| say!("its repeats come from different machines, kernels or programs"));
+        let differ = differ.then(|| say!("its repeats in the lab differ, though equal runs are identical"));
+        for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
+            if !self.run_caveats.contains(&caveat) {
+                self.run_caveats.push(caveat);
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Published figures for comparison with a plan's: which of them were measured under the settings of a combination.
 
-use crate::language::{say, word};
+use crate::language::say;
 use crate::overview::Overview;
 use model::{Document, Thread};
 use plan::{LoadSpec, Policy};
@@ -64,9 +64,19 @@ pub(crate) struct PublishedRun {
     pub(crate) max_us: Option<String>,
     pub(crate) overruns: Option<u64>,
     pub(crate) note: String,
-    /// `fifo 49`, and which thread of several it was; unknown ones are named as such.
-    pub(crate) thread: String,
+    /// `fifo 49`; none: unknown.
+    scheduling: Option<String>,
+    /// Which of several it was.
+    thread_number: Option<u32>,
     key: MatchKey,
+}
+
+impl PublishedRun {
+    /// `fifo 49`, and which thread of several it was; an unknown policy is named as such.
+    pub(crate) fn thread(&self) -> String {
+        let thread = self.thread_number.map_or_else(String::new, |thread| say!(", thread {thread}", thread));
+        self.scheduling.clone().unwrap_or_else(|| say!("policy unknown")) + &thread
+    }
 }
 
 /// What two runs must have in common for their figures to be laid beside one another.
@@ -176,11 +186,6 @@ impl Line {
             self.load.split('+').map(str::trim).filter(|name| *name != "none").map(|name| (name.to_owned(), level)).collect();
         loads.sort();
         let priority = self.priority.filter(|priority| *priority > 0).map_or_else(String::new, |priority| format!(" {priority}"));
-        let thread = self.thread.map_or_else(String::new, |thread| say!(", thread {thread}", thread));
-        let thread = match &asked {
-            Some(policy) => format!("{policy}{priority}{thread}"),
-            None => word("policy unknown").to_owned() + &thread,
-        };
         let interval_ns = nanoseconds("period_us", Some(self.period_us))?.unwrap_or(0);
         Ok(PublishedRun {
             place,
@@ -199,7 +204,8 @@ impl Line {
             max_us: told(self.max_us),
             overruns: self.overruns,
             note: self.note,
-            thread,
+            scheduling: asked.map(|policy| format!("{policy}{priority}")),
+            thread_number: self.thread,
             key: MatchKey { patch, interval_ns, policy, loads },
         })
     }

@@ -5,7 +5,7 @@ use super::Matrix;
 use super::pooled::{CellStats, NOTHING, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
-use crate::language::{say, word};
+use crate::language::{Language, say, speaking, word};
 use crate::page::speaks::markdown;
 use crate::sections::lab::Kind;
 use crate::terminal::text::wrapped;
@@ -122,7 +122,7 @@ impl Table {
 
     /// The number of a source, from 1.
     fn reference(&mut self, run: &PublishedRun) -> usize {
-        let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel), run.thread.clone()];
+        let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel), run.thread()];
         parts.extend(run.samples.map(|samples| say!("{n} wake-ups", n = count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
@@ -220,7 +220,11 @@ fn reached(row: &CellStats) -> String {
 impl Matrix {
     /// For a terminal. A plan with many factors is wider than 80 columns.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, language: Language) -> String {
+        speaking(language, || self.in_text())
+    }
+
+    fn in_text(&self) -> String {
         let sheet = Table::new(self);
         let shown = sheet.columns();
         let width = |column: usize| {
@@ -247,7 +251,11 @@ impl Matrix {
 
     /// As a table of Markdown, for an issue or a wiki.
     #[must_use]
-    pub fn markdown(&self) -> String {
+    pub fn markdown(&self, language: Language) -> String {
+        speaking(language, || self.in_markdown())
+    }
+
+    fn in_markdown(&self) -> String {
         let sheet = Table::new(self);
         let plain = |text: &str| markdown(text);
         let shown = sheet.columns();

@@ -4,6 +4,7 @@
 use super::Matrix;
 use super::pooled::{CellStats, Latencies, PooledThread, beside, parts};
 use super::published::PublishedRun;
+use crate::language::{Language, speaking};
 use crate::sections::lab::Kind;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
@@ -71,6 +72,10 @@ impl Matrix {
     /// have measured more than once stands there as often.
     #[must_use]
     pub fn csv(&self) -> String {
+        speaking(Language::English, || self.in_csv())
+    }
+
+    fn in_csv(&self) -> String {
         let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         // Into memory, and each record as long as the first: nothing can fail.
         let mut write = |cells: Vec<String>| drop(writer.write_record(&cells));
@@ -153,6 +158,10 @@ impl Matrix {
     /// For a program.
     #[must_use]
     pub fn json(&self) -> Value {
+        speaking(Language::English, || self.in_json())
+    }
+
+    fn in_json(&self) -> Value {
         let row = |row: &CellStats| {
             let factors: Map<String, Value> = self
                 .factors
@@ -246,8 +255,9 @@ fn as_measured(latencies: Latencies<'_>) -> Value {
 }
 
 fn caveats(row: &CellStats) -> Vec<&str> {
-    let caveats = row.caveats.iter().map(|caveat| &caveat.phrase);
-    row.rights.iter().chain(&row.run_caveats).chain(caveats).map(String::as_str).collect()
+    let texts = row.texts();
+    let caveats = texts.caveats.iter().map(|caveat| &caveat.phrase);
+    texts.rights.iter().chain(&texts.run_caveats).chain(caveats).map(String::as_str).collect()
 }
 
 fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {
@@ -256,7 +266,7 @@ fn theirs_of(run: &PublishedRun) -> [String; THEIRS.len()] {
         text(run.year),
         run.hardware.clone(),
         run.kernel.clone(),
-        run.thread.clone(),
+        run.thread(),
         text(run.samples),
         text(run.min_ns),
         text(run.mean_ns),
@@ -273,7 +283,7 @@ fn published_json(run: &PublishedRun) -> Value {
         "year": run.year,
         "hardware": run.hardware,
         "kernel": run.kernel,
-        "thread": run.thread,
+        "thread": run.thread(),
         "n": run.samples,
         "min_ns": run.min_ns,
         "mean_ns": run.mean_ns,

@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::pooled::CellStats;
 use crate::format::{at_most, count, counted};
-use crate::language::{say, word};
+use crate::language::{Language, say, speaking, word};
 use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab::{self, Kind};
@@ -33,9 +33,13 @@ impl Matrix {
 
     /// One line: how many combinations have caveats, then what the figures say, and what is missing.
     #[must_use]
-    pub fn verdict(&self) -> String {
+    pub fn verdict(&self, language: Language) -> String {
+        speaking(language, || self.sentences())
+    }
+
+    pub(super) fn sentences(&self) -> String {
         let of = |n: usize| counted(n as u64, "combination");
-        let with_caveats = self.rows.iter().filter(|row| !row.run_caveats.is_empty()).count();
+        let with_caveats = self.rows.iter().filter(|row| !row.texts().run_caveats.is_empty()).count();
         let missed = self.rows.iter().filter(|row| row.missed).count();
         let mut sentences: Vec<String> = Vec::new();
         sentences.extend((with_caveats > 0).then(|| say!("Caveats in {rows}.", rows = of(with_caveats))));
@@ -48,9 +52,9 @@ impl Matrix {
 
     /// What the machines did meanwhile, the worst of each kind: `at worst steal 26.3 % in 2 combinations`.
     fn caveats(&self) -> Option<String> {
-        let rows = self.rows.iter().filter(|row| !row.caveats.is_empty());
+        let rows = self.rows.iter().filter(|row| !row.texts().caveats.is_empty());
         let mut worst = Vec::new();
-        rows.clone().for_each(|row| caveats::merge(&mut worst, row.caveats.clone()));
+        rows.clone().for_each(|row| caveats::merge(&mut worst, row.texts().caveats.clone()));
         let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
         let rows = counted(rows.count() as u64, "combination");
         (!short.is_empty()).then(|| say!("at worst {caveats} in {rows}", rows, caveats = short.join(word(", "))))
@@ -109,7 +113,7 @@ impl Matrix {
     pub(super) fn rights(&self) -> String {
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         let mut known: Vec<(&str, usize, bool)> = Vec::new();
-        for (how, denied) in self.rows.iter().filter_map(|row| Some((row.rights.as_deref()?, row.denied))) {
+        for (how, denied) in self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied))) {
             match known.iter_mut().find(|(other, ..)| *other == how) {
                 Some((_, rows, _)) => *rows += 1,
                 None => known.push((how, 1, denied)),

@@ -181,19 +181,19 @@ pub(crate) fn markdown(report: &Report<'_>, command_line: &str, pictures: Option
 impl<'r> Page<'r> {
     /// As much of a report as the budget allows.
     fn new(report: &'r Report<'_>, command_line: &str, budget: SizeBudget) -> Page<'r> {
-        let all = report.charted.as_slice();
+        let (all, texts) = (report.charted.as_slice(), report.texts());
         let series = Charts::new(all, report.options, budget.steps);
         let (summary, rows_left_out) = tables::summary(all, budget.rows);
         let (further, further_left_out) = columns::rows(all, budget.rows);
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
         let title = all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str());
         Page {
-            frame: Frame::new(title, &report.verdict),
+            frame: Frame::new(title, &texts.verdict),
             header: Header {
-                verdict: unbroken(&report.verdict),
-                headline: report.headline.clone(),
+                verdict: unbroken(&texts.verdict),
+                headline: texts.headline.clone(),
                 about: about(all, report.recorded),
-                banners: report.banners.iter().take(budget.rows).cloned().collect(),
+                banners: texts.banners.iter().take(budget.rows).cloned().collect(),
             },
             limits: LimitsView::of(&report.options.gate),
             columns: tables::COLUMNS,
@@ -214,13 +214,13 @@ impl<'r> Page<'r> {
             claims: claims_of(all, budget.rows),
             drawn: ChartSet::of(&series, all),
             worst: tables::worst(&series),
-            warnings: &report.warnings,
+            warnings: &texts.warnings,
             loads,
             loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
             names: all.iter().map(|overview| overview.name.clone()).collect(),
-            facts: &report.facts,
-            activity: &report.activity,
-            method: &report.method,
+            facts: &texts.facts,
+            activity: &texts.activity,
+            method: &texts.method,
             commands: method::commands(all, command_line),
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must hold of every page.
 
+use crate::language::Language::English;
 use crate::overview::Overview;
 use crate::page::MAX_BYTES;
 use crate::sections::claims::Claims;
@@ -12,7 +13,7 @@ use plan::Limit;
 use stats::{AfterOverrun, Span, analyse};
 
 fn page(recordings: &[Recorded]) -> String {
-    crate::Report::new(recordings, &[], &ChartOptions::default()).html("teiji report a.teiji")
+    crate::Report::new(recordings, &[], &ChartOptions::default()).html("teiji report a.teiji", English)
 }
 
 /// 20,000 latencies of 10 µs and an exponential tail, and what they may claim.
@@ -36,7 +37,7 @@ fn claims_are_said_and_a_tail_is_drawn() {
     let (recorded, claims) = with_a_tail();
     assert!(claims[0].tail.is_ok(), "{:?}", claims[0].tail);
     let (recordings, claims) = ([recorded], [claims]);
-    let page = crate::Report::new(&recordings, &claims, &ChartOptions::default()).html("teiji report a.teiji");
+    let page = crate::Report::new(&recordings, &claims, &ChartOptions::default()).html("teiji report a.teiji", English);
     assert!(
         page.contains("<table class=\"intervals\">")
             && page.contains("<th scope=\"col\">p99.99</th>")
@@ -45,7 +46,7 @@ fn claims_are_said_and_a_tail_is_drawn() {
     assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: the extrapolated tail"));
     let svg = |claims| {
         crate::Report::new(&recordings, claims, &ChartOptions::default())
-            .svg_charts()
+            .svg_charts(English)
             .into_iter()
             .find(|(name, _)| name == "exceedance.svg")
             .unwrap()
@@ -53,7 +54,7 @@ fn claims_are_said_and_a_tail_is_drawn() {
     };
     assert!(svg(&claims).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));
     // Without claims nothing is claimed.
-    let without = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji");
+    let without = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji", English);
     assert!(!without.contains("id=\"claims\"") && without.contains("\"tail\":null"));
 }
 
@@ -70,8 +71,8 @@ fn what_is_as_measured_says_so_where_anything_was_skipped() {
         let page = page(std::slice::from_ref(recorded));
         let mut matrix = crate::Matrix::new(None, vec![], [vec![]].into_iter());
         matrix.add(0, 1, recorded.clone());
-        let terminal = crate::terminal_claims(recorded, &[]);
-        let plan = matrix.html("", "teiji report plan");
+        let terminal = crate::terminal_claims(recorded, &[], English);
+        let plan = matrix.html("", "teiji report plan", English);
         let in_terminal = terminal.contains(CHART.trim_start());
         ([page.matches(ROW).count(), page.matches(CHART).count(), plan.matches(CHART).count()], in_terminal)
     };
@@ -88,9 +89,9 @@ fn a_change_is_told_since_the_first_activation_of_the_run() {
     let mut recorded = Synthetic::idle().threads(2).samples(&latencies).build();
     recorded.document.threads[1].start_ns.0 += 10_000_000_000;
     let claims = vec![Claims::of(&analysis); 2];
-    let terminal = crate::terminal_claims(&recorded, &claims);
+    let terminal = crate::terminal_claims(&recorded, &claims, English);
     assert!(terminal.contains(" at about 2 s") && terminal.contains(" at about 12 s"), "{terminal}");
-    let page = crate::Report::new(&[recorded], &[claims], &ChartOptions::default()).html("teiji report a.teiji");
+    let page = crate::Report::new(&[recorded], &[claims], &ChartOptions::default()).html("teiji report a.teiji", English);
     assert!(page.contains(" at about 2 s") && page.contains(" at about 12 s"));
 }
 
@@ -111,8 +112,8 @@ fn the_figure_and_the_sentence_beside_it_say_the_same() {
 #[test]
 fn jitter_is_offered_where_there_is_any() {
     let offered = |recording: &Recorded| {
-        let page =
-            crate::Report::new(std::slice::from_ref(recording), &[], &ChartOptions::default()).html("teiji report a.teiji");
+        let page = crate::Report::new(std::slice::from_ref(recording), &[], &ChartOptions::default())
+            .html("teiji report a.teiji", English);
         (page.contains("id=\"drawn-figure\""), page.contains(">max jitter, µs</th>"))
     };
     let mut recorded = with_a_tail().0;
@@ -136,18 +137,18 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
     let mut gate = Gate::default();
     gate.judged.extend([judged(&limits[0], Verdict::Fail), judged(&limits[1], Verdict::Pass), judged(&limits[2], Verdict::Pass)]);
     let options = ChartOptions { limits, gate, ..ChartOptions::default() };
-    for (name, svg) in crate::Report::new(&recordings, &[], &options).svg_charts() {
+    for (name, svg) in crate::Report::new(&recordings, &[], &options).svg_charts(English) {
         assert!(svg.contains("✗ max&lt;1us</text>") && svg.contains("✓ p99&lt;5ms</text>"), "{name}");
         assert!(!svg.contains("late&lt;3"), "a count has no place on an axis of latencies");
     }
-    let page = crate::Report::new(&recordings, &[], &options).html("teiji report a.teiji");
+    let page = crate::Report::new(&recordings, &[], &options).html("teiji report a.teiji", English);
     assert!(page.contains("✗ Fail: 1 of 3 limits"));
     assert!(
         page.contains("<td class=\"text fail\"><b>✗ fail</b></td>")
             && page.contains("<td class=\"text pass\"><b>✓ pass</b></td>")
     );
     assert!(page.contains("\"limits\":[{\"name\":\"✗ max\\u003c1us\",\"latency_ns\":1000,\"share\":0.0,\"verdict\":\"fail\"}"));
-    let text = crate::Report::new(&recordings, &[], &options).markdown("teiji report a.teiji", None);
+    let text = crate::Report::new(&recordings, &[], &options).markdown("teiji report a.teiji", None, English);
     assert!(text.contains("| `max<1us` | ✗ fail | a.teiji | 9.000 µs |"), "{text}");
 }
 
@@ -155,12 +156,12 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
 #[test]
 fn scripts_draw_by_the_definition_of_the_svg_files() {
     let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
-    let page = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji");
+    let page = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji", English);
     let (_, definition) = page.split_once("<script type=\"application/json\" id=\"definition\">").unwrap();
     let definition: serde_json::Value = serde_json::from_str(definition.split_once("</script>").unwrap().0).unwrap();
     let dash = definition["dashes"][1].as_str().unwrap();
     assert!(
-        crate::Report::new(&recordings, &[], &ChartOptions::default()).svg_charts()[0]
+        crate::Report::new(&recordings, &[], &ChartOptions::default()).svg_charts(English)[0]
             .1
             .contains(&format!("stroke-dasharray=\"{dash}\""))
     );
@@ -199,7 +200,7 @@ fn text_from_outside_stays_text() {
             counts: vec![facts.interrupts.len() as u64],
         });
     }
-    let page = crate::Report::new(&[recorded], &[], &ChartOptions::default()).html(evil);
+    let page = crate::Report::new(&[recorded], &[], &ChartOptions::default()).html(evil, English);
     assert!(!page.contains("<img") && !page.contains("<!--"));
     assert_eq!(page.matches("</script>").count(), 6, "of the page's own");
     assert_eq!(page.matches("<script").count(), 6);

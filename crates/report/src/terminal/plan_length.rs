@@ -4,9 +4,8 @@
 use crate::format;
 use crate::terminal::text;
 
-/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, for this rate and confidence (0 to 1).
-#[must_use]
-pub fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str) -> String {
+/// See [`crate::plan_length`].
+pub(crate) fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str) -> String {
     let percent = format!("{:.4}", confidence * 100.0);
     let percent = percent.trim_end_matches('0').trim_end_matches('.');
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]

@@ -52,8 +52,7 @@ impl fmt::Display for NextStep {
 }
 
 /// A warning in the language that is spoken.
-#[must_use]
-pub fn warning_text(warning: &Warning) -> WarningText {
+pub(crate) fn warning_text(warning: &Warning) -> WarningText {
     match spoken() {
         Language::English => english::text(warning),
         Language::Japanese => japanese::text(warning),

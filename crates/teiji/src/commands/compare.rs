@@ -5,7 +5,7 @@ use crate::commands::joint::{self, Alike, Joint, Row};
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use crate::overwrite::{self, Kind};
-use ::report::{Comparisons, Language, Repeats, speaking, time_of_groups};
+use ::report::{Comparisons, Language, Repeats};
 use anyhow::anyhow;
 use serde_json::json;
 use stats::ExactRequest;
@@ -59,26 +59,26 @@ pub fn run(args: &Args) -> Outcome {
         return by_factor(args);
     }
     let groups = groups(args)?;
-    if let Some(path) = &args.html {
-        let page = speaking(args.lang, || Ok(compared(args, &groups)?.html(&groups, &output::command_line().join(" "))))?;
-        output::write_whole(path, &page).map_err(Failure::bad_input)?;
-    }
-    // What programs read is in one language, whatever people read.
-    let language = if args.json { Language::English } else { args.lang };
-    let said = speaking(language, || {
-        let compared = compared(args, &groups)?;
-        match (args.json, args.md) {
-            (true, _) => model::document_text(&compared.json()).map_err(Failure::run_failed),
-            (_, true) => Ok(compared.markdown()),
-            _ => Ok(time_of_groups(&groups).into_iter().chain([compared.text()]).collect::<Vec<_>>().join("\n")),
+    let compared = compared(args, &groups)?;
+    output::say(&match (args.json, args.md) {
+        (true, _) => model::document_text(&compared.json()).map_err(Failure::run_failed)?,
+        (_, true) => compared.markdown(args.lang),
+        _ => {
+            let text = compared.text(args.lang);
+            compared.what_time_is(args.lang).into_iter().chain([text.as_str()]).collect::<Vec<_>>().join("\n")
         }
-    })?;
-    output::say(&said);
+    });
     Ok(ExitCode::SUCCESS)
 }
 
+/// The comparison, and its page where one was asked for.
 fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
-    Comparisons::of(groups, args.anyway).map_err(|why| Failure::bad_input(anyhow!(why)))
+    let compared = Comparisons::of(groups, args.anyway, args.lang).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    if let Some(path) = &args.html {
+        let page = compared.html(groups, &output::command_line().join(" "), args.lang);
+        output::write_whole(path, &page).map_err(Failure::bad_input)?;
+    }
+    Ok(compared)
 }
 
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
@@ -108,32 +108,22 @@ fn by_factor(args: &Args) -> Outcome {
         let many = sets.len();
         return Err(bad(format!("--html shows one comparison, and these are {many}: teiji report overlays any of them")));
     }
-    let language = if args.json { Language::English } else { args.lang };
     let mut documents = Vec::new();
     for (place, Alike { common, rows }) in sets.iter().enumerate() {
         let group = |(value, row): &(&str, &Row)| {
             Ok(Repeats::of(super::examine(&row.recordings, &ExactRequest::default())?).called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
-        if let Some(path) = &args.html {
-            let page = speaking(args.lang, || Ok(compared(args, &groups)?.html(&groups, &output::command_line().join(" "))))?;
-            output::write_whole(path, &page).map_err(Failure::bad_input)?;
+        let compared = compared(args, &groups)?;
+        if args.json {
+            documents.push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
+            continue;
         }
         let heading = if common.is_empty() { factor } else { common.as_str() };
-        let said = speaking(language, || {
-            let compared = compared(args, &groups)?;
-            if args.json {
-                documents.push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
-                return Ok(String::new());
-            }
-            Ok(match args.md {
-                true => format!("### {heading}\n\n{}", compared.markdown()),
-                false => format!("{}== {heading} ==\n{}", if place > 0 { "\n" } else { "" }, compared.text()),
-            })
-        })?;
-        if !args.json {
-            output::say(&said);
-        }
+        output::say(&match args.md {
+            true => format!("### {heading}\n\n{}", compared.markdown(args.lang)),
+            false => format!("{}== {heading} ==\n{}", if place > 0 { "\n" } else { "" }, compared.text(args.lang)),
+        });
     }
     if args.json {
         output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);

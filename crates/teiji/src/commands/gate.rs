@@ -5,7 +5,7 @@ use crate::commands::joint;
 use crate::exit::{EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE, Outcome};
 use crate::output;
 use crate::overwrite::{self, Kind};
-use ::report::{self, Gate};
+use ::report::{self, Gate, Language};
 use anyhow::{Context, anyhow};
 use judge::Verdict;
 use plan::Limit;
@@ -58,7 +58,8 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(path) = &args.baseline {
         let baseline = super::examine(std::slice::from_ref(path), &ExactRequest::default())?;
         let baseline = baseline.first().context("no baseline").map_err(Failure::bad_input)?;
-        gate.against(baseline, args.worse_than, &recordings).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+        gate.against(baseline, args.worse_than, &recordings, Language::English)
+            .map_err(|why| Failure::bad_input(anyhow!(why)))?;
     }
     if let Some(path) = &args.junit {
         output::write_whole(path, &gate.junit()).map_err(Failure::bad_input)?;
@@ -66,12 +67,12 @@ pub fn run(args: &Args) -> Outcome {
     output::say(&match (args.json, args.tap) {
         (true, _) => model::document_text(&gate.json()).map_err(Failure::run_failed)?,
         (_, true) => gate.tap(),
-        _ => gate.text(),
+        _ => gate.text(Language::English),
     });
     if missing > 0 {
         output::complain(&format!(
             "no recording of {}: what is not recorded cannot pass",
-            report::counted(missing as u64, "run")
+            report::counted(missing as u64, "run", Language::English)
         ));
     }
     if missing > 0 && gate.verdict() == Verdict::Pass {

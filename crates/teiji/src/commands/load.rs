@@ -9,6 +9,7 @@ use crate::output;
 use anyhow::Context;
 use load::{Limits, LoadNow, Loads, check};
 use plan::{CpuList, LoadSpec, Nanos, Unit};
+use report::Language;
 use runner::Signals;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,14 +75,14 @@ pub fn run(args: &Args) -> Outcome {
         drawing.clear();
     }
     for warning in loads.warnings() {
-        let text = report::warning_text(&warning);
+        let text = report::warning_text(&warning, Language::English);
         output::complain(&format!("Warning: {} Seen: {}", text.message, text.evidence));
     }
     let held = evidence.iter().all(|load| load.alive && !load.missed);
     output::say(&if args.json {
         model::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::run_failed)?
     } else {
-        report::load_table(&evidence)
+        report::load_table(&evidence, Language::English)
     });
     Ok(if held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
 }

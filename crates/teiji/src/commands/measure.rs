@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
-use report::{Gate, warning_text};
+use report::{Gate, Language, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -40,7 +40,7 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     if let Some(warning) = &order.granted.warning {
-        let text = warning_text(warning);
+        let text = warning_text(warning, Language::English);
         output::complain(&format!("{} To change that: {}", text.message, text.next_step));
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !args.quiet && !args.json) {
@@ -57,13 +57,17 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
     if args.json {
         output::say(&model::document_text(&recorded.document).map_err(Failure::run_failed)?);
     } else {
-        output::say(&report::terminal_summary(&recorded, output::paint()));
+        output::say(&report::terminal_summary(&recorded, output::paint(), Language::English));
         output::say(&format!("\nRecording: {}", recorded.path.display()));
         output::say(&format!("Next: teiji report {}", output::quoted(&recorded.path)));
     }
     if let Some(gate) = &gate {
         // Standard output is for run.json where that was asked for.
-        if args.json { output::complain(gate.text().trim_end()) } else { output::say(&format!("\n{}", gate.text())) }
+        if args.json {
+            output::complain(gate.text(Language::English).trim_end())
+        } else {
+            output::say(&format!("\n{}", gate.text(Language::English)))
+        }
     }
     if let Some(End::RecordingFailed { error }) = &recorded.document.end {
         output::complain(&format!("error: the recording ended early: {error}"));
@@ -76,7 +80,7 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
 
 /// Says what is known of a run before it begins.
 pub fn warn(warning: &Warning) {
-    let text = warning_text(warning);
+    let text = warning_text(warning, Language::English);
     output::complain(&format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step));
 }
 

@@ -6,7 +6,7 @@ use crate::commands::{joint, run as plans, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use crate::overwrite::{self, Kind, marked};
-use ::report::{ChartOptions, Gate, Language, speaking};
+use ::report::{ChartOptions, Gate, Language};
 use anyhow::{Context, anyhow};
 use plan::Limit;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Outcome {
     let page = (args.output.as_path(), Kind::Page);
     let named = std::iter::once(page).chain(args.md.as_deref().map(|text| (text, Kind::Markdown)));
     overwrite::refuse_foreign(named, args.force).map_err(Failure::bad_input)?;
-    let report = speaking(args.lang, || report(args))?;
+    let report = report(args)?;
     let mut files = vec![(args.output.clone(), report.page)];
     let new_folder = args.svg.as_ref().filter(|folder| !folder.exists());
     if let Some(folder) = &args.svg {
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Outcome {
     })?;
     output::say(&report.verdict);
     if !args.limits.is_empty() {
-        output::say(&report.gate.text());
+        output::say(&report.gate.text(args.lang));
     }
     output::say(&format!("Report: {}", args.output.display()));
     Ok(if args.limits.is_empty() { ExitCode::SUCCESS } else { super::exit_of(&report.gate) })
@@ -96,10 +96,10 @@ fn report(args: &Args) -> Result<Report, Failure> {
             ..args.charts.options()
         };
         let plan = plan_texts(&args.recordings)?;
-        let charts = if args.svg.is_some() { matrix.svg_charts() } else { Vec::new() };
-        let markdown = args.md.as_ref().map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref()));
-        let page = matrix.html(&plan, &command_line);
-        return Ok(Report { page, charts, markdown, verdict: matrix.verdict(), gate: matrix.options.gate });
+        let charts = if args.svg.is_some() { matrix.svg_charts(args.lang) } else { Vec::new() };
+        let markdown = args.md.as_ref().map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref(), args.lang));
+        let page = matrix.html(&plan, &command_line, args.lang);
+        return Ok(Report { page, charts, markdown, verdict: matrix.verdict(args.lang), gate: matrix.options.gate });
     }
     if args.beside.is_some() {
         return Err(Failure::bad_input(anyhow!("--beside is for folders of plans")));
@@ -108,9 +108,9 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let (recordings, claims): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
     let report = ::report::Report::new(&recordings, &claims, &options);
-    let charts = if args.svg.is_some() { report.svg_charts() } else { Vec::new() };
-    let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref()));
-    let (page, verdict) = (report.html(&command_line), report.verdict().to_owned());
+    let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
+    let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
+    let (page, verdict) = (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
     Ok(Report { page, charts, markdown, verdict, gate: options.gate })
 }
 

@@ -4,7 +4,7 @@
 use crate::commands::{joint, run, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use ::report::{Figure, Gate};
+use ::report::{Figure, Gate, Language};
 use anyhow::{Context, anyhow};
 use model::Recorded;
 use plan::Limit;
@@ -50,19 +50,19 @@ pub fn run(args: &Args) -> Outcome {
         let gate = super::judge_all(&args.recordings, &args.limits)?;
         let text_wanted = !(args.csv || args.md || args.json);
         if !args.limits.is_empty() && text_wanted {
-            output::say(&gate.text());
+            output::say(&gate.text(Language::English));
         }
         let mut matrix = table(&args.recordings, run::Wanted::Figures)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         if let Some(factor) = &args.by {
-            output::say(&matrix.by(factor).map_err(|error| Failure::bad_input(anyhow!(error)))?);
+            output::say(&matrix.by(factor, Language::English).map_err(|error| Failure::bad_input(anyhow!(error)))?);
             return Ok(ended(args, &gate));
         }
         output::say(&match (args.csv, args.md, args.json) {
             (true, ..) => matrix.csv(),
-            (_, true, _) => matrix.markdown(),
+            (_, true, _) => matrix.markdown(Language::English),
             (.., true) => model::document_text(&matrix.json()).map_err(Failure::run_failed)?,
-            _ => matrix.text(),
+            _ => matrix.text(Language::English),
         });
         return Ok(ended(args, &gate));
     }
@@ -81,21 +81,21 @@ pub fn run(args: &Args) -> Outcome {
         let recordings = super::read(&args.recordings)?;
         output::say(&match (args.csv, args.md) {
             (true, _) => report::threads_csv(&recordings),
-            (_, true) => report::threads_markdown(&recordings),
+            (_, true) => report::threads_markdown(&recordings, Language::English),
             _ => documents(&recordings).map_err(Failure::run_failed)?,
         });
         return Ok(ended(args, &gate));
     }
     let (recordings, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
     if !args.limits.is_empty() {
-        output::say(&gate.text());
+        output::say(&gate.text(Language::English));
     }
     for (position, (recorded, claims)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
             output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, recorded.path.display()));
         }
-        output::say(&report::terminal_summary(recorded, output::paint()));
-        output::say(&report::terminal_claims(recorded, claims));
+        output::say(&report::terminal_summary(recorded, output::paint(), Language::English));
+        output::say(&report::terminal_claims(recorded, claims, Language::English));
     }
     let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
     output::say(&format!("\nNext: teiji report {}", all.join(" ")));

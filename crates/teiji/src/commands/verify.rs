@@ -3,6 +3,7 @@
 
 use crate::exit::{EXCEEDED, Outcome};
 use crate::output;
+use report::Language;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,7 +19,8 @@ pub fn run(args: &Args) -> Outcome {
     for recorded in super::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
         let samples: u64 = recorded.threads.iter().map(|thread| thread.histogram.total()).sum();
-        let (path, threads) = (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread"));
+        let (path, threads) =
+            (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread", Language::English));
         if differences.is_empty() {
             let is_histogram = recorded.document.threads.iter().any(|thread| !thread.detail.is_samples());
             let what = if is_histogram { "latencies, of which only a histogram is known," } else { "samples" };

@@ -13,6 +13,7 @@ use judge::{Judged, Verdict};
 use lab::{KernelName, LabRun, Target};
 use model::Recorded;
 use plan::Limit;
+use report::Language;
 use runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -72,16 +73,16 @@ pub fn run(args: &Args) -> Outcome {
             Verdict::Pass => true,
             Verdict::Fail => false,
             Verdict::NotEnough => {
-                let why = report::judged_in_words(&judged);
+                let why = report::judged_in_words(&judged, Language::English);
                 return Err(Failure::run_failed(anyhow!("{kernel} cannot be judged: {why}")));
             }
         };
         let verdict = if holds { "meets" } else { "exceeds" };
-        output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged)));
+        output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged, Language::English)));
         if recorded.document.load_missed {
             output::complain(&format!("{kernel}: a load was off target (load_missed)"));
         }
-        time = report::what_time_is(&recorded);
+        time = report::what_time_is(&recorded, Language::English);
         measured += 1;
         Ok(holds)
     });

@@ -13,6 +13,7 @@ use executor::SettingError;
 use lab::{DefaultCpus, Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{Recorded, Warning};
 use plan::{Guest, GuestTime, Run};
+use report::Language;
 use runner::Signals;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +101,7 @@ pub fn run(args: &Args) -> Outcome {
         let documents: Vec<_> = recordings.iter().map(|recorded| &recorded.document).collect();
         output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
     } else {
-        output::say(&report::side_by_side(&recordings));
+        output::say(&report::side_by_side(&recordings, Language::English));
         output::say(&format!("Recordings: {}/", output.display()));
     }
     worst = worst.max(code(&recordings.iter().collect::<Vec<_>>()));

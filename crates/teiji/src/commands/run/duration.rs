@@ -5,6 +5,7 @@
 use super::settings::PlanEntry;
 use crate::commands::lab::guests_at_once;
 use plan::{GuestTime, Nanos, PlannedRun};
+use report::Language;
 
 const SECOND: i64 = 1_000_000_000;
 /// Until a guest has booted and brought its recording out, ns: Debian's kernels, on an idle machine and on a slow or busy one.
@@ -15,7 +16,7 @@ const TIMES: (i64, i64) = (1, 10);
 /// `20 s of measuring on this machine ...; 54.1 min in guests of the lab, here about 1 to 3 h: ...`.
 pub fn told(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> String {
     let of = |in_lab: bool| runs.iter().map(|run| &points[run.combination]).filter(move |point| point.kernel.is_some() == in_lab);
-    let span = |ns: i64| report::span(Nanos(ns));
+    let span = |ns: i64| report::span(Nanos(ns), Language::English);
     let measured = |in_lab: bool| of(in_lab).fold(0_i64, |sum, point| sum.saturating_add(point.expected_ns()));
     let mut parts = Vec::new();
     if of(false).next().is_some() {

@@ -16,6 +16,7 @@ use lab::{GuestObserver, GuestProgress, LabError, LabRun};
 use model::Recorded;
 use plan::PlannedRun;
 use probe::Monotonic;
+use report::Language;
 use runner::{RunnerError, Signals};
 use std::path::{Path, PathBuf};
 
@@ -86,7 +87,9 @@ impl PlanObserver for Maker<'_> {
                 let name = work.name(run);
                 output::complain(&format!("{name}: an earlier attempt was cut short: kept in {}", kept.display()));
             }
-            Event::Recorded(recorded) if !work.quiet => output::say(&format!("  {}", report::verdict_of_one(recorded))),
+            Event::Recorded(recorded) if !work.quiet => {
+                output::say(&format!("  {}", report::verdict_of_one(recorded, Language::English)))
+            }
             Event::Failed(error) | Event::NotSynced(error) => complain_of(&work.name(run), error),
             Event::Kept(kept) => output::complain(&format!("what it recorded is kept in {}", kept.display())),
             Event::WasDone(_) | Event::Wanted | Event::Recorded(_) => {}
@@ -174,7 +177,9 @@ impl PlanObserver for Guests<'_> {
         let name = self.work.name(run);
         count(self.progress, self.work.point(run), event);
         match event {
-            Event::Recorded(recorded) => self.show.say(&format!("{name}: {}", report::verdict_of_one(recorded))),
+            Event::Recorded(recorded) => {
+                self.show.say(&format!("{name}: {}", report::verdict_of_one(recorded, Language::English)))
+            }
             Event::Failed(error) | Event::NotSynced(error) => self.show.without(|| complain_of(&name, error)),
             Event::WasDone(_) | Event::Wanted | Event::WasCutShort(_) | Event::Kept(_) => {}
         }

@@ -20,6 +20,7 @@ use execute::Work;
 use executor::{Boot, PlanResult, ResultsFolder, WantedBoot};
 use lab::KernelName;
 use plan::{Plan, PlannedRun, Value};
+use report::Language;
 use runner::Signals;
 use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
@@ -144,7 +145,7 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
 }
 
 fn counted(n: usize, thing: &str) -> String {
-    report::counted(n as u64, thing)
+    report::counted(n as u64, thing, Language::English)
 }
 
 fn begin(args: &Args, path: &Path) -> Outcome {
@@ -289,7 +290,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     let mut warnings: Vec<_> = here.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
     warnings.dedup();
     for warning in warnings {
-        let text = report::warning_text(&warning);
+        let text = report::warning_text(&warning, Language::English);
         output::complain(&format!("Warning: {} {}", text.message, text.next_step));
     }
     Ok(())

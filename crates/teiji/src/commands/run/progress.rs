@@ -3,6 +3,7 @@
 
 use model::Document;
 use plan::Nanos;
+use report::Language;
 use std::time::Instant;
 
 /// Between two runs on this machine, until it is known better.
@@ -87,7 +88,7 @@ impl PlanProgress {
     }
 
     fn see(&mut self, label: &str, document: &Document) {
-        let caveats = report::caveats(document);
+        let caveats = report::caveats(document, Language::English);
         self.with_caveats += usize::from(caveats.is_some());
         let max = document.threads.iter().filter_map(|thread| thread.latency_with_skipped_ns.map(|latency| latency.max)).max();
         if let Some(max) = max.filter(|max| self.largest.as_ref().is_none_or(|(largest, ..)| max > largest)) {
@@ -110,12 +111,12 @@ impl PlanProgress {
             // Counting down from what was known when the last run ended.
             let left = left - (elapsed_ns - self.last_end_ns);
             text += &match left {
-                left if left > 0 => format!(", about {} left", report::span(whole_seconds(left))),
+                left if left > 0 => format!(", about {} left", report::span(whole_seconds(left), Language::English)),
                 _ => ", any moment now".to_owned(),
             };
         }
         if self.with_caveats > 0 {
-            text += &format!("; caveats in {}", report::counted(self.with_caveats as u64, "run"));
+            text += &format!("; caveats in {}", report::counted(self.with_caveats as u64, "run", Language::English));
         }
         if let Some((max, label, caveats)) = &self.largest {
             text += &format!("; largest so far {}", report::at_most(*max));
