@@ -42,6 +42,7 @@ pub use report::Report;
 pub use sections::claims::Claims;
 use sections::{caveats, lab};
 pub use terminal::paint::Paint;
+pub use terminal::plan_length::PlanLength;
 use terminal::text;
 pub use threads::{Figure, threads_csv};
 pub use warnings::{NextStep, WarningText};
@@ -78,13 +79,6 @@ pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
 #[must_use]
 pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
     speaking(language, || terminal::load_table::table(loads))
-}
-
-/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, for this rate and confidence (0 to 1).
-/// `lasting` says how long they take.
-#[must_use]
-pub fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str, language: Language) -> String {
-    speaking(language, || terminal::plan_length::plan_length(samples, rate, confidence, lasting))
 }
 
 /// The verdict of one recording among many, each of which need not say again what the ns of the lab are: one line with the one

@@ -2,6 +2,7 @@
 //! Figures of recordings for programs and for other texts: a row for each thread, or one figure alone.
 
 use crate::format;
+use crate::language::{say, word};
 use crate::overview::population;
 use crate::sections::accounts::Accounts;
 use judge::Examined;
@@ -70,9 +71,11 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     let has_skipped =
         recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
     let mut out = format!(
-        "{}\n\n| recording | thread | CPU | due | late | skipped | min | mean | p50 | p99 | p99.9 | max |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-        population(has_skipped)
+        "{}\n\n| {} |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        population(has_skipped),
+        ["recording", "thread", "CPU", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"]
+            .map(word)
+            .join(" | ")
     );
     for recorded in recordings {
         for (thread, statistics) in threads(recorded) {
@@ -84,7 +87,8 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             out += &format!("| {name} | {} | {} | {} |\n", thread.index, thread.cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
                 let cells = in_micros(statistics.latency).join(" | ");
-                out += &format!("| {name}, as measured | {} | {} | | | | {cells} |\n", thread.index, thread.cpu);
+                let name = say!("{name}, as measured", name);
+                out += &format!("| {name} | {} | {} | | | | {cells} |\n", thread.index, thread.cpu);
             }
         }
     }

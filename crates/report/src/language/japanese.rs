@@ -28,6 +28,7 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("sample", "サンプル {n} 個"),
     ("skipped activation", "スキップされた起床 {n} 回"),
     ("source", "{n} 種類"),
+    ("task", "タスク {n} 個"),
     ("thread", "スレッド {n} 個"),
 ];
 

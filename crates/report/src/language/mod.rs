@@ -14,6 +14,7 @@ mod japanese_gate;
 mod japanese_page;
 mod japanese_plan;
 mod japanese_scripts;
+mod japanese_terminal;
 
 use serde::Serialize;
 use std::cell::Cell;
@@ -99,10 +100,8 @@ static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| in_japanese().collect())
 
 /// Every text with its Japanese.
 fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [japanese::TEXTS, japanese_gate::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS]
-        .into_iter()
-        .flatten()
-        .copied()
+    let page = [japanese::TEXTS, japanese_page::TEXTS, japanese_plan::TEXTS, japanese_scripts::TEXTS];
+    page.into_iter().chain([japanese_gate::TEXTS, japanese_terminal::TEXTS]).flatten().copied()
 }
 
 /// A text without figures, in the language that is spoken.

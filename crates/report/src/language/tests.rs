@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Comparisons, Gate, Matrix, Repeats, Report};
+use crate::{ChartOptions, Comparisons, Gate, Matrix, Paint, PlanLength, Repeats, Report};
 use judge::Examined;
 use stats::{AfterOverrun, ExactRequest, Span, analyse};
 use std::collections::BTreeSet;
@@ -165,6 +165,9 @@ fn no_language_leaks_into_another() {
     gate.against(&all[0], 0.1, &all[1..2], Language::English).unwrap();
     let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::of(vec![examined(one.clone())])).collect();
     let comparisons = Comparisons::of(&groups, true, Language::English).unwrap();
+    let (recorded, claims) = crate::page::page_tests::with_a_tail();
+    let (interval, duration) = (plan::Nanos(1_000_000), Some(plan::Nanos::from_secs(10_800)));
+    let length = PlanLength { samples: 2_995, rate: 1e-3, confidence: 0.95, interval, threads: 4, duration };
     let command = "teiji";
     let said = |language| {
         let mut texts = vec![
@@ -182,7 +185,15 @@ fn no_language_leaks_into_another() {
             ("comparison's Markdown", comparisons.markdown(language)),
             ("comparison's time", comparisons.what_time_is(language).unwrap().to_owned()),
             ("side by side", crate::side_by_side(&recordings, language)),
+            ("threads", crate::threads_markdown(&recordings, language)),
+            ("loads", crate::load_table(&recordings[1].document.load, language)),
+            ("length", length.text(language)),
+            ("time", crate::what_time_is(&recordings[2], language).unwrap()),
+            ("plan's factor", matrix.by("load", language).unwrap()),
+            ("plan's factor that it has not", matrix.by("cpu", language).unwrap_err()),
         ];
+        texts.extend(recordings.iter().map(|one| ("summary", crate::terminal_summary(one, Paint::Plain, language))));
+        texts.push(("what a recording supports", crate::terminal_claims(&recorded, &claims, language)));
         texts.extend(report.svg_charts(language).into_iter().map(|(_, svg)| ("chart", svg)));
         texts.extend(matrix.svg_charts(language).into_iter().map(|(_, svg)| ("plan's chart", svg)));
         texts
@@ -213,6 +224,11 @@ fn no_language_leaks_into_another() {
     // Sentences that are made of a run before it is let go, or of a recording before anyone says in which language it is read.
     for (name, text) in &japanese {
         for english in ["real-time rights", "Steal time", "steal time", "off target", "Virtual ns", "Ordinary scheduling"] {
+            let line = text.lines().find(|line| line.contains(english));
+            assert_eq!(line, None, "{name} in Japanese");
+        }
+        let of_terminal = ["planned", "as measured", "As measured", "Warning", "Next:", "Seen", "asked for", "confidence"];
+        for english in of_terminal.into_iter().filter(|_| !text.contains("<html")) {
             let line = text.lines().find(|line| line.contains(english));
             assert_eq!(line, None, "{name} in Japanese");
         }

@@ -4,8 +4,8 @@
 use super::Matrix;
 use super::pooled::{CellStats, Figures, NOTHING, PooledThread, parts};
 use crate::format::{count, micros};
-use crate::language::{Language, speaking};
-use crate::terminal::text::{columns, right, wrapped};
+use crate::language::{Language, say, speaking, word};
+use crate::terminal::text::{columns, left, right, wrapped};
 use stats::Level;
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ impl Matrix {
     fn in_words_by(&self, factor: &str) -> Result<String, String> {
         let factor = self.varied.iter().copied().find(|place| self.factors[*place].name == factor).ok_or_else(|| {
             let known: Vec<&str> = self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
-            let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
-            format!("the plan does not vary '{factor}': it varies {known}")
+            let known = if known.is_empty() { say!("nothing") } else { known.join(word(", ")) };
+            say!("the plan does not vary '{factor}': it varies {known}", factor, known)
         })?;
         let values = &self.factors[factor].values;
         let mut alike: Alike<'_> = BTreeMap::new();
@@ -83,10 +83,10 @@ impl Matrix {
         if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
             let name = &self.factors[factor].name;
             let nothing =
-                format!("{NOTHING}: not measured. No two combinations differ in {name} alone, so its effect cannot be shown.");
+                say!("–: not measured. No two combinations differ in {name} alone, so its effect cannot be shown.", name);
             wrapped(&mut out, "", &nothing);
         }
-        wrapped(&mut out, "", "How certain a difference is: teiji compare, with a recording of each.");
+        wrapped(&mut out, "", word("How certain a difference is: teiji compare, with a recording of each."));
         self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
         Ok(out)
     }
@@ -111,7 +111,7 @@ impl Matrix {
                 pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
             said.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
-            said.extend(each(|all| all.due.moments.max()).and_then(|pairs| change.of_latency(("max", ""), &pairs)));
+            said.extend(each(|all| all.due.moments.max()).and_then(|pairs| change.of_latency((word("max"), ""), &pairs)));
         }
         said
     }
@@ -121,8 +121,8 @@ impl Matrix {
             (0..self.factors.len()).filter(|place| *place != factor && self.varied.contains(place)).collect();
         let mut head: Vec<String> = others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
-        head.extend(by_thread.then(|| "thread".to_owned()));
-        head.push("figure".to_owned());
+        head.extend(by_thread.then(|| say!("thread")));
+        head.push(say!("figure"));
         let texts = head.len();
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())));
         let mut lines = vec![head];
@@ -133,14 +133,14 @@ impl Matrix {
                 let mut line: Vec<String> =
                     others.iter().map(|place| if index == 0 { value(place) } else { String::new() }).collect();
                 line.extend(by_thread.then(|| if index == 0 { one.thread() } else { String::new() }));
-                line.push((*figure).to_owned());
+                line.push(word(figure).to_owned());
                 line.extend(cases.iter().map(|case| case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))));
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
-                line.push("caveats".to_owned());
-                let caveats = |row: &CellStats| Some(row.in_short().join(", ")).filter(|text| !text.is_empty());
+                line.push(say!("caveats"));
+                let caveats = |row: &CellStats| Some(row.in_short().join(word(", "))).filter(|text| !text.is_empty());
                 line.extend(
                     cases.iter().map(|case| case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())),
                 );
@@ -239,24 +239,29 @@ impl Change {
     fn of_overruns(&self, late: &[Late]) -> Option<String> {
         let sum = Late::sum(late);
         if sum.was == 0 && sum.is == 0 {
-            let first = if self.first == "none" { "without".to_owned() } else { format!("with {}", self.first) };
-            return Some(format!("{}: no overruns, as {first}{}.", self.value, self.in_all()));
+            let (value, cases) = (&self.value, self.in_all());
+            return Some(if self.first == "none" {
+                say!("{value}: no overruns, as without{cases}.", value, cases)
+            } else {
+                say!("{value}: no overruns, as with {first}{cases}.", value, first = self.first, cases)
+            });
         }
         let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
-        if let Some(unlike) = self.unlike("overruns", &ways) {
+        if let Some(unlike) = self.unlike(word("overruns"), &ways) {
             return Some(unlike);
         }
-        let verb = match sum.way() {
-            Way::Up => "raises",
-            Way::Down => "lowers",
-            Way::Neither => return None,
-        };
         let of = |n: u64, due: u64| {
-            if (0.95..=1.05).contains(&sum.exposed()) { count(n) } else { format!("{} of {}", count(n), count(due)) }
+            let (n, all) = (count(n), count(due));
+            if (0.95..=1.05).contains(&sum.exposed()) { n } else { say!("{n} of {all}", n, all) }
         };
         let (was, is) = (of(sum.was, sum.due_was), of(sum.is, sum.due_is));
-        let total = if self.cases > 1 { " in all" } else { "" };
-        Some(format!("{} {verb} overruns from {was} to {is}{total}{}{}.", self.value, self.against(), self.in_all()))
+        let total = if self.cases > 1 { word(" in all") } else { "" };
+        let (value, rest) = (&self.value, self.against() + &self.in_all());
+        match sum.way() {
+            Way::Up => Some(say!("{value} raises overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
+            Way::Down => Some(say!("{value} lowers overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
+            Way::Neither => None,
+        }
     }
 
     /// The latencies of one case, or by what factor they differ in each of several.
@@ -266,51 +271,54 @@ impl Change {
             return Some(unlike);
         }
         let decided = ways.iter().copied().find(|way| *way != Way::Neither)?;
-        let (verb, factors): (_, Vec<f64>) = match decided {
-            Way::Down => ("lowers", pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| 1.0 / factor(*pair)).collect()),
-            _ => ("raises", pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| factor(*pair)).collect()),
-        };
+        let (value, against) = (&self.value, self.against());
         if let [(was, is)] = pairs {
-            return Some(format!(
-                "{} {verb} {figure} from {about}{} to {about}{} µs{}.",
-                self.value,
-                micros(*was),
-                micros(*is),
-                self.against()
-            ));
+            let (was, is) = (format!("{about}{}", micros(*was)), format!("{about}{}", micros(*is)));
+            return Some(if decided == Way::Down {
+                say!("{value} lowers {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
+            } else {
+                say!("{value} raises {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
+            });
         }
+        let times = |pair: (i64, i64)| if decided == Way::Down { 1.0 / factor(pair) } else { factor(pair) };
+        let factors: Vec<f64> = pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| times(*pair)).collect();
         let (least, most) = factors.iter().fold((f64::MAX, 0.0_f64), |(least, most), one| (least.min(*one), most.max(*one)));
         let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
-        let times = if least == most { most } else { format!("{least} to {most}") };
+        let times = if least == most { most } else { say!("{least} to {most}", least, most) };
         let cases = if factors.len() == self.cases {
             self.in_all()
         } else {
-            format!(", in {} of {} cases with all else equal", factors.len(), self.cases)
+            say!(", in {n} of {all} cases with all else equal", n = factors.len(), all = self.cases)
         };
-        Some(format!("{} {verb} {figure} {times} times{}{cases}.", self.value, self.against()))
+        Some(if decided == Way::Down {
+            say!("{value} lowers {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
+        } else {
+            say!("{value} raises {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
+        })
     }
 
     /// What is said where some cases go up and others down.
     fn unlike(&self, figure: &str, ways: &[Way]) -> Option<String> {
         let of = |way: Way| ways.iter().filter(|one| **one == way).count();
         (of(Way::Up) > 0 && of(Way::Down) > 0).then(|| {
-            let against = self.against();
-            format!(
-                "{} raises {figure} in {}, lowers it in {} of {} cases{against}.",
-                self.value,
-                of(Way::Up),
-                of(Way::Down),
-                self.cases
+            say!(
+                "{value} raises {figure} in {up}, lowers it in {down} of {all} cases{against}.",
+                value = self.value,
+                figure,
+                up = of(Way::Up),
+                down = of(Way::Down),
+                all = self.cases,
+                against = self.against()
             )
         })
     }
 
     fn against(&self) -> String {
-        if self.first == "none" { String::new() } else { format!(" against {}", self.first) }
+        if self.first == "none" { String::new() } else { say!(" against {first}", first = self.first) }
     }
 
     fn in_all(&self) -> String {
-        if self.cases > 1 { format!(", all else equal in {} cases", count(self.cases as u64)) } else { String::new() }
+        if self.cases > 1 { say!(", all else equal in {n} cases", n = count(self.cases as u64)) } else { String::new() }
     }
 }
 
@@ -322,11 +330,7 @@ fn aligned(lines: &[Vec<String>], texts: usize) -> String {
     for line in lines {
         let cell = |(column, width): (usize, &usize)| {
             let text = line[column].replace(char::is_control, " ");
-            if column < texts {
-                format!("{text}{}", " ".repeat(width.saturating_sub(columns(&text))))
-            } else {
-                right(&text, *width)
-            }
+            if column < texts { left(&text, *width) } else { right(&text, *width) }
         };
         let cells: Vec<String> = widths.iter().enumerate().map(cell).collect();
         out += cells.join("  ").trim_end();

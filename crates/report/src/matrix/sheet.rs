@@ -8,7 +8,7 @@ use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::language::{Language, say, speaking, word};
 use crate::page::speaks::markdown;
 use crate::sections::lab::Kind;
-use crate::terminal::text::wrapped;
+use crate::terminal::text::{columns, left, right, wrapped};
 use judge::Verdict;
 use stats::Level;
 use std::collections::BTreeSet;
@@ -229,7 +229,7 @@ impl Matrix {
         let shown = sheet.columns();
         let width = |column: usize| {
             let cells = sheet.lines.iter().map(|line| &line.cells[column]).chain([&sheet.head[column].name]);
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            cells.map(|cell| columns(cell)).max().unwrap_or(0)
         };
         let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
         let mut out =
@@ -237,7 +237,7 @@ impl Matrix {
         let head: Vec<String> = sheet.head.iter().map(|column| column.name.clone()).collect();
         for cells in std::iter::once(&head).chain(sheet.lines.iter().map(|line| &line.cells)) {
             let cell = |(column, width): (&usize, &usize)| {
-                if sheet.is_text(*column) { format!("{:<width$}", cells[*column]) } else { format!("{:>width$}", cells[*column]) }
+                if sheet.is_text(*column) { left(&cells[*column], *width) } else { right(&cells[*column], *width) }
             };
             out.push_str(shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end());
             out.push('\n');

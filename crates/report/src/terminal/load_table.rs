@@ -2,7 +2,9 @@
 //! What loads that ran alone have reached, for a terminal: a line for each CPU of each load.
 
 use crate::format;
+use crate::language::{say, word};
 use crate::sections::loads::did;
+use crate::terminal::text::{left, right};
 use model::LoadEvidence;
 
 /// Characters of a load as written.
@@ -12,10 +14,11 @@ const WIDEST: usize = 28;
 pub(crate) fn table(loads: &[LoadEvidence]) -> String {
     let line = |cells: [&str; 6]| {
         let [load, cpu, asked, reached, worst, busy] = cells;
-        format!("{load:<WIDEST$} {cpu:>4} {asked:>6} {reached:>7} {worst:>12} {busy:>8}")
+        let figures = [(cpu, 4), (asked, 6), (reached, 7), (worst, 12), (busy, 8)].map(|(text, width)| right(text, width));
+        format!("{} {}", left(load, WIDEST), figures.join(" "))
     };
     let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
-    let mut lines = vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"])];
+    let mut lines = vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"].map(word))];
     for load in loads {
         for (index, on) in load.per_cpu.iter().enumerate() {
             // Tasks that move between CPUs: what they reached, they reached on all of them together.
@@ -30,14 +33,14 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
             ]));
         }
         let mut said = did(load);
-        said.extend((!load.alive).then(|| "exited early".to_owned()));
-        said.extend(load.missed.then(|| "load_missed: more than 5 points off".to_owned()));
+        said.extend((!load.alive).then(|| say!("exited early")));
+        said.extend(load.missed.then(|| say!("load_missed: more than 5 points off")));
         if !said.is_empty() {
-            lines.push(format!("  {}", said.join(", ")));
+            lines.push(format!("  {}", said.join(word(", "))));
         }
     }
     lines.push(String::new());
-    lines.push("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total.".to_owned());
+    lines.push(say!("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total."));
     lines.join("\n")
 }
 

@@ -2,7 +2,7 @@
 //! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
 use crate::sections::accounts::Accounts;
-use crate::sections::columns::{self, ColumnRow, Meaning};
+use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
 pub(crate) mod histogram;
 pub(crate) mod load_table;
 pub(crate) mod paint;
@@ -11,7 +11,7 @@ pub(crate) mod side_by_side;
 pub(crate) mod text;
 
 use crate::format::{self, count, counted, micros, micros_f64};
-use crate::language::say;
+use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::banners;
 use crate::sections::claims::{self, Claims, Said};
@@ -22,7 +22,7 @@ use crate::warnings::{NextStep, warning_text};
 use model::{Thread, Warning};
 use paint::Paint;
 use stats::{Level, Summary};
-use text::{Table, unwrapped, wrapped};
+use text::{Table, columns, left, unwrapped, wrapped};
 
 /// Shown where there are too few samples for a figure.
 const NOTHING: &str = "–";
@@ -34,10 +34,10 @@ pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
     out.push('\n');
     heading(&mut out, overview);
     out.push('\n');
-    out.push_str(&activations(overview).painted(paint, &["late", "skipped"]));
+    out.push_str(&activations(overview).painted(paint, &[word("late"), word("skipped")]));
     legend(&mut out, overview, paint);
     if let Some(claim) = overview.claim() {
-        wrapped(&mut out, "", &format!("{claim}."));
+        wrapped(&mut out, "", &(claim + word(".")));
     }
     as_measured(&mut out, overview);
     further_columns(&mut out, overview);
@@ -68,7 +68,7 @@ pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
     let mut out = String::from("\n");
     out.push_str(&histogram::histogram(&overview.histogram));
     if overview.has_skipped() {
-        wrapped(&mut out, "", "As measured: skipped activations are not drawn.");
+        wrapped(&mut out, "", word(" As measured: skipped activations are not drawn."));
     }
     let document = &overview.recorded.document;
     let latest = |(index, _): &(usize, &Thread)| overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max());
@@ -79,12 +79,14 @@ pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
             continue;
         }
         out.push('\n');
-        let which = match document.threads.len() {
-            1 => String::new(),
-            2..=MAX_THREADS => format!(" of thread {}", thread.index),
-            _ => format!(" of thread {}, the one with the latest wake-up,", thread.index),
+        let heading = match (document.threads.len(), thread.index) {
+            (1, _) => say!("What the data supports, at 95 % confidence:"),
+            (2..=MAX_THREADS, thread) => say!("What the data of thread {thread} supports, at 95 % confidence:", thread),
+            (_, thread) => {
+                say!("What the data of thread {thread}, the one with the latest wake-up, supports, at 95 % confidence:", thread)
+            }
         };
-        wrapped(&mut out, "", &format!("What the data{which} supports, at 95 % confidence:"));
+        wrapped(&mut out, "", &heading);
         list_claims(&mut out, &claims::of_thread(claims, document, thread));
     }
     let at_once = claims::at_once(document, claims);
@@ -104,31 +106,33 @@ fn list_claims(out: &mut String, all: &[Said]) {
         let mut lines = String::new();
         wrapped(&mut lines, "          ", words);
         // What it is about stands where its first line is indented.
-        let lead = format!("  {about:<8}");
+        let lead = left(&format!("  {about}"), 10);
         out.push_str(&lead);
-        out.push_str(lines.get(lead.len()..).unwrap_or(&lines));
+        out.push_str(if columns(&lead) > 10 { " " } else { "" });
+        out.push_str(lines.trim_start());
     }
 }
 
 fn heading(out: &mut String, overview: &Overview<'_>) {
     let document = &overview.recorded.document;
     let host = &document.host.before;
-    let mut parts = vec![format!("{}: {}", overview.name, columns::probe(document))];
+    let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
     if document.probe.is_planned() {
-        parts[0] += &format!(", every {}", document.run.interval_ns);
+        parts[0] += &say!(", every {interval}", interval = document.run.interval_ns);
     }
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
-        parts[0] += &format!(" (+{} for each further thread)", document.run.distance_ns);
+        parts[0] += &say!(" (+{distance} for each further thread)", distance = document.run.distance_ns);
     }
-    parts.push(format!("{} planned", length(overview)));
+    parts.push(say!("{length} planned", length = length(overview)));
     parts.push(overview.load_added());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
     let mut granted: Vec<String> = document.threads.iter().map(|thread| thread.scheduling.to_string()).collect();
     granted.dedup();
-    wrapped(out, "", &parts.join(", "));
-    wrapped(out, "", &format!("{} on Linux {}", granted.join(", "), machine.join(", ")));
+    wrapped(out, "", &parts.join(word(", ")));
+    let (scheduling, machine) = (granted.join(", "), machine.join(", "));
+    wrapped(out, "", &say!("{scheduling} on Linux {machine}", scheduling, machine));
 }
 
 /// How long the run was to be.
@@ -141,7 +145,7 @@ pub(crate) fn length(overview: &Overview<'_>) -> String {
 }
 
 fn activations(overview: &Overview<'_>) -> Table {
-    let head = vec!["thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"];
+    let head = ["thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(word);
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
@@ -160,7 +164,7 @@ fn activations(overview: &Overview<'_>) -> Table {
         .collect();
     if rows.len() > 1 {
         let moments = &overview.due_moments;
-        let mut row = vec!["all".to_owned(), String::new()];
+        let mut row = vec![say!("all"), String::new()];
         row.extend(accounts(&overview.activations));
         row.push(moments.min().map_or_else(|| NOTHING.to_owned(), micros));
         row.push(moments.mean().map_or_else(|| NOTHING.to_owned(), micros_f64));
@@ -171,7 +175,7 @@ fn activations(overview: &Overview<'_>) -> Table {
         row.push(moments.max().map_or_else(|| NOTHING.to_owned(), micros));
         rows.push(row);
     }
-    Table { head, rows }
+    Table { head: head.to_vec(), rows }
 }
 
 fn accounts(activations: &Accounts) -> [String; 4] {
@@ -192,21 +196,20 @@ fn figures(summary: &Summary) -> [String; 5] {
 
 /// What the signs of the table mean, in one line.
 fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
-    let latencies = if overview.has_skipped() { "µs with skipped counted in" } else { "µs as measured" };
-    let mut parts = vec![latencies.to_owned()];
+    let mut parts = vec![if overview.has_skipped() { say!("µs with skipped counted in") } else { say!("µs as measured") }];
     if overview.recorded.threads.len() > 1 {
-        parts.push("~ up to 1 % high".to_owned());
+        parts.push(say!("~ up to 1 % high"));
     }
     if overview.recorded.threads.iter().any(|thread| thread.latency_with_skipped.is_some_and(|s| s.count < Level::P999.needs())) {
-        parts.push("– too few samples".to_owned());
+        parts.push(say!("– too few samples"));
     }
-    parts.extend(overview.activations.why_none().map(|why| format!("{NOTHING} of activations: {why}")));
+    parts.extend(overview.activations.why_none().map(|why| say!("– of activations: {why}", why)));
     let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
-        parts.push(format!("without {} of warm-up", format::span(warmup)));
+        parts.push(say!("without {time} of warm-up", time = format::span(warmup)));
     }
     let mut legend = String::from("\n");
-    wrapped(&mut legend, "", &parts.join("; "));
+    wrapped(&mut legend, "", &parts.join(word("; ")));
     out.push_str(&paint.soft(&legend));
 }
 
@@ -225,31 +228,31 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
         return;
     }
     out.push('\n');
-    wrapped(out, "", "As measured, without the skipped activations:");
+    wrapped(out, "", word("As measured, without the skipped activations:"));
     let rows = with.iter().map(|(thread, summary)| {
         let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(summary.count), micros(summary.min)];
         row.extend(figures(summary));
         row
     });
-    let table = Table { head: vec!["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"], rows: rows.collect() };
-    out.push_str(&table.render());
+    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"].map(word).to_vec();
+    out.push_str(&Table { head, rows: rows.collect() }.render());
 }
 
 /// What the probe measures beside what is judged.
 fn further_columns(out: &mut String, overview: &Overview<'_>) {
     let all = std::slice::from_ref(overview);
-    let meanings = columns::meanings(all);
+    let meanings = of_columns::meanings(all);
     if meanings.is_empty() {
         return;
     }
     out.push('\n');
-    let (rows, left_out) = columns::rows(all, MAX_COLUMN_ROWS);
+    let (rows, left_out) = of_columns::rows(all, MAX_COLUMN_ROWS);
     if !rows.is_empty() {
-        let head = [&["column", "thread"][..], &columns::FIGURES].concat();
+        let head = [&["column", "thread"][..], &of_columns::FIGURES].concat().into_iter().map(word).collect();
         let cells = |row: ColumnRow| [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect();
         out.push_str(&Table { head, rows: rows.into_iter().map(cells).collect() }.render());
         if left_out > 0 {
-            wrapped(out, "", &format!("Not shown: {}.", format::counted(left_out as u64, "row")));
+            wrapped(out, "", &say!("Not shown: {rows}.", rows = counted(left_out as u64, "row")));
         }
         out.push('\n');
     }
@@ -268,32 +271,40 @@ fn load(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     if document.load.is_empty() {
-        wrapped(out, "", "Load: requested, but its CPU use was not recorded.");
+        wrapped(out, "", word("Load: requested, but its CPU use was not recorded."));
     }
     for load in &document.load {
-        let place = if load.cpus.len() == 1 { "CPU" } else { "CPUs" };
-        let cpus = plan::CpuList::format(&load.cpus);
-        wrapped(out, "", &format!("Load {} on {place} {cpus}: {}.", load.spec, reached(load)));
+        let (cpus, did) = (plan::CpuList::format(&load.cpus), reached(load));
+        let sentence = if load.cpus.len() == 1 {
+            say!("Load {load} on CPU {cpus}: {did}.", load = load.spec, cpus, did)
+        } else {
+            say!("Load {load} on CPUs {cpus}: {did}.", load = load.spec, cpus, did)
+        };
+        wrapped(out, "", &sentence);
         each_cpu(out, load);
     }
 }
 
 /// What a load was asked for and what it did, as one phrase.
 fn reached(load: &model::LoadEvidence) -> String {
-    let mut parts = vec![format!("asked for {}", loads::requested(load))];
+    let mut parts = vec![say!("asked for {level}", level = loads::requested(load))];
     if load.missed {
-        parts.push("OFF TARGET".to_owned());
+        parts.push(say!("OFF TARGET"));
     }
+    let percent = |value| loads::percent(Some(value));
     parts.push(load.reached.map_or_else(
-        || "its CPU use could not be measured".to_owned(),
-        |reached| format!("{:.1} % of each CPU reached ({:.1} % in its worst second)", reached.mean, reached.worst_second),
+        || say!("its CPU use could not be measured"),
+        |reached| {
+            let (mean, worst) = (percent(reached.mean), percent(reached.worst_second));
+            say!("{mean} of each CPU reached ({worst} in its worst second)", mean, worst)
+        },
     ));
-    parts.extend(loads::busy(load).map(|busy| format!("machine {busy:.1} % busy there")));
+    parts.extend(loads::busy(load).map(|busy| say!("machine {busy} busy there", busy = percent(busy))));
     parts.extend(loads::did(load));
     parts.push(counted(load.tasks, "task"));
     parts.push(loads::settled(load));
-    parts.push(if load.alive { "alive throughout" } else { "EXITED EARLY" }.to_owned());
-    parts.join(", ")
+    parts.push(if load.alive { say!("alive throughout") } else { say!("EXITED EARLY") });
+    parts.join(word(", "))
 }
 
 /// Where a load has several CPUs, what it reached on each.
@@ -303,10 +314,10 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
         return;
     }
     let rows = listed.into_iter().map(|row| vec![row.cpu, row.mean, row.worst, row.busy]).collect();
-    let table = Table { head: vec!["cpu", "reached", "worst second", "machine busy"], rows };
-    table.render().lines().for_each(|line| unwrapped(out, "  ", line));
+    let head = ["cpu", "reached", "worst second", "machine busy"].map(word).to_vec();
+    Table { head, rows }.render().lines().for_each(|line| unwrapped(out, "  ", line));
     if more > 0 {
-        wrapped(out, "  ", &format!("{} more, with no lower CPU use.", counted(more as u64, "CPU")));
+        wrapped(out, "  ", &say!("{cpus} more, with no lower CPU use.", cpus = counted(more as u64, "CPU")));
     }
 }
 
@@ -314,18 +325,18 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
 fn next_step(out: &mut String, step: &NextStep) {
     match step {
         NextStep::Unknown => {}
-        NextStep::Command(text) => unwrapped(out, "  ", &format!("Next: {text}")),
-        NextStep::Advice(text) => wrapped(out, "  ", &format!("Next: {text}")),
+        NextStep::Command(text) => unwrapped(out, "  ", &format!("{} {text}", word("Next:"))),
+        NextStep::Advice(text) => wrapped(out, "  ", &format!("{} {text}", word("Next:"))),
     }
 }
 
 fn warn(out: &mut String, warning: &Warning, paint: Paint) {
     let text = warning_text(warning);
     let mut message = String::new();
-    wrapped(&mut message, "", &format!("Warning: {}", text.message));
+    wrapped(&mut message, "", &say!("Warning: {message}", message = text.message));
     out.push_str(&paint.warning(&message));
     if !text.evidence.is_empty() {
-        wrapped(out, "  ", &format!("Seen: {}", text.evidence));
+        wrapped(out, "  ", &say!("Seen: {evidence}", evidence = text.evidence));
     }
     next_step(out, &text.next_step);
 }

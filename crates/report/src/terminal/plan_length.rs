@@ -2,22 +2,55 @@
 //! How long a run must be to claim a rate, in words: with what the claim rests on.
 
 use crate::format;
+use crate::language::{Language, say, speaking, word};
 use crate::terminal::text;
+use plan::Nanos;
 
-/// See [`crate::plan_length`].
-pub(crate) fn plan_length(samples: u64, rate: f64, confidence: f64, lasting: &str) -> String {
-    let percent = format!("{:.4}", confidence * 100.0);
-    let percent = percent.trim_end_matches('0').trim_end_matches('.');
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
-    let one_in = (1.0 / rate).round() as u64;
-    let said = format!(
-        "{} without an exceedance establish at {percent} % confidence a rate below 1 in {}, if they are independent.",
-        format::counted(samples, "activation"),
-        format::count(one_in)
-    );
-    let mut out = String::new();
-    for text in [&said, lasting, "Latencies come in bursts and machines change, so this is the minimum."] {
-        text::wrapped(&mut out, "", text);
+/// What `teiji plan-length` answers: so many activations, none of them beyond the limit, establish this rate at this confidence.
+pub struct PlanLength {
+    /// Activations of all threads together.
+    pub samples: u64,
+    /// Above 0 and below 1.
+    pub rate: f64,
+    /// The same.
+    pub confidence: f64,
+    /// Time between two activations of a thread.
+    pub interval: Nanos,
+    /// How many measure in parallel.
+    pub threads: u32,
+    /// How long that takes; none: longer than can be counted in ns.
+    pub duration: Option<Nanos>,
+}
+
+impl PlanLength {
+    /// For a terminal.
+    #[must_use]
+    pub fn text(&self, language: Language) -> String {
+        speaking(language, || self.in_text())
     }
-    out
+
+    fn in_text(&self) -> String {
+        let percent = format!("{:.4}", self.confidence * 100.0);
+        let percent = percent.trim_end_matches('0').trim_end_matches('.');
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
+        let one_in = (1.0 / self.rate).round() as u64;
+        let rate = say!(
+            "{activations} without an exceedance establish at {percent} % confidence a rate below 1 in {one_in}, if they are \
+             independent.",
+            activations = format::counted(self.samples, "activation"),
+            percent,
+            one_in = format::count(one_in)
+        );
+        let time = self.duration.map_or_else(|| say!("longer than 292 years"), format::span);
+        let lasting = if self.threads == 1 {
+            say!("At {interval} that is {time}.", interval = self.interval, time)
+        } else {
+            say!("At {interval} on {threads} threads that is {time}.", interval = self.interval, threads = self.threads, time)
+        };
+        let mut out = String::new();
+        for text in [&rate, &lasting, word("Latencies come in bursts and machines change, so this is the minimum.")] {
+            text::wrapped(&mut out, "", text);
+        }
+        out
+    }
 }

@@ -2,6 +2,7 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros, rounded};
+use crate::language::word;
 use crate::overview::{Overview, observed_quantile, population};
 use crate::sections::lab;
 use crate::sections::verdict;
@@ -15,7 +16,7 @@ const NOTHING: &str = "–";
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
     let all = Overview::of_all(recordings);
-    let head = vec!["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"];
+    let head = ["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(word).to_vec();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
     let text = if lab::is_virtual(&all) { exact_micros } else { micros };
     let rows = all.iter().map(|overview| row(overview, text)).collect();

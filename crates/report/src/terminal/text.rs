@@ -60,6 +60,11 @@ pub(crate) fn right(text: &str, width: usize) -> String {
     format!("{}{text}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
+/// The same, flush left.
+pub(crate) fn left(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
 /// Where a line may end within a word: behind wide characters, but not before what closes something.
 fn parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();

@@ -4,7 +4,7 @@
 use crate::exit::{Failure, Outcome};
 use crate::output;
 use plan::{Interval, Nanos};
-use report::Language;
+use report::{Language, PlanLength};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -46,10 +46,15 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&model::document_text(&document).map_err(Failure::run_failed)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let lasts = duration_ns.map_or_else(|| "longer than 292 years".to_owned(), |ns| report::span(Nanos(ns), Language::English));
-    let on = if args.threads == 1 { String::new() } else { format!(" on {} threads", args.threads) };
-    let lasting = format!("At {}{on} that is {lasts}.", args.interval);
-    output::say(&report::plan_length(samples, args.rate, args.confidence, &lasting, Language::English));
+    let length = PlanLength {
+        samples,
+        rate: args.rate,
+        confidence: args.confidence,
+        interval: args.interval,
+        threads: args.threads,
+        duration: duration_ns.map(Nanos),
+    };
+    output::say(&length.text(Language::English));
     Ok(ExitCode::SUCCESS)
 }
 
