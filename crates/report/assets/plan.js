@@ -4,12 +4,13 @@
 
 {
   const data = JSON.parse(document.getElementById('data').textContent);
-  const { factors, figures, varied, all, combinations, selected } = data.plan;
+  const { factors, heat: defined, labels, varied, all, combinations, selected } = data.plan;
+  const figures = defined?.figures ?? [];
   const byRow = new Map(combinations.map((combination) => [combination.row, combination]));
   const at = (id) => document.getElementById(id);
   /** More curves than this cannot be distinguished. */
   const MOST = 16;
-  const named = (value) => value ?? '–';
+  const named = (value) => value ?? defined.nothing;
   /** As the program names combinations: kernels and loads are known by their looks. */
   const nameOf = (combination) => varied.flatMap((factor) => {
     const [key, value] = [factors[factor].name, factors[factor].values[combination.at[factor]]];
@@ -144,43 +145,31 @@
   // ---- The heat map.
 
   const whole = new Intl.NumberFormat('en-US');
-  const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
-  /** Three digits and a unit, as the program writes them: what was seen at most is rounded up. */
-  function threeDigits(ns, round) {
-    let step = 1;
-    while (round(Math.abs(ns) / step) >= 1000) step *= 10;
-    const rounded = round(Math.abs(ns) / step) * step;
-    const [unit, suffix] = UNITS.find(([unit]) => rounded >= unit) ?? UNITS.at(-1);
-    const places = Math.log10(unit / Math.min(step, unit));
-    return `${ns < 0 ? '-' : ''}${(rounded / unit).toFixed(places)} ${suffix}`;
-  }
-
-  /** A figure in a cell; `~` where it is from the histogram. */
-  function shown(figure, value) {
-    if (figure.unit !== 'ns') return whole.format(value);
-    return `${figure.approximate ? '~' : ''}${threeDigits(value, figure.at_most && value >= 0 ? Math.ceil : Math.round)}`;
-  }
+  /** What is written into the cell of a combination. */
+  const shown = (combination, number) => labels[combination.labels[number]];
 
   /** The same with all that is known. */
-  function inFull(figure, value) {
-    if (figure.unit !== 'ns') return whole.format(value);
-    return figure.approximate ? tell('{value}, up to 1 % above the exact one', { value: shown(figure, value) }) : `${whole.format(value)} ns`;
+  function inFull(combination, number) {
+    const [label, value] = [shown(combination, number), combination.figures[number]];
+    if (figures[number].unit !== 'ns') return label;
+    return isAbout(label) ? tell('{value}, up to 1 % above the exact one', { value: label }) : `${whole.format(value)} ns`;
   }
+
+  /** Whether a figure is from the histogram. */
+  const isAbout = (label) => label.startsWith('~');
 
   /** For each factor that goes neither down nor across, which of its values; '' for any. */
   const others = new Map();
 
   /** Kinds of time that figures are on: no cell compares one with another. */
-  const times = ['machine', 'virtual', 'emulated'].filter((kind) => combinations.some((combination) => combination.time === kind));
+  const times = defined?.times ?? [];
   let time = times[0];
 
-  /** The factor with most values goes down, the first of the others across. */
   function arrange() {
     const [down, across] = [at('down'), at('across')];
-    const most = [...varied].sort((a, b) => factors[b].values.length - factors[a].values.length || a - b)[0];
-    down.value = String(most);
-    across.value = String(varied.find((factor) => factor !== most));
+    down.value = String(defined.down);
+    across.value = String(defined.across[0]);
     for (const [select, other] of [[down, across], [across, down]]) {
       let before = select.value;
       select.addEventListener('focus', () => { before = select.value; });
@@ -223,7 +212,7 @@
     }
   }
 
-  /** For each cell its combinations, the one with the largest figure first; and the smallest and largest of those. */
+  /** For each cell its combinations, the one with the largest figure first; and of those the ones with the smallest and the largest. */
   function cells(figure, down, across) {
     const grid = factors[down].values.map(() => factors[across].values.map(() => []));
     for (const combination of combinations) {
@@ -233,21 +222,29 @@
     }
     const known = (combination) => combination.figures[figure] ?? -Infinity;
     for (const cell of grid.flat()) cell.sort((a, b) => known(b) - known(a) || a.row - b.row);
-    const values = grid.flat().map(([worst]) => worst?.figures[figure] ?? null).filter((value) => value !== null);
-    return { grid, low: values.reduce((a, b) => Math.min(a, b), Infinity), high: values.reduce((a, b) => Math.max(a, b), -Infinity) };
+    const measured = grid.flat().map(([worst]) => worst).filter((worst) => worst !== undefined && worst.figures[figure] !== null);
+    measured.sort((a, b) => a.figures[figure] - b.figures[figure]);
+    return { grid, low: measured[0], high: measured.at(-1) };
   }
 
-  /** 0 to 1: latencies logarithmically; counts too, but from 0, which is not the same as 1. */
-  function share(figure, value, low, high) {
-    const from = figure.unit === 'ns' ? (n) => Math.log(Math.max(1, n)) : Math.log1p;
-    return from(high) > from(low) ? (from(value) - from(low)) / (from(high) - from(low)) : 0;
+  /** Where a value lies between the smallest and the largest: 0 to 1. */
+  function share({ min, plus }, value, low, high) {
+    const along = (n) => Math.log(Math.max(n, min) + plus);
+    return along(high) > along(low) ? (along(value) - along(low)) / (along(high) - along(low)) : 0;
+  }
+
+  /** Whether its cell is hot, and how much of the hot colour there is in its ground. */
+  function shade(part) {
+    const { hot_from: hotFrom, cold, hot } = defined.shades;
+    const isHot = part > hotFrom;
+    const [[from, to], along] = isHot ? [hot, (part - hotFrom) / (1 - hotFrom)] : [cold, part / hotFrom];
+    return { isHot, ofHot: from + (to - from) * along };
   }
 
   function heat() {
     const place = at('heat');
     if (!place) return;
     const [number, down, across] = ['figure', 'down', 'across'].map((id) => Number(at(id).value));
-    const figure = figures[number];
     const { grid, low, high } = cells(number, down, across);
     const table = document.createElement('table');
     table.className = 'heat';
@@ -270,20 +267,23 @@
     const focus = place.contains(document.activeElement) ? document.activeElement.dataset.row : undefined;
     place.replaceChildren(table);
     if (focus !== undefined) place.querySelector(`button[data-row="${focus}"]`)?.focus();
-    at('heat-scale').textContent = caption(figure, down, across, low, high);
+    at('heat-scale').textContent = caption(number, down, across, low, high);
   }
 
   /** What the map shows, in words: on paper there is nothing else that says so. */
-  function caption(figure, down, across, low, high) {
+  function caption(number, down, across, low, high) {
+    const figure = figures[number];
     const fixed = [...others].map(([factor, value]) => `${factors[factor].name} ${value === '' ? tell('any, the worst of them') : named(factors[factor].values[Number(value)])}`);
     const on = times.length > 1 ? [tell('time: {time}', { time: tell(time) })] : [];
     const what = [tell('{figure}, {down} by {across}', { figure: tell(figure.name), down: factors[down].name, across: factors[across].name }), ...fixed, ...on].join('; ');
     const nothing = combinations.every((combination) => combination.recorded === 0);
-    if (!Number.isFinite(low)) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}${tell('.')}`;
-    const range = low === high ? tell('all {value}', { value: shown(figure, low) }) : tell('from {low} to {high}, shaded logarithmically', { low: shown(figure, low), high: shown(figure, high) });
+    if (low === undefined) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}${tell('.')}`;
+    const [from, to] = [low, high].map((combination) => shown(combination, number));
+    const range = low.figures[number] === high.figures[number] ? tell('all {value}', { value: from }) : tell('from {low} to {high}, shaded logarithmically', { low: from, high: to });
     const without = all - combinations.length;
     const absent = without > 0 ? tell(' {n} combinations are left out of this page, for lack of space.', { n: without }) : '';
-    const approximate = figure.approximate ? tell(' ~: from the histogram, up to 1 % above.') : '';
+    const isApproximate = combinations.some(({ labels: places }) => places[number] !== null && isAbout(labels[places[number]]));
+    const approximate = isApproximate ? tell(' ~: from the histogram, up to 1 % above.') : '';
     return `${what}: ${range}${tell('.')}${approximate}${absent}${tell(' Framed: drawn below. Dashed: another combination of the cell is drawn.')}`;
   }
 
@@ -293,7 +293,7 @@
     const [worst] = all;
     const value = worst?.figures[number] ?? null;
     if (value === null) {
-      cell.textContent = '–';
+      cell.textContent = defined.nothing;
       cell.className = 'empty';
       if (worst) cell.title = all.some((combination) => combination.recorded > 0) ? tell('too few samples for this figure') : tell('nothing recorded');
       return cell;
@@ -301,17 +301,16 @@
     const button = document.createElement('button');
     button.type = 'button';
     button.dataset.row = String(worst.row);
-    button.textContent = shown(figure, value);
+    button.textContent = shown(worst, number);
     const drawn = all.filter((combination) => chosen.has(combination.row)).length;
     const of = all.length > 1 && drawn > 0 ? tell('; {n} of the cell’s {all} combinations drawn', { n: drawn, all: all.length }) : '';
-    const text = `${nameOf(worst)}: ${tell(figure.name)} ${inFull(figure, value)}${of}`;
+    const text = `${nameOf(worst)}: ${tell(figure.name)} ${inFull(worst, number)}${of}`;
     button.setAttribute('aria-label', text);
     button.setAttribute('aria-pressed', chosen.has(worst.row) ? 'true' : drawn > 0 ? 'mixed' : 'false');
     for (const event of ['focus', 'pointerenter']) button.addEventListener(event, () => { at('heat-said').textContent = text; });
-    const part = share(figure, value, low, high);
-    // The middle is left out: neither dark nor light figures can be read well on it.
-    cell.style.setProperty('--share', `${Math.round(part > 0.5 ? 66 + (part - 0.5) * 68 : part * 88)}%`);
-    cell.className = part > 0.5 ? 'dark' : '';
+    const { isHot, ofHot } = shade(share(figure, value, low.figures[number], high.figures[number]));
+    cell.style.setProperty('--share', `${Math.round(100 * ofHot)}%`);
+    cell.className = isHot ? 'dark' : '';
     button.addEventListener('click', () => toggle(worst.row));
     cell.append(button);
     return cell;

@@ -18,6 +18,40 @@ pub(crate) fn dash(place: usize) -> &'static str {
     DASHES[(place + place / COLOURS.len()) % DASHES.len()]
 }
 
+/// A colour so far on the way from one to another, 0 to 1, all written as `#rrggbb`: as CSS mixes them `in oklab`, where equal
+/// steps look equal (Björn Ottosson, "A perceptual color space for image processing", 2020).
+pub(crate) fn mixed(from: &str, to: &str, share: f64) -> String {
+    /// Linear red, green and blue to the cones' response, and back.
+    const TO_CONES: [[f64; 3]; 3] = [
+        [0.412_221_470_8, 0.536_332_536_3, 0.051_445_992_9],
+        [0.211_903_498_2, 0.680_699_545_1, 0.107_396_956_6],
+        [0.088_302_461_9, 0.281_718_837_6, 0.629_978_700_5],
+    ];
+    const FROM_CONES: [[f64; 3]; 3] = [
+        [4.076_741_662_1, -3.307_711_591_3, 0.230_969_929_2],
+        [-1.268_438_004_6, 2.609_757_401_1, -0.341_319_396_5],
+        [-0.004_196_086_3, -0.703_418_614_7, 1.707_614_701_0],
+    ];
+    let times = |by: [[f64; 3]; 3], of: [f64; 3]| by.map(|row| row.iter().zip(of).map(|(a, b)| a * b).sum::<f64>());
+    let linear = |colour: &str| {
+        [1, 3, 5].map(|at| {
+            let byte = colour.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            let value = f64::from(byte.unwrap_or(0)) / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        })
+    };
+    let [from, to] = [from, to].map(|colour| times(TO_CONES, linear(colour)).map(f64::cbrt));
+    let cones: [f64; 3] = std::array::from_fn(|cone| (from[cone] + (to[cone] - from[cone]) * share).powi(3));
+    let [r, g, b] = times(FROM_CONES, cones).map(|value| {
+        let value = value.clamp(0.0, 1.0);
+        let value = if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
+        let byte = (value * 255.0).round() as u8;
+        byte
+    });
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
 /// Which end of a text lies at its point.
 #[derive(Clone, Copy)]
 pub(crate) enum Anchor {
@@ -126,6 +160,13 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As Chromium draws `color-mix(in oklab, #083c6e 22%, #e8f0f8)`.
+    #[test]
+    fn colours_are_mixed_as_a_browser_mixes_them() {
+        let shades = [0.0, 0.22, 0.44, 0.66, 0.83, 1.0].map(|share| mixed("#e8f0f8", "#083c6e", share));
+        assert_eq!(shades, ["#e8f0f8", "#b5c6d9", "#849ebb", "#55769d", "#315985", "#083c6e"]);
+    }
 
     #[test]
     fn steps_take_one_coordinate() {

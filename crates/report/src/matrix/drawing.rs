@@ -2,65 +2,23 @@
 //! What the page of a plan draws from: each combination's figures for the heat map, its distribution, and the course of its
 //! runs over time, of as many as there is room for.
 
-use super::pooled::CellStats;
+use super::heat::{FIGURES, HeatMap};
 use super::{Factor, Matrix, TopRuns};
 use crate::charts::bins::Bins;
 use crate::charts::equal_bins::EqualBins;
 use crate::charts::load_course;
 use crate::charts::options::Style;
 use crate::charts::series::{self, Curve, Series, Steps};
-use crate::format::rounded;
 use crate::gate::LimitLine;
 use crate::language::say;
 use crate::overview::Overview;
 use crate::sections::lab::Kind;
 use serde::Serialize;
-use stats::{Level, Moments};
-use std::collections::BTreeSet;
+use stats::Moments;
+use std::collections::{BTreeSet, HashMap};
 
 /// Curves that are drawn before anyone has chosen.
 const MAX_SELECTED: usize = 4;
-
-/// A figure that the heat map can show.
-#[derive(Serialize)]
-pub(super) struct Figure {
-    pub(super) name: &'static str,
-    /// `ns`, or `n` for a count.
-    unit: &'static str,
-    /// From the histogram: up to 1 % above the exact one.
-    approximate: bool,
-    /// Of what was seen, the largest or nearly so: never shown smaller than it is.
-    at_most: bool,
-    #[serde(skip)]
-    pub(super) of: fn(&CellStats) -> Option<i64>,
-}
-
-const fn figure(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { name, unit: "ns", approximate: false, at_most: false, of }
-}
-
-const fn quantile(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { approximate: true, at_most: true, ..figure(name, of) }
-}
-
-const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { unit: "n", ..figure(name, of) }
-}
-
-pub(super) const FIGURES: [Figure; 8] = [
-    Figure { at_most: true, ..figure("max", |row| row.stats.max()) },
-    quantile("p99.99", |row| row.quantile(Level::P9999)),
-    quantile("p99.9", |row| row.quantile(Level::P999)),
-    quantile("p99", |row| row.quantile(Level::P99)),
-    figure("mean", |row| row.stats.due_moments.mean().map(rounded)),
-    figure("sd", |row| row.stats.due_moments.sd().map(rounded)),
-    number("overruns", |row| whole(row, row.stats.activations.late()?)),
-    number("skipped", |row| whole(row, row.stats.activations.skipped()?)),
-];
-
-fn whole(row: &CellStats, n: u64) -> Option<i64> {
-    (row.runs > 0).then(|| i64::try_from(n).unwrap_or(i64::MAX))
-}
 
 /// Everything.
 #[derive(Serialize)]
@@ -77,7 +35,10 @@ pub(super) struct Drawing<'m> {
 #[derive(Serialize)]
 struct Choices<'m> {
     factors: &'m [Factor],
-    figures: &'static [Figure],
+    /// None: fewer than two factors vary.
+    heat: Option<HeatMap>,
+    /// What is written into the cells of the heat map.
+    labels: Vec<String>,
     /// Places of the factors that take more than one value.
     varied: &'m [usize],
     /// Combinations of the plan, also those for which there is no room.
@@ -95,6 +56,8 @@ struct Combination {
     at: Vec<usize>,
     /// In the order of the figures; none: not measured, or too few samples.
     figures: Vec<Option<i64>>,
+    /// As it is written, places in the labels.
+    labels: Vec<Option<usize>>,
     /// Repeats pooled; none: there is no room for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     curve: Option<Curve>,
@@ -104,6 +67,23 @@ struct Combination {
     recorded: u32,
     /// On what time its figures are.
     time: Option<&'static str>,
+}
+
+/// Texts, each once: of thousands of combinations many figures are written the same.
+#[derive(Default)]
+struct Labels {
+    texts: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
+impl Labels {
+    fn place(&mut self, text: String) -> usize {
+        let texts = &mut self.texts;
+        *self.known.entry(text).or_insert_with_key(|text| {
+            texts.push(text.clone());
+            texts.len() - 1
+        })
+    }
 }
 
 /// How much of everything.
@@ -194,13 +174,15 @@ impl Matrix {
         let drawn = curves.len() + overviews.len();
         let resolution = series::Resolution { bins, equal_bins: budget.equal_bins / drawn.max(1), steps, points };
         let recordings: Vec<Series> = overviews.iter().map(|overview| Series::new(overview, resolution)).collect();
-        let combination = |place: usize| {
+        let mut labels = Labels::default();
+        let mut combination = |place: usize| {
             let row = &self.rows[place];
             let runs = kept.iter().enumerate().filter(|(_, kept)| kept.row == place).map(|(run, _)| run);
             Combination {
                 row: place,
                 at: row.at.clone(),
                 figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
+                labels: FIGURES.iter().map(|figure| Some(labels.place(figure.label(row, (figure.of)(row)?)))).collect(),
                 curve: (curves.contains(&place) && row.runs > 0)
                     .then(|| Curve::new(self.name(row), row.interval_ns, &row.counted(), bins, resolution.equal_bins)),
                 runs: runs.collect(),
@@ -208,14 +190,15 @@ impl Matrix {
                 time: row.kind.map(Kind::key),
             }
         };
-        let combinations: Vec<Combination> = self.first_rows(budget.rows).into_iter().map(combination).collect();
+        let combinations: Vec<Combination> = self.first_rows(budget.rows).into_iter().map(&mut combination).collect();
         let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
         let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
         let style = Style::new(&self.options, &moments, bins, &equal);
         let limits = self.options.lines();
         let (factors, varied, all) = (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
-        let plan = Choices { factors, figures: &FIGURES, varied, all, combinations, selected };
+        let (heat, labels) = (self.heat(), labels.texts);
+        let plan = Choices { factors, heat, labels, varied, all, combinations, selected };
         Drawing { edges_ns: bins.edges(), style, limits, recordings, plan }
     }
 

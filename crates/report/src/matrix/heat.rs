@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan's largest latencies as a picture: one factor down, the others across.
+//! What the heat map of a plan is, whatever is drawn in it: the figures it can show and what is written into their cells, its
+//! axes and what stands in each cell, and how a figure becomes a shade. The SVG writer (`heat_svg.rs`) draws by these values,
+//! and the page's script by the same ones as JSON.
 
 use super::Matrix;
-use crate::charts::svg::{Anchor, Svg};
-use crate::format::at_most;
-use crate::language::{say, word};
-use crate::overview::list;
+use super::pooled::{CellStats, NOTHING};
+use crate::format::{at_most, count, latency, rounded};
 use crate::sections::lab::Kind;
+use serde::Serialize;
+use stats::Level;
 use std::collections::BTreeSet;
 
 /// Columns that a picture has room for.
@@ -15,164 +17,185 @@ const MAX_COLUMNS: usize = 24;
 const MAX_ROWS: usize = 200;
 /// Factors across that are named above one another.
 const MAX_ACROSS: usize = 3;
-const WIDTH: f64 = 960.0;
-const ROW: f64 = 26.0;
-const LINE: f64 = 18.0;
-/// A letter's width.
-const LETTER: f64 = 7.5;
-/// Letters of a value that have room.
-const LONGEST: usize = 34;
 
-/// What the picture shows.
-struct Heat {
-    /// The factor that goes down, and those that go across.
-    down: usize,
-    across: Vec<usize>,
-    /// Combinations of the values of those across, in the plan's order.
-    columns: Vec<Vec<usize>>,
-    /// The largest latency, ns: `cells[value down][column]`.
-    cells: Vec<Vec<Option<i64>>>,
-    /// Whether there are factors that neither goes along.
-    folded: bool,
-    /// Of figures on several kinds of time, those that are shown.
-    kind: Option<Kind>,
+/// A figure that the heat map can show.
+#[derive(Serialize)]
+pub(super) struct Figure {
+    pub(super) name: &'static str,
+    /// `ns`, or `n` for a count.
+    unit: &'static str,
+    /// Where values lie on the scale of shades: at the logarithm of the value plus so much, ...
+    plus: f64,
+    /// ... which is at least this. A count of 0 is not the same as one of 1.
+    min: f64,
+    /// Of what was seen, the largest or nearly so: never shown smaller than it is.
+    #[serde(skip)]
+    at_most: bool,
+    /// Whether a combination knows it from its histogram only: up to 1 % above the exact one.
+    #[serde(skip)]
+    is_about: fn(&CellStats) -> bool,
+    #[serde(skip)]
+    pub(super) of: fn(&CellStats) -> Option<i64>,
 }
 
-impl Heat {
-    /// None where fewer than two factors vary, or none of them has few enough values for a picture.
-    fn of(matrix: &Matrix) -> Option<Heat> {
-        let values_of = |factor: usize| matrix.factors[factor].values.len();
-        let mut by_values = matrix.varied.clone();
+const fn figure(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
+    Figure { name, unit: "ns", plus: 0.0, min: 1.0, at_most: false, is_about: |_| false, of }
+}
+
+const fn quantile(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
+    Figure { at_most: true, is_about: |row| row.figures().due.about() != "", ..figure(name, of) }
+}
+
+const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
+    Figure { unit: "n", plus: 1.0, min: 0.0, ..figure(name, of) }
+}
+
+/// The first is shown until a reader chooses another.
+pub(super) const FIGURES: [Figure; 8] = [
+    Figure { at_most: true, ..figure("max", |row| row.stats.max()) },
+    quantile("p99.99", |row| row.quantile(Level::P9999)),
+    quantile("p99.9", |row| row.quantile(Level::P999)),
+    quantile("p99", |row| row.quantile(Level::P99)),
+    figure("mean", |row| row.stats.due_moments.mean().map(rounded)),
+    figure("sd", |row| row.stats.due_moments.sd().map(rounded)),
+    number("overruns", |row| whole(row, row.stats.activations.late()?)),
+    number("skipped", |row| whole(row, row.stats.activations.skipped()?)),
+];
+
+fn whole(row: &CellStats, n: u64) -> Option<i64> {
+    (row.runs > 0).then(|| i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+impl Figure {
+    /// What is written into the cell of a combination with this value.
+    pub(super) fn label(&self, row: &CellStats, value: i64) -> String {
+        if self.unit == "n" {
+            return count(value.unsigned_abs());
+        }
+        let about = if (self.is_about)(row) { "~" } else { "" };
+        format!("{about}{}", if self.at_most { at_most(value) } else { latency(value) })
+    }
+
+    /// Where a value lies between the smallest and the largest: 0 to 1.
+    pub(super) fn share(&self, value: i64, low: i64, high: i64) -> f64 {
+        let at = |value: i64| ((value as f64).max(self.min) + self.plus).ln();
+        if at(high) > at(low) { (at(value) - at(low)) / (at(high) - at(low)) } else { 0.0 }
+    }
+}
+
+/// Shades from cold to hot, where lightness alone tells, so that any eye and any printer can. The middle is left out: neither
+/// dark nor light figures can be read well on it.
+#[derive(Serialize)]
+pub(super) struct Shades {
+    /// From this share on a cell is hot, and its figure stands on a strong ground.
+    hot_from: f64,
+    /// How much of the hot colour there is in the ground, at both ends of the cold cells ...
+    cold: [f64; 2],
+    /// ... and of the hot ones.
+    hot: [f64; 2],
+}
+
+pub(super) const SHADES: Shades = Shades { hot_from: 0.5, cold: [0.0, 0.44], hot: [0.66, 1.0] };
+
+impl Shades {
+    /// Whether a cell is hot that lies there between the smallest and the largest.
+    pub(super) fn is_hot(&self, share: f64) -> bool {
+        share > self.hot_from
+    }
+
+    /// How much of the hot colour there is in its ground: 0 to 1.
+    pub(super) fn of_hot(&self, share: f64) -> f64 {
+        let ([from, to], along) = if self.is_hot(share) {
+            (self.hot, (share - self.hot_from) / (1.0 - self.hot_from))
+        } else {
+            (self.cold, share / self.hot_from)
+        };
+        from + (to - from) * along
+    }
+}
+
+/// The heat map of a plan.
+#[derive(Serialize)]
+pub(super) struct HeatMap {
+    figures: &'static [Figure],
+    shades: Shades,
+    /// Written where there is no figure.
+    nothing: &'static str,
+    /// The factor that goes down; on a page, until another is chosen.
+    pub(super) down: usize,
+    /// Those that go across, one above the other; on a page, the first of them until another is chosen.
+    pub(super) across: Vec<usize>,
+    /// The kinds of time that figures are on, which no cell compares. The first is shown until another is chosen.
+    times: Vec<&'static str>,
+    /// Whether a picture has room for it.
+    #[serde(skip)]
+    has_room: bool,
+}
+
+/// What stands in a picture.
+pub(super) struct Cells<'m> {
+    /// Combinations of the values of the factors across, in the plan's order.
+    pub(super) columns: Vec<Vec<usize>>,
+    /// The combination with the largest figure, and that figure: `cells[value down][column]`.
+    pub(super) cells: Vec<Vec<Option<(&'m CellStats, i64)>>>,
+    /// Whether there are factors that neither goes along.
+    pub(super) folded: bool,
+    /// Of figures on several kinds of time, those that are shown.
+    pub(super) kind: Option<Kind>,
+}
+
+impl Cells<'_> {
+    /// Those with the smallest and the largest figure; of equals the first.
+    pub(super) fn range(&self) -> Option<[(&CellStats, i64); 2]> {
+        let cells = || self.cells.iter().flatten().flatten().copied();
+        Some([cells().min_by_key(|(_, value)| *value)?, cells().rev().max_by_key(|(_, value)| *value)?])
+    }
+}
+
+impl Matrix {
+    /// None where fewer than two factors vary.
+    pub(super) fn heat(&self) -> Option<HeatMap> {
+        let values_of = |factor: usize| self.factors[factor].values.len();
+        let mut by_values = self.varied.clone();
         by_values.sort_by_key(|factor| (std::cmp::Reverse(values_of(*factor)), *factor));
-        let down = *by_values.first().filter(|down| values_of(**down) <= MAX_ROWS)?;
+        let (down, others) = by_values.split_first()?;
         // As many factors across as there is room for; the worst of the others is shown.
         let mut across: Vec<usize> = Vec::new();
         let mut room = MAX_COLUMNS;
-        for factor in by_values[1..].iter().rev().filter(|factor| values_of(**factor) <= MAX_COLUMNS) {
+        for factor in others.iter().rev().filter(|factor| values_of(**factor) <= MAX_COLUMNS) {
             if values_of(*factor) <= room && across.len() < MAX_ACROSS {
                 room /= values_of(*factor);
                 across.push(*factor);
             }
         }
         across.sort_unstable();
+        let has_room = !across.is_empty() && values_of(*down) <= MAX_ROWS;
         if across.is_empty() {
-            return None;
+            across.push(*others.iter().min()?);
         }
-        let column_of = |at: &[usize]| -> Vec<usize> { across.iter().map(|factor| at[*factor]).collect() };
-        let columns: BTreeSet<Vec<usize>> = matrix.rows.iter().map(|row| column_of(&row.at)).collect();
+        let times = self.kinds().into_iter().map(Kind::key).collect();
+        Some(HeatMap { figures: &FIGURES, shades: SHADES, nothing: NOTHING, down: *down, across, times, has_room })
+    }
+
+    /// The cells of a picture of this figure; none where it has no room, or nothing is measured.
+    pub(super) fn cells(&self, map: &HeatMap, figure: &Figure) -> Option<Cells<'_>> {
+        let kinds = self.kinds();
+        let kind = kinds.first().copied().filter(|_| map.has_room)?;
+        let column_of = |at: &[usize]| -> Vec<usize> { map.across.iter().map(|factor| at[*factor]).collect() };
+        let columns: BTreeSet<Vec<usize>> = self.rows.iter().map(|row| column_of(&row.at)).collect();
         let columns: Vec<Vec<usize>> = columns.into_iter().collect();
-        let mut cells = vec![vec![None; columns.len()]; values_of(down)];
-        let kinds = matrix.kinds();
-        let kind = kinds.first().copied()?;
-        for row in matrix.rows.iter().filter(|row| row.kind == Some(kind)) {
+        let mut cells = vec![vec![None; columns.len()]; self.factors[map.down].values.len()];
+        for row in self.rows.iter().filter(|row| row.kind == Some(kind)) {
             let column = columns.binary_search(&column_of(&row.at)).ok()?;
-            let cell: &mut Option<i64> = &mut cells[row.at[down]][column];
-            *cell = (*cell).max(row.stats.max());
+            let cell: &mut Option<(&CellStats, i64)> = &mut cells[row.at[map.down]][column];
+            let value = (figure.of)(row);
+            if let Some(value) = value.filter(|value| cell.is_none_or(|(_, known)| *value > known)) {
+                *cell = Some((row, value));
+            }
         }
-        let folded = across.len() + 1 < matrix.varied.len();
-        Some(Heat { down, across, columns, cells, folded, kind: (kinds.len() > 1).then_some(kind) })
+        let folded = map.across.len() + 1 < self.varied.len();
+        Some(Cells { columns, cells, folded, kind: (kinds.len() > 1).then_some(kind) })
     }
-
-    /// The smallest and the largest cell, ns.
-    fn range(&self) -> (i64, i64) {
-        let cells = || self.cells.iter().flatten().flatten();
-        (cells().min().copied().unwrap_or(1).max(1), cells().max().copied().unwrap_or(1).max(1))
-    }
-}
-
-impl Matrix {
-    /// The picture; none where fewer than two factors vary, or one has too many values.
-    #[must_use]
-    pub(crate) fn heat_map(&self) -> Option<String> {
-        let heat = Heat::of(self)?;
-        let across: Vec<&str> = heat.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
-        let folded = if heat.folded { word(", the worst of all other factors") } else { "" };
-        let on = heat.kind.map_or_else(String::new, |kind| say!(" (time: {kind})", kind = kind.name()));
-        let title = say!(
-            "Largest latency by {down} and {across}{folded}{on}",
-            down = self.factors[heat.down].name,
-            across = list(&across),
-            folded,
-            on
-        );
-        Some(draw(&heat, &title, self))
-    }
-}
-
-fn label(value: Option<&str>) -> String {
-    crate::format::clip(value.unwrap_or("–"), LONGEST)
-}
-
-fn draw(heat: &Heat, title: &str, matrix: &Matrix) -> String {
-    let down = &matrix.factors[heat.down];
-    let label = |factor: usize, value: usize| label(matrix.factors[factor].values[value].as_deref());
-    let longest = (0..down.values.len()).map(|value| label(heat.down, value).chars().count()).max().unwrap_or(0);
-    let longest = longest.max(down.name.chars().count());
-    let left = 38.0 + LETTER * longest as f64;
-    let top = 52.0 + LINE * heat.across.len() as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand pixels at most")]
-    let height = (top + ROW * heat.cells.len() as f64 + 44.0) as u32;
-    let (low, high) = heat.range();
-    let description =
-        say!("From {low} to {high}; each cell has its figure written into it.", low = at_most(low), high = at_most(high));
-    let mut svg = Svg::new(960, height, title, &description);
-    let ink = "fill=\"#16191d\"";
-    let soft = crate::charts::SOFT;
-    svg.text(16.0, 26.0, Anchor::Start, &format!("class=\"title\" font-size=\"16\" font-weight=\"600\" {ink}"), title);
-    let width = (WIDTH - left - 16.0) / heat.columns.len() as f64;
-    for level in 0..heat.across.len() {
-        let y = 58.0 + LINE * level as f64;
-        // A value stands once above all columns that have it and everything above it in common.
-        let mut from = 0;
-        for group in heat.columns.chunk_by(|a, b| a[..=level] == b[..=level]) {
-            let (start, wide) = (left + width * from as f64, width * group.len() as f64);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
-            let room = ((wide / LETTER) as usize).max(3);
-            let text = crate::format::clip(&label(heat.across[level], group[0][level]), room);
-            svg.text(start + wide / 2.0, y, Anchor::Middle, if level == 0 { ink } else { soft }, &text);
-            from += group.len();
-        }
-    }
-    svg.text(16.0, top - 12.0, Anchor::Start, soft, &down.name);
-    for (row, cells) in heat.cells.iter().enumerate() {
-        let y = top + ROW * row as f64;
-        svg.text(left - 10.0, y + 17.0, Anchor::End, ink, &label(heat.down, row));
-        for (column, cell) in cells.iter().enumerate() {
-            let share = cell.map(|ns| share(ns, low, high));
-            let fill = share.map_or("#f0f1f3".to_owned(), ground);
-            let x = left + width * column as f64;
-            svg.rect((x, y), (width - 1.5, ROW - 1.5), &format!("fill=\"{fill}\""));
-            let colour = if share.is_some_and(|share| share > 0.5) { "#ffffff" } else { "#16191d" };
-            let text = cell.map_or_else(|| "–".to_owned(), at_most);
-            let size = if width < 52.0 { 9 } else { 11 };
-            svg.text(x + width / 2.0, y + 17.0, Anchor::Middle, &format!("fill=\"{colour}\" font-size=\"{size}\""), &text);
-        }
-    }
-    let below = top + ROW * heat.cells.len() as f64 + 24.0;
-    let scale = say!(
-        "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",
-        low = at_most(low),
-        high = at_most(high)
-    );
-    svg.text(left, below, Anchor::Start, soft, &scale);
-    svg.finish()
-}
-
-/// Where a latency lies between the smallest and the largest, logarithmically: 0 to 1.
-fn share(ns: i64, low: i64, high: i64) -> f64 {
-    let (value, low, high) = (ns.max(1) as f64, low as f64, high as f64);
-    if high <= low { 0.0 } else { ((value / low).ln() / (high / low).ln()).clamp(0.0, 1.0) }
-}
-
-/// From nearly white to dark blue: lightness alone tells, so that any eye and any printer can.
-fn ground(share: f64) -> String {
-    // The middle is left out: neither dark nor light figures can be read well on it.
-    let share = if share > 0.5 { 0.66 + (share - 0.5) * 0.68 } else { share * 0.88 };
-    let mix = |from: f64, to: f64| from + (to - from) * share;
-    let (r, g, b) = (mix(232.0, 8.0), mix(240.0, 60.0), mix(248.0, 110.0));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
-    let byte = |value: f64| value.round() as u8;
-    format!("#{:02x}{:02x}{:02x}", byte(r), byte(g), byte(b))
 }
 
 #[cfg(test)]
@@ -197,11 +220,18 @@ mod tests {
         matrix
     }
 
+    fn values(cells: &Cells<'_>) -> Vec<Vec<Option<i64>>> {
+        cells.cells.iter().map(|line| line.iter().map(|cell| cell.map(|(_, value)| value)).collect()).collect()
+    }
+
     #[test]
     fn one_factor_down_the_others_across() {
-        let heat = Heat::of(&matrix(&[("kernel", &["a", "b"]), ("one", &["x"]), ("load", &["p", "q", "r"])])).unwrap();
-        assert_eq!((heat.down, heat.across.as_slice(), heat.folded), (2, [0].as_slice(), false));
-        assert_eq!(heat.cells, [[Some(1_000), Some(4_000)], [Some(2_000), Some(5_000)], [Some(3_000), Some(6_000)]]);
+        let all = matrix(&[("kernel", &["a", "b"]), ("one", &["x"]), ("load", &["p", "q", "r"])]);
+        let map = all.heat().unwrap();
+        assert_eq!((map.down, map.across.as_slice()), (2, [0].as_slice()));
+        let cells = all.cells(&map, &FIGURES[0]).unwrap();
+        assert!(!cells.folded && cells.kind.is_none());
+        assert_eq!(values(&cells), [[Some(1_000), Some(4_000)], [Some(2_000), Some(5_000)], [Some(3_000), Some(6_000)]]);
     }
 
     #[test]
@@ -209,9 +239,11 @@ mod tests {
         let many = ["1", "2", "3", "4", "5", "6", "7", "8"];
         let wide =
             matrix(&[("down", &["a", "b", "c", "d", "e", "f", "g", "h", "i"]), ("x", &many), ("y", &["p", "q", "r", "s"])]);
-        let heat = Heat::of(&wide).unwrap();
-        assert_eq!((heat.down, heat.across.as_slice(), heat.folded), (0, [2].as_slice(), true));
-        assert_eq!(heat.cells[0], [29_000, 30_000, 31_000, 32_000].map(Some));
+        let map = wide.heat().unwrap();
+        assert_eq!((map.down, map.across.as_slice()), (0, [2].as_slice()));
+        let cells = wide.cells(&map, &FIGURES[0]).unwrap();
+        assert!(cells.folded);
+        assert_eq!(values(&cells)[0], [29_000, 30_000, 31_000, 32_000].map(Some));
         assert!(wide.heat_map().unwrap().contains("the worst of all other factors"));
     }
 
@@ -225,5 +257,24 @@ mod tests {
         matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[500]).build());
         let svg = matrix.heat_map().unwrap();
         assert!(!svg.contains("NaN") && !svg.contains("<b") && svg.matches('–').count() == 3, "{svg}");
+    }
+
+    #[test]
+    fn a_figure_becomes_a_label_and_a_shade() {
+        let all = matrix(&[("kernel", &["a", "b"]), ("load", &["p", "q"])]);
+        let row = &all.rows[0];
+        let of = |name: &str| FIGURES.iter().find(|figure| figure.name == name).unwrap();
+        assert_eq!(of("max").label(row, 1_244_900), "1.25 ms", "never shown smaller than it was");
+        assert_eq!(of("mean").label(row, 1_244_900), "1.24 ms");
+        assert_eq!(of("p99").label(row, 1_244_900), "1.25 ms", "of one run the observed one");
+        let mut again = matrix(&[("kernel", &["a", "b"]), ("load", &["p", "q"])]);
+        again.add(0, 2, Synthetic::idle().threads(1).samples(&[500, 700]).build());
+        assert_eq!(of("p99").label(&again.rows[0], 1_244_900), "~1.25 ms");
+        assert_eq!(of("skipped").label(row, 1_234), "1,234");
+        assert_eq!([1, 10, 100].map(|ns| of("max").share(ns, 1, 100)), [0.0, 0.5, 1.0]);
+        assert_eq!(of("max").share(-5, -5, 1), 0.0, "what is early is as cold as what is on time");
+        assert_eq!([0, 1, 3].map(|n| of("skipped").share(n, 0, 3)), [0.0, 0.5, 1.0], "none is less than one");
+        assert_eq!([0.0, 0.5, 1.0].map(|share| SHADES.of_hot(share)), [0.0, 0.44, 1.0]);
+        assert!(SHADES.of_hot(0.500_001) > 0.66 && SHADES.is_hot(0.500_001) && !SHADES.is_hot(0.5));
     }
 }

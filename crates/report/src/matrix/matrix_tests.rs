@@ -390,6 +390,6 @@ fn what_was_never_run_is_in_every_maximum() {
     let headline = matrix.headline();
     assert!(headline.contains(&format!("worst latency {waited}")), "{headline}");
     assert!(matrix.text(English).contains("6,500.0"), "{}", matrix.text(English));
-    assert_eq!((drawing::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
+    assert_eq!((heat::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
 }

@@ -9,6 +9,7 @@ mod by;
 mod conditions;
 mod drawing;
 mod heat;
+mod heat_svg;
 #[cfg(test)]
 mod matrix_tests;
 mod page;

@@ -3,7 +3,8 @@
 
 use super::Matrix;
 use super::conditions::FactRow;
-use super::drawing::{FIGURES, SizeBudget};
+use super::drawing::SizeBudget;
+use super::heat::FIGURES;
 use super::sheet::Table;
 use crate::charts;
 use crate::charts::series::Charts;

@@ -5,7 +5,7 @@ use super::*;
 use crate::language::Language::English;
 use crate::page::MAX_BYTES;
 use crate::synthetic::Synthetic;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
     let value = |text: String| Some(text);
@@ -58,6 +58,27 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
         assert_eq!(runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(), row.stats.moments.max());
         assert!(runs[1]["name"].as_str().unwrap().ends_with(&format!("load {}, run 2", place % 3)));
     }
+}
+
+/// Every label of the picture is the one that the page's script writes into the same cell, and both have one idea of the axes.
+#[test]
+fn the_heat_map_is_the_same_on_the_page_and_in_its_picture() {
+    let matrix = plan(3, 2, 2);
+    let page = matrix.html("[vary]", "teiji report plan", English);
+    let data = data(&page);
+    let heat = &data["plan"]["heat"];
+    assert_eq!((&heat["down"], &heat["across"], &heat["times"]), (&json!(0), &json!([1]), &json!(["machine"])));
+    let picture = matrix.svg_charts(English).into_iter().find(|(name, _)| name == "heat-map.svg").unwrap().1;
+    let labels = data["plan"]["labels"].as_array().unwrap();
+    for combination in data["plan"]["combinations"].as_array().unwrap() {
+        let label = labels[usize::try_from(combination["labels"][0].as_u64().unwrap()).unwrap()].as_str().unwrap();
+        assert!(picture.contains(&format!(">{label}</text>")), "{label} is not in {picture}");
+        let about = combination["labels"][3].as_u64().unwrap();
+        let about = labels[usize::try_from(about).unwrap()].as_str().unwrap();
+        assert!(about.starts_with('~'), "p99 of two runs: {about}");
+    }
+    let once: std::collections::BTreeSet<&str> = labels.iter().filter_map(Value::as_str).collect();
+    assert_eq!(once.len(), labels.len(), "each once");
 }
 
 #[test]
