@@ -67,11 +67,6 @@ pub(crate) fn exact_micros(ns: i64) -> String {
     format!("{sign}{}.{:03}", count(ns / 1_000), ns % 1_000)
 }
 
-/// A mean in ns as µs with one decimal.
-pub(crate) fn micros_f64(ns: f64) -> String {
-    micros(rounded(ns))
-}
-
 /// A mean to the nearest ns. A latency is below 2^63 ns; a float converts saturating.
 pub(crate) fn rounded(ns: f64) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounded first, saturating")]
@@ -162,7 +157,7 @@ mod tests {
             [0, 49, 50, 83_449, 1_240_250, -1_500, -20].map(micros),
             ["0.0", "0.0", "0.1", "83.4", "1,240.3", "-1.5", "0.0"]
         );
-        assert_eq!(micros_f64(61_249.4), "61.2");
+        assert_eq!(micros(rounded(61_249.4)), "61.2");
         assert_eq!(
             [0, 428, 999, 1_000, 4_284, 9_994, 9_995, 83_449, -4_286].map(fine_micros),
             ["0.000", "0.428", "0.999", "1.00", "4.28", "9.99", "10.0", "83.4", "-4.29"]

@@ -6,10 +6,11 @@ use crate::format;
 use crate::language::{say, word};
 use crate::sections::accounts::Accounts;
 use crate::sections::claims::Claims;
+use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use model::{Document, End, Recorded, State, Thread};
 use plan::Nanos;
-use stats::{Histogram, Level, LinearHistogram, Moments, Summary};
+use stats::{Histogram, LinearHistogram, Moments, Statistics};
 
 /// Characters of a name that a table or a sentence has room for.
 const MAX_NAME: usize = 60;
@@ -21,6 +22,8 @@ pub(crate) struct Overview<'a> {
     pub(crate) name: String,
     pub(crate) activations: Accounts,
     pub(crate) lost: u64,
+    /// Where it has one thread only, that one: its figures are observed values.
+    pub(crate) only: Option<&'a Statistics>,
     /// Latencies as measured.
     pub(crate) histogram: Histogram,
     /// The same in bins of equal width.
@@ -33,30 +36,31 @@ pub(crate) struct Overview<'a> {
     pub(crate) claims: &'a [Claims],
 }
 
-/// A quantile of these latencies, ns, if there are enough to speak of it: up to 1 % above the exact one.
-pub(crate) fn quantile(level: Level, histogram: &Histogram, moments: &Moments) -> Option<i64> {
-    let samples = moments.count();
-    if samples < level.needs() {
-        return None;
-    }
-    let (bucket, _) = histogram.bucket_of_rank(level.rank(samples))?;
-    moments.max().map(|max| bucket.upper.min(max))
-}
-
-/// The observed one of a thread's latencies, ns, if there are enough and it is one that every summary has.
-pub(crate) fn observed_quantile(level: Level, summary: &Summary) -> Option<i64> {
-    let observed = match level {
-        Level::P50 => summary.p50,
-        Level::P90 => summary.p90,
-        Level::P99 => summary.p99,
-        Level::P999 => summary.p999,
-        Level::P9999 => summary.p9999,
-        _ => return None,
-    };
-    (summary.count >= level.needs()).then_some(observed)
-}
-
 impl<'a> Overview<'a> {
+    /// Several recordings as if they were one, by this name; in everything but their figures, the one with the largest latency.
+    pub(crate) fn pooled(recordings: &'a [Recorded], name: String) -> Option<Overview<'a>> {
+        let all: Vec<Overview<'a>> = recordings.iter().map(Overview::of).collect();
+        let worst = all.iter().max_by_key(|one| one.moments.max())?.recorded;
+        let mut pooled = Overview { name, only: None, ..Overview::of(worst) };
+        if let [only] = all.as_slice() {
+            pooled.only = only.only;
+            return Some(pooled);
+        }
+        (pooled.histogram, pooled.linear, pooled.moments) = Default::default();
+        (pooled.due_histogram, pooled.due_moments) = Default::default();
+        (pooled.activations, pooled.lost) = Default::default();
+        for one in &all {
+            pooled.histogram.merge(&one.histogram);
+            pooled.linear.merge(&one.linear);
+            pooled.moments.merge(&one.moments);
+            pooled.due_histogram.merge(&one.due_histogram);
+            pooled.due_moments.merge(&one.due_moments);
+            pooled.activations.merge(&one.activations);
+            pooled.lost += one.lost;
+        }
+        Some(pooled)
+    }
+
     /// All recordings of a report, in order, with names that tell them apart.
     pub(crate) fn of_all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
         let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::of).collect();
@@ -85,6 +89,7 @@ impl<'a> Overview<'a> {
             name: format::clip(&recorded.name(), MAX_NAME),
             activations: Accounts::default(),
             lost: 0,
+            only: if let [only] = recorded.threads.as_slice() { Some(only) } else { None },
             histogram: Histogram::default(),
             linear: LinearHistogram::default(),
             moments: Moments::default(),
@@ -131,10 +136,17 @@ impl<'a> Overview<'a> {
         self.loads().map(|loads| say!("under {loads}", loads = format::clip(&loads, MAX_NAME)))
     }
 
-    /// A quantile over all threads, skipped activations counted in, ns, if there are enough latencies to speak of it. From the
-    /// histogram, and therefore up to 1 % above the exact one.
-    pub(crate) fn quantile(&self, level: Level) -> Option<i64> {
-        quantile(level, &self.due_histogram, &self.due_moments)
+    /// Latencies over all threads, skipped activations counted in.
+    pub(crate) fn due(&self) -> Latencies<'_> {
+        let (histogram, moments) = (&self.due_histogram, &self.due_moments);
+        let all = Latencies { histogram, moments, observed: None, has_sd: self.activations.due().is_some() };
+        self.only.map_or(all, Latencies::due)
+    }
+
+    /// The same as measured.
+    pub(crate) fn measured(&self) -> Latencies<'_> {
+        let all = Latencies { histogram: &self.histogram, moments: &self.moments, ..self.due() };
+        self.only.map_or(all, Latencies::measured)
     }
 
     /// Whether skipped activations are counted in where they can be.
@@ -313,31 +325,6 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-
-    #[test]
-    fn quantiles_need_their_samples() {
-        let of = |samples: usize, level| {
-            let recorded = Synthetic::idle().threads(1).samples(&vec![1_000; samples]).build();
-            let summary = recorded.threads[0].latency.unwrap();
-            let observed = observed_quantile(level, &summary);
-            assert_eq!(observed, Overview::of(&recorded).quantile(level), "{samples}");
-            observed
-        };
-        assert_eq!((of(100, Level::P99), of(99, Level::P99)), (Some(1_000), None));
-        assert_eq!((of(10_000, Level::P9999), of(9_999, Level::P9999)), (Some(1_000), None));
-        assert_eq!((of(2, Level::P50), of(1, Level::P50)), (Some(1_000), None));
-    }
-
-    #[test]
-    fn combined_quantiles_are_at_most_one_percent_above_the_exact_ones() {
-        let recorded = Synthetic::idle().threads(1).build();
-        let exact = recorded.threads[0].latency.unwrap();
-        let overview = Overview::of(&recorded);
-        for (quantile, exact) in [(Level::P50, exact.p50), (Level::P99, exact.p99), (Level::P999, exact.p999)] {
-            let combined = overview.quantile(quantile).unwrap();
-            assert!(combined >= exact && combined - exact <= exact / 100, "{combined} for {exact}");
-        }
-    }
 
     #[test]
     fn a_name_says_nothing_of_the_load() {

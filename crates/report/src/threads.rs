@@ -5,6 +5,7 @@ use crate::format;
 use crate::language::{say, word};
 use crate::overview::population;
 use crate::sections::accounts::Accounts;
+use crate::sections::latencies::{Latencies, NOTHING, text as in_table};
 use judge::Examined;
 use model::{Recorded, Thread};
 use plan::Count;
@@ -22,20 +23,22 @@ fn text<T: ToString>(value: Option<T>) -> String {
 }
 
 /// One column of [`OF_LATENCIES`] each; empty where there are too few latencies for it.
-fn latencies(summary: Option<Summary>) -> [String; OF_LATENCIES.len()] {
-    let Some(summary) = summary else { return std::array::from_fn(|_| String::new()) };
-    let carried = |value: i64, level: Level| text((summary.count >= level.needs()).then_some(value));
+fn latencies(of: &Latencies<'_>) -> [String; OF_LATENCIES.len()] {
+    if of.count() == 0 {
+        return std::array::from_fn(|_| String::new());
+    }
+    let quantile = |level| text(of.quantile(level));
     [
-        summary.count.to_string(),
-        summary.min.to_string(),
-        summary.mean.to_string(),
-        text(summary.sd),
-        summary.p50.to_string(),
-        carried(summary.p90, Level::P90),
-        carried(summary.p99, Level::P99),
-        carried(summary.p999, Level::P999),
-        carried(summary.p9999, Level::P9999),
-        summary.max.to_string(),
+        of.count().to_string(),
+        text(of.min()),
+        text(of.mean()),
+        text(of.sd()),
+        quantile(Level::P50),
+        quantile(Level::P90),
+        quantile(Level::P99),
+        quantile(Level::P999),
+        quantile(Level::P9999),
+        text(of.max()),
     ]
 }
 
@@ -58,8 +61,8 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
             let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu.to_string()];
             cells.push(thread.interval_ns.0.to_string());
             cells.extend([due, on_time, late, skipped, lost].map(text));
-            cells.extend(latencies(statistics.latency_with_skipped));
-            cells.extend(latencies(statistics.latency));
+            cells.extend(latencies(&Latencies::due(statistics)));
+            cells.extend(latencies(&Latencies::measured(statistics)));
             write(cells);
         }
     }
@@ -81,12 +84,12 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
         for (thread, statistics) in threads(recorded) {
             let accounts = Accounts::of(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
-            let counts = counts.map(|n| n.map_or_else(|| "–".to_owned(), format::count));
+            let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
             let name = recorded.name().replace('|', "\\|").replace(char::is_control, " ");
-            let cells: Vec<String> = counts.into_iter().chain(in_micros(statistics.latency_with_skipped)).collect();
+            let cells: Vec<String> = counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
             out += &format!("| {name} | {} | {} | {} |\n", thread.index, thread.cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
-                let cells = in_micros(statistics.latency).join(" | ");
+                let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
                 let name = say!("{name}, as measured", name);
                 out += &format!("| {name} | {} | {} | | | | {cells} |\n", thread.index, thread.cpu);
             }
@@ -96,18 +99,15 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
 }
 
 /// Min, mean, p50, p99, p99.9, max, µs.
-fn in_micros(latencies: Option<Summary>) -> [String; 6] {
-    let of = |ns: fn(&Summary) -> i64, level: Option<Level>| {
-        let carried = latencies.filter(|summary| level.is_none_or(|level| summary.count >= level.needs()));
-        carried.map_or_else(|| "–".to_owned(), |summary| format::micros(ns(&summary)))
-    };
+fn in_micros(of: &Latencies<'_>) -> [String; 6] {
+    let quantile = |level| of.quantile_text(level);
     [
-        of(|summary| summary.min, None),
-        of(|summary| format::rounded(summary.mean), None),
-        of(|summary| summary.p50, Some(Level::P50)),
-        of(|summary| summary.p99, Some(Level::P99)),
-        of(|summary| summary.p999, Some(Level::P999)),
-        of(|summary| summary.max, None),
+        in_table(of.min()),
+        in_table(of.mean().map(format::rounded)),
+        quantile(Level::P50),
+        quantile(Level::P99),
+        quantile(Level::P999),
+        in_table(of.max()),
     ]
 }
 

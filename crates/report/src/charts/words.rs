@@ -5,7 +5,7 @@ use crate::charts::options::OverTime;
 use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
 use crate::language::{say, word};
-use crate::overview::{self, Overview};
+use crate::overview::Overview;
 use crate::sections::loads;
 use plan::Nanos;
 use stats::Level;
@@ -95,11 +95,11 @@ fn distribution(overview: &Overview<'_>) -> String {
         max = latency(max)
     );
     // Of what is drawn, which has no skipped activations.
-    let quantile = |quantile: Level| overview::quantile(quantile, &overview.histogram, &overview.moments);
-    if let Some(median) = quantile(Level::P50) {
+    let measured = overview.measured();
+    if let Some(median) = measured.quantile(Level::P50) {
         text += &say!(", half of them up to {median}", median = latency(median));
     }
-    if let Some(p99) = quantile(Level::P99) {
+    if let Some(p99) = measured.quantile(Level::P99) {
         text += &say!(", 99 % up to {p99}", p99 = latency(p99));
     }
     text

@@ -47,28 +47,6 @@ struct Differs {
     second: String,
 }
 
-impl Repeats {
-    /// All its recordings as if they were one; over time, and in everything else, the one with the latest wake-up.
-    fn pooled(&self, name: String) -> Option<Overview<'_>> {
-        let all: Vec<Overview<'_>> = self.recordings.iter().map(Overview::of).collect();
-        let mut pooled = all.iter().max_by_key(|one| one.moments.max()).map(|one| Overview::of(one.recorded))?;
-        pooled.name = name;
-        (pooled.histogram, pooled.linear, pooled.moments) = Default::default();
-        (pooled.due_histogram, pooled.due_moments) = Default::default();
-        (pooled.activations, pooled.lost) = Default::default();
-        for one in &all {
-            pooled.histogram.merge(&one.histogram);
-            pooled.linear.merge(&one.linear);
-            pooled.moments.merge(&one.moments);
-            pooled.due_histogram.merge(&one.due_histogram);
-            pooled.due_moments.merge(&one.due_moments);
-            pooled.activations.merge(&one.activations);
-            pooled.lost += one.lost;
-        }
-        Some(pooled)
-    }
-}
-
 impl Comparisons {
     /// One offline page, under 2 MB. `groups` are those that were compared; `command_line` is what the page says it was made by.
     #[must_use]
@@ -90,7 +68,8 @@ impl Comparisons {
             .map(|first| first.texts().base.clone())
             .into_iter()
             .chain(self.all.iter().map(|one| one.texts().other.clone()));
-        let pooled: Vec<Overview<'_>> = groups.iter().zip(names).filter_map(|(group, name)| group.pooled(name)).collect();
+        let pooled: Vec<Overview<'_>> =
+            groups.iter().zip(names).filter_map(|(group, name)| Overview::pooled(&group.recordings, name)).collect();
         let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::of).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));

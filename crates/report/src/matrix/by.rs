@@ -2,9 +2,10 @@
 //! The values of one factor side by side, all else equal, and in words what each value does.
 
 use super::Matrix;
-use super::pooled::{CellStats, Figures, NOTHING, PooledThread, parts};
+use super::pooled::{CellStats, Figures, PooledThread, parts};
 use crate::format::{count, micros};
 use crate::language::{Language, say, speaking, word};
+use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
 use stats::Level;
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ const FIGURES: [(&str, Of); 5] = [
     ("p50", Of::Quantile(Level::P50)),
     ("p99", Of::Quantile(Level::P99)),
     ("p99.9", Of::Quantile(Level::P999)),
-    ("max", Of::Ns(|all| all.due.moments.max())),
+    ("max", Of::Ns(|all| all.due.max())),
     ("overruns", Of::Count(|all| all.activations.late().unwrap_or(0))),
 ];
 
@@ -111,7 +112,7 @@ impl Matrix {
                 pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
             said.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
-            said.extend(each(|all| all.due.moments.max()).and_then(|pairs| change.of_latency((word("max"), ""), &pairs)));
+            said.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((word("max"), ""), &pairs)));
         }
         said
     }

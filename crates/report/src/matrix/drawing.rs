@@ -221,8 +221,11 @@ impl Matrix {
         let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
         let pooled = |row: usize| {
             let (of, kept) = (&self.rows[row], worst(row)?);
+            let worst = Overview::of(&kept.recorded);
+            let is_one = of.runs - of.identical == 1;
             Some(Overview {
                 name: self.name(of),
+                only: worst.only.filter(|_| is_one),
                 activations: of.stats.activations,
                 lost: of.lost,
                 histogram: of.stats.histogram.clone(),
@@ -231,8 +234,8 @@ impl Matrix {
                 due_histogram: of.stats.due_histogram.clone(),
                 due_moments: of.stats.due_moments,
                 // Of several runs together nothing is claimed.
-                claims: if of.runs - of.identical == 1 { &kept.claims } else { &[] },
-                ..Overview::of(&kept.recorded)
+                claims: if is_one { &kept.claims } else { &[] },
+                ..worst
             })
         };
         self.selected().into_iter().filter_map(pooled).collect()

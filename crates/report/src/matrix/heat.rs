@@ -4,9 +4,10 @@
 //! and the page's script by the same ones as JSON.
 
 use super::Matrix;
-use super::pooled::{CellStats, NOTHING};
+use super::pooled::CellStats;
 use crate::format::{at_most, count, latency, rounded};
 use crate::sections::lab::Kind;
+use crate::sections::latencies::NOTHING;
 use serde::Serialize;
 use stats::Level;
 use std::collections::BTreeSet;
@@ -52,14 +53,14 @@ const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure
 
 /// The first is shown until a reader chooses another.
 pub(super) const FIGURES: [Figure; 8] = [
-    Figure { at_most: true, ..figure("max", |row| row.stats.max()) },
-    quantile("p99.99", |row| row.quantile(Level::P9999)),
-    quantile("p99.9", |row| row.quantile(Level::P999)),
-    quantile("p99", |row| row.quantile(Level::P99)),
-    figure("mean", |row| row.stats.due_moments.mean().map(rounded)),
-    figure("sd", |row| row.stats.due_moments.sd().map(rounded)),
-    number("overruns", |row| whole(row, row.stats.activations.late()?)),
-    number("skipped", |row| whole(row, row.stats.activations.skipped()?)),
+    Figure { at_most: true, ..figure("max", |row| row.figures().due.max()) },
+    quantile("p99.99", |row| row.figures().due.quantile(Level::P9999)),
+    quantile("p99.9", |row| row.figures().due.quantile(Level::P999)),
+    quantile("p99", |row| row.figures().due.quantile(Level::P99)),
+    figure("mean", |row| row.figures().due.mean().map(rounded)),
+    figure("sd", |row| row.figures().due.sd().map(rounded)),
+    number("overruns", |row| whole(row, row.figures().activations.late()?)),
+    number("skipped", |row| whole(row, row.figures().activations.skipped()?)),
 ];
 
 fn whole(row: &CellStats, n: u64) -> Option<i64> {

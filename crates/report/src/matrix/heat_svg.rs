@@ -3,10 +3,10 @@
 
 use super::Matrix;
 use super::heat::{Cells, FIGURES, Figure, HeatMap, SHADES};
-use super::pooled::NOTHING;
 use crate::charts::svg::{Anchor, Svg, mixed};
 use crate::language::{say, word};
 use crate::overview::list;
+use crate::sections::latencies::NOTHING;
 
 const WIDTH: f64 = 960.0;
 const ROW: f64 = 26.0;

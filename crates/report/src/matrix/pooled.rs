@@ -6,21 +6,19 @@
 
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
-use crate::format::{counted, micros};
+use crate::format::counted;
 use crate::language::{InEach, say};
-use crate::overview::{self, Overview};
+use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::lab::Kind;
+use crate::sections::latencies::Latencies;
 use judge::{Judged, Verdict};
 use model::{Document, Recorded};
 use plan::Nanos;
 use stats::{Activations, Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
-
-/// Shown where there is no figure.
-pub(super) const NOTHING: &str = "–";
 
 #[derive(Debug, Default)]
 pub(super) struct CellStats {
@@ -90,10 +88,12 @@ impl PooledStats {
     }
 
     pub(super) fn figures(&self) -> Figures<'_> {
+        let has_sd = self.activations.due().is_some();
+        let (due, as_measured) = (self.observed.due(), self.observed.as_measured());
         Figures {
             activations: &self.activations,
-            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: self.observed.due() },
-            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: self.observed.as_measured() },
+            due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: due, has_sd },
+            as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: as_measured, has_sd },
             maxima: &self.maxima,
         }
     }
@@ -106,37 +106,6 @@ pub(super) struct PooledThread {
     pub(super) interval_ns: Nanos,
     stats: PooledStats,
     key: Option<MatchKey>,
-}
-
-/// Latencies of one kind: of all activations that were due, or as measured.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Latencies<'p> {
-    histogram: &'p Histogram,
-    pub(super) moments: &'p Moments,
-    /// Those of one thread of one run.
-    observed: Option<&'p Summary>,
-}
-
-impl Latencies<'_> {
-    /// A quantile of all repeats, ns: the observed one where they are those of one thread of one run, otherwise from the
-    /// histogram and up to 1 % above.
-    pub(super) fn quantile(&self, quantile: Level) -> Option<i64> {
-        self.observed.map_or_else(
-            || overview::quantile(quantile, self.histogram, self.moments),
-            |summary| overview::observed_quantile(quantile, summary),
-        )
-    }
-
-    /// The same as it is shown, µs.
-    pub(super) fn quantile_text(&self, quantile: Level) -> String {
-        let text = |ns| format!("{}{}", self.about(), micros(ns));
-        self.quantile(quantile).map_or_else(|| NOTHING.to_owned(), text)
-    }
-
-    /// What stands before a quantile that is not the observed one.
-    pub(super) const fn about(&self) -> &'static str {
-        if self.observed.is_some() { "" } else { "~" }
-    }
 }
 
 /// The figures of one thread of one run, as long as nothing else is pooled with them.
@@ -336,11 +305,6 @@ impl CellStats {
     /// Whether any activation was skipped that could be counted in.
     pub(super) fn has_skipped(&self) -> bool {
         self.stats.due_moments.count() > self.stats.moments.count()
-    }
-
-    /// A quantile of all repeats, skipped activations counted in, ns; see [`Latencies::quantile`].
-    pub(super) fn quantile(&self, quantile: Level) -> Option<i64> {
-        self.figures().due.quantile(quantile)
     }
 
     /// What became of the plan's limit with this number in its worst run; none where no run was held against it.

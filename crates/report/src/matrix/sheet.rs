@@ -2,12 +2,13 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{CellStats, NOTHING, PooledThread, beside, parts};
+use super::pooled::{CellStats, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::language::{Language, say, speaking, word};
 use crate::page::speaks::markdown;
 use crate::sections::lab::Kind;
+use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
 use judge::Verdict;
 use stats::Level;
@@ -174,15 +175,15 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole:
         of_row(caveats),
         thread,
         of_row(runs.clone()),
-        count(all.due.moments.count()),
-        or_nothing(all.due.moments.min()),
-        or_nothing(all.due.moments.mean().map(rounded)),
-        or_nothing(all.due.moments.sd().map(rounded)),
+        count(all.due.count()),
+        or_nothing(all.due.min()),
+        or_nothing(all.due.mean().map(rounded)),
+        or_nothing(all.due.sd().map(rounded)),
         quantile(Level::P50),
         quantile(Level::P99),
         quantile(Level::P999),
         quantile(Level::P9999),
-        or_nothing(all.due.moments.max()),
+        or_nothing(all.due.max()),
         spread.unwrap_or_else(|| NOTHING.to_owned()),
         all.activations.late().map_or_else(|| NOTHING.to_owned(), count),
         all.activations.skipped().map_or_else(|| NOTHING.to_owned(), count),

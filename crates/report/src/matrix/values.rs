@@ -2,10 +2,11 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::{CellStats, Latencies, PooledThread, beside, parts};
+use super::pooled::{CellStats, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::language::{Language, speaking};
 use crate::sections::lab::Kind;
+use crate::sections::latencies::Latencies;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
 use stats::Level;
@@ -118,15 +119,15 @@ impl Matrix {
             row.missing.to_string(),
             of_runs(row.identical.into()),
             text(row.kind.map(Kind::key)),
-            of_runs(all.due.moments.count()),
-            text(all.due.moments.min()),
-            text(all.due.moments.mean()),
-            text(all.due.moments.sd()),
+            of_runs(all.due.count()),
+            text(all.due.min()),
+            text(all.due.mean()),
+            text(all.due.sd()),
             text(all.due.quantile(Level::P50)),
             text(all.due.quantile(Level::P99)),
             text(all.due.quantile(Level::P999)),
             text(all.due.quantile(Level::P9999)),
-            text(all.due.moments.max()),
+            text(all.due.max()),
             text(all.spread().map(|(low, _)| low)),
             text(all.spread().map(|(_, high)| high)),
             text(all.activations.late().filter(|_| row.runs > 0)),
@@ -138,10 +139,10 @@ impl Matrix {
             caveats(row).join("; "),
             self.standing(row, Verdict::Fail).join(" "),
             self.standing(row, Verdict::NotEnough).join(" "),
-            of_runs(all.as_measured.moments.count()),
-            text(all.as_measured.moments.min()),
-            text(all.as_measured.moments.mean()),
-            text(all.as_measured.moments.sd()),
+            of_runs(all.as_measured.count()),
+            text(all.as_measured.min()),
+            text(all.as_measured.mean()),
+            text(all.as_measured.sd()),
             text(all.as_measured.quantile(Level::P50)),
             text(all.as_measured.quantile(Level::P99)),
             text(all.as_measured.quantile(Level::P999)),
@@ -170,25 +171,26 @@ impl Matrix {
                 .map(|(place, factor)| (factor.name.clone(), json!(self.value(row, place))))
                 .collect();
             let of_runs = |n: u64| (row.runs > 0).then_some(n);
+            let all = row.figures();
             let mut object = json!({
                 "factors": factors,
                 "runs": row.runs,
                 "runs_missing": row.missing,
                 "runs_identical": of_runs(row.identical.into()),
                 "time": row.kind.map(Kind::key),
-                "n": of_runs(row.stats.due_moments.count()),
-                "min_ns": row.stats.due_moments.min(),
-                "mean_ns": row.stats.due_moments.mean(),
-                "sd_ns": row.stats.due_moments.sd(),
-                "p50_ns": row.quantile(Level::P50),
-                "p99_ns": row.quantile(Level::P99),
-                "p999_ns": row.quantile(Level::P999),
-                "p9999_ns": row.quantile(Level::P9999),
-                "max_ns": row.stats.max(),
-                "as_measured": (row.runs > 0).then(|| as_measured(row.figures().as_measured)),
+                "n": of_runs(all.due.count()),
+                "min_ns": all.due.min(),
+                "mean_ns": all.due.mean(),
+                "sd_ns": all.due.sd(),
+                "p50_ns": all.due.quantile(Level::P50),
+                "p99_ns": all.due.quantile(Level::P99),
+                "p999_ns": all.due.quantile(Level::P999),
+                "p9999_ns": all.due.quantile(Level::P9999),
+                "max_ns": all.due.max(),
+                "as_measured": (row.runs > 0).then(|| as_measured(all.as_measured)),
                 "max_of_runs_ns": row.stats.maxima,
-                "overruns": row.stats.activations.late().filter(|_| row.runs > 0),
-                "skipped": row.stats.activations.skipped().filter(|_| row.runs > 0),
+                "overruns": all.activations.late().filter(|_| row.runs > 0),
+                "skipped": all.activations.skipped().filter(|_| row.runs > 0),
                 "lost": of_runs(row.lost),
                 "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
                 "load_missed": (row.runs > 0).then_some(row.missed),
@@ -220,15 +222,15 @@ impl Matrix {
         let mut object = json!({
             "thread": thread.index,
             "interval_ns": thread.interval_ns.0,
-            "n": all.due.moments.count(),
-            "min_ns": all.due.moments.min(),
-            "mean_ns": all.due.moments.mean(),
-            "sd_ns": all.due.moments.sd(),
+            "n": all.due.count(),
+            "min_ns": all.due.min(),
+            "mean_ns": all.due.mean(),
+            "sd_ns": all.due.sd(),
             "p50_ns": all.due.quantile(Level::P50),
             "p99_ns": all.due.quantile(Level::P99),
             "p999_ns": all.due.quantile(Level::P999),
             "p9999_ns": all.due.quantile(Level::P9999),
-            "max_ns": all.due.moments.max(),
+            "max_ns": all.due.max(),
             "as_measured": as_measured(all.as_measured),
             "overruns": all.activations.late(),
             "skipped": all.activations.skipped(),
@@ -243,10 +245,10 @@ impl Matrix {
 /// The same figures of the activations that ran; the largest is the same.
 fn as_measured(latencies: Latencies<'_>) -> Value {
     json!({
-        "n": latencies.moments.count(),
-        "min_ns": latencies.moments.min(),
-        "mean_ns": latencies.moments.mean(),
-        "sd_ns": latencies.moments.sd(),
+        "n": latencies.count(),
+        "min_ns": latencies.min(),
+        "mean_ns": latencies.mean(),
+        "sd_ns": latencies.sd(),
         "p50_ns": latencies.quantile(Level::P50),
         "p99_ns": latencies.quantile(Level::P99),
         "p999_ns": latencies.quantile(Level::P999),

@@ -5,18 +5,17 @@ use crate::charts::load_course::LoadCourse;
 use crate::charts::series::{Charts, Time};
 use crate::charts::svg;
 use crate::charts::words;
-use crate::format::{self, count, micros, micros_f64};
+use crate::format::{self, count, micros, rounded};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
+use crate::sections::latencies::{Latencies, NOTHING, text};
 use crate::sections::loads;
 use plan::Nanos;
-use stats::{Level, Summary};
+use stats::Level;
 
 /// The latency columns, named for readers.
 pub(crate) const COLUMNS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
-/// The same as `run.json` names them.
-const KEYS: [&str; 9] = ["min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max"];
 
 pub(crate) struct SummaryRecording {
     pub(crate) place: usize,
@@ -84,7 +83,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 continue;
             }
             shown += 1;
-            let figures = statistics.latency_with_skipped.as_ref().map_or_else(nothing, exact);
+            let figures = figures(&Latencies::due(statistics));
             let (name, cpu) = (say!("thread {thread}", thread = thread.index), thread.cpu.to_string());
             rows.push(Row {
                 kind: "thread",
@@ -94,7 +93,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 accounts: accounts(&Accounts::of(thread, &overview.recorded.document.probe)),
                 figures,
             });
-            if let Some(summary) = statistics.latency.as_ref().filter(|_| statistics.with_skipped.is_some()) {
+            if statistics.with_skipped.is_some() {
                 let name = say!("as measured");
                 rows.push(Row {
                     kind: "measured",
@@ -102,7 +101,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                     name,
                     cpu: String::new(),
                     accounts: empty(),
-                    figures: exact(summary),
+                    figures: self::figures(&Latencies::measured(statistics)),
                 });
             }
         }
@@ -112,10 +111,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
 }
 
 fn whole(overview: &Overview<'_>) -> Row {
-    let figures = match &overview.recorded.threads[..] {
-        [only] => only.latency_with_skipped.as_ref().map_or_else(nothing, exact),
-        _ => combined(overview),
-    };
+    let figures = figures(&overview.due());
     let threads = &overview.recorded.document.threads;
     let cpus = plan::CpuList::format(&threads.iter().map(|thread| thread.cpu).collect::<Vec<_>>());
     Row { kind: "whole", thread: 0, name: overview.name.clone(), cpu: cpus, accounts: accounts(&overview.activations), figures }
@@ -124,7 +120,7 @@ fn whole(overview: &Overview<'_>) -> Row {
 fn accounts(activations: &Accounts) -> Vec<Account> {
     let account = |(key, n): (&'static str, Option<u64>)| match n {
         Some(n) => Account { key, value: n.to_string(), text: count(n), bad: n > 0 && matches!(key, "late" | "skipped") },
-        None => Account { key, value: String::new(), text: "–".to_owned(), bad: false },
+        None => Account { key, value: String::new(), text: NOTHING.to_owned(), bad: false },
     };
     ["due", "on_time", "late", "skipped"].into_iter().zip(activations.all()).map(account).collect()
 }
@@ -133,45 +129,29 @@ fn empty() -> Vec<Account> {
     ["", "", "", ""].map(|key| Account { key, value: String::new(), text: String::new(), bad: false }).into()
 }
 
-fn nothing() -> Vec<Figure> {
-    KEYS.map(|key| Figure { key, ns: None, exact: String::new(), text: "–".into() }).into()
-}
-
-fn exact(summary: &Summary) -> Vec<Figure> {
-    let whole = |key, ns: i64| Figure { key, ns: Some(ns.to_string()), exact: format!("{ns} ns"), text: micros(ns) };
-    let real = |key, ns: f64| Figure { key, ns: Some(ns.to_string()), exact: format!("{ns:.1} ns"), text: micros_f64(ns) };
-    let none = |key| Figure { key, ns: None, exact: String::new(), text: "–".into() };
-    let quantile = |key, quantile: Level, ns| if summary.count >= quantile.needs() { whole(key, ns) } else { none(key) };
+/// Of one thread each with its value to the ns, which a browser shows beside it.
+fn figures(of: &Latencies<'_>) -> Vec<Figure> {
+    let is_exact = of.observed.is_some();
+    let whole = |key, ns: Option<i64>, text: String| {
+        let ns = ns.filter(|_| is_exact);
+        Figure { key, ns: ns.map(|ns| ns.to_string()), exact: ns.map_or_else(String::new, |ns| format!("{ns} ns")), text }
+    };
+    let real = |key, ns: Option<f64>| {
+        let text = text(ns.map(rounded));
+        let ns = ns.filter(|_| is_exact);
+        Figure { key, ns: ns.map(|ns| ns.to_string()), exact: ns.map_or_else(String::new, |ns| format!("{ns:.1} ns")), text }
+    };
+    let quantile = |key, level| whole(key, of.quantile(level), of.quantile_text(level));
     vec![
-        whole("min", summary.min),
-        real("mean", summary.mean),
-        summary.sd.map_or_else(|| none("sd"), |sd| real("sd", sd)),
-        quantile("p50", Level::P50, summary.p50),
-        quantile("p90", Level::P90, summary.p90),
-        quantile("p99", Level::P99, summary.p99),
-        quantile("p999", Level::P999, summary.p999),
-        quantile("p9999", Level::P9999, summary.p9999),
-        whole("max", summary.max),
-    ]
-}
-
-fn combined(overview: &Overview<'_>) -> Vec<Figure> {
-    let moments = &overview.due_moments;
-    let figure =
-        |key, text: Option<String>| Figure {
-            key, ns: None, exact: String::new(), text: text.unwrap_or_else(|| "–".to_owned())
-        };
-    let quantile = |key, quantile| figure(key, overview.quantile(quantile).map(|ns| format!("~{}", micros(ns))));
-    vec![
-        figure("min", moments.min().map(micros)),
-        figure("mean", moments.mean().map(micros_f64)),
-        figure("sd", overview.activations.due().and(moments.sd()).map(micros_f64)),
+        whole("min", of.min(), text(of.min())),
+        real("mean", of.mean()),
+        real("sd", of.sd()),
         quantile("p50", Level::P50),
         quantile("p90", Level::P90),
         quantile("p99", Level::P99),
         quantile("p999", Level::P999),
         quantile("p9999", Level::P9999),
-        figure("max", moments.max().map(micros)),
+        whole("max", of.max(), text(of.max())),
     ]
 }
 
@@ -200,12 +180,13 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
     let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
-        let cells =
-            rarities.iter().map(|points| points.get(row).map_or_else(|| "–".to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
+        let cells = rarities
+            .iter()
+            .map(|points| points.get(row).map_or_else(|| NOTHING.to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
         std::iter::once(say!("1 in {n}", n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| "–".to_owned(), micros));
+    let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| NOTHING.to_owned(), micros));
     rows.push(std::iter::once(say!("the worst")).chain(maxima).collect());
     let head = std::iter::once(say!("latency at least, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
     DataTable { title: word("The curve as a table"), head, rows }
@@ -226,7 +207,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * slice as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
-            let figure = |value: &Option<i64>| value.map_or_else(|| "–".to_owned(), micros);
+            let figure = |value: &Option<i64>| value.map_or_else(|| NOTHING.to_owned(), micros);
             let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![slice_of_time, figure(min), figure(max)];
             if any_jitter {
@@ -236,7 +217,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             if any_load {
                 let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
                 let each: Vec<String> = series.loads.drawn.iter().map(reached).collect();
-                row.push(if each.is_empty() { "–".to_owned() } else { each.join(", ") });
+                row.push(if each.is_empty() { NOTHING.to_owned() } else { each.join(", ") });
             }
             rows.push(row);
         }

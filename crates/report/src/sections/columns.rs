@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
-use crate::format::{count, micros, micros_f64, rounded};
+use crate::format::{count, micros, rounded};
 use crate::language::{say, word};
-use crate::overview::{Overview, observed_quantile};
+use crate::overview::Overview;
+use crate::sections::latencies::{Latencies, NOTHING};
 use model::{ColumnUnit, Document, ProbeStatement};
-use stats::{Level, Summary};
-
-/// Shown where there are too few values for a figure.
-const NOTHING: &str = "–";
+use stats::Level;
 
 /// The figures of a further column.
 pub(crate) const FIGURES: [&str; 6] = ["min", "mean", "p50", "p99", "p99.9", "max"];
@@ -46,7 +44,7 @@ pub(crate) fn rows(all: &[Overview<'_>], most: usize) -> (Vec<ColumnRow>, usize)
                     recording: overview.name.clone(),
                     name: title(&column.name, column.unit),
                     thread: thread.index,
-                    figures: figures(statistics.latency.as_ref(), column.unit),
+                    figures: figures(&Latencies::measured(statistics), column.unit),
                 });
             }
         }
@@ -88,19 +86,18 @@ fn title(name: &str, unit: ColumnUnit) -> String {
     }
 }
 
-fn figures(summary: Option<&Summary>, unit: ColumnUnit) -> [String; FIGURES.len()] {
-    let Some(summary) = summary else { return FIGURES.map(|_| NOTHING.to_owned()) };
-    let text = |value: i64| match unit {
-        ColumnUnit::Nanoseconds => micros(value),
-        ColumnUnit::Count => whole(value),
+fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FIGURES.len()] {
+    let text = |value: Option<i64>| match (value, unit) {
+        (None, _) => NOTHING.to_owned(),
+        (Some(value), ColumnUnit::Nanoseconds) => micros(value),
+        (Some(value), ColumnUnit::Count) => whole(value),
     };
-    let mean = match unit {
-        ColumnUnit::Nanoseconds => micros_f64(summary.mean),
-        ColumnUnit::Count if summary.mean.abs() < 1_000.0 => format!("{:.1}", summary.mean),
-        ColumnUnit::Count => whole(rounded(summary.mean)),
+    let mean = match (of.mean(), unit) {
+        (Some(mean), ColumnUnit::Count) if mean.abs() < 1_000.0 => format!("{mean:.1}"),
+        (mean, _) => text(mean.map(rounded)),
     };
-    let quantile = |level| observed_quantile(level, summary).map_or_else(|| NOTHING.to_owned(), text);
-    [text(summary.min), mean, quantile(Level::P50), quantile(Level::P99), quantile(Level::P999), text(summary.max)]
+    let quantile = |level| text(of.quantile(level));
+    [text(of.min()), mean, quantile(Level::P50), quantile(Level::P99), quantile(Level::P999), text(of.max())]
 }
 
 fn whole(value: i64) -> String {

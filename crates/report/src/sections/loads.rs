@@ -4,6 +4,7 @@
 use crate::format::{self, count};
 use crate::language::say;
 use crate::overview::Overview;
+use crate::sections::latencies::NOTHING;
 use model::{LoadEvidence, LoadOnCpu};
 use plan::CpuList;
 
@@ -11,8 +12,6 @@ use plan::CpuList;
 const MAX_CPUS: usize = 16;
 /// Characters of a load as written.
 const MAX_SPEC: usize = 200;
-/// Shown where nothing was observed.
-const NOTHING: &str = "–";
 
 /// What a load was asked for and what it did.
 pub(crate) struct LoadRow {

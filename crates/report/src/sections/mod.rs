@@ -12,6 +12,7 @@ pub(crate) mod columns;
 pub(crate) mod conditions;
 pub(crate) mod events;
 pub(crate) mod lab;
+pub(crate) mod latencies;
 pub(crate) mod loads;
 pub(crate) mod method;
 pub(crate) mod refusals;

@@ -10,22 +10,20 @@ pub(crate) mod plan_length;
 pub(crate) mod side_by_side;
 pub(crate) mod text;
 
-use crate::format::{self, count, counted, micros, micros_f64};
+use crate::format::{self, count, counted, rounded};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::banners;
 use crate::sections::claims::{self, Claims, Said};
 use crate::sections::lab;
+use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
 use crate::sections::verdict;
 use crate::warnings::{NextStep, warning_text};
 use model::{Thread, Warning};
 use paint::Paint;
-use stats::{Level, Summary};
+use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
-
-/// Shown where there are too few samples for a figure.
-const NOTHING: &str = "–";
 
 /// What `teiji measure` ends with and `teiji show` prints again.
 pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
@@ -151,28 +149,14 @@ fn activations(overview: &Overview<'_>) -> Table {
         .map(|(thread, statistics)| {
             let mut row = vec![thread.index.to_string(), thread.cpu.to_string()];
             row.extend(accounts(&Accounts::of(thread, &overview.recorded.document.probe)));
-            row.extend(statistics.latency_with_skipped.as_ref().map_or_else(
-                || vec![NOTHING.to_owned(); 6],
-                |summary| {
-                    let mut cells = vec![micros(summary.min)];
-                    cells.extend(figures(summary));
-                    cells
-                },
-            ));
+            row.extend(figures(&Latencies::due(statistics)));
             row
         })
         .collect();
     if rows.len() > 1 {
-        let moments = &overview.due_moments;
         let mut row = vec![say!("all"), String::new()];
         row.extend(accounts(&overview.activations));
-        row.push(moments.min().map_or_else(|| NOTHING.to_owned(), micros));
-        row.push(moments.mean().map_or_else(|| NOTHING.to_owned(), micros_f64));
-        row.extend(
-            [Level::P50, Level::P99, Level::P999]
-                .map(|quantile| overview.quantile(quantile).map_or_else(|| NOTHING.to_owned(), |ns| format!("~{}", micros(ns)))),
-        );
-        row.push(moments.max().map_or_else(|| NOTHING.to_owned(), micros));
+        row.extend(figures(&overview.due()));
         rows.push(row);
     }
     Table { head: head.to_vec(), rows }
@@ -182,16 +166,12 @@ fn accounts(activations: &Accounts) -> [String; 4] {
     activations.all().map(|n| n.map_or_else(|| NOTHING.to_owned(), count))
 }
 
-/// Mean, p50, p99, p99.9, max.
-fn figures(summary: &Summary) -> [String; 5] {
-    let quantile = |quantile: Level, ns: i64| if summary.count >= quantile.needs() { micros(ns) } else { NOTHING.to_owned() };
-    [
-        micros_f64(summary.mean),
-        quantile(Level::P50, summary.p50),
-        quantile(Level::P99, summary.p99),
-        quantile(Level::P999, summary.p999),
-        micros(summary.max),
-    ]
+/// Min, mean, p50, p99, p99.9, max.
+fn figures(latencies: &Latencies<'_>) -> Vec<String> {
+    let quantiles = [Level::P50, Level::P99, Level::P999].map(|level| latencies.quantile_text(level));
+    let ends = [latencies.min(), latencies.mean().map(rounded), latencies.max()].map(text_of);
+    let [min, mean, max] = ends;
+    [min, mean].into_iter().chain(quantiles).chain([max]).collect()
 }
 
 /// What the signs of the table mean, in one line.
@@ -200,7 +180,8 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     if overview.recorded.threads.len() > 1 {
         parts.push(say!("~ up to 1 % high"));
     }
-    if overview.recorded.threads.iter().any(|thread| thread.latency_with_skipped.is_some_and(|s| s.count < Level::P999.needs())) {
+    let too_few = |latencies: Latencies<'_>| latencies.count() > 0 && latencies.quantile(Level::P999).is_none();
+    if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
         parts.push(say!("– too few samples"));
     }
     parts.extend(overview.activations.why_none().map(|why| say!("– of activations: {why}", why)));
@@ -222,16 +203,16 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
         .iter()
         .zip(&overview.recorded.threads)
         .filter(|(_, statistics)| statistics.with_skipped.is_some())
-        .filter_map(|(thread, statistics)| Some((thread, statistics.latency?)))
+        .map(|(thread, statistics)| (thread, Latencies::measured(statistics)))
         .collect();
     if with.is_empty() {
         return;
     }
     out.push('\n');
     wrapped(out, "", word("As measured, without the skipped activations:"));
-    let rows = with.iter().map(|(thread, summary)| {
-        let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(summary.count), micros(summary.min)];
-        row.extend(figures(summary));
+    let rows = with.iter().map(|(thread, latencies)| {
+        let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(latencies.count())];
+        row.extend(figures(latencies));
         row
     });
     let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"].map(word).to_vec();

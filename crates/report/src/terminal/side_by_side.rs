@@ -3,15 +3,13 @@
 
 use crate::format::{count, exact_micros, micros, rounded};
 use crate::language::word;
-use crate::overview::{Overview, observed_quantile, population};
+use crate::overview::{Overview, population};
 use crate::sections::lab;
+use crate::sections::latencies::NOTHING;
 use crate::sections::verdict;
 use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
 use stats::Level;
-
-/// Shown where there are too few samples for a figure.
-const NOTHING: &str = "–";
 
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
@@ -41,23 +39,14 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
     let counts = [activations.due(), activations.late(), activations.skipped()];
     row.extend(counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), count)));
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
-    row.push(or_nothing(overview.due_moments.min()));
-    row.push(or_nothing(overview.due_moments.mean().map(rounded)));
+    let due = overview.due();
+    row.push(or_nothing(due.min()));
+    row.push(or_nothing(due.mean().map(rounded)));
     // Over several threads only the histogram knows, to within a hundredth.
-    let several = overview.recorded.threads.len() > 1;
-    let quantile = |ns: Option<i64>| match ns {
-        Some(ns) if several => format!("~{}", micros(ns)),
-        ns => or_nothing(ns),
-    };
-    row.extend([Level::P50, Level::P99, Level::P999].map(|which| quantile(exact(overview, which))));
-    row.push(or_nothing(overview.due_moments.max()));
+    let quantile = |level| if due.about().is_empty() { or_nothing(due.quantile(level)) } else { due.quantile_text(level) };
+    row.extend([Level::P50, Level::P99, Level::P999].map(quantile));
+    row.push(or_nothing(due.max()));
     row
-}
-
-/// The observed value where there is one thread; over several, the histogram's.
-fn exact(overview: &Overview<'_>, quantile: Level) -> Option<i64> {
-    let [thread] = overview.recorded.threads.as_slice() else { return overview.quantile(quantile) };
-    thread.latency_with_skipped.and_then(|summary| observed_quantile(quantile, &summary))
 }
 
 #[cfg(test)]

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The figures of latencies, for every table, list and file that has any: which of them there are enough latencies for, which are
+//! known at all, and which are observed values. Terminal, page, Markdown, CSV and JSON take them from here, each with its own
+//! number of digits.
+
+use crate::format::micros;
+use stats::{Histogram, Level, Moments, Statistics, Summary};
+
+/// Shown where there is no figure.
+pub(crate) const NOTHING: &str = "–";
+
+/// Latencies of one kind, of a thread or of several together: of all activations that were due, or as measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Latencies<'a> {
+    pub(crate) histogram: &'a Histogram,
+    pub(crate) moments: &'a Moments,
+    /// Where they are those of one thread of one run.
+    pub(crate) observed: Option<&'a Summary>,
+    /// Of the buckets of a histogram it is not known how far they lie from one another.
+    pub(crate) has_sd: bool,
+}
+
+impl<'a> Latencies<'a> {
+    /// Of one thread, skipped activations counted in.
+    pub(crate) fn due(thread: &'a Statistics) -> Latencies<'a> {
+        let (histogram, moments) = thread.of_all_due();
+        Latencies { histogram, moments, observed: thread.latency_with_skipped.as_ref(), has_sd: true }
+    }
+
+    /// Of one thread, as measured.
+    pub(crate) fn measured(thread: &'a Statistics) -> Latencies<'a> {
+        let (histogram, moments) = (&thread.histogram, &thread.moments);
+        Latencies { histogram, moments, observed: thread.latency.as_ref(), has_sd: true }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.moments.count()
+    }
+
+    /// The smallest, ns.
+    pub(crate) fn min(&self) -> Option<i64> {
+        self.moments.min()
+    }
+
+    /// ns.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        self.moments.mean()
+    }
+
+    /// Standard deviation, ns.
+    pub(crate) fn sd(&self) -> Option<f64> {
+        self.observed.map_or_else(|| self.moments.sd().filter(|_| self.has_sd), |summary| summary.sd)
+    }
+
+    /// The largest, ns.
+    pub(crate) fn max(&self) -> Option<i64> {
+        self.moments.max()
+    }
+
+    /// A quantile, ns, if there are enough latencies to speak of it: the observed one of one thread of one run, otherwise from
+    /// the histogram and up to 1 % above. None at other levels than a summary's.
+    pub(crate) fn quantile(&self, level: Level) -> Option<i64> {
+        let samples = self.count();
+        if samples < level.needs() {
+            return None;
+        }
+        let Some(summary) = self.observed else {
+            let (bucket, _) = self.histogram.bucket_of_rank(level.rank(samples))?;
+            return self.max().map(|max| bucket.upper.min(max));
+        };
+        match level {
+            Level::P50 => Some(summary.p50),
+            Level::P90 => Some(summary.p90),
+            Level::P99 => Some(summary.p99),
+            Level::P999 => Some(summary.p999),
+            Level::P9999 => Some(summary.p9999),
+            _ => None,
+        }
+    }
+
+    /// What stands before a quantile that is not the observed one.
+    pub(crate) const fn about(&self) -> &'static str {
+        if self.observed.is_some() { "" } else { "~" }
+    }
+
+    /// A quantile as tables show it, µs.
+    pub(crate) fn quantile_text(&self, level: Level) -> String {
+        self.quantile(level).map_or_else(|| NOTHING.to_owned(), |ns| format!("{}{}", self.about(), micros(ns)))
+    }
+}
+
+/// A figure as tables show it, µs.
+pub(crate) fn text(ns: Option<i64>) -> String {
+    ns.map_or_else(|| NOTHING.to_owned(), micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overview::Overview;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn quantiles_need_their_samples() {
+        let of = |samples: usize, level| {
+            let recorded = Synthetic::idle().threads(1).samples(&vec![1_000; samples]).build();
+            let observed = Latencies::due(&recorded.threads[0]).quantile(level);
+            let from_histogram = Latencies { observed: None, ..Latencies::due(&recorded.threads[0]) };
+            assert_eq!(observed, from_histogram.quantile(level), "{samples}");
+            observed
+        };
+        assert_eq!((of(100, Level::P99), of(99, Level::P99)), (Some(1_000), None));
+        assert_eq!((of(10_000, Level::P9999), of(9_999, Level::P9999)), (Some(1_000), None));
+        assert_eq!((of(2, Level::P50), of(1, Level::P50)), (Some(1_000), None));
+    }
+
+    #[test]
+    fn combined_quantiles_are_at_most_one_percent_above_the_exact_ones() {
+        let recorded = Synthetic::idle().threads(1).build();
+        let exact = Latencies::due(&recorded.threads[0]);
+        let combined = Latencies { observed: None, ..exact };
+        for level in [Level::P50, Level::P99, Level::P999] {
+            let (exact, combined) = (exact.quantile(level).unwrap(), combined.quantile(level).unwrap());
+            assert!(combined >= exact && combined - exact <= exact / 100, "{combined} for {exact}");
+        }
+    }
+
+    /// The same figures, whatever shows them.
+    #[test]
+    fn every_table_has_the_same_figures() {
+        for recorded in [Synthetic::hackbench().threads(1).build(), Synthetic::idle().threads(1).samples(&[1_500]).build()] {
+            let all = std::slice::from_ref(&recorded);
+            let language = crate::Language::English;
+            let due = Latencies::due(&recorded.threads[0]);
+            let levels = [Level::P50, Level::P99, Level::P999];
+            let shown = [[text(due.min()), text(due.mean().map(crate::format::rounded))].as_slice()]
+                .concat()
+                .into_iter()
+                .chain(levels.map(|level| due.quantile_text(level)))
+                .chain([text(due.max())])
+                .collect::<Vec<String>>();
+            let row_of = |text: &str| -> Vec<String> {
+                let cells = text.split(|c: char| c == '|' || c.is_whitespace()).filter(|cell| !cell.is_empty());
+                cells.map(str::to_owned).collect()
+            };
+            let has_row = |text: &str| text.lines().any(|line| row_of(line).ends_with(&shown));
+            let summary = crate::terminal_summary(&recorded, crate::Paint::Plain, language);
+            assert!(has_row(&summary), "{shown:?} in {summary}");
+            let table = crate::side_by_side(all, language);
+            assert!(has_row(&table), "{shown:?} in {table}");
+            let markdown = crate::threads_markdown(all, language);
+            assert!(has_row(&markdown), "{shown:?} in {markdown}");
+            let csv = crate::threads_csv(all);
+            let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+            let cell = |name: &str| lines[1][lines[0].iter().position(|known| *known == name).unwrap()];
+            let written = |ns: Option<i64>| ns.map_or_else(String::new, |ns| ns.to_string());
+            assert_eq!(cell("p50_ns"), written(due.quantile(Level::P50)));
+            assert_eq!(cell("p999_ns"), written(due.quantile(Level::P999)));
+            assert_eq!(cell("max_ns"), written(due.max()));
+            let all = Overview::of_all(all);
+            assert_eq!(all[0].due().quantile(Level::P99), due.quantile(Level::P99));
+        }
+    }
+
+    /// How far latencies lie from one another is known of no histogram, also where several are pooled.
+    #[test]
+    fn a_histogram_has_no_standard_deviation() {
+        let mut recorded = Synthetic::idle().threads(2).build();
+        recorded.threads = recorded.threads.into_iter().map(Statistics::without_order).collect();
+        for thread in &mut recorded.document.threads {
+            (thread.activations, thread.detail) = (None, model::Detail::Histogram);
+        }
+        let overview = Overview::of(&recorded);
+        assert!(overview.moments.sd().is_some() && overview.due().sd().is_none());
+        let mut matrix = crate::Matrix::new(None, vec!["load".into()], std::iter::once(vec![None]));
+        matrix.add(0, 1, recorded.clone());
+        matrix.add(0, 2, recorded);
+        assert_eq!(matrix.json()["combinations"][0]["sd_ns"], serde_json::Value::Null);
+    }
+}
