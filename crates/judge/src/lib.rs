@@ -17,4 +17,4 @@ pub use baseline::judge_against;
 pub use contradictions::{Difference, contradictions};
 pub use ending::{Ending, Incomplete, came_to_its_end, ending, incomplete, samples_lost};
 pub use judged::{Claim, Examined, Judged, Lacking, Seen, Verdict};
-pub use limits::{counted, judge};
+pub use limits::{counted, figure, judge};

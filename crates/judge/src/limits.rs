@@ -20,8 +20,6 @@ struct Finding {
 /// Holds a limit against a recording.
 #[must_use]
 pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
-    #[expect(clippy::cast_precision_loss, reason = "a latency that is held against a limit that people write")]
-    let largest: fn(&Summary) -> f64 = |summary| summary.max as f64;
     let found = match limit.subject {
         Subject::Latency { of: Figure::Quantile(level), limit: most, confidence } => {
             quantile(examined, level, most, limit.relation, confidence)
@@ -142,19 +140,50 @@ fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
     (examined.analyses.len() > 1).then_some(thread)
 }
 
-/// The largest latency or their mean, of the thread that is worst in it.
-fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, relation: Relation) -> Finding {
+#[expect(clippy::cast_precision_loss, reason = "a latency that is held against a limit that people write")]
+const fn largest(summary: &Summary) -> f64 {
+    summary.max as f64
+}
+
+/// A figure of the thread that is worst in it, and that thread.
+///
+/// # Errors
+/// Why there is none: a thread never woke, or there are no threads.
+fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize), Seen> {
     let mut worst: Option<(f64, usize)> = None;
     for (thread, analysis) in examined.analyses.iter().enumerate() {
-        let Some(summary) = analysis.statistics.latency_with_skipped else {
-            return nothing(Seen::NeverWoke(thread));
-        };
+        let summary = analysis.statistics.latency_with_skipped.ok_or(Seen::NeverWoke(thread))?;
         let value = figure(&summary);
         if worst.is_none_or(|(known, _)| value > known) {
             worst = Some((value, thread));
         }
     }
-    let Some((value, thread)) = worst else { return nothing(Seen::NoThreads) };
+    worst.ok_or(Seen::NoThreads)
+}
+
+/// A figure as a limit on it sees it, ns: of the thread that is worst in it, skipped activations counted in. None where a thread
+/// never woke, or has too few latencies for it.
+#[must_use]
+pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
+    match of {
+        Figure::Max => worst(examined, largest).ok().map(|(ns, _)| nearest(ns)),
+        Figure::Mean => worst(examined, |summary| summary.mean).ok().map(|(ns, _)| nearest(ns)),
+        Figure::Quantile(level) => {
+            let observed = examined.analyses.iter().map(|analysis| {
+                analysis.statistics.latency_with_skipped.filter(|summary| summary.count >= level.needs())?;
+                analysis.quantile(level, ENOUGH).map(|interval| interval.observed)
+            });
+            observed.collect::<Option<Vec<_>>>()?.into_iter().max()
+        }
+    }
+}
+
+/// The largest latency or their mean, of the thread that is worst in it.
+fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, relation: Relation) -> Finding {
+    let (value, thread) = match worst(examined, figure) {
+        Ok(worst) => worst,
+        Err(why) => return nothing(why),
+    };
     #[expect(clippy::cast_precision_loss, reason = "a limit that people write")]
     let most = limit.0 as f64;
     // A mean is no whole number of ns: it is rounded to nearest, but stays on the side of the limit that it lies on.

@@ -3,13 +3,13 @@
 
 use crate::format;
 use crate::language::{say, word};
-use crate::overview::population;
+use crate::overview::{Overview, population};
 use crate::sections::accounts::Accounts;
 use crate::sections::latencies::{Latencies, NOTHING, text as in_table};
 use judge::Examined;
 use model::{Recorded, Thread};
 use plan::Count;
-use stats::{ExactRequest, Level, Statistics, Summary};
+use stats::{ExactRequest, Level, Statistics};
 use std::str::FromStr;
 
 /// What is known of a thread before its latencies.
@@ -167,18 +167,11 @@ impl Figure {
             Which::OnTime => return accounts(recorded).on_time().map(|n| n.to_string()),
             Which::Count(of) => return counted(recorded, of).map(|n| n.to_string()),
         };
-        let summaries: Vec<Summary> =
-            examined.analyses.iter().map(|analysis| analysis.statistics.latency_with_skipped).collect::<Option<_>>()?;
         let ns = match of_latencies {
-            None => summaries.iter().map(|summary| summary.min).min(),
-            Some(plan::Figure::Mean) => summaries.iter().map(|summary| format::rounded(summary.mean)).max(),
-            Some(plan::Figure::Max) => summaries.iter().map(|summary| summary.max).max(),
-            Some(plan::Figure::Quantile(level)) => {
-                let observed = examined.analyses.iter().zip(&summaries).map(|(analysis, summary)| {
-                    analysis.quantile(level, 0.95).filter(|_| summary.count >= level.needs()).map(|interval| interval.observed)
-                });
-                observed.collect::<Option<Vec<_>>>()?.into_iter().max()
+            None => {
+                recorded.threads.iter().map(|thread| Latencies::due(thread).min()).collect::<Option<Vec<_>>>()?.into_iter().min()
             }
+            Some(figure) => judge::figure(examined, figure),
         }?;
         let sign = if ns < 0 { "-" } else { "" };
         Some(format!("{sign}{}.{:03}", ns.unsigned_abs() / 1_000, ns.unsigned_abs() % 1_000))
@@ -186,9 +179,7 @@ impl Figure {
 }
 
 fn accounts(recorded: &Recorded) -> Accounts {
-    let mut all = Accounts::default();
-    recorded.document.threads.iter().for_each(|thread| all.merge(&Accounts::of(thread, &recorded.document.probe)));
-    all
+    Overview::of(recorded).activations
 }
 
 /// None where it is not known, or nothing was planned.
@@ -238,6 +229,27 @@ mod tests {
         assert_eq!(figure("p99"), None, "three latencies have no 99th percentile");
         for wrong in ["", "p", "p101", "median", "Max"] {
             assert!(wrong.parse::<Figure>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_figure_is_the_one_that_a_gate_sees() {
+        let latencies: [&[i32]; 2] = [&[1_000, 2_500, 9_000], &[4_000, 4_100, 4_200]];
+        let analysis = |latencies: &[i32]| {
+            let Ok(analysis) =
+                analyse(&[Span::Woken(latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
+            analysis
+        };
+        let recorded = Synthetic::idle().threads(2).samples(latencies[0]).build();
+        let examined = Examined { recorded, analyses: latencies.into_iter().map(analysis).collect() };
+        for (figure, thread) in [("max", 0), ("mean", 0), ("p50", 1)] {
+            let judge::Seen::Latency { ns, thread: Some(of) } =
+                judge::judge(&format!("{figure}<1ns").parse().unwrap(), &examined).seen
+            else {
+                panic!("{figure} is a latency")
+            };
+            let shown = figure.parse::<Figure>().unwrap().of(&examined).unwrap();
+            assert_eq!((format::exact_micros(ns).replace(',', ""), of), (shown, thread), "{figure}");
         }
     }
 }

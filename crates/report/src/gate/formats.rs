@@ -19,8 +19,7 @@ impl Gate {
     }
 
     fn in_text(&self) -> String {
-        let count = |verdict| self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64;
-        let (fails, lacks) = (count(Verdict::Fail), count(Verdict::NotEnough));
+        let (fails, lacks) = (self.count(Verdict::Fail), self.count(Verdict::NotEnough));
         let of = format::counted(self.judged.len() as u64, "limit");
         let head = match self.verdict() {
             Verdict::Pass => say!("PASS: {limits}", limits = of),
@@ -80,14 +79,13 @@ impl Gate {
     }
 
     fn in_junit(&self) -> String {
-        let count = |verdict| self.judged.iter().filter(|judged| judged.verdict == verdict).count();
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let _ = writeln!(
             out,
             "<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
             self.judged.len(),
-            count(Verdict::Fail),
-            count(Verdict::NotEnough)
+            self.count(Verdict::Fail),
+            self.count(Verdict::NotEnough)
         );
         for judged in &self.judged {
             let (name, class, words) =

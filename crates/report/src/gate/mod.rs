@@ -89,6 +89,11 @@ impl Gate {
         self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough)
     }
 
+    /// How many limits have this verdict.
+    pub(crate) fn count(&self, verdict: Verdict) -> u64 {
+        self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64
+    }
+
     /// The caveats of one recording.
     fn caveats_of<'a>(&'a self, recording: &'a Path) -> impl Iterator<Item = &'a str> {
         self.caveats.get().iter().filter(move |(of, _)| Path::new(of) == recording).map(|(_, caveat)| caveat.as_str())

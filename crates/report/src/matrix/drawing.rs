@@ -127,8 +127,7 @@ impl Matrix {
     /// factor alone.
     pub(super) fn selected(&self) -> Vec<usize> {
         // Curves on another kind of time are for the reader to add.
-        let kind = self.kinds().first().copied();
-        let latest: Vec<usize> = self.largest_first().into_iter().filter(|row| self.rows[*row].kind == kind).collect();
+        let latest = self.kinds().first().map(|kind| self.largest_of(*kind)).unwrap_or_default();
         if latest.len() <= MAX_SELECTED {
             let mut all = latest;
             all.sort_unstable();

@@ -176,7 +176,7 @@ impl Matrix {
     fn worst_figure(&self) -> Option<Headline> {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
-        let worst = self.largest_first().into_iter().map(|row| &self.rows[row]).find(|row| row.kind == Some(kind))?;
+        let worst = &self.rows[*self.largest_of(kind).first()?];
         let text = format::at_most(worst.stats.max()?);
         let (number, unit) = text.rsplit_once(' ')?;
         Some(Headline {
@@ -216,12 +216,11 @@ impl Matrix {
             let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
             told.push(Banner::new(word("Rights and scheduling."), text, &grant));
         }
-        let with_caveats = self.rows.iter().filter(|row| !row.texts().run_caveats.is_empty()).count();
+        let (with_caveats, missed) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
             let text = say!("{rows}: see below the table.", rows = rows(with_caveats));
             told.push(Banner::new(word("Caveats."), text, &NextStep::Unknown));
         }
-        let missed = self.rows.iter().filter(|row| row.missed).count();
         if missed > 0 {
             let text =
                 say!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));

@@ -192,12 +192,12 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole:
     let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
-        let told = |(place, limit): (usize, &plan::Limit)| match row.verdict(place)? {
-            Verdict::Fail => Some(limit.name().to_owned()),
-            Verdict::NotEnough => Some(format!("{}?", limit.name())),
+        let told = |(limit, verdict): (&str, Verdict)| match verdict {
+            Verdict::Fail => Some(limit.to_owned()),
+            Verdict::NotEnough => Some(format!("{limit}?")),
             Verdict::Pass => None,
         };
-        let beyond = matrix.limits.iter().enumerate().filter_map(told).collect::<Vec<_>>().join(" ");
+        let beyond = matrix.judged(row).filter_map(told).collect::<Vec<_>>().join(" ");
         cells.push(of_row(if beyond.is_empty() { NOTHING.to_owned() } else { beyond }));
     }
     cells

@@ -150,10 +150,9 @@ impl Matrix {
         ]
     }
 
-    /// The figures that stand so to the plan's limits; none of what is not recorded.
+    /// The figures of the limits that have this verdict.
     fn standing(&self, row: &CellStats, verdict: Verdict) -> Vec<String> {
-        let standing = self.limits.iter().enumerate().filter(|(place, _)| row.verdict(*place) == Some(verdict));
-        standing.map(|(_, limit)| limit.name().to_owned()).collect()
+        self.judged(row).filter(|(_, of)| *of == verdict).map(|(limit, _)| limit.to_owned()).collect()
     }
 
     /// For a program.

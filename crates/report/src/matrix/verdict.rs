@@ -9,6 +9,7 @@ use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab::{self, Kind};
 use crate::sections::verdict;
+use judge::Verdict;
 use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
@@ -31,6 +32,26 @@ impl Matrix {
         kinds
     }
 
+    /// The same of one kind of time.
+    pub(super) fn largest_of(&self, kind: Kind) -> Vec<usize> {
+        self.largest_first().into_iter().filter(|row| self.rows[*row].kind == Some(kind)).collect()
+    }
+
+    /// The figure of each limit of the plan, and what became of it in a row; none where nothing is recorded.
+    pub(super) fn judged<'m>(&'m self, row: &'m CellStats) -> impl Iterator<Item = (&'m str, Verdict)> {
+        self.limits.iter().enumerate().filter_map(|(place, limit)| Some((limit.name(), row.verdict(place)?)))
+    }
+
+    /// How many combinations have caveats of their own.
+    pub(super) fn with_caveats(&self) -> usize {
+        self.rows.iter().filter(|row| !row.texts().run_caveats.is_empty()).count()
+    }
+
+    /// In how many a load was off target.
+    pub(super) fn off_target(&self) -> usize {
+        self.rows.iter().filter(|row| row.missed).count()
+    }
+
     /// One line: how many combinations have caveats, then what the figures say, and what is missing.
     #[must_use]
     pub fn verdict(&self, language: Language) -> String {
@@ -39,8 +60,7 @@ impl Matrix {
 
     pub(super) fn sentences(&self) -> String {
         let of = |n: usize| counted(n as u64, "combination");
-        let with_caveats = self.rows.iter().filter(|row| !row.texts().run_caveats.is_empty()).count();
-        let missed = self.rows.iter().filter(|row| row.missed).count();
+        let (with_caveats, missed) = (self.with_caveats(), self.off_target());
         let mut sentences: Vec<String> = Vec::new();
         sentences.extend((with_caveats > 0).then(|| say!("Caveats in {rows}.", rows = of(with_caveats))));
         sentences.extend((missed > 0).then(|| say!("Load off target in {rows}.", rows = of(missed))));
@@ -86,8 +106,7 @@ impl Matrix {
 
     /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
     fn extremes(&self, kind: Kind, several: bool) -> Option<String> {
-        let latest: Vec<&CellStats> =
-            self.largest_first().into_iter().map(|row| &self.rows[row]).filter(|row| row.kind == Some(kind)).collect();
+        let latest: Vec<&CellStats> = self.largest_of(kind).into_iter().map(|row| &self.rows[row]).collect();
         let worst = latest.first()?;
         let max = |row: &CellStats| at_most(row.stats.max().unwrap_or(0));
         let on = match kind {

@@ -36,7 +36,7 @@ impl LimitsView {
             return None;
         }
         let verdict = gate.verdict();
-        let n = gate.judged.iter().filter(|judged| judged.verdict == verdict).count();
+        let n = gate.count(verdict);
         let limits = counted(gate.judged.len() as u64, "limit");
         let headline = match verdict {
             Verdict::Pass => say!("Pass: {limits}", limits),
