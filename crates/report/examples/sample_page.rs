@@ -8,6 +8,11 @@ use report::Language::English;
 use std::path::PathBuf;
 use synthetic::Synthetic;
 
+fn summary(recorded: &model::Recorded) -> String {
+    let options = report::ChartOptions::default();
+    report::Report::new(std::slice::from_ref(recorded), &[], &options).terminal_summary(report::Paint::Plain, English)
+}
+
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     std::fs::create_dir_all(&folder)?;
@@ -51,10 +56,7 @@ fn main() -> std::io::Result<()> {
     let narrow = [Synthetic::idle().title("narrow").threads(1).samples(&narrow).build()];
     std::fs::write(folder.join("narrow.html"), report::Report::new(&narrow, &[], &options).html(command, English))?;
     for recorded in &recordings {
-        std::fs::write(
-            folder.join(format!("{}.txt", recorded.name())),
-            report::terminal_summary(recorded, report::Paint::Plain, English),
-        )?;
+        std::fs::write(folder.join(format!("{}.txt", recorded.name())), summary(recorded))?;
         std::fs::write(folder.join(format!("{}.run.json", recorded.name())), serde_json::to_string(&recorded.document)?)?;
     }
     std::fs::write(folder.join("verdict.txt"), report::Report::new(&recordings, &[], &options).verdict(English))?;
@@ -79,7 +81,7 @@ fn main() -> std::io::Result<()> {
     missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
     loads.document.load[1].alive = false;
     loads.document.load[1].course.truncate(42);
-    std::fs::write(folder.join("loads.txt"), report::terminal_summary(&missed, report::Paint::Plain, English))?;
+    std::fs::write(folder.join("loads.txt"), summary(&missed))?;
     let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
     std::fs::write(folder.join("loads.html"), report::Report::new(&of_loads, &[], &options).html(command, English))?;
     for (name, svg) in report::Report::new(&of_loads, &[], &options).svg_charts(English) {

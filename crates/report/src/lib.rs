@@ -47,18 +47,6 @@ use terminal::text;
 pub use threads::{Figure, threads_csv};
 pub use warnings::{NextStep, WarningText};
 
-/// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is longer.
-#[must_use]
-pub fn terminal_summary(recorded: &Recorded, paint: Paint, language: Language) -> String {
-    speaking(language, || terminal::summary(&Overview::of(recorded), paint))
-}
-
-/// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
-#[must_use]
-pub fn terminal_claims(recorded: &Recorded, claims: &[Claims], language: Language) -> String {
-    speaking(language, || terminal::claims(&Overview::of(recorded), claims))
-}
-
 /// What `teiji lab run` ends with: recordings below one another, a line each.
 #[must_use]
 pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {

@@ -333,7 +333,9 @@ mod tests {
             assert_eq!(Overview::of(&recorded).condition(), "with no load added", "{name}");
             let recorded = Synthetic::idle().load("cpu@50%").title(name).build();
             assert_eq!(Overview::of(&recorded).condition(), "under cpu", "{name}");
-            let said = crate::terminal_summary(&recorded, crate::Paint::Plain, crate::Language::English).replace('\n', " ");
+            let said = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
+                .terminal_summary(crate::Paint::Plain, crate::Language::English)
+                .replace('\n', " ");
             assert!(said.contains("of each thread planned, under cpu SCHED_FIFO"), "{said}");
         }
     }

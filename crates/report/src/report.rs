@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A report of recordings: what it says is made once, and rendered as a page, as Markdown and as pictures.
+//! A report of recordings: what it says is made once, and rendered for a terminal, as a page, as Markdown and as pictures.
 
 use crate::charts;
 use crate::charts::options::ChartOptions;
@@ -13,7 +13,10 @@ use crate::sections::banners::{self, Banner, GroupedWarning};
 use crate::sections::claims::Claims;
 use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
+use crate::terminal;
+use crate::terminal::paint::Paint;
 use model::Recorded;
+use std::cell::OnceCell;
 
 /// What is to be said of recordings; in which language, whoever renders it says.
 pub struct Report<'a> {
@@ -23,16 +26,22 @@ pub struct Report<'a> {
     pub(crate) recorded: usize,
     pub(crate) options: &'a ChartOptions,
     texts: InEach<Texts>,
+    /// Made when a page or Markdown is first asked for: a terminal shows none of it, and after a run it is not to cost anything.
+    page_texts: OnceCell<InEach<PageTexts>>,
 }
 
 /// The texts of a report.
 pub(crate) struct Texts {
     /// Of all recordings.
     pub(crate) verdict: String,
-    pub(crate) headline: Option<Headline>,
     /// Of all recordings.
     pub(crate) banners: Vec<Banner>,
     pub(crate) warnings: Vec<GroupedWarning>,
+}
+
+/// Those that only a page and Markdown have.
+pub(crate) struct PageTexts {
+    pub(crate) headline: Option<Headline>,
     pub(crate) facts: Vec<FactRow>,
     pub(crate) activity: Vec<Activity>,
     pub(crate) method: Vec<MethodRow>,
@@ -47,17 +56,20 @@ impl<'a> Report<'a> {
         let charted = overview::charted(all);
         let texts = InEach::new(|| {
             let (verdict, banners) = of_all.get().clone();
-            Texts {
-                verdict,
-                headline: page::worst_figure(&charted),
-                banners,
-                warnings: banners::warnings(&charted),
-                facts: page::facts(&charted),
-                activity: activity::all(&charted),
-                method: method::rows(&charted),
-            }
+            Texts { verdict, banners, warnings: banners::warnings(&charted) }
         });
-        Report { recorded: recordings.len(), options, texts, charted }
+        Report { recorded: recordings.len(), options, texts, page_texts: OnceCell::new(), charted }
+    }
+
+    /// In the language that is spoken.
+    pub(crate) fn page_texts(&self) -> &PageTexts {
+        let texts = || PageTexts {
+            headline: page::worst_figure(&self.charted),
+            facts: page::facts(&self.charted),
+            activity: activity::all(&self.charted),
+            method: method::rows(&self.charted),
+        };
+        self.page_texts.get_or_init(|| InEach::new(texts)).get()
     }
 
     /// In the language that is spoken.
@@ -69,6 +81,19 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn verdict(&self, language: Language) -> &str {
         speaking(language, || &self.texts().verdict)
+    }
+
+    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is
+    /// longer.
+    #[must_use]
+    pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
+        speaking(language, || terminal::summary(self, paint))
+    }
+
+    /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
+    #[must_use]
+    pub fn terminal_claims(&self, language: Language) -> String {
+        speaking(language, || terminal::claims(self))
     }
 
     /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.

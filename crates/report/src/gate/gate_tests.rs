@@ -239,7 +239,8 @@ fn table_gate_and_compare_have_one_figure() {
     let (recorded, statistics) = (&examined.recorded, &examined.analyses[0].statistics);
     let (measured, all) = (statistics.latency.unwrap(), statistics.latency_with_skipped.unwrap());
     let (p99, not) = (format::micros(all.p99), format::micros(measured.p99));
-    let table = crate::terminal_summary(recorded, crate::Paint::Plain, Language::English);
+    let table = crate::Report::new(std::slice::from_ref(recorded), &[], &crate::ChartOptions::default())
+        .terminal_summary(crate::Paint::Plain, Language::English);
     let (front, behind) = table.split_once("As measured, without the skipped activations:").unwrap();
     let row = |text: &str| text.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap().to_owned();
     assert!(row(front).contains(&p99) && !row(front).contains(&not), "{table}");

@@ -38,6 +38,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("machine busy", "CPU 全体"),
     ("{cpus} more, with no lower CPU use.", "ほかの{cpus}の使用率はこれ以上。"),
     ("Warning: {message}", "警告: {message}"),
+    ("Warning in {recordings}: {message}", "警告({recordings}): {message}"),
     ("Seen: {evidence}", "観測値: {evidence}"),
     ("{name}, as measured", "{name}、実測値"),
     // Loads alone.

@@ -165,7 +165,10 @@ fn no_language_leaks_into_another() {
     gate.against(&all[0], 0.1, &all[1..2], Language::English).unwrap();
     let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::of(vec![examined(one.clone())])).collect();
     let comparisons = Comparisons::of(&groups, true, Language::English).unwrap();
+    let single: Vec<Report<'_>> = recordings.iter().map(|one| Report::new(std::slice::from_ref(one), &[], &options)).collect();
     let (recorded, claims) = crate::page::page_tests::with_a_tail();
+    let (recorded, claims) = ([recorded], [claims]);
+    let with_a_tail = Report::new(&recorded, &claims, &options);
     let (interval, duration) = (plan::Nanos(1_000_000), Some(plan::Nanos::from_secs(10_800)));
     let length = PlanLength { samples: 2_995, rate: 1e-3, confidence: 0.95, interval, threads: 4, duration };
     let command = "teiji";
@@ -192,8 +195,9 @@ fn no_language_leaks_into_another() {
             ("plan's factor", matrix.by("load", language).unwrap()),
             ("plan's factor that it has not", matrix.by("cpu", language).unwrap_err()),
         ];
-        texts.extend(recordings.iter().map(|one| ("summary", crate::terminal_summary(one, Paint::Plain, language))));
-        texts.push(("what a recording supports", crate::terminal_claims(&recorded, &claims, language)));
+        texts.push(("summary", report.terminal_summary(Paint::Plain, language)));
+        texts.extend(single.iter().map(|one| ("summary of one", one.terminal_summary(Paint::Plain, language))));
+        texts.push(("what a recording supports", with_a_tail.terminal_claims(language)));
         texts.extend(report.svg_charts(language).into_iter().map(|(_, svg)| ("chart", svg)));
         texts.extend(matrix.svg_charts(language).into_iter().map(|(_, svg)| ("plan's chart", svg)));
         texts

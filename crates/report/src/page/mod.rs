@@ -181,7 +181,8 @@ pub(crate) fn markdown(report: &Report<'_>, command_line: &str, pictures: Option
 impl<'r> Page<'r> {
     /// As much of a report as the budget allows.
     fn new(report: &'r Report<'_>, command_line: &str, budget: SizeBudget) -> Page<'r> {
-        let (all, texts) = (report.charted.as_slice(), report.texts());
+        let all = report.charted.as_slice();
+        let (texts, more) = (report.texts(), report.page_texts());
         let series = Charts::new(all, report.options, budget.steps);
         let (summary, rows_left_out) = tables::summary(all, budget.rows);
         let (further, further_left_out) = columns::rows(all, budget.rows);
@@ -191,7 +192,7 @@ impl<'r> Page<'r> {
             frame: Frame::new(title, &texts.verdict),
             header: Header {
                 verdict: unbroken(&texts.verdict),
-                headline: texts.headline.clone(),
+                headline: more.headline.clone(),
                 about: about(all, report.recorded),
                 banners: texts.banners.iter().take(budget.rows).cloned().collect(),
             },
@@ -218,9 +219,9 @@ impl<'r> Page<'r> {
             loads,
             loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
             names: all.iter().map(|overview| overview.name.clone()).collect(),
-            facts: &texts.facts,
-            activity: &texts.activity,
-            method: &texts.method,
+            facts: &more.facts,
+            activity: &more.activity,
+            method: &more.method,
             commands: method::commands(all, command_line),
         }
     }

@@ -6,7 +6,7 @@ use crate::overview::Overview;
 use crate::page::MAX_BYTES;
 use crate::sections::claims::Claims;
 use crate::synthetic::Synthetic;
-use crate::{ChartOptions, Gate};
+use crate::{ChartOptions, Gate, Report};
 use judge::{Claim, Judged, Seen, Verdict};
 use model::{EventCounts, Recorded, Warning};
 use plan::Limit;
@@ -71,7 +71,7 @@ fn what_is_as_measured_says_so_where_anything_was_skipped() {
         let page = page(std::slice::from_ref(recorded));
         let mut matrix = crate::Matrix::new(None, vec![], [vec![]].into_iter());
         matrix.add(0, 1, recorded.clone());
-        let terminal = crate::terminal_claims(recorded, &[], English);
+        let terminal = Report::new(std::slice::from_ref(recorded), &[], &ChartOptions::default()).terminal_claims(English);
         let plan = matrix.html("", "teiji report plan", English);
         let in_terminal = terminal.contains(CHART.trim_start());
         ([page.matches(ROW).count(), page.matches(CHART).count(), plan.matches(CHART).count()], in_terminal)
@@ -89,9 +89,11 @@ fn a_change_is_told_since_the_first_activation_of_the_run() {
     let mut recorded = Synthetic::idle().threads(2).samples(&latencies).build();
     recorded.document.threads[1].start_ns.0 += 10_000_000_000;
     let claims = vec![Claims::of(&analysis); 2];
-    let terminal = crate::terminal_claims(&recorded, &claims, English);
+    let (recordings, claims, options) = ([recorded], [claims], ChartOptions::default());
+    let report = Report::new(&recordings, &claims, &options);
+    let terminal = report.terminal_claims(English);
     assert!(terminal.contains(" at about 2 s") && terminal.contains(" at about 12 s"), "{terminal}");
-    let page = crate::Report::new(&[recorded], &[claims], &ChartOptions::default()).html("teiji report a.teiji", English);
+    let page = report.html("teiji report a.teiji", English);
     assert!(page.contains(" at about 2 s") && page.contains(" at about 12 s"));
 }
 

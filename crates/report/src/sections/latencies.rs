@@ -144,7 +144,8 @@ mod tests {
                 cells.map(str::to_owned).collect()
             };
             let has_row = |text: &str| text.lines().any(|line| row_of(line).ends_with(&shown));
-            let summary = crate::terminal_summary(&recorded, crate::Paint::Plain, language);
+            let summary =
+                crate::Report::new(all, &[], &crate::ChartOptions::default()).terminal_summary(crate::Paint::Plain, language);
             assert!(has_row(&summary), "{shown:?} in {summary}");
             let table = crate::side_by_side(all, language);
             assert!(has_row(&table), "{shown:?} in {table}");

@@ -13,34 +13,35 @@ pub(crate) mod text;
 use crate::format::{self, count, counted, rounded};
 use crate::language::{say, word};
 use crate::overview::Overview;
-use crate::sections::banners;
-use crate::sections::claims::{self, Claims, Said};
+use crate::report::Report;
+use crate::sections::banners::GroupedWarning;
+use crate::sections::claims::{self, Said};
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
-use crate::sections::verdict;
-use crate::warnings::{NextStep, warning_text};
-use model::{Thread, Warning};
+use model::Thread;
 use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
 
-/// What `teiji measure` ends with and `teiji show` prints again.
-pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
+/// The verdict, then each recording, then their warnings.
+pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
     let mut out = String::new();
-    headline(&mut out, overview, paint);
-    out.push('\n');
-    heading(&mut out, overview);
-    out.push('\n');
-    out.push_str(&activations(overview).painted(paint, &[word("late"), word("skipped")]));
-    legend(&mut out, overview, paint);
-    if let Some(claim) = overview.claim() {
-        wrapped(&mut out, "", &(claim + word(".")));
+    headline(&mut out, report, paint);
+    for overview in &report.charted {
+        out.push('\n');
+        heading(&mut out, overview);
+        out.push('\n');
+        out.push_str(&activations(overview).painted(paint, &[word("late"), word("skipped")]));
+        legend(&mut out, overview, paint);
+        if let Some(claim) = overview.claim() {
+            wrapped(&mut out, "", &(claim + word(".")));
+        }
+        as_measured(&mut out, overview);
+        further_columns(&mut out, overview);
+        load(&mut out, overview);
     }
-    as_measured(&mut out, overview);
-    further_columns(&mut out, overview);
-    load(&mut out, overview);
-    for warning in banners::below_the_top(overview) {
+    for warning in &report.texts().warnings {
         out.push('\n');
         warn(&mut out, warning, paint);
     }
@@ -48,21 +49,27 @@ pub(crate) fn summary(overview: &Overview<'_>, paint: Paint) -> String {
 }
 
 /// The verdict, with what would grant rights that were lacking, and what the ns of the lab are.
-fn headline(out: &mut String, overview: &Overview<'_>, paint: Paint) {
+fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
+    let texts = report.texts();
     let mut verdict = String::new();
-    wrapped(&mut verdict, "", &verdict::verdict(std::slice::from_ref(overview)));
+    wrapped(&mut verdict, "", &texts.verdict);
     out.push_str(&paint.headline(&verdict));
-    let document = &overview.recorded.document;
-    if let Some(warning) = banners::denied(document).filter(|_| overview.no_real_time().is_some()) {
-        next_step(out, &warning_text(warning).next_step);
+    // What else the banners of a page say, the verdict has said.
+    for banner in &texts.banners {
+        next_step(out, &banner.next_step, banner.is_command);
     }
-    if let Some(lab) = &document.lab {
-        wrapped(out, "", &lab::time_of(lab));
+    for (_, what) in lab::times(&report.charted) {
+        wrapped(out, "", &what);
     }
 }
 
 /// The histogram of all threads, and their confidence intervals and tails.
-pub(crate) fn claims(overview: &Overview<'_>, claims: &[Claims]) -> String {
+pub(crate) fn claims(report: &Report<'_>) -> String {
+    report.charted.iter().map(claims_of).collect()
+}
+
+fn claims_of(overview: &Overview<'_>) -> String {
+    let claims = overview.claims;
     let mut out = String::from("\n");
     out.push_str(&histogram::histogram(&overview.histogram));
     if overview.has_skipped() {
@@ -303,23 +310,28 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
 }
 
 /// A command stays on one line, so that it can be copied.
-fn next_step(out: &mut String, step: &NextStep) {
-    match step {
-        NextStep::Unknown => {}
-        NextStep::Command(text) => unwrapped(out, "  ", &format!("{} {text}", word("Next:"))),
-        NextStep::Advice(text) => wrapped(out, "  ", &format!("{} {text}", word("Next:"))),
+fn next_step(out: &mut String, step: &str, is_command: bool) {
+    if step.is_empty() {
+        return;
     }
+    let text = format!("{} {step}", word("Next:"));
+    if is_command { unwrapped(out, "  ", &text) } else { wrapped(out, "  ", &text) }
 }
 
-fn warn(out: &mut String, warning: &Warning, paint: Paint) {
-    let text = warning_text(warning);
+fn warn(out: &mut String, warning: &GroupedWarning, paint: Paint) {
     let mut message = String::new();
-    wrapped(&mut message, "", &say!("Warning: {message}", message = text.message));
+    let GroupedWarning { message: text, recordings, .. } = warning;
+    let sentence = if recordings.is_empty() {
+        say!("Warning: {message}", message = text)
+    } else {
+        say!("Warning in {recordings}: {message}", recordings, message = text)
+    };
+    wrapped(&mut message, "", &sentence);
     out.push_str(&paint.warning(&message));
-    if !text.evidence.is_empty() {
-        wrapped(out, "  ", &say!("Seen: {evidence}", evidence = text.evidence));
+    if !warning.evidence.is_empty() {
+        wrapped(out, "  ", &say!("Seen: {evidence}", evidence = warning.evidence));
     }
-    next_step(out, &text.next_step);
+    next_step(out, &warning.next_step, warning.is_command);
 }
 
 #[cfg(test)]

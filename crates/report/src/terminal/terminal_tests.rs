@@ -67,8 +67,13 @@ tasks, steady after 640 ms, EXITED EARLY.
     1   49.6 %        48.4 %        98.7 %
 ";
 
+fn painted(recorded: &model::Recorded, paint: Paint) -> String {
+    let options = crate::ChartOptions::default();
+    summary(&Report::new(std::slice::from_ref(recorded), &[], &options), paint)
+}
+
 fn said(recorded: &model::Recorded) -> String {
-    summary(&Overview::of(recorded), Paint::Plain)
+    painted(recorded, Paint::Plain)
 }
 
 #[test]
@@ -76,6 +81,20 @@ fn two_threads_under_load() {
     let said = said(&Synthetic::hackbench().build());
     assert_eq!(said, TWO_THREADS, "\n{said}");
     assert!(said.lines().all(|line| line.chars().count() <= WIDTH));
+}
+
+#[test]
+fn several_have_one_verdict_and_a_table_each() {
+    let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
+    recordings[0].document.warnings = vec![model::Warning::SamplesLost { thread: 0, lost: 1, woken: 9 }];
+    let options = crate::ChartOptions::default();
+    let report = Report::new(&recordings, &[], &options);
+    let said = summary(&report, Paint::Plain);
+    let verdict = report.verdict(crate::Language::English);
+    assert!(said.replace('\n', " ").starts_with(verdict), "{said}");
+    assert_eq!(said.matches("orst latency").count(), 1, "{said}");
+    assert_eq!(said.matches("thread cpu").count() + said.matches("thread  cpu").count(), 3, "one as measured: {said}");
+    assert!(said.contains("Warning in idle: "), "{said}");
 }
 
 #[test]
@@ -123,7 +142,7 @@ fn the_columns_are_the_same_whatever_the_figures() {
 #[test]
 fn colour_marks_what_is_bad_and_says_nothing_by_itself() {
     let recorded = Synthetic::hackbench().build();
-    let coloured = summary(&Overview::of(&recorded), Paint::Colour);
+    let coloured = painted(&recorded, Paint::Colour);
     assert!(coloured.starts_with("\u{1b}[1m") && coloured.contains("\u{1b}[1;31m"), "{coloured:?}");
     let without: String = coloured
         .split('\u{1b}')

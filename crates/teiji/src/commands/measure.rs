@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
-use report::{Gate, Language, warning_text};
+use report::{ChartOptions, Gate, Language, Report, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,7 +57,9 @@ pub fn run(args: &Args, started: Nanos) -> Outcome {
     if args.json {
         output::say(&model::document_text(&recorded.document).map_err(Failure::run_failed)?);
     } else {
-        output::say(&report::terminal_summary(&recorded, output::paint(), Language::English));
+        let options = ChartOptions::default();
+        let report = Report::new(std::slice::from_ref(&recorded), &[], &options);
+        output::say(&report.terminal_summary(output::paint(), Language::English));
         output::say(&format!("\nRecording: {}", recorded.path.display()));
         output::say(&format!("Next: teiji report {}", output::quoted(&recorded.path)));
     }

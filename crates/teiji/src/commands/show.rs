@@ -4,12 +4,13 @@
 use crate::commands::{joint, run, table};
 use crate::exit::{Failure, Outcome};
 use crate::output;
-use ::report::{Figure, Gate, Language};
+use ::report::{ChartOptions, Figure, Gate, Language, Report};
 use anyhow::{Context, anyhow};
 use model::Recorded;
 use plan::Limit;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::slice::from_ref;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -90,12 +91,14 @@ pub fn run(args: &Args) -> Outcome {
     if !args.limits.is_empty() {
         output::say(&gate.text(Language::English));
     }
+    let options = ChartOptions::default();
     for (position, (recorded, claims)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
             output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, recorded.path.display()));
         }
-        output::say(&report::terminal_summary(recorded, output::paint(), Language::English));
-        output::say(&report::terminal_claims(recorded, claims, Language::English));
+        let report = Report::new(from_ref(recorded), from_ref(claims), &options);
+        output::say(&report.terminal_summary(output::paint(), Language::English));
+        output::say(&report.terminal_claims(Language::English));
     }
     let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
     output::say(&format!("\nNext: teiji report {}", all.join(" ")));
