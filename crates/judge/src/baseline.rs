@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording held against an earlier one: no quantile may be worse than it by more than so much.
 
-use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete};
+use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
 use stats::{Group, Measured, QuantileDifference, compare};
 
 /// What a recording is compared by.
@@ -24,7 +24,9 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
     let (base, other) = (group(baseline), group(examined));
     let differences = compare(&base, &other).quantiles;
     if differences.is_empty() {
-        return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(Lacking::Independent))];
+        let are_ordered = [baseline, examined].iter().all(|one| knows_order(&one.recorded.document));
+        let lacking = if are_ordered { Lacking::Independent } else { Lacking::Order };
+        return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(lacking))];
     }
     let incomplete = incomplete(&examined.recorded).or_else(|| incomplete(&baseline.recorded));
     let most = 1.0 + by;

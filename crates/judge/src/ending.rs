@@ -56,6 +56,12 @@ pub enum Incomplete {
     Contradicts,
 }
 
+/// Whether it is known which sample followed which: of a histogram it is not, and so neither is how samples depend on one another.
+#[must_use]
+pub fn knows_order(document: &Document) -> bool {
+    document.threads.iter().all(|thread| thread.detail.is_samples())
+}
+
 /// Why a recording does not show all that it should have, the gravest reason first; none for one that does.
 #[must_use]
 pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {

@@ -183,4 +183,6 @@ pub enum Lacking {
     ValuesOfSkipped(u64),
     /// Independent wake-ups, to compare any quantile.
     Independent,
+    /// The order of samples: without it nobody knows how they depend on one another.
+    Order,
 }

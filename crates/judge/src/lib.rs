@@ -15,6 +15,6 @@ mod limits;
 
 pub use baseline::judge_against;
 pub use contradictions::{Difference, contradictions};
-pub use ending::{Ending, Incomplete, came_to_its_end, ending, incomplete, samples_lost};
+pub use ending::{Ending, Incomplete, came_to_its_end, ending, incomplete, knows_order, samples_lost};
 pub use judged::{Claim, Examined, Judged, Lacking, Seen, Verdict};
 pub use limits::{counted, figure, judge};

@@ -4,7 +4,7 @@
 //! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
 //! it; a rate and a count are those of all threads of a recording together.
 
-use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, samples_lost};
+use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order, samples_lost};
 use model::{Detail, Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
@@ -70,7 +70,7 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
         return Some(finding);
     }
     let of_histogram = |thread: &&Thread| thread.detail == Detail::Histogram;
-    if !threads.iter().any(|thread| of_histogram(&thread)) {
+    if knows_order(document) {
         return None;
     }
     let finding = |seen| Finding { verdict: Verdict::NotEnough, seen, margin: None, lacking: Some(Lacking::Detail) };

@@ -129,8 +129,7 @@ mod tests {
         let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
         let comparison = Comparison { quantiles, rate: None, maximum: None, blocks: (16, 16), between_runs: false };
         let (base, other) = ("a".to_owned(), "b".to_owned());
-        let texts =
-            Texts { base, other, caveats: Vec::new(), incomparable: Vec::new(), reservations: Vec::new(), differing: Vec::new() };
+        let texts = Texts { base, other, ..Texts::default() };
         draw(&Compared { comparison, observed: [true; 2], texts: InEach::new(|| texts.clone()) }).unwrap()
     }
 

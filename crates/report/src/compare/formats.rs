@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A comparison for people and for programs: text, Markdown and JSON.
 
-use super::{Compared, Comparisons};
+use super::{Compared, Comparisons, Texts};
 use crate::format;
 use crate::gate::change;
 use crate::language::{Language, say, speaking, word};
@@ -25,11 +25,17 @@ impl Compared {
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, .. } = &self.comparison;
         if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.told) {
-            return say!(
-                "{second} against {first}: too few independent wake-ups to compare.",
-                second = self.texts().other,
-                first = self.texts().base
-            );
+            let Texts { base: first, other: second, unordered, .. } = self.texts();
+            return if unordered.is_empty() {
+                say!("{second} against {first}: too few independent wake-ups to compare.", second, first)
+            } else {
+                say!(
+                    "{second} against {first}: not compared. The order of samples is unknown, so how they depend on one another \
+                     cannot be estimated.",
+                    second,
+                    first
+                )
+            };
         }
         let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
             quantiles.iter().partition(|one| one.is_significant());
@@ -85,6 +91,14 @@ impl Compared {
     /// What to keep in mind.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.texts().reservations.clone();
+        let unordered = &self.texts().unordered;
+        if !unordered.is_empty() {
+            notes.push(say!(
+                "only a histogram of {recordings} is known; to compare: recordings that hold every sample, as teiji measure \
+                 makes them",
+                recordings = list(unordered)
+            ));
+        }
         if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
             notes.push(say!("~: of all threads and runs together, from the histogram, up to 1 % above"));
         }

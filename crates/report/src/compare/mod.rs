@@ -75,12 +75,14 @@ struct Compared {
 }
 
 /// What is said of two groups apart from their figures.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Texts {
     base: String,
     other: String,
     /// What to know before the figures: their caveats, and conditions that differ though nobody varied them.
     caveats: Vec<String>,
+    /// Recordings of which the order of samples is unknown.
+    unordered: Vec<String>,
     /// Why they should not be compared at all.
     incomparable: Vec<String>,
     /// The same, and why the figures are hardly comparable.
@@ -152,7 +154,9 @@ impl Texts {
         }
         let (of_base, of_other) = distinct(base.name(), other.name(), other);
         let differing = differing(&base.recordings, &other.recordings, apart);
-        Texts { base: of_base, other: of_other, caveats, incomparable, reservations, differing }
+        let unordered = all.iter().filter(|one| !judge::knows_order(&one.recorded.document)).map(|one| one.name.clone());
+        let unordered = unordered.collect();
+        Texts { base: of_base, other: of_other, caveats, unordered, incomparable, reservations, differing }
     }
 
     /// Why the groups are not compared; none if nothing is against it.

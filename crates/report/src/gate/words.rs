@@ -104,6 +104,7 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
             say!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
         }
         Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
+        Lacking::Order => say!("the order of samples is unknown, so how they depend on one another cannot be estimated"),
     })
 }
 

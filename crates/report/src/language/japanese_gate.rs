@@ -50,6 +50,18 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("needs {activations}, none above the limit", "制限を超えない{activations}がさらに必要です"),
     ("needs a longer run", "測定時間を延ばせば判定できます"),
     ("needs longer runs", "測定時間を延ばせば判定できます"),
+    (
+        "the order of samples is unknown, so how they depend on one another cannot be estimated",
+        "サンプルの順序が不明なため、互いの依存性を推定できません",
+    ),
+    (
+        "{second} against {first}: not compared. The order of samples is unknown, so how they depend on one another cannot be estimated.",
+        "{first} と比べた {second}: 比較できません。サンプルの順序が不明なため、互いの依存性を推定できません。",
+    ),
+    (
+        "only a histogram of {recordings} is known; to compare: recordings that hold every sample, as teiji measure makes them",
+        "{recordings} はヒストグラムのみ。比較には、teiji measure のように全サンプルを含む記録が必要",
+    ),
     ("too few independent wake-ups to compare any quantile", "独立な起床が少なく、比較できる分位点がありません"),
     ("{percent} % below the limit", "制限より {percent} % 小さい"),
     ("{percent} % above the limit", "制限を {percent} % 超過"),

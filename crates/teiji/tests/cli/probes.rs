@@ -280,6 +280,14 @@ fn a_recording_of_a_histogram_only() {
     }
     let figure = |name: &str| place.teiji(&format!("show past.teiji --figure {name}"));
     assert_eq!((figure("p99").out.trim(), figure("late").code, figure("due").code), ("9.999", Some(2), Some(2)));
+    // How its latencies depend on one another is not known, which is not the same as too few of them.
+    place.well("measure -n 200 -t 1 -q -o now.teiji");
+    let said = place.well("compare now.teiji past.teiji --anyway").out.replace('\n', " ");
+    assert!(said.contains("past against now: not compared. The order of samples is unknown"), "{said}");
+    assert!(said.contains("Note: only a histogram of past is known; to compare: recordings that hold every sample"), "{said}");
+    assert!(!said.contains("too few"), "{said}");
+    let said = place.teiji("gate now.teiji --baseline past.teiji");
+    assert!(said.code == Some(3) && said.out.replace("\n ", "").contains("the order of samples is unknown"), "{said:?}");
     let said = place.teiji("export past.teiji --samples");
     assert!(said.code == Some(2) && said.err.contains("past.teiji holds no samples, only a histogram"), "{said:?}");
     change(&place, "past.teiji", |run| run["threads"][0]["histogram_ns"]["buckets"][1][2] = json!(98));
