@@ -5,6 +5,7 @@
 use crate::charts::options::{AxisScale, Heights, OverTime};
 use crate::charts::svg::DASHES;
 use crate::language::word;
+use crate::sections::columns::Measured;
 use serde::Serialize;
 
 /// All charts.
@@ -96,8 +97,9 @@ impl Axis {
 }
 
 impl Definition {
-    /// In the language that is spoken.
-    pub(crate) fn new() -> Definition {
+    /// Of charts of these, in the language that is spoken.
+    pub(crate) fn new(measured: Measured) -> Definition {
+        let of = |of_wake_ups, of_others| word(measured.pick(of_wake_ups, of_others));
         let time = || {
             let name = word("time since the first activation, s");
             Axis::tight(name, name)
@@ -131,8 +133,8 @@ impl Definition {
                 y: Axis {
                     log: [0.7, 1.0],
                     ..Axis::tight(
-                        word("activations with at least this latency"),
-                        word("share of activations with at least this latency"),
+                        of("activations with at least this latency", "share with at least this latency"),
+                        of("share of activations with at least this latency", "share with at least this latency"),
                     )
                 },
             },
@@ -140,12 +142,12 @@ impl Definition {
             load: Axes { x: time(), y: Axis { linear: [0.0, 0.05], with_zero: true, ..Axis::tight(load, load) } },
             steps: StepNames {
                 bins: Names {
-                    counts: word("activations in bins of {width}"),
-                    shares: word("% of activations in bins of {width}"),
+                    counts: of("activations in bins of {width}", "latencies in bins of {width}"),
+                    shares: of("% of activations in bins of {width}", "% of latencies in bins of {width}"),
                 },
                 growing: Names {
-                    counts: word("activations in a step of {percent} %"),
-                    shares: word("% of activations in a step of {percent} %"),
+                    counts: of("activations in a step of {percent} %", "latencies in a step of {percent} %"),
+                    shares: of("% of activations in a step of {percent} %", "% of latencies in a step of {percent} %"),
                 },
             },
             beyond_limit: 1.05,
@@ -169,7 +171,7 @@ mod tests {
 
     #[test]
     fn an_axis_reaches_beyond_its_values_as_defined() {
-        let all = Definition::new();
+        let all = Definition::new(Measured::WakeUps);
         assert_eq!(all.latency.y.range(AxisScale::Log, -3.0, 100.0), (0.1 * 0.8, 125.0));
         assert_eq!(all.jitter.y.range(AxisScale::Linear, 0.0, 0.0), (-0.006, 0.006), "a line without jitter has some height");
         assert_eq!(all.jitter.y.range(AxisScale::Linear, -10.0, 90.0), (-16.0, 96.0));
@@ -179,10 +181,12 @@ mod tests {
 
     #[test]
     fn steps_are_named_by_their_width() {
-        let names = Definition::new().steps;
+        let names = Definition::new(Measured::WakeUps).steps;
         assert_eq!(names.name(Some("1 µs"), 4.4, Heights::Counts), "activations in bins of 1 µs");
         assert_eq!(names.name(None, 4.4, Heights::Shares), "% of activations in a step of 4.4 %");
-        let japanese = speaking(Language::Japanese, || Definition::new().steps.name(None, 4.4, Heights::Counts));
+        let japanese = speaking(Language::Japanese, || Definition::new(Measured::WakeUps).steps.name(None, 4.4, Heights::Counts));
+        let of_events = Definition::new(Measured::Other).steps.name(Some("1 µs"), 4.4, Heights::Counts);
+        assert_eq!(of_events, "latencies in bins of 1 µs");
         assert_eq!(japanese, "4.4 % 刻みごとの起床回数");
     }
 }

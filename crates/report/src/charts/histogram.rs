@@ -41,7 +41,7 @@ impl Bars {
             let all = series.curve.samples;
             counts.iter().map(|n| height(*n, all)).collect()
         });
-        let label = Definition::new().steps.name(width.as_deref(), style.step_percent, style.heights);
+        let label = Definition::new(charts.measured).steps.name(width.as_deref(), style.step_percent, style.heights);
         Bars { heights: heights.collect(), edges: edges.iter().map(|ns| us(*ns)).collect(), label }
     }
 
@@ -59,7 +59,7 @@ impl Bars {
 pub(crate) fn draw(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Histogram, charts, description, 360);
     let bars = Bars::of(charts);
-    let definition = Definition::new();
+    let definition = Definition::new(charts.measured);
     let axes = &definition.histogram;
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let limits = || charts.limits.iter().map(|limit| us(limit.latency_ns));

@@ -9,6 +9,7 @@ use crate::charts::svg::{Anchor, Svg, colour, dash};
 use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
 use crate::language::say;
+use crate::sections::columns::Measured;
 use crate::sections::loads;
 
 /// Height of the drawing.
@@ -45,7 +46,7 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
         }
     }
     let (top, bottom) = (y + GAP, y + GAP + FLAT);
-    let axis = Definition::new().load.y;
+    let axis = Definition::new(Measured::default()).load.y;
     let y = Scale::new(AxisScale::Linear, axis.range(AxisScale::Linear, 0.0, 100.0), bottom, top);
     let plot = Plot { x: above.x, y, top, bottom, ..*above };
     plot.grid(svg, 10, 3, tick_label);

@@ -212,7 +212,7 @@ const fn ink_of(limit: &LimitLine) -> &'static str {
 
 fn exceedance(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Exceedance, charts, description, 380);
-    let definition = Definition::new();
+    let definition = Definition::new(charts.measured);
     let axes = &definition.exceedance;
     let curves = || charts.recordings.iter().map(|series| (&series.curve, &series.curve.exceedance.latency_ns));
     let from = curves().filter_map(|(_, x)| x.first()).min().copied().unwrap_or(1_000);

@@ -13,6 +13,7 @@ use crate::gate::LimitLine;
 use crate::language::say;
 use crate::overview::{Overview, due_since_first, start_since_first};
 use crate::sections::claims::{self, Claims};
+use crate::sections::columns::Measured;
 use plan::Nanos;
 use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
@@ -32,6 +33,8 @@ pub(crate) struct Charts {
     /// Activations of all recordings that were skipped, and are in no picture.
     #[serde(skip)]
     pub(crate) skipped: u64,
+    #[serde(skip)]
+    pub(crate) measured: Measured,
 }
 
 /// How the latencies of one recording, or of several taken together, are distributed.
@@ -181,7 +184,8 @@ impl Charts {
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
-        Charts { edges_ns: bins.edges(), recordings, style, limits: options.lines(), skipped }
+        let (limits, measured) = (options.lines(), Measured::of(all));
+        Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, measured }
     }
 
     /// Smallest and largest value over time of all, ns.

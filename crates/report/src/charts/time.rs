@@ -32,7 +32,7 @@ fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
         // Jitter has two sides, and so no logarithm.
         OverTime::Jitter => (min, max, AxisScale::Linear),
     };
-    Scale::new(scale, Definition::new().over_time(what).y.range(scale, us(min), us(max)), bottom, top)
+    Scale::new(scale, Definition::new(charts.measured).over_time(what).y.range(scale, us(min), us(max)), bottom, top)
 }
 
 /// Recordings overlaid in one panel, at the same times.
@@ -47,7 +47,7 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     plot.grid(&mut svg, 10, 8, tick_label);
     // The widest first, so that the narrower ones are seen before them.
     let what = charts.style.over_time;
-    let definition = Definition::new();
+    let definition = Definition::new(charts.measured);
     let axes = definition.over_time(what);
     let width = |series: &Series| {
         let (min, max) = series.time.drawn(what);
@@ -74,7 +74,7 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most sixteen panels")]
     let (mut svg, top) = framed(Chart::Time, charts, description, whole as u32);
     let what = charts.style.over_time;
-    let definition = Definition::new();
+    let definition = Definition::new(charts.measured);
     let axes = definition.over_time(what);
     let mut next = top + 10.0;
     for (place, (series, height)) in charts.recordings.iter().zip(&heights).enumerate() {

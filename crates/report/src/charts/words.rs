@@ -54,7 +54,7 @@ impl Chart {
     /// What it shows, with its figures.
     pub(crate) fn described(self, charts: &Charts, all: &[Overview<'_>]) -> String {
         let what = match self {
-            Chart::Histogram => "Number of activations by latency.",
+            Chart::Histogram => charts.measured.pick("Number of activations by latency.", "How many there were of each latency."),
             Chart::Time if charts.style.over_time == OverTime::Jitter => {
                 "Smallest and largest jitter over the time of each recording."
             }
@@ -62,7 +62,10 @@ impl Chart {
                 "Smallest and largest latency over the time of each recording."
             }
             Chart::Time => "Smallest and largest latency over the time of each recording, and below it the CPU use of its loads.",
-            Chart::Exceedance => "Share of activations with at least this latency, both axes logarithmic.",
+            Chart::Exceedance => charts.measured.pick(
+                "Share of activations with at least this latency, both axes logarithmic.",
+                "Share with at least this latency, both axes logarithmic.",
+            ),
         };
         let mut parts = vec![word(what).to_owned()];
         parts.extend(without_skipped(charts.skipped).map(|without| say!("As measured, {without}.", without)));

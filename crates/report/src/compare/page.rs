@@ -11,6 +11,7 @@ use crate::page::chart_set::ChartSet;
 use crate::page::speaks::Speaks;
 use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
 use crate::sections::banners;
+use crate::sections::columns::Measured;
 use crate::sections::method::{self, Command};
 use askama::Template;
 
@@ -80,11 +81,11 @@ impl Comparisons {
             all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
         };
         rendered(&Page {
-            frame: Frame::new(&title, &verdicts.join(" ")),
+            frame: Frame::new(&title, &verdicts.join(" "), series.measured),
             header: Header {
                 verdict: unbroken(&verdicts.join(" ")),
                 headline: None,
-                about: about(groups, several, (all, pooled.len())),
+                about: about(groups, several, (all, pooled.len()), Measured::of(&each)),
                 banners: banners::banners(&each).into_iter().take(MAX_BANNERS).collect(),
             },
             compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MAX_CHARTED)).collect(),
@@ -95,11 +96,14 @@ impl Comparisons {
 }
 
 /// How much was measured, in one line.
-fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize)) -> String {
+fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize), measured: Measured) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
     let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
     parts.extend(several.then(|| say!("distributions of all repeats, latency over time of the worst one")));
-    parts.extend((drawn < all).then(|| say!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn)));
+    parts.extend((drawn < all).then(|| match measured {
+        Measured::WakeUps => say!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn),
+        Measured::Other => say!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn),
+    }));
     parts.join(" · ")
 }
 

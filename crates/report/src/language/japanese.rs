@@ -127,6 +127,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (" instead of {level}", "(目標 {level})"),
     ("each CPU", "各 CPU"),
     ("CPU use of {spec} could not be measured", "{spec} の負荷率は測定できませんでした"),
+    ("the largest latency", "最大レイテンシ"),
     ("the largest latency, {label}", "最大レイテンシ、{label}"),
     ("the worst wake-up, {label}", "最大起床遅延、{label}"),
     ("the worst wake-up", "最大起床遅延"),

@@ -10,6 +10,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "What the data of thread {thread}, the one with the latest wake-up, supports, at 95 % confidence:",
         "最悪値を記録したスレッド {thread} のデータから言えること(信頼度 95 %):",
     ),
+    (
+        "What the data of thread {thread}, the one with the largest latency, supports, at 95 % confidence:",
+        "最大レイテンシを記録したスレッド {thread} のデータから言えること(信頼度 95 %):",
+    ),
     (", every {interval}", "、周期 {interval}"),
     (" (+{distance} for each further thread)", "(スレッドごとに +{distance})"),
     ("{length} planned", "予定: {length}"),

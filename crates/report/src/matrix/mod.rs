@@ -31,6 +31,7 @@ use crate::gate::lacking;
 use crate::language::{InEach, say, word};
 use crate::overview::{Overview, list, population};
 use crate::sections::claims::Claims;
+use crate::sections::columns::Measured;
 use crate::sections::{banners, lab};
 use crate::warnings::warning_text;
 use conditions::Conditions;
@@ -66,6 +67,8 @@ pub struct Matrix {
     pub incomplete: Vec<String>,
     /// Confidence intervals were not computed, because there are more than so many.
     pub claims_left_out_above: Option<usize>,
+    /// What all its runs measure.
+    measured: Measured,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: InEach<Vec<(String, BTreeSet<usize>)>>,
     /// That real-time rights were lacking, in the first run that says so.
@@ -134,6 +137,7 @@ impl Matrix {
         self.rows[row].judge(judged);
         let one = [Overview::of(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
+        self.measured = self.measured.pick(Measured::of(&one), Measured::Other);
         self.conditions.each(|conditions| conditions.add(&one[0]));
         self.times.each(|times| {
             for (_, text) in lab::times(&one) {

@@ -147,7 +147,7 @@ impl Matrix {
         let (head, rows, without) = self.table(&sheet, rows);
         let drawing = self.drawing(budget);
         Page {
-            frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict),
+            frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict, self.measured),
             header: Header {
                 verdict: unbroken(&self.headline()),
                 headline: self.worst_figure(),
@@ -182,7 +182,7 @@ impl Matrix {
         Some(Headline {
             number: number.to_owned(),
             unit: unit.to_owned(),
-            label: say!("the worst wake-up"),
+            label: word(self.measured.pick("the worst wake-up", "the largest latency")).to_owned(),
             claim_of: format!("{}: ", self.name(worst)),
             claim: overview::claim(worst.stats.moments.count(), &worst.stats.activations),
         })

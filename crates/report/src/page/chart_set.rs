@@ -62,6 +62,10 @@ pub(crate) struct ThreadChoice {
     pub(crate) name: String,
 }
 
+const EVERY: &str = "Activations by latency: every activation that woke.";
+const EVERY_OTHER: &str = "Latencies: every one that was measured.";
+const EXCEEDANCE_OF_OTHERS: &str = "Vertical: one in so many had at least this latency.";
+const EXCEEDANCE_AND_TAIL_OF_OTHERS: &str = "Vertical: one in so many had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
 const EXCEEDANCE: &str = "Vertical: one in so many activations had at least this latency.";
 const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
 const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations.";
@@ -74,12 +78,14 @@ const JITTER: &str = "Jitter: by how much the time between two successive wake-u
 pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = word(match chart {
-        Chart::Histogram => "Activations by latency: every activation that woke.",
+        Chart::Histogram => series.measured.pick(EVERY, EVERY_OTHER),
         Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
         Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
         Chart::Time => OVER_TIME,
-        Chart::Exceedance if any(|one| one.tail.is_some()) => EXCEEDANCE_AND_TAIL,
-        Chart::Exceedance => EXCEEDANCE,
+        Chart::Exceedance if any(|one| one.tail.is_some()) => {
+            series.measured.pick(EXCEEDANCE_AND_TAIL, EXCEEDANCE_AND_TAIL_OF_OTHERS)
+        }
+        Chart::Exceedance => series.measured.pick(EXCEEDANCE, EXCEEDANCE_OF_OTHERS),
     });
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
     let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);

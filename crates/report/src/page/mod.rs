@@ -17,7 +17,7 @@ use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::activity::Activity;
 use crate::sections::banners::{Banner, GroupedWarning};
-use crate::sections::columns::{self, ColumnRow, Meaning};
+use crate::sections::columns::{self, ColumnRow, Meaning, Measured};
 use crate::sections::conditions::{self, Value};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
@@ -58,6 +58,10 @@ struct Page<'r> {
     claims: Vec<ClaimsOf>,
     drawn: ChartSet,
     worst: Vec<WorstTable>,
+    worst_title: &'static str,
+    worst_head: [&'static str; 5],
+    /// Of a histogram it is not known when its largest latencies were.
+    worst_unknown: bool,
     warnings: &'r [GroupedWarning],
     loads: Vec<LoadRow>,
     loads_left_out: String,
@@ -90,7 +94,7 @@ pub(crate) struct Frame {
 impl Speaks for Page<'_> {}
 
 impl Frame {
-    pub(crate) fn new(title: &str, verdict: &str) -> Frame {
+    pub(crate) fn new(title: &str, verdict: &str, measured: Measured) -> Frame {
         Frame {
             version: env!("CARGO_PKG_VERSION"),
             title: format!("{title} – teiji"),
@@ -98,7 +102,7 @@ impl Frame {
             language: language::spoken().tag(),
             words: &method::WORDS,
             scripts: embedded(&language::of_scripts()),
-            definition: embedded(&Definition::new()),
+            definition: embedded(&Definition::new(measured)),
             css: include_str!("../../assets/page.css"),
             uplot_css: include_str!("../../assets/uPlot.min.css"),
             uplot_js: include_str!("../../assets/uPlot.iife.min.js"),
@@ -189,7 +193,7 @@ impl<'r> Page<'r> {
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
         let title = all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str());
         Page {
-            frame: Frame::new(title, &texts.verdict),
+            frame: Frame::new(title, &texts.verdict, series.measured),
             header: Header {
                 verdict: unbroken(&texts.verdict),
                 headline: more.headline.clone(),
@@ -215,6 +219,9 @@ impl<'r> Page<'r> {
             claims: claims_of(all, budget.rows),
             drawn: ChartSet::of(&series, all),
             worst: tables::worst(&series),
+            worst_title: tables::worst_title(series.measured),
+            worst_head: tables::worst_head(series.measured),
+            worst_unknown: all.iter().any(|one| !judge::knows_order(&one.recorded.document)),
             warnings: &texts.warnings,
             loads,
             loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
@@ -258,10 +265,9 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
     Some(Headline {
         number: number.to_owned(),
         unit: unit.to_owned(),
-        label: if worst.recorded.document.probe.rows == model::RowKind::Activations {
-            say!("the worst wake-up, {label}", label)
-        } else {
-            say!("the largest latency, {label}", label)
+        label: match Measured::of_documents(std::iter::once(&worst.recorded.document)) {
+            Measured::WakeUps => say!("the worst wake-up, {label}", label),
+            Measured::Other => say!("the largest latency, {label}", label),
         },
         claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         claim: worst.claim(),
@@ -281,7 +287,11 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {
-        parts.push(say!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n = all.len()));
+        let n = all.len();
+        parts.push(match Measured::of(all) {
+            Measured::WakeUps => say!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n),
+            Measured::Other => say!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n),
+        });
     }
     parts.join(" · ")
 }

@@ -300,3 +300,41 @@ fn no_recording_and_nothing_woke_are_pages_too() {
     assert!(page(&[]).contains("No recording was given."));
     assert!(page(&[Synthetic::idle().samples(&[]).build()]).contains("No activation woke."));
 }
+
+/// Neither trials nor events are wake-ups, and of a histogram it is not known which latency was of which activation.
+#[test]
+fn only_wake_ups_are_called_so() {
+    let [mut trials, mut events, mut histogram] = [(); 3].map(|()| Synthetic::idle().threads(2).due(2_000).build());
+    trials.document.probe.rows = model::RowKind::Trials;
+    events.document.probe.rows = model::RowKind::Events;
+    histogram.threads = histogram.threads.into_iter().map(stats::Statistics::without_order).collect();
+    for thread in &mut histogram.document.threads {
+        (thread.activations, thread.detail) = (None, model::Detail::Histogram);
+    }
+    let of_wake_ups = ["The worst wake-ups", "every activation that woke", "the worst wake-up", "activations with at least this"];
+    // What is behind the page's tables and charts, without the words that it explains and the texts of its scripts.
+    let said = |page: &str| page.split("<script").next().unwrap().split("id=\"words\"").next().unwrap().to_owned();
+    let page_of = |recorded: &Recorded, language| {
+        let (recordings, options) = (std::slice::from_ref(recorded), ChartOptions::default());
+        let report = Report::new(recordings, &[], &options);
+        [report.html("teiji", language), report.markdown("teiji", None, language)].map(|page| said(&page))
+    };
+    let wake_ups = page_of(&Synthetic::idle().threads(2).due(2_000).build(), English);
+    assert!(wake_ups.iter().all(|page| page.contains(of_wake_ups[0]) && page.contains(of_wake_ups[1])));
+    for (recorded, is_ordered) in [(trials, true), (events, true), (histogram, false)] {
+        let mut matrix = crate::Matrix::new(None, vec![], [vec![]].into_iter());
+        matrix.add(0, 1, recorded.clone());
+        let plan = said(&matrix.html("", "teiji", English));
+        for page in page_of(&recorded, English).iter().chain([&plan]) {
+            let line = page.lines().find(|line| of_wake_ups.iter().any(|words| line.contains(words)));
+            assert_eq!(line, None);
+            let is_plan = std::ptr::eq(page, &raw const plan);
+            assert!(is_plan || page.contains("The largest latencies"), "{page}");
+            assert_eq!(page.contains("it is not known when its largest latencies were"), !is_ordered && !is_plan);
+        }
+        // Whatever has no Japanese is a panic here.
+        page_of(&recorded, crate::Language::Japanese);
+        let japanese = matrix.html("", "teiji", crate::Language::Japanese);
+        assert!(japanese.contains("最大レイテンシ"));
+    }
+}

@@ -9,6 +9,7 @@ use crate::format::{self, count, micros, rounded};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
+use crate::sections::columns::Measured;
 use crate::sections::latencies::{Latencies, NOTHING, text};
 use crate::sections::loads;
 use plan::Nanos;
@@ -231,6 +232,14 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
     DataTable { title: word("The course as a table"), head, rows }
 }
 
+pub(crate) fn worst_title(measured: Measured) -> &'static str {
+    word(measured.pick("The worst wake-ups", "The largest latencies"))
+}
+
+pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
+    [measured.pick("µs late", "latency, µs"), "at, s", "CPU", "thread", measured.pick("activation", "number")].map(word)
+}
+
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
     let table = |(place, series): (usize, &crate::charts::series::Series)| WorstTable {
         name: series.curve.name.clone(),
@@ -244,5 +253,5 @@ pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
             })
             .collect(),
     };
-    charts.recordings.iter().enumerate().map(table).collect()
+    charts.recordings.iter().enumerate().map(table).filter(|table| !table.rows.is_empty()).collect()
 }

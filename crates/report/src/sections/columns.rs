@@ -5,7 +5,7 @@ use crate::format::{count, micros, rounded};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::latencies::{Latencies, NOTHING};
-use model::{ColumnUnit, Document, ProbeStatement};
+use model::{ColumnUnit, Document, ProbeStatement, RowKind};
 use stats::Level;
 
 /// The figures of a further column.
@@ -68,6 +68,36 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
         }
     }
     meanings
+}
+
+/// What latencies are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Measured {
+    /// Activations that each woke late or on time, one by one.
+    #[default]
+    WakeUps,
+    /// Something else: trials, events, or counts of a histogram of which nothing more is known.
+    Other,
+}
+
+impl Measured {
+    /// What all of these are, if they are one.
+    pub(crate) fn of(all: &[Overview<'_>]) -> Measured {
+        Measured::of_documents(all.iter().map(|overview| &overview.recorded.document))
+    }
+
+    pub(crate) fn of_documents<'d>(mut all: impl Iterator<Item = &'d Document>) -> Measured {
+        let are_wake_ups = all.all(|document| document.probe.rows == RowKind::Activations && judge::knows_order(document));
+        if are_wake_ups { Measured::WakeUps } else { Measured::Other }
+    }
+
+    /// One of two texts.
+    pub(crate) const fn pick<T: Copy>(self, of_wake_ups: T, of_others: T) -> T {
+        match self {
+            Measured::WakeUps => of_wake_ups,
+            Measured::Other => of_others,
+        }
+    }
 }
 
 /// What a latency is, in these recordings.

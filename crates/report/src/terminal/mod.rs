@@ -19,7 +19,7 @@ use crate::sections::claims::{self, Said};
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
-use model::Thread;
+use model::{RowKind, Thread};
 use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
@@ -87,8 +87,11 @@ fn claims_of(overview: &Overview<'_>) -> String {
         let heading = match (document.threads.len(), thread.index) {
             (1, _) => say!("What the data supports, at 95 % confidence:"),
             (2..=MAX_THREADS, thread) => say!("What the data of thread {thread} supports, at 95 % confidence:", thread),
-            (_, thread) => {
+            (_, thread) if document.probe.rows == RowKind::Activations => {
                 say!("What the data of thread {thread}, the one with the latest wake-up, supports, at 95 % confidence:", thread)
+            }
+            (_, thread) => {
+                say!("What the data of thread {thread}, the one with the largest latency, supports, at 95 % confidence:", thread)
             }
         };
         wrapped(&mut out, "", &heading);
