@@ -16,7 +16,7 @@ const FIGURES: [(&str, Of); 5] = [
     ("p99", Of::Quantile(Level::P99)),
     ("p99.9", Of::Quantile(Level::P999)),
     ("max", Of::Ns(|all| all.due.max())),
-    ("overruns", Of::Count(|all| all.activations.late().unwrap_or(0))),
+    ("overruns", Of::Count(|all| all.activations.late())),
 ];
 
 /// A figure of a combination.
@@ -24,7 +24,7 @@ const FIGURES: [(&str, Of); 5] = [
 enum Of {
     Ns(fn(&Figures<'_>) -> Option<i64>),
     Quantile(Level),
-    Count(fn(&Figures<'_>) -> u64),
+    Count(fn(&Figures<'_>) -> Option<u64>),
 }
 
 /// A combination, or one of its threads where these have intervals of their own: figures of one are no figures of the other.
@@ -104,8 +104,8 @@ impl Matrix {
                 continue;
             }
             let change = Change { value: name(value), first: name(0), cases: pairs.len() };
-            let late = pairs.iter().map(|(was, is)| Late::of(*was, *is)).collect::<Vec<_>>();
-            said.extend(change.of_overruns(&late));
+            let late = pairs.iter().map(|(was, is)| Late::of(*was, *is)).collect::<Option<Vec<_>>>();
+            said.extend(late.and_then(|late| change.of_overruns(&late)));
             let is_about = pairs.iter().any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
             let about = if is_about { "~" } else { "" };
             let each = |of: fn(&Figures<'_>) -> Option<i64>| {
@@ -157,7 +157,7 @@ impl Of {
         match self {
             Of::Ns(of) => of(all).map_or_else(|| NOTHING.to_owned(), micros),
             Of::Quantile(quantile) => all.due.quantile_text(quantile),
-            Of::Count(of) => count(of(all)),
+            Of::Count(of) => of(all).map_or_else(|| NOTHING.to_owned(), count),
         }
     }
 }
@@ -172,10 +172,10 @@ struct Late {
 }
 
 impl Late {
-    fn of(was: Case<'_>, is: Case<'_>) -> Late {
+    /// None where it is not known.
+    fn of(was: Case<'_>, is: Case<'_>) -> Option<Late> {
         let (was, is) = (*was.figures().activations, *is.figures().activations);
-        let [was_late, is_late, due_was, due_is] = [was.late(), is.late(), was.due(), is.due()].map(|n| n.unwrap_or(0));
-        Late { was: was_late, is: is_late, due_was, due_is }
+        Some(Late { was: was.late()?, is: is.late()?, due_was: was.due()?, due_is: is.due()? })
     }
 
     fn sum(of: &[Late]) -> Late {

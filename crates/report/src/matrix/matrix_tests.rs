@@ -393,3 +393,21 @@ fn what_was_never_run_is_in_every_maximum() {
     assert_eq!((heat::FIGURES[0].of)(&matrix.rows[0]), Some(6_500_000), "the heat map");
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
 }
+
+/// What became of activations is not known of a histogram: the table says so, and so does the same table by one factor.
+#[test]
+fn overruns_that_are_not_known_are_not_none() {
+    let rows = ["a", "b"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    for row in 0..2 {
+        let mut recorded = Synthetic::idle().threads(1).build();
+        recorded.threads = recorded.threads.into_iter().map(stats::Statistics::without_order).collect();
+        (recorded.document.threads[0].activations, recorded.document.threads[0].detail) = (None, model::Detail::Histogram);
+        matrix.add(row, 1, recorded);
+    }
+    let by = matrix.by("load", English).unwrap();
+    assert!(!by.contains("no overruns"), "{by}");
+    let line = by.lines().find(|line| line.starts_with("overruns")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["overruns", "–", "–"], "{by}");
+    assert_eq!(matrix.json()["combinations"][0]["overruns"], Value::Null);
+}
