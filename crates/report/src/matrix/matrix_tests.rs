@@ -409,5 +409,11 @@ fn overruns_that_are_not_known_are_not_none() {
     assert!(!by.contains("no overruns"), "{by}");
     let line = by.lines().find(|line| line.starts_with("overruns")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["overruns", "–", "–"], "{by}");
-    assert_eq!(matrix.json()["combinations"][0]["overruns"], Value::Null);
+    for figure in ["overruns", "skipped", "lost"] {
+        assert_eq!(matrix.json()["combinations"][0][figure], Value::Null, "{figure}");
+    }
+    let csv = matrix.csv();
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let cell = |name: &str| lines[1][lines[0].iter().position(|known| *known == name).unwrap()];
+    assert_eq!(["overruns", "skipped", "lost"].map(cell), ["", "", ""], "{csv}");
 }

@@ -302,6 +302,11 @@ impl CellStats {
         parts(self).into_iter().any(|part| is_about(part.map_or_else(|| self.figures(), PooledThread::figures)))
     }
 
+    /// Samples that were lost; none where nothing is recorded, or where that is not known.
+    pub(super) fn samples_lost(&self) -> Option<u64> {
+        self.stats.activations.due().filter(|_| self.runs > 0).map(|_| self.lost)
+    }
+
     /// Whether any activation was skipped that could be counted in.
     pub(super) fn has_skipped(&self) -> bool {
         self.stats.due_moments.count() > self.stats.moments.count()
