@@ -2,7 +2,7 @@
 //! Every activation that was due is on time, late or skipped.
 
 use crate::Span;
-use crate::rows::Block;
+use crate::rows::Chunk;
 use serde::{Deserialize, Serialize};
 
 /// What became of the activations that were due. `due = on_time + late + skipped`, always.
@@ -58,7 +58,7 @@ impl From<AfterOverrun> for AccountingRule {
 /// Receives each row's meaning.
 pub(crate) trait Sink {
     /// Activations from number `first` on that woke.
-    fn woken(&mut self, first: u64, latencies: Block<'_>);
+    fn woken(&mut self, first: u64, latencies: Chunk<'_>);
     /// One activation that woke.
     fn woken_one(&mut self, activation: u64, latency_ns: i64);
     /// One activation that was skipped, and how long it had waited from its own planned time when the thread next ran.
@@ -167,17 +167,17 @@ impl Accounting {
     }
 
     fn woken(&mut self, values: &[i32], sink: &mut impl Sink) {
-        for block in Block::each_from(self.next_row, values) {
-            sink.woken(self.next_row, block);
-            if block.is_below(self.interval_ns) {
-                self.on_time += block.values.len() as u64;
+        for chunk in Chunk::each_from(self.next_row, values) {
+            sink.woken(self.next_row, chunk);
+            if chunk.is_below(self.interval_ns) {
+                self.on_time += chunk.values.len() as u64;
                 self.overrun = None;
             } else {
-                for (row, value) in (self.next_row..).zip(block.values) {
+                for (row, value) in (self.next_row..).zip(chunk.values) {
                     self.count(row, i64::from(*value));
                 }
             }
-            self.next_row += block.values.len() as u64;
+            self.next_row += chunk.values.len() as u64;
         }
     }
 
@@ -234,7 +234,7 @@ mod tests {
     }
 
     impl Sink for Seen {
-        fn woken(&mut self, _: u64, _: Block<'_>) {}
+        fn woken(&mut self, _: u64, _: Chunk<'_>) {}
         fn woken_one(&mut self, _: u64, _: i64) {}
         fn skipped(&mut self, waited_ns: i64) {
             self.skipped.push(waited_ns);

@@ -7,7 +7,7 @@ use crate::distribution::Counted;
 use crate::extreme::{Latest, Observed, Tail, latest};
 use crate::interval::Latencies;
 use crate::pieces::Pieces;
-use crate::rows::Block;
+use crate::rows::Chunk;
 use crate::summary::Collect;
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
@@ -47,8 +47,8 @@ impl Watch {
 }
 
 impl Sink for Watch {
-    fn woken(&mut self, first: u64, latencies: Block<'_>) {
-        let extent = self.collect.block(first, latencies);
+    fn woken(&mut self, first: u64, latencies: Chunk<'_>) {
+        let extent = self.collect.add_chunk(first, latencies);
         if extent.max > self.largest.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
                 self.largest.offer(activation, i64::from(*value));

@@ -7,7 +7,7 @@
 //! [`crate::quantile`].
 
 use crate::histogram::{bounds_of, signed_bounds, signed_index};
-use crate::rows::Block;
+use crate::rows::Chunk;
 use crate::tail::Tail;
 use crate::{Bucket, Histogram, Moments};
 use std::collections::BTreeMap;
@@ -57,20 +57,20 @@ impl Distribution {
     }
 
     /// Counts many latencies, ns.
-    pub(crate) fn record_block(&mut self, block: Block<'_>) {
-        self.count += block.values.len() as u64;
+    pub(crate) fn record_chunk(&mut self, chunk: Chunk<'_>) {
+        self.count += chunk.values.len() as u64;
         if self.fine.is_empty() {
             self.fine.resize(FINE, 0);
         }
-        // A block is short.
-        let added = u32::try_from(block.values.len()).unwrap_or(u32::MAX);
+        // A chunk is short.
+        let added = u32::try_from(chunk.values.len()).unwrap_or(u32::MAX);
         self.since_moved = self.since_moved.checked_add(added).unwrap_or_else(|| {
             self.move_out();
             added
         });
         match self.fine.first_chunk_mut::<FINE>() {
-            Some(fine) if block.is_below(fine.len().cast_signed() as i64) => count_all(fine, block.values),
-            _ => block.values.iter().for_each(|value| self.count_one(*value)),
+            Some(fine) if chunk.is_below(fine.len().cast_signed() as i64) => count_all(fine, chunk.values),
+            _ => chunk.values.iter().for_each(|value| self.count_one(*value)),
         }
     }
 
@@ -103,7 +103,7 @@ impl Distribution {
     /// Counts one latency, ns.
     pub(crate) fn record(&mut self, value: i64) {
         match i32::try_from(value) {
-            Ok(value) => self.record_block(Block::of(&[value])),
+            Ok(value) => self.record_chunk(Chunk::new(&[value])),
             Err(_) => {
                 self.count += 1;
                 self.record_coarse(value);
@@ -356,7 +356,7 @@ mod tests {
         fn the_same_as_sorting(mut values in proptest::collection::vec(prop_oneof![-9_i32..300_000, any::<i32>()], 1..300), keep in 1_usize..20) {
             let mut distribution = Distribution::new(keep);
             let (together, single) = values.split_at(values.len() / 2);
-            Block::each(together).for_each(|block| distribution.record_block(block));
+            Chunk::each(together).for_each(|chunk| distribution.record_chunk(chunk));
             let mut other = Distribution::new(keep);
             single.iter().for_each(|v| other.record(i64::from(*v)));
             distribution.merge(&other);

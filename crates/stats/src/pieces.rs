@@ -5,7 +5,7 @@
 //! The number of rows need not be known: when the pieces run out, neighbours are joined and a piece covers twice the rows.
 
 use crate::histogram::Counts;
-use crate::rows::Block;
+use crate::rows::Chunk;
 
 /// Pieces of a run at most; an even number.
 pub(crate) const MAX_PIECES: usize = 256;
@@ -43,7 +43,7 @@ pub struct Pieces {
 impl Pieces {
     /// Nothing yet; `rows` may be known beforehand.
     pub(crate) fn for_rows(rows: u64) -> Self {
-        let least = Block::LENGTH as u64;
+        let least = Chunk::LENGTH as u64;
         let rows_per_piece = rows.div_ceil(MAX_PIECES as u64).max(least).checked_next_power_of_two().unwrap_or(least);
         Pieces { rows_per_piece, rows: 0, max: None, counted: None, list: Vec::new() }
     }

@@ -8,7 +8,7 @@
 use crate::Bucket;
 use crate::distribution::Counted;
 use crate::histogram::{BUCKETS_32, index_of_32};
-use crate::rows::Block;
+use crate::rows::Chunk;
 use std::collections::BTreeMap;
 
 /// The rank (1 = smallest) of a quantile `numerator / denominator` among `count` values: the smallest rank that leaves at
@@ -173,15 +173,15 @@ impl Refinement {
     }
 
     /// Counts activations that woke.
-    pub(crate) fn woken(&mut self, block: Block<'_>) {
-        for above in self.open_limits().iter_mut().filter(|above| !block.is_below(above.limit)) {
-            block.values.iter().for_each(|value| above.record(i64::from(*value)));
+    pub(crate) fn woken(&mut self, chunk: Chunk<'_>) {
+        for above in self.open_limits().iter_mut().filter(|above| !chunk.is_below(above.limit)) {
+            chunk.values.iter().for_each(|value| above.record(i64::from(*value)));
         }
-        // Most quantiles are known after the first pass; those that are not lie in the tail, and few blocks reach it.
-        if self.windows.iter().all(|window| block.is_below(window.lower)) {
+        // Most quantiles are known after the first pass; those that are not lie in the tail, and few chunks reach it.
+        if self.windows.iter().all(|window| chunk.is_below(window.lower)) {
             return;
         }
-        for value in block.values {
+        for value in chunk.values {
             // Latencies below zero are few.
             if u32::try_from(*value).is_ok_and(|value| !self.interesting[index_of_32(value)]) {
                 continue;
@@ -245,7 +245,7 @@ mod tests {
                 for (index, value) in values.iter().enumerate() {
                     match (index % 3, i32::try_from(*value)) {
                         (0, _) => refinement.skipped(*value),
-                        (_, Ok(value)) => refinement.woken(Block::of(&[value])),
+                        (_, Ok(value)) => refinement.woken(Chunk::new(&[value])),
                         (_, Err(_)) => refinement.woken_one(*value),
                     }
                 }

@@ -15,37 +15,37 @@ pub enum Span<'a> {
 /// Some of the latencies of a [`Span::Woken`], few enough to stay in the fastest cache while several things are done with
 /// them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block<'a> {
+pub(crate) struct Chunk<'a> {
     /// At least one latency, ns.
     pub(crate) values: &'a [i32],
     /// No value is below zero or above this, if it is below 2^31. Found much faster than the largest value, and enough to
-    /// know of most blocks that nothing in them is remarkable.
+    /// know of most chunks that nothing in them is remarkable.
     bits: u32,
 }
 
-impl<'a> Block<'a> {
+impl<'a> Chunk<'a> {
     /// Small, so that one late activation makes few of its neighbours go the long way; large enough that what is done once
-    /// per block does not count.
+    /// per chunk does not count.
     pub(crate) const LENGTH: usize = 128;
 
-    /// All of `values`, block by block.
+    /// All of `values`, chunk by chunk.
     #[cfg(test)]
-    pub(crate) fn each(values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {
-        values.chunks(Self::LENGTH).map(Block::of)
+    pub(crate) fn each(values: &'a [i32]) -> impl Iterator<Item = Chunk<'a>> {
+        values.chunks(Self::LENGTH).map(Chunk::new)
     }
 
-    /// The same of rows from number `first` on; no block crosses a row whose number is a multiple of [`Block::LENGTH`], so that
-    /// whatever divides a run at such rows need not divide blocks.
-    pub(crate) fn each_from(first: u64, values: &'a [i32]) -> impl Iterator<Item = Block<'a>> {
+    /// The same of rows from number `first` on; no chunk crosses a row whose number is a multiple of [`Chunk::LENGTH`], so that
+    /// whatever divides a run at such rows need not divide chunks.
+    pub(crate) fn each_from(first: u64, values: &'a [i32]) -> impl Iterator<Item = Chunk<'a>> {
         let length = Self::LENGTH as u64;
         let over = usize::try_from(first % length).unwrap_or(0);
         let (head, rest) = values.split_at(if over == 0 { 0 } else { (Self::LENGTH - over).min(values.len()) });
-        head.chunks(Self::LENGTH).chain(rest.chunks(Self::LENGTH)).map(Block::of)
+        head.chunks(Self::LENGTH).chain(rest.chunks(Self::LENGTH)).map(Chunk::new)
     }
 
-    /// These values, at most [`Block::LENGTH`].
-    pub(crate) fn of(values: &'a [i32]) -> Self {
-        Block { values, bits: values.iter().fold(0, |bits, value| bits | value.cast_unsigned()) }
+    /// These values, at most [`Chunk::LENGTH`].
+    pub(crate) fn new(values: &'a [i32]) -> Self {
+        Chunk { values, bits: values.iter().fold(0, |bits, value| bits | value.cast_unsigned()) }
     }
 
     /// Whether all values surely lie from 0 to below `limit`.

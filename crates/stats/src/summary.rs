@@ -4,7 +4,7 @@
 use crate::accounting::Sink;
 use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
-use crate::rows::Block;
+use crate::rows::Chunk;
 use crate::{
     Accounting, AccountingRule, Activations, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
     WorstActivations,
@@ -128,9 +128,9 @@ impl Collect {
     }
 
     /// Activations that woke; returns their extremes.
-    pub(crate) fn block(&mut self, first: u64, latencies: Block<'_>) -> Extent {
+    pub(crate) fn add_chunk(&mut self, first: u64, latencies: Chunk<'_>) -> Extent {
         let extent = self.envelope.woken(latencies.values);
-        self.measured.record_block(latencies);
+        self.measured.record_chunk(latencies);
         if extent.max > self.worst.threshold() {
             for (activation, value) in (first..).zip(latencies.values) {
                 self.worst.offer(activation, i64::from(*value));
@@ -212,8 +212,8 @@ impl Collect {
 }
 
 impl Sink for Collect {
-    fn woken(&mut self, first: u64, latencies: Block<'_>) {
-        self.block(first, latencies);
+    fn woken(&mut self, first: u64, latencies: Chunk<'_>) {
+        self.add_chunk(first, latencies);
     }
 
     fn woken_one(&mut self, activation: u64, latency_ns: i64) {
@@ -234,7 +234,7 @@ impl Sink for Collect {
 
 // Later passes: the quantiles.
 impl Sink for Refinement {
-    fn woken(&mut self, _first: u64, latencies: Block<'_>) {
+    fn woken(&mut self, _first: u64, latencies: Chunk<'_>) {
         Refinement::woken(self, latencies);
     }
 

@@ -15,7 +15,7 @@
 use super::distances::{BINS, Bin, Distances, NOTHING, RARITIES};
 use super::places::{self, CLEARLY, Window, densest, median, off_place};
 use crate::distribution::Counted;
-use crate::rows::Block;
+use crate::rows::Chunk;
 
 /// From this rarity on, late bins next to one another are one.
 const SPARSE: usize = 32;
@@ -78,8 +78,8 @@ impl Width {
     }
 
     /// Activations that woke, the largest latency of which is given; they lie within one bin if bins are not narrower.
-    fn block(&mut self, first: u64, block: Block<'_>, max: i64) {
-        let last = first + block.values.len() as u64 - 1;
+    fn add_chunk(&mut self, first: u64, chunk: Chunk<'_>, max: i64) {
+        let last = first + chunk.values.len() as u64 - 1;
         if last < self.begins {
             return;
         }
@@ -91,11 +91,11 @@ impl Width {
             if let Some(bin) = self.bin(first)
                 && max > bin.latency_ns
             {
-                let within = block.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
+                let within = chunk.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
                 *bin = Bin { latency_ns: max, activation: first + within as u64 };
             }
         } else {
-            (first..).zip(block.values).for_each(|(row, value)| self.one(row, i64::from(*value)));
+            (first..).zip(chunk.values).for_each(|(row, value)| self.one(row, i64::from(*value)));
         }
     }
 
@@ -207,15 +207,15 @@ impl Recurrence {
         }
     }
 
-    pub(crate) fn woken(&mut self, first: u64, block: Block<'_>, max: i64) {
-        self.rows = first + block.values.len() as u64;
+    pub(crate) fn woken(&mut self, first: u64, chunk: Chunk<'_>, max: i64) {
+        self.rows = first + chunk.values.len() as u64;
         if self.rows > self.narrow_from {
-            self.narrow.iter_mut().for_each(|width| width.block(first, block, max));
+            self.narrow.iter_mut().for_each(|width| width.add_chunk(first, chunk, max));
             self.narrow_from = self.narrow.iter().map(|width| width.begins).min().unwrap_or(0);
         }
         self.enter(first);
         if max > self.group.latency_ns {
-            let within = block.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
+            let within = chunk.values.iter().position(|value| i64::from(*value) == max).unwrap_or(0);
             self.group = Bin { latency_ns: max, activation: first + within as u64 };
         }
     }
@@ -229,7 +229,7 @@ impl Recurrence {
         }
     }
 
-    /// Hands the group over if this row is of another. A block lies within one.
+    /// Hands the group over if this row is of another. A chunk lies within one.
     fn enter(&mut self, row: u64) {
         if self.group.latency_ns > i64::MIN && self.group.activation >> GROUP != row >> GROUP {
             let Bin { activation, latency_ns } = std::mem::replace(&mut self.group, NOTHING);
