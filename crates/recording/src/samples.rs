@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_of_many_rows_is_written_in_pieces() {
+    fn a_stall_of_many_rows_is_written_in_batches() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples-0.arrows");
         write(&path, &[(0, 5_000_000_000), (300_000, 7)], 300_001, 10);

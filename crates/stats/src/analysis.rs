@@ -2,11 +2,11 @@
 //! What one thread's rows tell beyond their figures: what those may claim, how the tail goes on, what recurs.
 
 use crate::accounting::Sink;
+use crate::blocks::Blocks;
 use crate::bound::AllThreads;
 use crate::distribution::Counted;
 use crate::extreme::{Latest, Observed, Tail, latest};
 use crate::interval::Latencies;
-use crate::pieces::Pieces;
 use crate::rows::Chunk;
 use crate::summary::Collect;
 use crate::time::{Change, JitterOverTime, Recurrence};
@@ -22,8 +22,8 @@ const LARGEST: usize = 4_096;
 /// The first pass, and what is watched beside the figures.
 struct Watch {
     collect: Collect,
-    pieces: Pieces,
-    /// What had been counted when the last piece was ended, by bucket of the histogram.
+    blocks: Blocks,
+    /// What had been counted when the last block was ended, by bucket of the histogram.
     seen: HashMap<i32, u64>,
     largest: WorstActivations,
     recurrence: Recurrence,
@@ -32,17 +32,17 @@ struct Watch {
 }
 
 impl Watch {
-    /// Ends the piece: what was counted since the last one ended lies between its extremes.
-    fn end_piece(&mut self) {
+    /// Ends the block: what was counted since the last one ended lies between its extremes.
+    fn end_block(&mut self) {
         let mut counts = Vec::new();
-        if let Some((least, most)) = self.pieces.counted() {
+        if let Some((least, most)) = self.blocks.counted() {
             self.collect.counted_between(least, most, |bucket, now| {
                 let before = self.seen.entry(bucket).or_insert(0);
                 counts.push((bucket, now - *before));
                 *before = now;
             });
         }
-        self.pieces.close(counts.into_iter().collect());
+        self.blocks.close(counts.into_iter().collect());
     }
 }
 
@@ -57,8 +57,8 @@ impl Sink for Watch {
         self.recurrence.woken(first, latencies, extent.max);
         self.jitter.woken(latencies.values, extent);
         self.linear.record_all(latencies.values);
-        if self.pieces.woken(latencies.values.len() as u64, (extent.min, extent.max)) {
-            self.end_piece();
+        if self.blocks.woken(latencies.values.len() as u64, (extent.min, extent.max)) {
+            self.end_block();
         }
     }
 
@@ -68,16 +68,16 @@ impl Sink for Watch {
         self.recurrence.woken_one(activation, latency_ns);
         self.jitter.woken_one(latency_ns);
         self.linear.record(latency_ns);
-        if self.pieces.woken(1, (latency_ns, latency_ns)) {
-            self.end_piece();
+        if self.blocks.woken(1, (latency_ns, latency_ns)) {
+            self.end_block();
         }
     }
 
     fn skipped(&mut self, waited_ns: i64) {
         self.collect.skipped(waited_ns);
         self.jitter.missing(1);
-        if self.pieces.skipped(waited_ns) {
-            self.end_piece();
+        if self.blocks.skipped(waited_ns) {
+            self.end_block();
         }
     }
 
@@ -85,9 +85,9 @@ impl Sink for Watch {
         self.collect.lost(rows);
         self.jitter.missing(rows);
         while rows > 0 {
-            let now = self.pieces.room().min(rows);
-            if self.pieces.missing(now) {
-                self.end_piece();
+            let now = self.blocks.room().min(rows);
+            if self.blocks.missing(now) {
+                self.end_block();
             }
             rows -= now;
         }
@@ -99,8 +99,8 @@ impl Sink for Watch {
 pub struct Analysis {
     /// As [`crate::summarise`] gives them, and jitter and bins of equal width.
     pub statistics: Statistics,
-    /// The run in pieces, skipped activations counted in.
-    pub pieces: Pieces,
+    /// The run in blocks, skipped activations counted in.
+    pub blocks: Blocks,
     /// The largest latencies as measured, worst first.
     pub largest: Vec<Worst>,
     /// Late wake-ups that recur, the shortest period first.
@@ -128,7 +128,7 @@ pub fn analyse<R: Rows + ?Sized>(
     let rule = rule.into();
     let mut watch = Watch {
         collect: Collect::new(most_steps, rows.size_hint()),
-        pieces: Pieces::for_rows(rows.size_hint()),
+        blocks: Blocks::for_rows(rows.size_hint()),
         seen: HashMap::new(),
         largest: WorstActivations::new(LARGEST),
         recurrence: Recurrence::new(),
@@ -138,17 +138,17 @@ pub fn analyse<R: Rows + ?Sized>(
     let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
     accounting.finish(&mut watch);
-    if watch.pieces.is_open() {
-        watch.end_piece();
+    if watch.blocks.is_open() {
+        watch.end_block();
     }
-    let Watch { collect, pieces, largest, recurrence, jitter, linear, .. } = watch;
+    let Watch { collect, blocks, largest, recurrence, jitter, linear, .. } = watch;
     let mut periods = recurrence.finish();
     let (mut statistics, counted) = collect.finish(rows, interval_ns, rule, &accounting, exact)?;
     statistics.jitter = jitter.finish();
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));
     let rows = statistics.activations.due + statistics.lost;
-    Ok(Analysis { statistics, pieces, largest: largest.list(), periods, counted, interval_ns, rows, is_ordered: true })
+    Ok(Analysis { statistics, blocks, largest: largest.list(), periods, counted, interval_ns, rows, is_ordered: true })
 }
 
 impl Analysis {
@@ -157,14 +157,14 @@ impl Analysis {
     #[must_use]
     pub fn without_order(mut self) -> Analysis {
         self.is_ordered = false;
-        self.pieces = Pieces::for_rows(0);
+        self.blocks = Blocks::for_rows(0);
         (self.largest, self.periods) = (Vec::new(), Vec::new());
         self.statistics = self.statistics.without_order();
         self
     }
 
     fn latencies(&self) -> Latencies<'_> {
-        Latencies { counted: &self.counted, pieces: self.pieces.list() }
+        Latencies { counted: &self.counted, blocks: self.blocks.list() }
     }
 
     /// A quantile of all activations, skipped ones counted in, with an interval each of whose two ends has this confidence (above
@@ -219,7 +219,7 @@ impl Analysis {
         }
         Tail::fit(&Observed {
             largest: &self.largest,
-            pieces: &self.pieces,
+            blocks: &self.blocks,
             rows: self.rows,
             woken: self.statistics.moments.count(),
             interval_ns: self.interval_ns,
@@ -240,12 +240,12 @@ impl Analysis {
     /// The values that latencies gather around, if they are several.
     #[must_use]
     pub fn modes(&self) -> Vec<Mode> {
-        crate::modes::modes(&self.counted, self.pieces.list())
+        crate::modes::modes(&self.counted, self.blocks.list())
     }
 
     /// Where and how the latencies changed during the run, if they did.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
-        crate::time::changes(&self.pieces)
+        crate::time::changes(&self.blocks)
     }
 }

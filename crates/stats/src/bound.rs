@@ -5,14 +5,14 @@
 //! dependent latencies are is estimated anew at each. Where the bound of a higher value is above that of a lower one, the lower one
 //! has underestimated how dependent they are, and takes the higher bound: a stricter limit never gets a better verdict.
 
+use crate::blocks::aligned;
 use crate::histogram::{Counts, signed_bounds, signed_index};
 use crate::interval::{Dependence, ENOUGH_BEYOND, Latencies, RateInterval, lower_rate, upper_rate};
-use crate::pieces::aligned;
 
-/// Latencies of several threads; what happens in the same stretch of time on several of them is taken together.
+/// Latencies of several threads; what happens in the same block of time on several of them is counted together.
 pub(crate) struct AllThreads<'a> {
     threads: &'a [Latencies<'a>],
-    stretches: Vec<Counts>,
+    blocks: Vec<Counts>,
     /// Buckets that hold something, ascending.
     occupied: Vec<i32>,
     of: u64,
@@ -24,11 +24,11 @@ impl<'a> AllThreads<'a> {
     /// None where nothing woke.
     pub(crate) fn new(threads: &'a [Latencies<'a>]) -> Option<Self> {
         let of: u64 = threads.iter().map(|thread| thread.counted.count()).sum();
-        let stretches = aligned(&threads.iter().map(|thread| thread.pieces).collect::<Vec<_>>());
-        let all = stretches.iter().fold(Counts::default(), |all, one| all.merged(one));
+        let blocks = aligned(&threads.iter().map(|thread| thread.blocks).collect::<Vec<_>>());
+        let all = blocks.iter().fold(Counts::default(), |all, one| all.merged(one));
         let occupied = all.list().iter().map(|(bucket, _)| *bucket).collect();
         let common = threads.iter().filter_map(Latencies::still_common).min();
-        (of > 0).then_some(AllThreads { threads, stretches, occupied, of, common })
+        (of > 0).then_some(AllThreads { threads, blocks, occupied, of, common })
     }
 
     /// Latencies above `limit`, ns: at least and at most so many, which are equal where that is known exactly.
@@ -47,7 +47,7 @@ impl<'a> AllThreads<'a> {
         // A handful does not show whether it comes together; somewhat lower ones, of which there are more, do.
         let few = self.common.filter(|_| beyond < ENOUGH_BEYOND);
         let limit = few.map_or(limit, |common| common.min(limit));
-        let together: Vec<(u64, u64)> = self.stretches.iter().map(|counts| (counts.total(), counts.above(limit))).collect();
+        let together: Vec<(u64, u64)> = self.blocks.iter().map(|counts| (counts.total(), counts.above(limit))).collect();
         Dependence::between(&together).effective(self.of, confidence)
     }
 

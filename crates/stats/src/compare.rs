@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether two groups of runs differ, in which figures, and by how much.
 //!
-//! Quantiles are compared by a block bootstrap: stretches of the runs long enough to be independent are drawn again and again,
+//! Quantiles are compared by a block bootstrap: blocks of the runs, long enough to be independent, are drawn again and again,
 //! and the ratio of the quantiles of what was drawn varies as the ratio itself would if the runs were repeated (H. R. Kuensch,
 //! "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989) 1217-1241). All threads
 //! of a run are drawn together, because what makes one late often makes others late. Where a group has runs enough, runs are
-//! drawn first, since two runs of the same machine differ more than two stretches of one. The intervals hold for all figures
+//! drawn first, since two runs of the same machine differ more than two blocks of one. The intervals hold for all figures
 //! together: each for itself is that much wider (Bonferroni).
 
+use crate::blocks::aligned;
 use crate::chance::at_most;
 use crate::extreme::Latest;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
-use crate::pieces::aligned;
 use crate::random::Numbers;
-use crate::{Analysis, Level, Piece, Worst};
+use crate::{Analysis, Block, Level, Worst};
 use std::collections::BTreeMap;
 
 /// One thread of a run, as far as a comparison needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// The run in pieces, skipped activations counted in.
-    pub pieces: Vec<Piece>,
+    /// The run in blocks, skipped activations counted in.
+    pub blocks: Vec<Block>,
     /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing woke.
     pub quantiles: Option<[i64; Level::ALL.len()]>,
     /// The latest wake-ups.
@@ -34,7 +34,7 @@ impl From<&Analysis> for Measured {
     fn from(analysis: &Analysis) -> Self {
         let summary = analysis.statistics.latency_with_skipped;
         Measured {
-            pieces: analysis.pieces.list().to_vec(),
+            blocks: analysis.blocks.list().to_vec(),
             quantiles: summary.map(|summary| [summary.p50, summary.p90, summary.p99, summary.p999, summary.p9999]),
             latest: analysis.latest(MAXIMA),
             interval_ns: analysis.interval_ns(),
@@ -123,7 +123,7 @@ pub struct Comparison {
     pub rate: Option<RateDifference>,
     /// None where one of them has no latency.
     pub maximum: Option<MaximumDifference>,
-    /// Stretches that were drawn from, in each group.
+    /// Blocks that were drawn from, in each group.
     pub blocks: (usize, usize),
     /// Whether runs were drawn too: otherwise what is said holds for these very runs, not for the next one.
     pub between_runs: bool,
@@ -131,13 +131,13 @@ pub struct Comparison {
 
 /// The probability that equal groups are called different in anything.
 const ERROR: f64 = 0.05;
-/// Times that stretches are drawn.
+/// Times that blocks are drawn.
 const DRAWS: usize = 2_000;
 /// A quantile is compared where both groups have so many latencies beyond it.
 const MIN_BEYOND: u64 = 10;
 /// From so many runs of each group on, runs are drawn too.
 const MIN_RUNS: usize = 5;
-/// Fewer stretches than these are not drawn from.
+/// Fewer blocks than these are not drawn from.
 const MIN_BLOCKS: usize = 16;
 /// Of so many of the latest wake-ups it is asked which group they are of.
 const LATEST: usize = 20;
@@ -147,14 +147,14 @@ const MAXIMA: usize = 64;
 /// Compares the second group with the first.
 #[must_use]
 pub fn compare(base: &Group, other: &Group) -> Comparison {
-    let (base_blocks, other_blocks) = (Blocks::of(base), Blocks::of(other));
+    let (base_blocks, other_blocks) = (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));
     let carried = |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.carries(*level));
     let levels: Vec<Level> = Level::ALL.into_iter().filter(carried).collect();
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
     let error = ERROR / (levels.len() + 2) as f64;
     let between_runs = base.runs.len() >= MIN_RUNS && other.runs.len() >= MIN_RUNS;
     let limit_ns = levels.last().map(|level| base_blocks.quantile(*level));
-    let drawn = |blocks: &Blocks, seed| blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed);
+    let drawn = |blocks: &IndependentBlocks, seed| blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed);
     let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
     let ratios = |place: usize| {
         let mut ratios: Vec<f64> = of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]).collect();
@@ -192,64 +192,64 @@ impl Group {
 }
 
 /// A quantile of a group, ns: the latency that was observed where one thread is the whole group, otherwise up to 1 % above it.
-fn observed(group: &Group, blocks: &Blocks, level: Level) -> i64 {
+fn observed(group: &Group, blocks: &IndependentBlocks, level: Level) -> i64 {
     let place = Level::ALL.iter().position(|one| *one == level);
     let mut threads = group.runs.iter().flatten();
     match (threads.next().and_then(|thread| thread.quantiles), threads.next(), place) {
         (Some(quantiles), None, Some(place)) => quantiles[place],
         _ => {
-            let max = group.runs.iter().flatten().flat_map(|thread| &thread.pieces).filter_map(|piece| piece.max).max();
+            let max = group.runs.iter().flatten().flat_map(|thread| &thread.blocks).filter_map(|block| block.max).max();
             max.map_or_else(|| blocks.quantile(level), |max| blocks.quantile(level).min(max))
         }
     }
 }
 
-/// A group in stretches that are independent of one another.
-struct Blocks {
+/// The blocks of a group, joined until they are independent of one another.
+struct IndependentBlocks {
     /// Values that occur, ns, ascending: the middle of each bucket.
     values: Vec<f64>,
     /// The upper bound of each.
     uppers: Vec<i64>,
-    /// By run: of each stretch, which values occur how often.
+    /// By run and block: which values occur how often.
     runs: Vec<Vec<Vec<(usize, u64)>>>,
-    /// All stretches together.
+    /// All blocks together.
     all: Vec<u64>,
 }
 
-/// The stretches of a run, all threads together.
-fn slices(run: &[Measured]) -> Vec<Counts> {
-    aligned(&run.iter().map(|thread| thread.pieces.as_slice()).collect::<Vec<_>>())
+/// The blocks of a run, all threads together.
+fn aligned_blocks(run: &[Measured]) -> Vec<Counts> {
+    aligned(&run.iter().map(|thread| thread.blocks.as_slice()).collect::<Vec<_>>())
 }
 
 /// Joins neighbours as long as they are correlated in how many latencies are beyond the run's median, or its 99th percentile.
 #[expect(clippy::cast_precision_loss, reason = "counts")]
-fn independent(mut slices: Vec<Counts>) -> Vec<Counts> {
-    let all = slices.iter().fold(Counts::default(), |all, slice| all.merged(slice));
+fn independent(mut blocks: Vec<Counts>) -> Vec<Counts> {
+    let all = blocks.iter().fold(Counts::default(), |all, block| all.merged(block));
     let limits: Vec<i64> = [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
-    let is_alike = |slices: &[Counts], limit: i64| {
+    let is_alike = |blocks: &[Counts], limit: i64| {
         let share = all.above(limit) as f64 / all.total().max(1) as f64;
-        let offsets: Vec<f64> = slices.iter().map(|slice| slice.above(limit) as f64 - share * slice.total() as f64).collect();
+        let offsets: Vec<f64> = blocks.iter().map(|block| block.above(limit) as f64 - share * block.total() as f64).collect();
         is_correlated(&offsets)
     };
-    while slices.len() / 2 >= MIN_BLOCKS && limits.iter().any(|limit| is_alike(&slices, *limit)) {
-        slices = slices.chunks(2).map(|pair| pair.iter().fold(Counts::default(), |all, slice| all.merged(slice))).collect();
+    while blocks.len() / 2 >= MIN_BLOCKS && limits.iter().any(|limit| is_alike(&blocks, *limit)) {
+        blocks = blocks.chunks(2).map(|pair| pair.iter().fold(Counts::default(), |all, block| all.merged(block))).collect();
     }
-    slices
+    blocks
 }
 
-impl Blocks {
-    fn of(group: &Group) -> Blocks {
+impl IndependentBlocks {
+    fn from_group(group: &Group) -> IndependentBlocks {
         let runs: Vec<Vec<Counts>> =
-            group.runs.iter().map(|run| independent(slices(run))).filter(|run| !run.is_empty()).collect();
+            group.runs.iter().map(|run| independent(aligned_blocks(run))).filter(|run| !run.is_empty()).collect();
         let mut all: BTreeMap<i32, u64> = BTreeMap::new();
-        for (bucket, count) in runs.iter().flatten().flat_map(|slice| slice.list()) {
+        for (bucket, count) in runs.iter().flatten().flat_map(|block| block.list()) {
             *all.entry(*bucket).or_insert(0) += count;
         }
         let places: BTreeMap<i32, usize> = all.keys().enumerate().map(|(place, bucket)| (*bucket, place)).collect();
-        let placed = |slice: &Counts| slice.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect();
+        let placed = |block: &Counts| block.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect();
         #[expect(clippy::cast_precision_loss, reason = "a bucket is 1 % wide")]
         let middle = |(lower, upper): (i64, i64)| f64::midpoint(lower as f64, upper as f64).max(0.5);
-        Blocks {
+        IndependentBlocks {
             values: all.keys().map(|bucket| middle(signed_bounds(*bucket))).collect(),
             uppers: all.keys().map(|bucket| signed_bounds(*bucket).1).collect(),
             runs: runs.iter().map(|run| run.iter().map(placed).collect()).collect(),
@@ -280,7 +280,7 @@ impl Blocks {
     fn draw(&self, levels: &[Level], limit_ns: i64, between_runs: bool, seed: u64) -> Vec<Vec<f64>> {
         let first = self.uppers.partition_point(|upper| *upper <= limit_ns);
         let mut numbers = Numbers::new(seed);
-        let mut drawn = Drawn::of(self);
+        let mut drawn = Resample::new(self);
         let begins: Vec<usize> = self.runs.iter().scan(0, |next, run| Some(std::mem::replace(next, *next + run.len()))).collect();
         let observed: Vec<usize> = levels.iter().map(|level| place_of(&self.all, level.rank(self.total()))).collect();
         let mut once = || {
@@ -318,19 +318,19 @@ impl Blocks {
     }
 }
 
-/// Stretches that are drawn, and what is asked of them all together. Of all places only those near a quantile are ever asked for.
-struct Drawn<'a> {
+/// Blocks drawn at random, and counts over all of them. Only places near a quantile are ever asked for.
+struct Resample<'a> {
     blocks: Vec<&'a [(usize, u64)]>,
     /// How often each was drawn.
     times: Vec<u64>,
-    /// By place, of each stretch how many latencies it has below that; empty until somebody asks.
+    /// By place, how many latencies each block has below it; empty until asked for.
     below: Vec<Vec<u64>>,
 }
 
-impl<'a> Drawn<'a> {
-    fn of(blocks: &'a Blocks) -> Self {
-        let stretches: Vec<&[(usize, u64)]> = blocks.runs.iter().flatten().map(Vec::as_slice).collect();
-        Drawn { times: vec![0; stretches.len()], blocks: stretches, below: vec![Vec::new(); blocks.values.len() + 1] }
+impl<'a> Resample<'a> {
+    fn new(blocks: &'a IndependentBlocks) -> Self {
+        let list: Vec<&[(usize, u64)]> = blocks.runs.iter().flatten().map(Vec::as_slice).collect();
+        Resample { times: vec![0; list.len()], blocks: list, below: vec![Vec::new(); blocks.values.len() + 1] }
     }
 
     /// Latencies below this place in what was drawn.
@@ -387,7 +387,13 @@ fn place_of(counts: &[u64], rank: u64) -> usize {
 /// How often a limit is exceeded: the ratio by what was drawn where there are enough to count, otherwise by the limits of either
 /// rate.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-fn rate(base: &Blocks, other: &Blocks, limit_ns: i64, error: f64, drawn: impl FnOnce() -> (f64, f64)) -> Option<RateDifference> {
+fn rate(
+    base: &IndependentBlocks,
+    other: &IndependentBlocks,
+    limit_ns: i64,
+    error: f64,
+    drawn: impl FnOnce() -> (f64, f64),
+) -> Option<RateDifference> {
     let ((k, n, first), (l, m, second)) = (base.above(limit_ns), other.above(limit_ns));
     if n == 0 || m == 0 {
         return None;
@@ -441,7 +447,7 @@ fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference>
     // Of as many latencies, those that come in clusters have fewer independent ones.
     let independent = |group: &Group| -> f64 {
         let of = |thread: &Measured| {
-            let all: u64 = thread.pieces.iter().map(|piece| piece.counts.total()).sum();
+            let all: u64 = thread.blocks.iter().map(|block| block.counts.total()).sum();
             all as f64 * thread.latest.clusters as f64 / thread.latest.among.max(1) as f64
         };
         group.runs.iter().flatten().map(of).sum()
@@ -470,14 +476,14 @@ mod tests {
     proptest! {
         /// Against adding everything up, the obvious way.
         #[test]
-        fn what_is_drawn_is_counted(stretches in proptest::collection::vec(proptest::collection::vec(0_u64..5, 12), 1..8), seed in any::<u64>(), near in 0_usize..12) {
+        fn what_is_drawn_is_counted(counts in proptest::collection::vec(proptest::collection::vec(0_u64..5, 12), 1..8), seed in any::<u64>(), near in 0_usize..12) {
             let sparse = |counts: &Vec<u64>| counts.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect::<Vec<_>>();
-            let run = stretches.iter().map(sparse).collect();
-            let blocks = Blocks { values: vec![0.0; 12], uppers: (0..12).collect(), runs: vec![run], all: vec![1; 12] };
-            let (mut drawn, mut numbers) = (Drawn::of(&blocks), Numbers::new(seed));
+            let run = counts.iter().map(sparse).collect();
+            let blocks = IndependentBlocks { values: vec![0.0; 12], uppers: (0..12).collect(), runs: vec![run], all: vec![1; 12] };
+            let (mut drawn, mut numbers) = (Resample::new(&blocks), Numbers::new(seed));
             for _ in 0..3 {
                 drawn.times.iter_mut().for_each(|times| *times = numbers.below(4) as u64);
-                let sum = |place: usize| stretches.iter().zip(&drawn.times).map(|(counts, times)| counts[place] * times).sum::<u64>();
+                let sum = |place: usize| counts.iter().zip(&drawn.times).map(|(counts, times)| counts[place] * times).sum::<u64>();
                 let sums: Vec<u64> = (0..12).map(sum).collect();
                 let total = sums.iter().sum::<u64>();
                 prop_assert_eq!((drawn.below(5), drawn.below(12)), (sums[..5].iter().sum::<u64>(), total));

@@ -112,10 +112,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, any::<i32>()), 1..500),
-                                       most in 2_usize..40, piece in 1_usize..20, known in 0.0..1.0_f64) {
+                                       most in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let mut envelope = Envelope::for_rows(most, (values.len() as f64 * known) as u64);
-            for part in values.chunks(piece) {
+            for part in values.chunks(chunk) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     if run[0].is_some() {
                         envelope.woken(&run.iter().flatten().copied().collect::<Vec<_>>());

@@ -105,7 +105,7 @@ fn add(counts: &mut Vec<u64>, index: usize, n: u64) {
     counts[index] += n;
 }
 
-/// Some of a histogram's buckets, few enough to list: what was counted during one stretch of a run.
+/// Some of a histogram's buckets, few enough to list: what was counted during one block of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bucket and count, ascending; a bucket of values below zero is minus its magnitude's less one.

@@ -8,13 +8,13 @@
 //! quantiles using fractional order statistics", Journal of Applied Statistics 26 (1999) 343-353).
 //!
 //! Latencies that depend on their neighbours tell less than as many independent ones. How much less is seen from how the
-//! number of latencies beyond a value varies between pieces of the run (batch means; W. G. Cochran, "Sampling Techniques",
+//! number of latencies beyond a value varies between blocks of the run (batch means; W. G. Cochran, "Sampling Techniques",
 //! Wiley 1977, chapter 9, calls the ratio the design effect): the intervals are those of that many fewer.
 
 use crate::Level;
+use crate::blocks::Block;
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
 use crate::distribution::Counted;
-use crate::pieces::Piece;
 
 /// How much less latencies tell than independent ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,10 +25,10 @@ pub(crate) struct Dependence {
     freedom: f64,
 }
 
-/// Fewer pieces than these tell nothing of the variation between them.
-const MIN_PIECES: usize = 16;
+/// Fewer blocks than these tell nothing of the variation between them.
+const MIN_BLOCKS: usize = 16;
 
-/// Whether neighbouring pieces are more alike than chance alone makes them, by how far each lies off what is expected of it.
+/// Whether neighbouring blocks are more alike than chance alone makes them, by how far each lies off what is expected of it.
 pub(crate) fn is_correlated(offsets: &[f64]) -> bool {
     correlation(offsets) > uncertainty(offsets)
 }
@@ -40,41 +40,41 @@ fn correlation(offsets: &[f64]) -> f64 {
     if squares > 0.0 { products / squares } else { 0.0 }
 }
 
-/// As far, at 95 %, is a correlation of so many pieces from the true one.
+/// As far, at 95 %, is a correlation of so many blocks from the true one.
 #[expect(clippy::cast_precision_loss, reason = "hundreds")]
 fn uncertainty(offsets: &[f64]) -> f64 {
     1.645 / (offsets.len() as f64).sqrt()
 }
 
 impl Dependence {
-    /// From pieces of equal length: of each how many latencies it has, and how many of them are beyond the value in question.
-    /// Pieces are joined until neighbours are not seen to be correlated. What correlation is left is counted in; where pieces are
+    /// From blocks of equal length: of each how many latencies it has, and how many of them are beyond the value in question.
+    /// Blocks are joined until neighbours are not seen to be correlated. What correlation is left is counted in; where blocks are
     /// too few to show it, as much as they let it be.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-    pub(crate) fn between(pieces: &[(u64, u64)]) -> Dependence {
-        let mut pieces: Vec<(f64, f64)> = pieces.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
-        let (all, beyond) = pieces.iter().fold((0.0, 0.0), |sum, piece| (sum.0 + piece.0, sum.1 + piece.1));
+    pub(crate) fn between(blocks: &[(u64, u64)]) -> Dependence {
+        let mut blocks: Vec<(f64, f64)> = blocks.iter().map(|(all, beyond)| (*all as f64, *beyond as f64)).collect();
+        let (all, beyond) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
         let share = beyond / all;
         if !(share > 0.0 && share < 1.0) {
             return Dependence { factor: 1.0, freedom: f64::INFINITY };
         }
-        if pieces.len() < 2 {
+        if blocks.len() < 2 {
             return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
         }
-        let few = pieces.len() < 2 * MIN_PIECES;
-        let offsets = |pieces: &[(f64, f64)]| pieces.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
-        let mut off = offsets(&pieces);
-        while pieces.len() / 2 >= MIN_PIECES && is_correlated(&off) {
-            pieces =
-                pieces.chunks(2).map(|pair| pair.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))).collect();
-            off = offsets(&pieces);
+        let few = blocks.len() < 2 * MIN_BLOCKS;
+        let offsets = |blocks: &[(f64, f64)]| blocks.iter().map(|(all, beyond)| beyond - share * all).collect::<Vec<f64>>();
+        let mut off = offsets(&blocks);
+        while blocks.len() / 2 >= MIN_BLOCKS && is_correlated(&off) {
+            blocks =
+                blocks.chunks(2).map(|pair| pair.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))).collect();
+            off = offsets(&blocks);
         }
-        let count = pieces.len() as f64;
+        let count = blocks.len() as f64;
         let variance = off.iter().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
         // A series of first order with that correlation tells so much less.
         let left = (correlation(&off) + if few { uncertainty(&off) } else { 0.0 }).clamp(0.0, 0.95);
         let factor = (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
-        // Where few latencies are beyond, their number in a piece is far from normal and its variance less certain.
+        // Where few latencies are beyond, their number in a block is far from normal and its variance less certain.
         let rarity = count / (beyond.min(all - beyond));
         Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0) }
     }
@@ -122,17 +122,17 @@ pub struct RateInterval {
     pub effective: f64,
 }
 
-/// What is known of latencies: how often each occurred, and in which pieces of the run.
+/// What is known of latencies: how often each occurred, and in which blocks of the run.
 pub(crate) struct Latencies<'a> {
     pub(crate) counted: &'a Counted,
-    pub(crate) pieces: &'a [Piece],
+    pub(crate) blocks: &'a [Block],
 }
 
 impl Latencies<'_> {
     /// How dependent latencies are, as far as it shows in how many are beyond this value, ns.
     fn dependence(&self, value: i64) -> Dependence {
-        let pieces: Vec<(u64, u64)> = self.pieces.iter().map(|piece| (piece.counts.total(), piece.counts.above(value))).collect();
-        Dependence::between(&pieces)
+        let blocks: Vec<(u64, u64)> = self.blocks.iter().map(|block| (block.counts.total(), block.counts.above(value))).collect();
+        Dependence::between(&blocks)
     }
 
     /// A value that so many are beyond that it shows whether they come together: one of the largest, or the median of few.

@@ -9,6 +9,7 @@
 
 mod accounting;
 mod analysis;
+mod blocks;
 mod bound;
 mod chance;
 mod compare;
@@ -23,7 +24,6 @@ mod linear;
 mod minimise;
 mod modes;
 mod moments;
-mod pieces;
 mod quantile;
 mod random;
 mod rows;
@@ -37,6 +37,7 @@ mod worst;
 
 pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
 pub use analysis::{Analysis, analyse};
+pub use blocks::{Block, Blocks};
 pub use compare::{Comparison, Group, MaximumDifference, Measured, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
@@ -50,7 +51,6 @@ pub use level::Level;
 pub use linear::LinearHistogram;
 pub use modes::Mode;
 pub use moments::Moments;
-pub use pieces::{Piece, Pieces};
 pub use quantile::nearest_rank;
 pub use rows::{Rows, Span};
 pub use summary::{ExactRequest, Statistics, Summary, summarise};

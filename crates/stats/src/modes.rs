@@ -5,16 +5,16 @@
 //! Latencies are counted in bins of equal ratio. Of a distribution with one mode, no bin is less dense than the less dense of any
 //! two on both its sides. So two peaks are two modes only if the lowest bin between them is less dense than the lower peak by
 //! more than chance would have it, by ns as well as by ratio, since either alone makes a hill of what only falls: the
-//! difference of the two is taken in each piece of the run, pieces are joined until they are not correlated, and its mean is
+//! difference of the two is taken in each block of the run, blocks are joined until they are not correlated, and its mean is
 //! held against Student's distribution, at a probability that allows for every pair of bins that could have been chosen
 //! (Bonferroni). What is significant and too small to matter is not told.
 
 use crate::Bucket;
+use crate::blocks::Block;
 use crate::chance::student_quantile;
 use crate::distribution::Counted;
 use crate::histogram::signed_index;
 use crate::interval::is_correlated;
-use crate::pieces::Piece;
 
 /// Latencies that gather around one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,9 +41,9 @@ const MIN_SHARE: f64 = 0.01;
 const MAX_MODES: usize = 5;
 /// More than one mode is found where there is one in one of so many runs.
 const CHANCE: f64 = 1e-3;
-/// Fewer latencies, or pieces, do not tell.
+/// Fewer latencies, or blocks, do not tell.
 const MIN_LATENCIES: u64 = 1_000;
-const MIN_PIECES: usize = 16;
+const MIN_BLOCKS: usize = 16;
 
 /// Latencies from `from` up to, not including, `to`, ns.
 #[derive(Clone, Copy, Debug)]
@@ -81,15 +81,15 @@ struct Hill {
 }
 
 /// Several modes, ascending; nothing where there is one, or nobody can tell.
-pub(crate) fn modes(counted: &Counted, pieces: &[Piece]) -> Vec<Mode> {
-    if counted.count() < MIN_LATENCIES || pieces.len() < MIN_PIECES {
+pub(crate) fn modes(counted: &Counted, blocks: &[Block]) -> Vec<Mode> {
+    if counted.count() < MIN_LATENCIES || blocks.len() < MIN_BLOCKS {
         return Vec::new();
     }
     let step = counted.step();
     let buckets: Vec<Bucket> = counted.histogram().buckets().filter(|bucket| bucket.lower >= 0).collect();
     let mut best = Vec::new();
     for per_octave in RESOLUTIONS {
-        let found = Search { bins: bins(&buckets, per_octave, step), buckets: &buckets, pieces, all: counted.count() }.modes();
+        let found = Search { bins: bins(&buckets, per_octave, step), buckets: &buckets, blocks, all: counted.count() }.modes();
         if (2..=MAX_MODES).contains(&found.len()) && found.len() > best.len() {
             best = found;
         }
@@ -147,7 +147,7 @@ fn wide_enough(bin: &Bin, ratio: f64, step: i64) -> bool {
 struct Search<'p> {
     bins: Vec<Bin>,
     buckets: &'p [Bucket],
-    pieces: &'p [Piece],
+    blocks: &'p [Block],
     all: u64,
 }
 
@@ -242,14 +242,14 @@ impl Search<'_> {
         if density(&valley) > DEEPEST * density(&peak) {
             return false;
         }
-        let share = |piece: &Piece, bin: &Bin| within(piece, bin) as f64 / width(bin);
-        let mut offsets: Vec<f64> = self.pieces.iter().map(|piece| share(piece, &peak) - share(piece, &valley)).collect();
+        let share = |block: &Block, bin: &Bin| within(block, bin) as f64 / width(bin);
+        let mut offsets: Vec<f64> = self.blocks.iter().map(|block| share(block, &peak) - share(block, &valley)).collect();
         let mean = |offsets: &[f64]| offsets.iter().sum::<f64>() / offsets.len() as f64;
         let about = |offsets: &[f64]| {
             let mean = mean(offsets);
             offsets.iter().map(|offset| offset - mean).collect::<Vec<f64>>()
         };
-        while offsets.len() / 2 >= MIN_PIECES && is_correlated(&about(&offsets)) {
+        while offsets.len() / 2 >= MIN_BLOCKS && is_correlated(&about(&offsets)) {
             offsets = offsets.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         let count = offsets.len() as f64;
@@ -260,10 +260,10 @@ impl Search<'_> {
     }
 }
 
-/// Latencies of a piece within a bin.
-fn within(piece: &Piece, bin: &Bin) -> u64 {
+/// Latencies of a block within a bin.
+fn within(block: &Block, bin: &Bin) -> u64 {
     let (first, behind) = (signed_index(bin.from), signed_index(bin.to));
-    let list = piece.counts.list();
+    let list = block.counts.list();
     let from = list.partition_point(|(bucket, _)| *bucket < first);
     list[from..].iter().take_while(|(bucket, _)| *bucket < behind).map(|(_, count)| count).sum()
 }

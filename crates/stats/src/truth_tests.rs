@@ -94,7 +94,7 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
     }
 }
 
-/// Short series: too few pieces to see whether they depend on one another, or pieces that all do. What is claimed holds nearly as
+/// Short series: too few blocks to see whether they depend on one another, or blocks that all do. What is claimed holds nearly as
 /// often as it says, or nothing is.
 #[test]
 fn short_series_claim_no_more_than_they_tell() {
@@ -194,9 +194,9 @@ fn as_scipy_fits_them() {
         near(name, fit.location, number(&case["location"]), 0.001);
         near(name, fit.scale, number(&case["scale"]), 0.002);
         near(name, fit.log_likelihood(&maxima), number(&case["log_likelihood"]), 1e-6);
-        let stretches = number(&case["stretches"]);
-        near(name, fit.level(stretches), number(&case["level"]), 0.002);
-        let (lower, upper) = fit.level_interval(&maxima, stretches);
+        let blocks = number(&case["blocks"]);
+        near(name, fit.level(blocks), number(&case["level"]), 0.002);
+        let (lower, upper) = fit.level_interval(&maxima, blocks);
         let interval = numbers(&case["level_interval"]);
         near(name, lower, interval[0], 0.005);
         near(name, upper.unwrap(), interval[1], 0.01);
@@ -379,22 +379,22 @@ mod parts {
             moments.merge(&rest.1);
             prop_assert_eq!(&whole.statistics.histogram, &histogram);
             prop_assert_eq!(whole.statistics.moments, moments);
-            // The pieces hold what the whole holds, whatever they were joined to.
+            // The blocks hold what the whole holds, whatever they were joined to.
             for times in [1, 2, 5, 1_000] {
-                let pieces = whole.pieces.coarser(times);
-                let all = pieces.iter().fold(crate::Piece::default(), |all, piece| all.join(piece));
+                let blocks = whole.blocks.coarser(times);
+                let all = blocks.iter().fold(crate::Block::default(), |all, block| all.join(block));
                 prop_assert_eq!(all.counts.total(), moments.count());
                 prop_assert_eq!(all.max, moments.max());
                 for limit in [0, 100, 20_000, 131_072, 1_000_000] {
                     prop_assert_eq!(all.counts.above(limit), histogram.buckets().filter(|bucket| bucket.lower > limit).map(|bucket| bucket.count).sum::<u64>());
                 }
             }
-            // Rates are counted exactly, and neither they nor quantiles depend on the order within a piece.
+            // Rates are counted exactly, and neither they nor quantiles depend on the order within a block.
             let limit = i64::from(values[values.len() / 2]);
             let above = values.iter().filter(|value| i64::from(**value) > limit).count() as u64;
             prop_assert_eq!(Analysis::rate_of_all(std::slice::from_ref(&whole), limit, 0.95).unwrap().beyond, above);
             let before = whole.quantile(Level::P99, 0.95);
-            values.chunks_mut(128).for_each(|piece| piece.reverse());
+            values.chunks_mut(128).for_each(|block| block.reverse());
             prop_assert_eq!(analysis(&values).quantile(Level::P99, 0.95), before);
         }
     }

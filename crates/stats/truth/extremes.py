@@ -74,8 +74,8 @@ def gpd_case(name, excesses, horizon):
     }
 
 
-def gev_case(name, maxima, stretches):
-    """`stretches`: the level is exceeded once in so many stretches."""
+def gev_case(name, maxima, blocks):
+    """`blocks`: the level is exceeded once in so many blocks."""
 
     def loss(parameters):
         shape, location, ln_scale = parameters
@@ -87,7 +87,7 @@ def gev_case(name, maxima, stretches):
     shape, location, scale = fit.x[0], fit.x[1], np.exp(fit.x[2])
 
     def stretched(shape):
-        return np.log(stretches) if abs(shape) < 1e-12 else (stretches**shape - 1) / shape
+        return np.log(blocks) if abs(shape) < 1e-12 else (blocks**shape - 1) / shape
 
     def profile(level):
         def at(parameters):
@@ -107,7 +107,7 @@ def gev_case(name, maxima, stretches):
         "location": location,
         "scale": scale,
         "log_likelihood": -fit.fun,
-        "stretches": stretches,
+        "blocks": blocks,
         "level": level,
         "level_interval": [low, high],
     }
@@ -120,8 +120,8 @@ def main():
         for shape, scale, size, horizon in [(-0.2, 2_500.0, 200, 1e4), (0.0, 1_800.0, 120, 1e3), (0.15, 4_000.0, 300, 1e5), (0.4, 900.0, 250, 1e4)]
     ]
     gev = [
-        gev_case(f"shape {shape}, {size} maxima", np.round(stats.genextreme.rvs(-shape, loc=40_000.0, scale=scale, size=size, random_state=random), 3), stretches)
-        for shape, scale, size, stretches in [(-0.15, 3_000.0, 128, 1e3), (0.05, 2_000.0, 64, 500.0), (0.25, 5_000.0, 256, 2e3)]
+        gev_case(f"shape {shape}, {size} maxima", np.round(stats.genextreme.rvs(-shape, loc=40_000.0, scale=scale, size=size, random_state=random), 3), blocks)
+        for shape, scale, size, blocks in [(-0.15, 3_000.0, 128, 1e3), (0.05, 2_000.0, 64, 500.0), (0.25, 5_000.0, 256, 2e3)]
     ]
     text = json.dumps({"gpd": gpd, "gev": gev}, indent=1)
     Path(__file__).with_name("extremes.json").write_text(text + "\n")

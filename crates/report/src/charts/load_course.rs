@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_time_has_its_own_mean() {
+    fn a_block_of_time_has_its_own_mean() {
         let course = course(&[(1.0, 10.0), (2.0, 50.0), (4.0, 20.0)]);
         assert_eq!(course.mean_between(0.5, 2.0), Some(110.0 / 3.0));
         assert_eq!(course.mean_between(3.0, 9.0), Some(20.0));

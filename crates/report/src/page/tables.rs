@@ -193,28 +193,28 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     DataTable { title: word("The curve as a table"), head, rows }
 }
 
-/// Slices of time in the table.
-const SLICES: usize = 12;
+/// Blocks of time in the table.
+const BLOCKS: usize = 12;
 
 pub(crate) fn time(charts: &Charts) -> DataTable {
     let mut rows = Vec::new();
     let any_load = charts.recordings.iter().any(|series| !series.loads.drawn.is_empty());
     let any_jitter = charts.recordings.iter().any(|series| series.time.has_jitter());
     for series in &charts.recordings {
-        let time: Time = series.time.reduced(SLICES);
-        let missing = |slice: usize| time.missing.iter().find(|(step, _)| *step == slice).map_or(0, |(_, n)| *n);
+        let time: Time = series.time.reduced(BLOCKS);
+        let missing = |block: usize| time.missing.iter().find(|(step, _)| *step == block).map_or(0, |(_, n)| *n);
         let jitter = time.jitter_min_ns.iter().zip(&time.jitter_max_ns);
-        for (slice, ((min, max), jitter)) in time.min_ns.iter().zip(&time.max_ns).zip(jitter).enumerate() {
+        for (block, ((min, max), jitter)) in time.min_ns.iter().zip(&time.max_ns).zip(jitter).enumerate() {
             let seconds = Nanos(time.step_ns).as_secs_f64();
-            let from = seconds * slice as f64;
+            let from = seconds * block as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
             let figure = |value: &Option<i64>| value.map_or_else(|| NOTHING.to_owned(), micros);
-            let slice_of_time = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
-            let mut row = vec![slice_of_time, figure(min), figure(max)];
+            let block_name = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
+            let mut row = vec![block_name, figure(min), figure(max)];
             if any_jitter {
                 row.extend([figure(jitter.0), figure(jitter.1)]);
             }
-            row.push(count(missing(slice)));
+            row.push(count(missing(block)));
             if any_load {
                 let reached = |load: &LoadCourse| loads::percent(load.mean_between(from, to));
                 let each: Vec<String> = series.loads.drawn.iter().map(reached).collect();

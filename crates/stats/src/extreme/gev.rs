@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The generalised extreme value distribution: the largest value of a long stretch.
+//! The generalised extreme value distribution: the largest value of a long block.
 //!
 //! P(maximum <= x) = exp(-(1 + shape (x - location) / scale)^(-1 / shape)). Source: Coles, "An introduction to statistical
 //! modeling of extreme values", Springer 2001, chapter 3.
@@ -56,22 +56,22 @@ impl Gev {
         value.is_finite().then_some(Gev { shape: found.shape, location: mean + sd * found.location, scale: sd * found.scale })
     }
 
-    /// What the maximum of `stretches` stretches exceeds with the rate of once.
+    /// The level that the maxima of so many blocks exceed once on average.
     #[must_use]
-    pub fn level(&self, stretches: f64) -> f64 {
-        self.location + Gpd { shape: self.shape, scale: self.scale }.excess_at(stretches.ln())
+    pub fn level(&self, blocks: f64) -> f64 {
+        self.location + Gpd { shape: self.shape, scale: self.scale }.excess_at(blocks.ln())
     }
 
     /// The 95 % interval of [`Gev::level`] by profile likelihood; no upper end where the data give none.
     #[must_use]
-    pub(crate) fn level_interval(&self, maxima: &[f64], stretches: f64) -> (f64, Option<f64>) {
-        let estimate = self.level(stretches);
+    pub(crate) fn level_interval(&self, maxima: &[f64], blocks: f64) -> (f64, Option<f64>) {
+        let estimate = self.level(blocks);
         let enough = self.log_likelihood(maxima) - GIVEN_AWAY;
         // Shape and location hardly depend on one another, and the scale follows from the level.
         let profile = |level: f64| {
             let of = |[shape, location]: &[f64; 2]| {
                 let location = self.location + self.scale * location;
-                let scale = (level - location) / Gpd { shape: *shape, scale: 1.0 }.excess_at(stretches.ln());
+                let scale = (level - location) / Gpd { shape: *shape, scale: 1.0 }.excess_at(blocks.ln());
                 Gev { shape: *shape, location, scale }
             };
             -simplex([self.shape, 0.0], [0.1, 0.1], |place| -of(place).log_likelihood(maxima)).1

@@ -8,17 +8,17 @@ use super::gev::Gev;
 use super::goodness::{anderson_darling, apart, chance_of};
 use super::gpd::{Excesses, Gpd, MAX_SHAPE, MIN_SHAPE, Region};
 use super::refusal::Refusal;
+use crate::blocks::Blocks;
 use crate::chance::kolmogorov_at_least;
-use crate::pieces::Pieces;
 use crate::random::Numbers;
 use crate::time::changes;
-use crate::{Part, Piece, Worst};
+use crate::{Block, Part, Worst};
 
 /// What a tail is fitted to.
 pub(crate) struct Observed<'a> {
     /// The largest latencies, worst first.
     pub(crate) largest: &'a [Worst],
-    pub(crate) pieces: &'a Pieces,
+    pub(crate) blocks: &'a Blocks,
     /// Activations that were due.
     pub(crate) rows: u64,
     /// Those that woke.
@@ -26,7 +26,7 @@ pub(crate) struct Observed<'a> {
     pub(crate) interval_ns: i64,
 }
 
-/// A stretch of time for which people ask.
+/// A duration for which people ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
     /// `hour`, `day`, `year`.
@@ -63,7 +63,7 @@ pub struct TailFit {
     pub goodness: f64,
     /// The check by block maxima, where there are enough blocks.
     pub gev: Option<Gev>,
-    /// Levels that are exceeded once in a stretch of time, on average.
+    /// Levels that are exceeded once in a duration, on average.
     pub levels: Vec<ReturnLevel>,
     /// Exceedances per latency.
     share: f64,
@@ -100,7 +100,7 @@ const TOLERABLE: f64 = 0.01;
 const UNEVEN: f64 = 0.01;
 /// ... and where the cumulated share of late wake-ups strays this far from time's: less would not move a level visibly.
 const MIN_STRAY: f64 = 0.1;
-/// A level is given for a stretch this many times as long as the run, and no longer.
+/// A level is given for at most this many times the duration of the run.
 const MAX_TIMES: f64 = 1_000.0;
 /// An interval whose upper end is this many times the lower says nothing.
 const MAX_WIDE: f64 = 10.0;
@@ -136,7 +136,7 @@ impl Tail {
             return Err(Refusal::Apart(apart));
         }
         // The late ones first: they are the tail.
-        if let Some(change) = changes(observed.pieces).into_iter().max_by_key(|change| change.part == Part::Late) {
+        if let Some(change) = changes(observed.blocks).into_iter().max_by_key(|change| change.part == Part::Late) {
             return Err(Refusal::Changed(change));
         }
         let above = Above::choose(observed, &place)?;
@@ -359,12 +359,12 @@ impl TailFit {
     /// Fits the maxima of blocks as well, and compares what both say of a run ten times as long.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn check_by_blocks(&self, observed: &Observed<'_>) -> Result<Option<Gev>, Refusal> {
-        let list = observed.pieces.list();
-        let blocks = observed.pieces.coarser(list.len() / BLOCKS);
-        let rows = observed.pieces.rows_per_piece() * (list.len() / BLOCKS).max(1) as u64;
+        let list = observed.blocks.list();
+        let blocks = observed.blocks.coarser(list.len() / BLOCKS);
+        let rows = observed.blocks.rows_per_block() * (list.len() / BLOCKS).max(1) as u64;
         // The last may be short.
         let full = &blocks[..usize::try_from(observed.rows / rows).unwrap_or(0).min(blocks.len())];
-        let maxima: Vec<f64> = full.iter().filter_map(|piece: &Piece| piece.max).map(|max| max as f64).collect();
+        let maxima: Vec<f64> = full.iter().filter_map(|block: &Block| block.max).map(|max| max as f64).collect();
         if maxima.len() < BLOCKS / 2 {
             return Ok(None);
         }

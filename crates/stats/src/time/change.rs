@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether latencies stay the same over a run: their middle, and how often they are late.
 //!
-//! The pieces of a run are compared by the share of their latencies beyond the median, and beyond the 99th percentile, of the
-//! whole. The largest cumulated deviation, in units of what the pieces vary from one to the next, follows Kolmogorov's
+//! The blocks of a run are compared by the share of their latencies beyond the median, and beyond the 99th percentile, of the
+//! whole. The largest cumulated deviation, in units of what the blocks vary from one to the next, follows Kolmogorov's
 //! distribution if nothing changes. Sources: E. S. Page, "Continuous inspection schemes", Biometrika 41 (1954) 100-115; A. N.
 //! Pettitt, "A simple cumulative sum type statistic for the change-point problem with zero-one observations", Biometrika 67
 //! (1980) 79-84.
 
 use crate::Level;
+use crate::blocks::{Block, Blocks};
 use crate::chance::kolmogorov_at_least;
-use crate::pieces::{Piece, Pieces};
 
-/// Fewer pieces than these are not judged.
-const MIN_PIECES: usize = 16;
+/// Fewer blocks than these are not judged.
+const MIN_BLOCKS: usize = 16;
 /// Of neighbours summed up: fewer sums than these are not compared with one another.
 const MIN_SUMS: usize = 8;
 /// A change is called one where chance alone makes it in one of so many runs.
@@ -55,30 +55,30 @@ pub struct Change {
     pub chance: f64,
 }
 
-/// What changed over these pieces.
-pub(crate) fn changes(pieces: &Pieces) -> Vec<Change> {
+/// What changed over these blocks.
+pub(crate) fn changes(blocks: &Blocks) -> Vec<Change> {
     [(Part::Middle, Level::P50), (Part::Late, Level::P99)]
         .into_iter()
-        .filter_map(|(part, level)| change(pieces, part, level))
+        .filter_map(|(part, level)| change(blocks, part, level))
         .collect()
 }
 
-/// A quantile of these pieces together: the upper bound of its bucket.
-fn quantile(pieces: &[Piece], level: Level) -> Option<i64> {
-    pieces.iter().fold(Piece::default(), |all, piece| all.join(piece)).counts.quantile(level)
+/// A quantile of these blocks together: the upper bound of its bucket.
+fn quantile(blocks: &[Block], level: Level) -> Option<i64> {
+    blocks.iter().fold(Block::default(), |all, block| all.join(block)).counts.quantile(level)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-fn change(pieces: &Pieces, part: Part, level: Level) -> Option<Change> {
-    let list = pieces.list();
-    // The last piece may be short, and few latencies say little.
+fn change(blocks: &Blocks, part: Part, level: Level) -> Option<Change> {
+    let list = blocks.list();
+    // The last block may be short, and few latencies say little.
     let full = &list[..list.len().saturating_sub(1)];
-    if full.len() < MIN_PIECES {
+    if full.len() < MIN_BLOCKS {
         return None;
     }
     let limit = quantile(full, level)?;
     let shares: Vec<f64> =
-        full.iter().map(|piece| piece.counts.above(limit) as f64 / piece.counts.total().max(1) as f64).collect();
+        full.iter().map(|block| block.counts.above(limit) as f64 / block.counts.total().max(1) as f64).collect();
     let count = shares.len() as f64;
     let mean = shares.iter().sum::<f64>() / count;
     let variance = long_run_variance(&shares);
@@ -109,11 +109,11 @@ fn change(pieces: &Pieces, part: Part, level: Level) -> Option<Change> {
     if ((before_ns - after_ns).abs() as f64) < MIN_CHANGE * least {
         return None;
     }
-    Some(Change { part, kind, activation: at as u64 * pieces.rows_per_piece(), before_ns, after_ns, chance })
+    Some(Change { part, kind, activation: at as u64 * blocks.rows_per_block(), before_ns, after_ns, chance })
 }
 
-/// The variance of a mean of pieces times their number: from differences between pieces one, two and four apart, and between
-/// sums of neighbours, whichever gives most, because pieces near one another may be alike; a step in the middle counts in few
+/// The variance of a mean of blocks times their number: from differences between blocks one, two and four apart, and between
+/// sums of neighbours, whichever gives most, because blocks near one another may be alike; a step in the middle counts in few
 /// differences.
 #[expect(clippy::cast_precision_loss, reason = "hundreds")]
 fn long_run_variance(shares: &[f64]) -> f64 {

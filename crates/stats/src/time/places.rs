@@ -28,7 +28,7 @@ pub(super) struct Period {
 /// So many times what is elsewhere is clearly above it.
 pub(super) const CLEARLY: f64 = 1.1;
 
-/// The latest wake-ups around each place, and of all other stretches as long, ns.
+/// The latest wake-ups around each place, and of all other ranges as wide, ns.
 #[derive(Debug, Default)]
 struct Seen {
     at: Vec<i64>,
@@ -113,7 +113,7 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The middle of the stretch of this width, on a circle of one period, that holds most places.
+/// The middle of the range of this width, on a circle of one period, that holds most places.
 pub(super) fn densest(places: &[f64], period: f64, width: f64) -> f64 {
     let mut phases: Vec<f64> = places.iter().map(|place| place.rem_euclid(period)).collect();
     phases.sort_by(f64::total_cmp);

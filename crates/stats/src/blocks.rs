@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run in blocks of equal length, each with its own histogram. Correlation over time, changes and resampling are judged from
+//! them.
+//!
+//! The number of rows need not be known: when there are too many blocks, neighbours are joined and a block covers twice the rows.
+
+use crate::histogram::Counts;
+use crate::rows::Chunk;
+
+/// Maximum number of blocks of a run; an even number.
+pub(crate) const MAX_BLOCKS: usize = 256;
+
+/// One of the blocks that a run is divided into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Its latencies, skipped activations counted in, by bucket of the histogram.
+    pub counts: Counts,
+    /// The largest of them, ns; none where nothing woke.
+    pub max: Option<i64>,
+}
+
+impl Block {
+    /// One block that covers both.
+    #[must_use]
+    pub fn join(&self, other: &Block) -> Block {
+        Block { counts: self.counts.merged(&other.counts), max: self.max.max(other.max) }
+    }
+}
+
+/// Consecutive blocks of equal length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Rows of each but the last.
+    rows_per_block: u64,
+    /// Rows so far of the block that is being filled.
+    rows: u64,
+    /// The extremes so far of that block, ns; of what woke, and of what was counted.
+    max: Option<i64>,
+    counted: Option<(i64, i64)>,
+    list: Vec<Block>,
+}
+
+impl Blocks {
+    /// Nothing yet; `rows` may be known beforehand.
+    pub(crate) fn for_rows(rows: u64) -> Self {
+        let least = Chunk::LENGTH as u64;
+        let rows_per_block = rows.div_ceil(MAX_BLOCKS as u64).max(least).checked_next_power_of_two().unwrap_or(least);
+        Blocks { rows_per_block, rows: 0, max: None, counted: None, list: Vec::new() }
+    }
+
+    /// In order of time.
+    #[must_use]
+    pub fn list(&self) -> &[Block] {
+        &self.list
+    }
+
+    /// Activations that each block but the last covers.
+    #[must_use]
+    pub(crate) const fn rows_per_block(&self) -> u64 {
+        self.rows_per_block
+    }
+
+    /// Rows until the block that is being filled is full; at least one.
+    pub(crate) const fn room(&self) -> u64 {
+        self.rows_per_block - self.rows
+    }
+
+    /// Adds rows that woke, at most as many as there is room for, with their extremes. Whether that fills the block.
+    pub(crate) fn woken(&mut self, rows: u64, (min, max): (i64, i64)) -> bool {
+        self.max = self.max.max(Some(max));
+        self.widen(min, max);
+        self.missing(rows)
+    }
+
+    /// Adds one row that was skipped, and how long it had waited.
+    pub(crate) fn skipped(&mut self, waited_ns: i64) -> bool {
+        self.widen(waited_ns, waited_ns);
+        self.missing(1)
+    }
+
+    /// Adds rows of which nothing is known.
+    pub(crate) const fn missing(&mut self, rows: u64) -> bool {
+        self.rows += rows;
+        self.rows >= self.rows_per_block
+    }
+
+    fn widen(&mut self, min: i64, max: i64) {
+        self.counted = Some(self.counted.map_or((min, max), |(least, most)| (least.min(min), most.max(max))));
+    }
+
+    /// Whether rows were added since the last block was ended.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.rows > 0
+    }
+
+    /// The extremes of what was counted since then, ns.
+    pub(crate) const fn counted(&self) -> Option<(i64, i64)> {
+        self.counted
+    }
+
+    /// Ends the block.
+    pub(crate) fn close(&mut self, counts: Counts) {
+        self.list.push(Block { counts, max: self.max.take() });
+        (self.rows, self.counted) = (0, None);
+        if self.list.len() == MAX_BLOCKS {
+            self.list = joined(&self.list, 2);
+            self.rows_per_block *= 2;
+        }
+    }
+
+    /// Joins neighbours until each block has at least so many times the rows.
+    #[must_use]
+    pub fn coarser(&self, times: usize) -> Vec<Block> {
+        joined(&self.list, times.max(1))
+    }
+}
+
+/// What all threads counted in each block of a run. There are as many blocks as the thread with the fewest has.
+pub(crate) fn aligned(threads: &[&[Block]]) -> Vec<Counts> {
+    let count = threads.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
+    let counts_in = |blocks: &[Block], index: usize| {
+        let begin = |index: usize| index * blocks.len() / count;
+        blocks[begin(index)..begin(index + 1)].iter().fold(Counts::default(), |all, block| all.merged(&block.counts))
+    };
+    let all_threads = |index| threads.iter().fold(Counts::default(), |all, blocks| all.merged(&counts_in(blocks, index)));
+    (0..count).map(all_threads).collect()
+}
+
+fn joined(blocks: &[Block], times: usize) -> Vec<Block> {
+    blocks.chunks(times).map(|some| some.iter().fold(Block::default(), |all, block| all.join(block))).collect()
+}
