@@ -108,7 +108,7 @@ impl WantedBoot {
     ///
     /// # Errors
     /// When the plan has no combinations.
-    pub fn of(plan: &Plan) -> anyhow::Result<Vec<Self>> {
+    pub fn from_plan(plan: &Plan) -> anyhow::Result<Vec<Self>> {
         let mut wanted: Vec<Self> = Vec::new();
         for combination in plan.combinations()? {
             let of = |key: &str| {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn wanted(text: &str) -> Vec<WantedBoot> {
-        WantedBoot::of(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
+        WantedBoot::from_plan(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
 //! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
 
-use crate::folder::{Found, ResultsFolder, found};
+use crate::folder::{Found, ResultsFolder, find_recording};
 use anyhow::Context;
 use model::{Document, End, Recorded};
 use plan::PlannedRun;
@@ -53,13 +53,13 @@ pub enum Event<'e> {
     /// An earlier attempt was cut short, and is kept here.
     WasCutShort(&'e Path),
     /// A run is still to be made.
-    Wanted,
+    Missing,
     /// A run is recorded.
     Recorded(&'e Recorded),
     /// A run failed.
     Failed(&'e anyhow::Error),
     /// What a failed run recorded is kept here.
-    Kept(&'e Path),
+    SetAside(&'e Path),
     /// A run is recorded, but perhaps not on the disk.
     NotSynced(&'e anyhow::Error),
 }
@@ -79,7 +79,7 @@ pub trait RunMaker: PlanObserver {
     ///
     /// # Errors
     /// When it fails, which ends no other run.
-    fn here(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>>;
+    fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>>;
 
     /// Makes runs in guests, several at once, each into its recording, and hands over what came of each. Of those that a signal
     /// stops or keeps from starting, nothing comes.
@@ -119,7 +119,7 @@ impl Execution<'_> {
         let mut missing = Vec::new();
         for run in 0..self.runs.len() {
             let path = self.path(run);
-            match found(&path)? {
+            match find_recording(&path)? {
                 Found::Done => {
                     observer.observe(run, &Event::WasDone(Recording::open(&path)?.document()));
                     continue;
@@ -139,7 +139,7 @@ impl Execution<'_> {
     pub fn execute(&self, mut missing: Vec<usize>, maker: &mut dyn RunMaker) -> anyhow::Result<PlanResult> {
         let mut is_retry = false;
         loop {
-            missing.iter().for_each(|run| maker.observe(*run, &Event::Wanted));
+            missing.iter().for_each(|run| maker.observe(*run, &Event::Missing));
             let Failed { runs, disk_failed } = self.all(&missing, maker)?;
             let signal = maker.signal();
             if signal.is_some() || disk_failed || runs.is_empty() || is_retry {
@@ -182,15 +182,15 @@ impl Execution<'_> {
                 return Ok(());
             }
             let path = self.path(*run);
-            match self.here(*run, &path, maker) {
+            match self.run_locally(*run, &path, maker) {
                 Ok(Some(recorded)) => maker.observe(*run, &Event::Recorded(&recorded)),
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     let disk_failed = failed.add(*run, &error);
                     maker.observe(*run, &Event::Failed(&error));
                     // It began, and an error came before it knew its end.
-                    if found(&path)? == Found::Partial {
-                        maker.observe(*run, &Event::Kept(&self.folder.set_aside(&path)?));
+                    if find_recording(&path)? == Found::Partial {
+                        maker.observe(*run, &Event::SetAside(&self.folder.set_aside(&path)?));
                     }
                     if disk_failed {
                         return Ok(());
@@ -202,13 +202,13 @@ impl Execution<'_> {
     }
 
     /// A run on this machine; none: a signal ended it.
-    fn here(&self, run: usize, path: &Path, maker: &mut dyn RunMaker) -> anyhow::Result<Option<Recorded>> {
-        let Some(recorded) = maker.here(run, path)? else { return Ok(None) };
+    fn run_locally(&self, run: usize, path: &Path, maker: &mut dyn RunMaker) -> anyhow::Result<Option<Recorded>> {
+        let Some(recorded) = maker.run_locally(run, path)? else { return Ok(None) };
         if let Some(End::Signal { .. }) = &recorded.document.end {
             remove_interrupted(&recorded.path)?;
             return Ok(None);
         }
-        let recorded = self.whole(recorded)?;
+        let recorded = self.require_complete(recorded)?;
         self.folder.sync()?;
         Ok(Some(recorded))
     }
@@ -216,7 +216,7 @@ impl Execution<'_> {
     /// Runs in the lab.
     fn in_lab(&self, runs: &[usize], maker: &mut dyn RunMaker, failed: &mut Failed) -> anyhow::Result<()> {
         let runs: Vec<(usize, PathBuf)> = runs.iter().map(|run| (*run, self.path(*run))).collect();
-        maker.in_lab(&runs, &mut |run, result, observer| match result.and_then(|recorded| self.whole(recorded)) {
+        maker.in_lab(&runs, &mut |run, result, observer| match result.and_then(|recorded| self.require_complete(recorded)) {
             Ok(recorded) => {
                 observer.observe(run, &Event::Recorded(&recorded));
                 if let Err(error) = self.folder.sync() {
@@ -232,7 +232,7 @@ impl Execution<'_> {
     }
 
     /// A recording that came to its end; another one is set aside, out of the next attempt's way.
-    fn whole(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
+    fn require_complete(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
         if judge::came_to_its_end(&recorded.document) {
             return Ok(recorded);
         }

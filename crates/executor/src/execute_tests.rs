@@ -81,7 +81,7 @@ impl PlanObserver for Pretended {
 }
 
 impl RunMaker for Pretended {
-    fn here(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
+    fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
         self.make(run, recording)
     }
 

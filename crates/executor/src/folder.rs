@@ -222,7 +222,7 @@ pub(crate) fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
 ///
 /// # Errors
 /// When it cannot be read, or is something else.
-pub fn found(recording: &Path) -> anyhow::Result<Found> {
+pub fn find_recording(recording: &Path) -> anyhow::Result<Found> {
     match recording.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
         found => found.with_context(|| format!("cannot look at {}", recording.display()))?,

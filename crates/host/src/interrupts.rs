@@ -13,7 +13,7 @@ use plan::CpuId;
 pub(crate) fn parse(text: &str, cpus: &[CpuId], faults: &mut Vec<Fault>) -> Vec<EventCounts> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else {
-        faults.push(Fault::whole("header", "the file is empty"));
+        faults.push(Fault::without_line("header", "the file is empty"));
         return Vec::new();
     };
     let columns = match columns(header) {
@@ -168,7 +168,7 @@ mod tests {
         );
         assert_eq!(read("  CPU0 GPU1\n", &[0]).1, [Fault::at(1, "header", "'GPU1' is not the name of a CPU")]);
         assert_eq!(read("\nA: 1\n", &[0]).1, [Fault::at(1, "header", "it names no CPU")]);
-        assert_eq!(read("", &[0]).1, [Fault::whole("header", "the file is empty")]);
+        assert_eq!(read("", &[0]).1, [Fault::without_line("header", "the file is empty")]);
     }
 
     proptest! {

@@ -66,15 +66,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(version: &str, debug: Option<&str>, command_line: &str) -> String {
+    fn preemption_of(version: &str, debug: Option<&str>, command_line: &str) -> String {
         preemption(Some(version), None, debug, Some(command_line)).unwrap()
     }
 
     #[test]
     fn real_time() {
         let debian = "Linux version 6.1.0-18-rt-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_RT Debian 6.1.76-1";
-        assert_eq!(of(debian, None, ""), "PREEMPT_RT");
-        assert_eq!(of("Linux version 4.19.71-rt24-v7l+ (dom@buildbot) #1 SMP PREEMPT RT Thu", None, ""), "PREEMPT_RT");
+        assert_eq!(preemption_of(debian, None, ""), "PREEMPT_RT");
+        assert_eq!(preemption_of("Linux version 4.19.71-rt24-v7l+ (dom@buildbot) #1 SMP PREEMPT RT Thu", None, ""), "PREEMPT_RT");
         assert_eq!(preemption(None, Some("1\n"), None, None).unwrap(), "PREEMPT_RT");
         assert_eq!(preemption(Some("Linux version 5.10 (x) #1 SMP"), Some("1\n"), None, None).unwrap(), "PREEMPT_RT");
     }
@@ -82,23 +82,23 @@ mod tests {
     #[test]
     fn dynamic() {
         let version = "Linux version 6.8.0-31-generic (buildd@x) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20";
-        assert_eq!(of(version, Some("none voluntary (full) \n"), "preempt=none"), "PREEMPT_DYNAMIC (full)");
-        assert_eq!(of(version, Some("none voluntary full (lazy)\n"), ""), "PREEMPT_DYNAMIC (lazy)");
-        assert_eq!(of(version, None, "quiet"), "PREEMPT_DYNAMIC");
-        assert_eq!(of(version, None, "preempt=none quiet preempt=full"), "PREEMPT_DYNAMIC (booted with preempt=full)");
+        assert_eq!(preemption_of(version, Some("none voluntary (full) \n"), "preempt=none"), "PREEMPT_DYNAMIC (full)");
+        assert_eq!(preemption_of(version, Some("none voluntary full (lazy)\n"), ""), "PREEMPT_DYNAMIC (lazy)");
+        assert_eq!(preemption_of(version, None, "quiet"), "PREEMPT_DYNAMIC");
+        assert_eq!(preemption_of(version, None, "preempt=none quiet preempt=full"), "PREEMPT_DYNAMIC (booted with preempt=full)");
     }
 
     #[test]
     fn the_others() {
-        assert_eq!(of("Linux version 6.6.20+rpt-rpi-v8 (x) #1 SMP PREEMPT Debian", None, ""), "PREEMPT");
-        assert_eq!(of("Linux version 5.15.0 (x) #1 SMP Debian", None, ""), "voluntary or none");
+        assert_eq!(preemption_of("Linux version 6.6.20+rpt-rpi-v8 (x) #1 SMP PREEMPT Debian", None, ""), "PREEMPT");
+        assert_eq!(preemption_of("Linux version 5.15.0 (x) #1 SMP Debian", None, ""), "voluntary or none");
         assert_eq!(preemption(None, None, None, None), None);
         assert_eq!(preemption(None, Some("0"), None, None), None);
     }
 
     #[test]
     fn the_builders_name_is_not_the_model() {
-        assert_eq!(of("Linux version 6.1 (PREEMPT_RT@PREEMPT PREEMPT RT ) #1 SMP", None, ""), "voluntary or none");
+        assert_eq!(preemption_of("Linux version 6.1 (PREEMPT_RT@PREEMPT PREEMPT RT ) #1 SMP", None, ""), "voluntary or none");
     }
 
     #[test]

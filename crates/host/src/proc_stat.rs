@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTre
         cpus.insert(cpu, times);
     }
     if cpus.is_empty() {
-        faults.push(Fault::whole("CPUs", "no line begins with cpu and a number"));
+        faults.push(Fault::without_line("CPUs", "no line begins with cpu and a number"));
     }
     cpus
 }
@@ -105,7 +105,7 @@ mod tests {
     fn no_cpus_at_all_is_a_fault() {
         let mut faults = Vec::new();
         assert!(parse("intr 1 2 3\n", &mut faults).is_empty());
-        assert_eq!(faults, [Fault::whole("CPUs", "no line begins with cpu and a number")]);
+        assert_eq!(faults, [Fault::without_line("CPUs", "no line begins with cpu and a number")]);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 //!
 //! A fact may be missing for two reasons. The machine does not have it (no cpufreq driver, debugfs not mounted): that is
 //! how most machines are, and `None` says enough. Or it should be there and could not be had: then somebody will want to
-//! know the file, the line and the reason. [`Look`] keeps the two apart.
+//! know the file, the line and the reason. [`FactReader`] keeps the two apart.
 
 use model::Unreadable;
 use plan::CpuId;
@@ -64,20 +64,20 @@ impl Fault {
         Fault { line: Some(line), item: item.into(), error: error.into() }
     }
 
-    pub fn whole(item: impl Into<String>, error: impl Into<String>) -> Self {
+    pub fn without_line(item: impl Into<String>, error: impl Into<String>) -> Self {
         Fault { line: None, item: item.into(), error: error.into() }
     }
 }
 
 /// One look at a machine: reads, and remembers what could not be read.
-pub(crate) struct Look<'a> {
+pub(crate) struct FactReader<'a> {
     root: &'a HostRoot,
     pub unreadable: Vec<Unreadable>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> FactReader<'a> {
     pub fn new(root: &'a HostRoot) -> Self {
-        Look { root, unreadable: Vec::new() }
+        FactReader { root, unreadable: Vec::new() }
     }
 
     /// A file that every Linux has.
@@ -99,13 +99,13 @@ impl<'a> Look<'a> {
         match self.root.read(relative) {
             Ok(text) => return Some(text),
             Err(error) if is_normal(error.kind()) => {}
-            Err(error) => self.fault(relative, Fault::whole(item, error.to_string())),
+            Err(error) => self.fault(relative, Fault::without_line(item, error.to_string())),
         }
         None
     }
 
     /// The value, or none with its fault remembered.
-    pub fn keep<T>(&mut self, relative: &str, parsed: Result<T, Fault>) -> Option<T> {
+    pub fn record<T>(&mut self, relative: &str, parsed: Result<T, Fault>) -> Option<T> {
         parsed.map_err(|fault| self.fault(relative, fault)).ok()
     }
 
@@ -163,13 +163,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("file"), "x").unwrap();
         let root = HostRoot::at(dir.path());
-        let mut look = Look::new(&root);
-        assert_eq!(look.optional("proc/none", "a"), None);
-        assert_eq!(look.optional("file/below", "a"), None);
-        assert_eq!(look.privileged("proc/none", "a"), None);
-        assert_eq!(look.unreadable, []);
-        assert_eq!(look.expected("proc/none", "an item"), None);
-        let [entry] = &look.unreadable[..] else { panic!("one entry") };
+        let mut reader = FactReader::new(&root);
+        assert_eq!(reader.optional("proc/none", "a"), None);
+        assert_eq!(reader.optional("file/below", "a"), None);
+        assert_eq!(reader.privileged("proc/none", "a"), None);
+        assert_eq!(reader.unreadable, []);
+        assert_eq!(reader.expected("proc/none", "an item"), None);
+        let [entry] = &reader.unreadable[..] else { panic!("one entry") };
         assert_eq!(entry.path, dir.path().join("proc/none").display().to_string());
         assert_eq!((entry.line, entry.item.as_str()), (None, "an item"));
         assert!(entry.error.contains("No such file"), "{}", entry.error);
@@ -180,10 +180,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("governor")).unwrap();
         let root = HostRoot::at(dir.path());
-        let mut look = Look::new(&root);
-        assert_eq!(look.optional("governor", "governor"), None);
-        assert_eq!(look.privileged("governor", "governor"), None);
-        assert_eq!(look.unreadable.len(), 2);
+        let mut reader = FactReader::new(&root);
+        assert_eq!(reader.optional("governor", "governor"), None);
+        assert_eq!(reader.privileged("governor", "governor"), None);
+        assert_eq!(reader.unreadable.len(), 2);
     }
 
     #[test]

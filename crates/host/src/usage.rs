@@ -13,7 +13,7 @@ pub(crate) fn meminfo(text: &str, item: &str) -> Result<u64, Fault> {
             return number.parse().map_err(|_| Fault::at(index + 1, item, not_a_number(number)));
         }
     }
-    Err(Fault::whole(item, "there is no such line"))
+    Err(Fault::without_line(item, "there is no such line"))
 }
 
 /// The three averages of /proc/loadavg: over 1, 5 and 15 minutes.
@@ -45,7 +45,7 @@ mod tests {
     fn memory() {
         assert_eq!(meminfo(MEMINFO, "MemTotal"), Ok(24_684_092));
         assert_eq!(meminfo(MEMINFO, "MemAvailable"), Ok(24_321_824));
-        assert_eq!(meminfo(MEMINFO, "Mem"), Err(Fault::whole("Mem", "there is no such line")));
+        assert_eq!(meminfo(MEMINFO, "Mem"), Err(Fault::without_line("Mem", "there is no such line")));
         assert_eq!(
             meminfo("MemTotal: 1 kB\nMemAvailable: much\n", "MemAvailable"),
             Err(Fault::at(2, "MemAvailable", "'much' is not a number that fits"))

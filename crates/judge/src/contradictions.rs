@@ -226,7 +226,7 @@ mod tests {
     use plan::{CpuId, Nanos};
 
     /// What `asked` finds in a whole recording of one thread that was changed.
-    fn found(change: impl FnOnce(&mut Document)) -> Vec<String> {
+    fn differences_after(change: impl FnOnce(&mut Document)) -> Vec<String> {
         let json = include_str!("../../../fuzz/corpus/run_json/complete.json");
         let mut document: Document = serde_json::from_str(json).unwrap();
         change(&mut document);
@@ -237,33 +237,36 @@ mod tests {
 
     #[test]
     fn threads_that_nobody_asked_for_are_named() {
-        assert_eq!(found(|_| ()), Vec::<String>::new());
-        assert_eq!(found(|document| document.run.interval_ns = Nanos(5)), ["threads[0].interval_ns: 500000, not 5, by run"]);
-        assert_eq!(found(|document| document.run.cpus = vec![CpuId(3)]), ["threads[0].cpu: 0, not 3, by run"]);
-        assert_eq!(found(|document| document.threads[0].index = 1), ["threads[0].index: 1, not 0, by run"]);
+        assert_eq!(differences_after(|_| ()), Vec::<String>::new());
         assert_eq!(
-            found(|document| document.run.scheduling = Scheduling::OTHER),
+            differences_after(|document| document.run.interval_ns = Nanos(5)),
+            ["threads[0].interval_ns: 500000, not 5, by run"]
+        );
+        assert_eq!(differences_after(|document| document.run.cpus = vec![CpuId(3)]), ["threads[0].cpu: 0, not 3, by run"]);
+        assert_eq!(differences_after(|document| document.threads[0].index = 1), ["threads[0].index: 1, not 0, by run"]);
+        assert_eq!(
+            differences_after(|document| document.run.scheduling = Scheduling::OTHER),
             ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]
         );
-        assert_eq!(found(|document| document.run.cpus.push(CpuId(1))), ["threads: 1, not 2 CPUs in run.cpus"]);
+        assert_eq!(differences_after(|document| document.run.cpus.push(CpuId(1))), ["threads: 1, not 2 CPUs in run.cpus"]);
         let second = |document: &mut Document| {
             document.run.cpus.push(CpuId(1));
             document.threads.push(document.threads[0].clone());
             (document.threads[1].index, document.threads[1].cpu) = (1, CpuId(1));
             document.run.distance_ns = Nanos(500);
         };
-        assert_eq!(found(second), ["threads[1].interval_ns: 500000, not 500500, by run"]);
+        assert_eq!(differences_after(second), ["threads[1].interval_ns: 500000, not 500500, by run"]);
     }
 
     /// What the rights did not allow was not measured with.
     #[test]
     fn threads_without_real_time_rights_have_ordinary_scheduling() {
         let without = |document: &mut Document| document.instrument.real_time = false;
-        assert_eq!(found(without), ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]);
+        assert_eq!(differences_after(without), ["threads[0].scheduling: SCHED_FIFO 90, not SCHED_OTHER, by run"]);
         let ordinary = |document: &mut Document| {
             document.instrument.real_time = false;
             document.threads[0].scheduling = Scheduling::OTHER;
         };
-        assert_eq!(found(ordinary), Vec::<String>::new());
+        assert_eq!(differences_after(ordinary), Vec::<String>::new());
     }
 }

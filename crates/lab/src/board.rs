@@ -119,7 +119,7 @@ impl Accelerator {
 }
 
 impl Board {
-    pub(crate) fn of(machine: Machine) -> &'static Board {
+    pub(crate) fn for_machine(machine: Machine) -> &'static Board {
         match machine {
             Machine::X86_64 => &X86_64,
             Machine::Aarch64 => &AARCH64,
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn line(guest: &Guest, accelerator: Accelerator) -> String {
-        Board::of(guest.machine).command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init").join(" ")
+        Board::for_machine(guest.machine).command_line(guest, accelerator, Path::new("/k/vmlinuz"), None, "lab-init").join(" ")
     }
 
     fn guest(time: GuestTime) -> Guest {

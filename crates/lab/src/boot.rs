@@ -2,7 +2,7 @@
 //! One guest, from its start to what came of it.
 
 use crate::board::{Accelerator, Board, CONSOLE, INITRAMFS, RESULTS};
-use crate::channel::{self, Found, Kind};
+use crate::channel::{self, Found, FrameKind};
 use crate::emulator::{self, Emulator};
 use crate::order::Refusal;
 use crate::scratch::ScratchFolder;
@@ -151,11 +151,11 @@ pub struct LastLines(Vec<String>);
 
 impl LastLines {
     /// Of what a guest has printed.
-    pub(crate) fn of_bytes(console: &[u8]) -> Self {
-        LastLines::of(&String::from_utf8_lossy(console))
+    pub(crate) fn from_bytes(console: &[u8]) -> Self {
+        LastLines::from_text(&String::from_utf8_lossy(console))
     }
 
-    fn of(console: &str) -> Self {
+    fn from_text(console: &str) -> Self {
         let lines: Vec<String> =
             console.lines().map(|line| harmless(line, LAST_COLUMNS)).filter(|line| !line.trim().is_empty()).collect();
         LastLines(lines[lines.len().saturating_sub(LAST_LINES)..].to_vec())
@@ -235,7 +235,7 @@ impl Boot<'_> {
         let directory = ScratchFolder::new().map_err(io("make a folder in", &std::env::temp_dir()))?;
         let initramfs = directory.path().join(INITRAMFS);
         fs::write(&initramfs, self.initramfs).map_err(io("write", &initramfs))?;
-        let board = Board::of(self.guest.machine);
+        let board = Board::for_machine(self.guest.machine);
         let words = board.command_line(self.guest, self.accelerator, self.kernel, self.device_tree, self.init_verb);
         let child = self.emulator.spawn(&words, directory.path(), self.emulator_verb);
         let child = child.map_err(io("start", &self.emulator.path))?;
@@ -311,13 +311,13 @@ impl Running {
                 Found::Damaged { why, .. } => {
                     return Err(BootError::Damaged { why: why.to_owned(), console: self.last_lines() });
                 }
-                Found::Frame { kind: Kind::Begun, end, .. } => {
+                Found::Frame { kind: FrameKind::Begun, end, .. } => {
                     self.begun = Some(Instant::now());
                     self.stage = Stage::Measuring;
                     end
                 }
-                Found::Frame { kind: Kind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
-                Found::Frame { kind: Kind::Refused, payload, .. } => {
+                Found::Frame { kind: FrameKind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
+                Found::Frame { kind: FrameKind::Refused, payload, .. } => {
                     let refusal: Refusal = serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
                         error: format!("it could not do it, and its reason cannot be read: {error}"),
                         bad_input: false,
@@ -334,7 +334,7 @@ impl Running {
         if let Some(error) = panicked(&console) {
             return error;
         }
-        let lines = LastLines::of(&console);
+        let lines = LastLines::from_text(&console);
         let complaint = emulator::complaints(self.directory.path());
         // Asked to end, QEMU ends as if its guest had switched itself off.
         if status.success() && !complaint.contains("terminating on signal") {
@@ -380,7 +380,7 @@ impl Running {
     }
 
     fn last_lines(&self) -> LastLines {
-        LastLines::of_bytes(&self.console())
+        LastLines::from_bytes(&self.console())
     }
 }
 
@@ -408,7 +408,7 @@ fn panicked(console: &str) -> Option<BootError> {
     let hint = HINTS.iter().find(|(words, _)| why.contains(words)).map_or("", |(_, hint)| hint);
     // What led to it stands above; what follows is mostly registers.
     let until = console.find(WORDS).map_or(console.len(), |at| at + console[at..].find('\n').unwrap_or(console.len() - at));
-    Some(BootError::Panicked { why, hint, console: LastLines::of(&console[..until]) })
+    Some(BootError::Panicked { why, hint, console: LastLines::from_text(&console[..until]) })
 }
 
 #[cfg(test)]
@@ -430,9 +430,9 @@ mod tests {
     #[test]
     fn the_consoles_last_lines_cannot_command_a_terminal() {
         let many: String = (0..40).map(|n| format!("line {n}\x1b[2J\r\n\r\n")).collect();
-        let lines = LastLines::of(&many);
+        let lines = LastLines::from_text(&many);
         assert_eq!(lines.0.len(), LAST_LINES);
         assert_eq!(lines.0.last().unwrap(), "line 39[2J");
-        assert!(LastLines::of("").to_string().contains("says nothing"));
+        assert!(LastLines::from_text("").to_string().contains("says nothing"));
     }
 }

@@ -23,7 +23,7 @@ const LONGEST: u64 = 8 << 30;
 
 /// What a frame is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// The guest's init runs: the kernel has booted.
     Begun,
     /// The files of a recording: an archive.
@@ -32,22 +32,22 @@ pub enum Kind {
     Refused,
 }
 
-impl Kind {
+impl FrameKind {
     const fn code(self) -> u8 {
         match self {
-            Kind::Begun => b'b',
-            Kind::Results => b'r',
-            Kind::Refused => b'x',
+            FrameKind::Begun => b'b',
+            FrameKind::Results => b'r',
+            FrameKind::Refused => b'x',
         }
     }
 
-    fn of(code: u8) -> Option<Self> {
-        [Kind::Begun, Kind::Results, Kind::Refused].into_iter().find(|kind| kind.code() == code)
+    fn from_code(code: u8) -> Option<Self> {
+        [FrameKind::Begun, FrameKind::Results, FrameKind::Refused].into_iter().find(|kind| kind.code() == code)
     }
 }
 
 /// Writes one frame.
-pub(crate) fn send(to: &mut impl Write, kind: Kind, payload: &[u8]) -> io::Result<()> {
+pub(crate) fn send(to: &mut impl Write, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
     let length = (payload.len() as u64).to_le_bytes();
     let mut header = MAGIC.to_vec();
     header.push(kind.code());
@@ -67,7 +67,7 @@ pub enum Found<'a> {
     /// A whole frame, and how many bytes it and what lay before it took.
     Frame {
         /// What it is about.
-        kind: Kind,
+        kind: FrameKind,
         /// What it carries.
         payload: &'a [u8],
         /// Bytes up to its end.
@@ -100,7 +100,7 @@ pub fn find(bytes: &[u8]) -> Found<'_> {
     let mut length = [0; 8];
     length.copy_from_slice(&header[LENGTH_AT..HASH_AT]);
     let length = u64::from_le_bytes(length);
-    let Some(kind) = Kind::of(header[KIND_AT]) else { return Found::Damaged { why: "its kind is unknown", end } };
+    let Some(kind) = FrameKind::from_code(header[KIND_AT]) else { return Found::Damaged { why: "its kind is unknown", end } };
     if length > LONGEST {
         return Found::Damaged { why: "its length is impossible", end };
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn frame(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    fn frame(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         send(&mut bytes, kind, payload).unwrap();
         bytes
@@ -127,12 +127,12 @@ mod tests {
     #[test]
     fn frames_are_found_among_noise() {
         let mut bytes = b"[   0.1] a kernel that prints here\n".to_vec();
-        bytes.extend(frame(Kind::Begun, b""));
+        bytes.extend(frame(FrameKind::Begun, b""));
         bytes.extend(b"more noise \nteiji-f");
         let results = bytes.len();
-        bytes.extend(frame(Kind::Results, b"\nteiji-f1 within a payload is no frame"));
-        let Found::Frame { kind: Kind::Begun, payload: b"", end } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
-        let Found::Frame { kind: Kind::Results, payload, end: behind } = find(&bytes[end..]) else { panic!() };
+        bytes.extend(frame(FrameKind::Results, b"\nteiji-f1 within a payload is no frame"));
+        let Found::Frame { kind: FrameKind::Begun, payload: b"", end } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
+        let Found::Frame { kind: FrameKind::Results, payload, end: behind } = find(&bytes[end..]) else { panic!() };
         assert_eq!(payload, b"\nteiji-f1 within a payload is no frame");
         assert_eq!(end + behind, bytes.len());
         assert!(results > end);
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn a_frame_that_is_still_coming() {
-        let bytes = frame(Kind::Results, &[7; 1_000]);
+        let bytes = frame(FrameKind::Results, &[7; 1_000]);
         assert_eq!(find(&bytes[..HEADER - 1]), Found::Part { here: 0, of: 0 });
         assert_eq!(find(&bytes[..HEADER + 400]), Found::Part { here: 400, of: 1_000 });
     }
 
     #[test]
     fn any_damaged_byte_is_noticed() {
-        let good = frame(Kind::Results, b"eighteen late");
+        let good = frame(FrameKind::Results, b"eighteen late");
         for at in MAGIC.len()..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 0x10;
@@ -162,11 +162,11 @@ mod tests {
 
     #[test]
     fn a_lost_byte_is_noticed() {
-        let mut bytes = frame(Kind::Results, b"eighteen late");
+        let mut bytes = frame(FrameKind::Results, b"eighteen late");
         bytes.remove(HEADER + 3);
-        bytes.extend(frame(Kind::Begun, b""));
+        bytes.extend(frame(FrameKind::Begun, b""));
         let Found::Damaged { end, .. } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
-        assert!(matches!(find(&bytes[end..]), Found::Frame { kind: Kind::Begun, .. }), "what follows is found");
+        assert!(matches!(find(&bytes[end..]), Found::Frame { kind: FrameKind::Begun, .. }), "what follows is found");
     }
 
     proptest! {

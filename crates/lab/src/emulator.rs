@@ -54,7 +54,7 @@ impl Emulator {
     /// # Errors
     /// When it is not there or does not run.
     pub fn find(machine: Machine) -> Result<Self, EmulatorError> {
-        let Board { emulator: program, package, .. } = *Board::of(machine);
+        let Board { emulator: program, package, .. } = *Board::for_machine(machine);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let found = std::env::split_paths(&path).map(|directory| directory.join(program)).find(|path| path.is_file());
         let path = found.ok_or(EmulatorError::Missing { program, machine, package })?;
@@ -100,19 +100,19 @@ pub(crate) fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The body of the hidden verb: `words` are the process id of the owner, QEMU's program and its arguments. Returns only if
+/// The body of the hidden verb: `words` are the process id of the parent, QEMU's program and its arguments. Returns only if
 /// QEMU cannot be started.
 #[must_use]
 pub fn become_emulator(words: &[OsString]) -> io::Error {
-    let [owner, program, arguments @ ..] = words else {
+    let [expected_parent, program, arguments @ ..] = words else {
         return io::Error::other("this verb is for the program itself");
     };
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return error.into();
     }
-    // The owner may have ended before it was asked for.
+    // The parent may have ended before it was asked for.
     let parent = getppid().map(|pid| pid.as_raw_nonzero().to_string());
-    if parent.as_deref().map(OsStr::new) != Some(owner) {
+    if parent.as_deref().map(OsStr::new) != Some(expected_parent) {
         return io::Error::other("its parent is gone");
     }
     Command::new(program).args(arguments).exec()

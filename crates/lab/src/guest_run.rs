@@ -49,8 +49,8 @@ impl GuestRun {
     ///
     /// # Errors
     /// What is missing or does not fit.
-    pub(crate) fn begin(place: &Target, task: Task, expected: Duration) -> Result<Self, LabError> {
-        let state = State::Ready(Box::new(prepare(place, task, expected)?));
+    pub(crate) fn begin(target: &Target, task: Task, expected: Duration) -> Result<Self, LabError> {
+        let state = State::Ready(Box::new(prepare(target, task, expected)?));
         Ok(GuestRun { state, made_ready: Instant::now(), begun: None })
     }
 
@@ -92,21 +92,21 @@ impl GuestRun {
     }
 }
 
-/// Gathers everything `place` needs; `expected` is how long the task takes on the guest's clock.
-fn prepare(place: &Target, task: Task, expected: Duration) -> Result<Prepared, LabError> {
-    let guest = &place.guest;
-    let board = Board::of(guest.machine);
-    let kernel = &place.kernel;
+/// Gathers everything `target` needs; `expected` is how long the task takes on the guest's clock.
+fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, LabError> {
+    let guest = &target.guest;
+    let board = Board::for_machine(guest.machine);
+    let kernel = &target.kernel;
     let image = kernels::image(kernel, guest.machine)?;
     let emulator = Emulator::find(guest.machine)?;
-    let program = Program::find(guest.machine, place.program.as_deref())?;
-    let device_tree = device_tree(place, board, guest.machine)?;
+    let program = Program::find(guest.machine, target.program.as_deref())?;
+    let device_tree = device_tree(target, board, guest.machine)?;
     let modules = kernel.modules.as_deref().map_or(Ok(Vec::new()), |path| {
         modules::needed(board.modules, path).map_err(|source| LabError::Modules { path: path.to_owned(), source })
     })?;
     let names: Vec<String> = modules.iter().map(|module| module.name.clone()).collect();
     let order = Order { channel: board.channel.to_owned(), modules: names.clone(), task };
-    let initramfs = initramfs(&program.bytes, &order, &modules, &place.files);
+    let initramfs = initramfs(&program.bytes, &order, &modules, &target.files);
     let facts = Lab {
         guest: guest.clone(),
         ns_per_instruction: guest.time.ns_per_instruction(),
@@ -124,18 +124,18 @@ fn prepare(place: &Target, task: Task, expected: Duration) -> Result<Prepared, L
         qemu: LabQemu { version: emulator.version.clone(), command_line: Vec::new() },
         host_ms: 0,
     };
-    let timeouts = Timeouts::new(place.boot_patience, expected, guest.time);
+    let timeouts = Timeouts::new(target.boot_timeout, expected, guest.time);
     let device_tree = device_tree.map(|(path, _)| path);
     Ok(Prepared { guest: guest.clone(), emulator, kernel: kernel.image.clone(), device_tree, initramfs, timeouts, facts })
 }
 
-fn device_tree(place: &Target, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
-    let path = match (&place.device_tree, board.device_tree) {
+fn device_tree(target: &Target, board: &Board, machine: Machine) -> Result<Option<(PathBuf, Vec<u8>)>, LabError> {
+    let path = match (&target.device_tree, board.device_tree) {
         (Some(path), _) => fs::canonicalize(path).unwrap_or_else(|_| path.clone()),
         (None, None) => return Ok(None),
         (None, Some(file)) => {
-            let found = place.kernel.device_trees.as_ref().map(|directory| directory.join(file)).filter(|path| path.is_file());
-            let name = place.kernel.name.clone();
+            let found = target.kernel.device_trees.as_ref().map(|directory| directory.join(file)).filter(|path| path.is_file());
+            let name = target.kernel.name.clone();
             found.ok_or(KernelError::NoDeviceTree { machine, file, name })?
         }
     };

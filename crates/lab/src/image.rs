@@ -23,7 +23,7 @@ pub enum Processor {
 impl Processor {
     /// Of a machine.
     #[must_use]
-    pub const fn of(machine: Machine) -> Self {
+    pub const fn for_machine(machine: Machine) -> Self {
         match machine {
             Machine::X86_64 => Processor::X86_64,
             Machine::Aarch64 | Machine::Raspi3b => Processor::Arm64,
@@ -83,7 +83,7 @@ pub enum ImageError {
     /// It is for another processor.
     #[error(
         "the kernel {} is for {}, and the machine {machine} has {}: {}",
-        path.display(), found.name(), Processor::of(*machine).name(), remedy(*found)
+        path.display(), found.name(), Processor::for_machine(*machine).name(), remedy(*found)
     )]
     OtherProcessor {
         /// Which file.
@@ -113,7 +113,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageErro
         Wrong::Unknown(what) => ImageError::Unknown { path: path.to_owned(), what },
         Wrong::Truncated { needed } => ImageError::Truncated { path: path.to_owned(), needed, here: bytes.len() as u64 },
     })?;
-    if image.processor != Processor::of(machine) {
+    if image.processor != Processor::for_machine(machine) {
         return Err(ImageError::OtherProcessor { path: path.to_owned(), found: image.processor, machine });
     }
     Ok((image, bytes))
@@ -152,11 +152,11 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
         pc(bytes)
     } else if at(bytes, 56, *b"ARM\x64") {
         let needed = efi_size(bytes).unwrap_or(64);
-        whole(bytes, needed).map(|()| Image { processor: Processor::Arm64, release: None })
+        check_length(bytes, needed).map(|()| Image { processor: Processor::Arm64, release: None })
     } else if number::<4>(bytes, 0x24) == Some(0x016f_2818) {
         let span = number::<4>(bytes, 0x2c).zip(number::<4>(bytes, 0x28)).and_then(|(end, start)| end.checked_sub(start));
         let needed = span.ok_or(Wrong::Unknown("the header of its zImage is invalid"))?;
-        whole(bytes, needed).map(|()| Image { processor: Processor::Arm, release: None })
+        check_length(bytes, needed).map(|()| Image { processor: Processor::Arm, release: None })
     } else {
         Err(Wrong::Unknown("it has the header of neither a bzImage (x86_64), an Image (aarch64) nor a zImage (32-bit ARM)"))
     }
@@ -166,7 +166,7 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
 fn pc(bytes: &[u8]) -> Result<Image, Wrong> {
     let sectors = bytes.get(0x1f1).map_or(4, |sectors| if *sectors == 0 { 4 } else { u64::from(*sectors) });
     let needed = (sectors + 1) * 512 + number::<4>(bytes, 0x1f4).unwrap_or(0) * 16;
-    whole(bytes, needed)?;
+    check_length(bytes, needed)?;
     // Where the kernel can be entered in 64-bit mode.
     if number::<2>(bytes, 0x236).is_none_or(|flags| flags & 1 == 0) {
         return Err(Wrong::Unknown("it is for 32-bit PCs"));
@@ -195,7 +195,7 @@ fn efi_size(bytes: &[u8]) -> Option<u64> {
     (0..sections).map(end).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-fn whole(bytes: &[u8], needed: u64) -> Result<(), Wrong> {
+fn check_length(bytes: &[u8], needed: u64) -> Result<(), Wrong> {
     if (bytes.len() as u64) < needed { Err(Wrong::Truncated { needed }) } else { Ok(()) }
 }
 

@@ -6,7 +6,7 @@
 //! keeps, and said over the channel once that is open.
 
 use crate::archive::{self, Writer};
-use crate::channel::{self, Kind};
+use crate::channel::{self, FrameKind};
 use crate::instruction_count;
 use crate::order::{DefaultCpus, MODULES, ORDER, Order, Refusal, Task};
 use model::Recorded;
@@ -73,7 +73,7 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
     let line = open(&order.channel)?;
     let mut channel = Paced(&line);
     let sent = |result: io::Result<()>| result.map_err(|error| format!("writing to {}: {error}", order.channel));
-    sent(channel::send(&mut channel, Kind::Begun, &[]))?;
+    sent(channel::send(&mut channel, FrameKind::Begun, &[]))?;
     // A machine without a network measures all the same.
     let _ = rustix::system::sethostname(b"teiji-lab");
     if let Err(error) = loopback_up() {
@@ -84,10 +84,10 @@ fn work(init_verb: &str, load_verb: &'static str) -> Result<(), String> {
         Task::Execute { commands } => instruction_count::execute(&commands, init_verb),
     };
     sent(match done {
-        Ok(archive) => channel::send(&mut channel, Kind::Results, &archive),
+        Ok(archive) => channel::send(&mut channel, FrameKind::Results, &archive),
         Err(refusal) => {
             say(&refusal.error);
-            channel::send(&mut channel, Kind::Refused, &serde_json::to_vec(&refusal).unwrap_or_default())
+            channel::send(&mut channel, FrameKind::Refused, &serde_json::to_vec(&refusal).unwrap_or_default())
         }
     })?;
     sent(tcdrain(&line).map_err(io::Error::from))
@@ -215,14 +215,14 @@ fn order_of(
     let program_started = probe::Monotonic.now();
     let cpus = probe::process_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
-        run.cpus = default_cpus.of(&cpus.inherited);
+        run.cpus = default_cpus.assign(&cpus.inherited);
     }
     if let Some(cpu) = run.cpus.iter().find(|cpu| !cpus.usable.contains(cpu)) {
         let there = plan::CpuList::format(&cpus.usable);
         return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {there}")));
     }
     let granted = runner::grant(run.scheduling);
-    let limits = load::Limits::here(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
+    let limits = load::Limits::for_loads(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
     let loads = run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
     let loads = loads.collect::<Result<Vec<_>, _>>().map_err(bad_input)?;
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));

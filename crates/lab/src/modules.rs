@@ -27,7 +27,7 @@ pub(crate) fn needed(names: &[&str], directory: &Path) -> io::Result<Vec<Module>
     list(directory, &mut files)?;
     let mut modules = Vec::new();
     for name in names {
-        take(name, &mut files, &mut modules)?;
+        add_with_dependencies(name, &mut files, &mut modules)?;
     }
     Ok(modules)
 }
@@ -55,7 +55,11 @@ fn canonical(name: &str) -> String {
 }
 
 /// Takes a module out of `files`, what it depends on before it.
-fn take(name: &str, files: &mut BTreeMap<String, (PathBuf, Option<&'static str>)>, modules: &mut Vec<Module>) -> io::Result<()> {
+fn add_with_dependencies(
+    name: &str,
+    files: &mut BTreeMap<String, (PathBuf, Option<&'static str>)>,
+    modules: &mut Vec<Module>,
+) -> io::Result<()> {
     let name = canonical(name);
     let Some((path, unpack)) = files.remove(&name) else { return Ok(()) };
     let content = match unpack {
@@ -63,7 +67,7 @@ fn take(name: &str, files: &mut BTreeMap<String, (PathBuf, Option<&'static str>)
         Some(program) => unpacked(program, &path)?,
     };
     for dependency in depends(&content) {
-        take(&dependency, files, modules)?;
+        add_with_dependencies(&dependency, files, modules)?;
     }
     modules.push(Module { name: format!("{name}.ko"), content });
     Ok(())

@@ -60,7 +60,7 @@ pub struct DefaultCpus {
 
 impl DefaultCpus {
     /// Each thread's CPU, of those where the process runs.
-    pub(crate) fn of(self, inherited: &[CpuId]) -> Vec<CpuId> {
+    pub(crate) fn assign(self, inherited: &[CpuId]) -> Vec<CpuId> {
         inherited.iter().copied().cycle().take(self.threads.unwrap_or(inherited.len())).collect()
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn cpus_that_nobody_named_are_those_where_the_guest_runs() {
         let inherited = [CpuId(0), CpuId(2)];
-        assert_eq!(DefaultCpus { threads: None }.of(&inherited), inherited);
-        assert_eq!(DefaultCpus { threads: Some(3) }.of(&inherited), [CpuId(0), CpuId(2), CpuId(0)]);
+        assert_eq!(DefaultCpus { threads: None }.assign(&inherited), inherited);
+        assert_eq!(DefaultCpus { threads: Some(3) }.assign(&inherited), [CpuId(0), CpuId(2), CpuId(0)]);
     }
 }

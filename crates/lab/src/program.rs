@@ -62,7 +62,7 @@ impl Program {
             return Program::read(path, machine);
         }
         let own = env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-        let target = Board::of(machine).target;
+        let target = Board::for_machine(machine).target;
         let candidates = candidates(&own, target);
         // Itself if it can be; of several that were built for the machine, the one that was built last.
         let built = |path: &&PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();

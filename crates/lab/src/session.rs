@@ -46,7 +46,7 @@ pub struct Target {
     /// Files that go in as well: the path in the guest without its first slash, and the content.
     pub files: Vec<(String, Vec<u8>)>,
     /// How long booting may take.
-    pub boot_patience: Duration,
+    pub boot_timeout: Duration,
 }
 
 /// One run in the lab.
@@ -150,7 +150,7 @@ pub fn run_in_guests<L: GuestObserver>(
 }
 
 /// Takes what came of the run at a place, as soon as it is there.
-pub type Ended<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
+pub type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
 
 /// Runs these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
 /// signal no more come. To be called on the program's main thread: guests end with the thread that started them.
@@ -160,7 +160,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
     verbs: Verbs,
     signals: &Signals,
     look: &mut L,
-    ended: &mut Ended<'_, L>,
+    ended: &mut RunEnded<'_, L>,
 ) {
     let mut running: Vec<(usize, GuestRun)> = Vec::new();
     let mut kvm = KvmTrials::default();
@@ -186,7 +186,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
         running.retain_mut(|(index, guest)| {
             let Some(result) = guest.poll(&mut kvm, verbs, look) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
-            let recorded = result.and_then(|(left, facts)| keep(&runs[*index], left, &facts, begun));
+            let recorded = result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
             done += 1;
             ended(*index, recorded, look);
             false
@@ -224,9 +224,9 @@ pub(crate) fn execute(
     let mut kvm = KvmTrials::default();
     loop {
         if let Some(result) = guest.poll(&mut kvm, verbs, look) {
-            let (left, mut facts) = result?;
-            facts.host_ms = left.took_ms();
-            return Ok((left, facts));
+            let (output, mut facts) = result?;
+            facts.host_ms = output.took_ms();
+            return Ok((output, facts));
         }
         if let Some(signal) = signals.caught() {
             return Err(LabError::Interrupted(signal));
@@ -248,19 +248,19 @@ pub fn can_begin(machine: Machine, program: Option<&Path>) -> Result<(), LabErro
 }
 
 /// Makes a recording of what a guest left.
-fn keep(lab_run: &LabRun, left: GuestOutput, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
-    let damaged = |why: String| BootError::Damaged { why, console: crate::boot::LastLines::of_bytes(&left.console) };
-    let entries = archive::files(&left.archive).map_err(|error| damaged(error.to_string()))?;
+fn store(lab_run: &LabRun, output: GuestOutput, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
+    let damaged = |why: String| BootError::Damaged { why, console: crate::boot::LastLines::from_bytes(&output.console) };
+    let entries = archive::files(&output.archive).map_err(|error| damaged(error.to_string()))?;
     let is_plain = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('/');
     if let Some(entry) = entries.iter().find(|entry| !is_plain(entry.name)) {
         return Err(damaged(format!("a file in them is called '{}'", entry.name.escape_debug())).into());
     }
     let mut files: Vec<(&str, &[u8])> = entries.iter().map(|entry| (entry.name, entry.content)).collect();
-    files.push(("console.log", &left.console));
+    files.push(("console.log", &output.console));
     let ended = SystemTime::now();
     let complete = |document: &mut model::Document| {
         let mut lab = facts.clone();
-        lab.host_ms = left.took_ms();
+        lab.host_ms = output.took_ms();
         // The guest's own calendar starts anew at every boot.
         document.started_at = humantime::format_rfc3339_millis(begun).to_string();
         document.ended_at = Some(humantime::format_rfc3339_millis(ended).to_string());
@@ -304,7 +304,7 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
         device_tree: lab.device_tree.as_ref().map(|file| file.path.clone()),
         program: Some(lab.program.path.clone()).filter(is_the_same),
         files: Vec::new(),
-        boot_patience: BOOT_PATIENCE,
+        boot_timeout: BOOT_PATIENCE,
     })
 }
 

@@ -2,7 +2,7 @@
 //! hackbench as a benchmark: so many messages, and the time they took.
 //!
 //! Groups of senders and receivers; each sender of a group writes a number of messages to each of its receivers. All are made
-//! first, each waits at a gate, and the time runs from the opening of the gate until the last of them has ended.
+//! first, each waits at a barrier, and the time runs from the opening of the barrier until the last of them has ended.
 
 use crate::supervisor::raise_file_limit;
 use crate::sys::{self, SingleThreaded};
@@ -72,14 +72,14 @@ impl Benchmark {
         raise_file_limit();
         let begun = Instant::now();
         match if self.threads { self.run_threads(is_to_stop) } else { self.run_processes(&alone, is_to_stop) } {
-            // Stopped before the gate opened.
+            // Stopped before the barrier opened.
             Err(error) if error.kind() == io::ErrorKind::Interrupted && is_to_stop() => Ok(begun.elapsed()),
             result => result,
         }
     }
 
     fn run_processes(&self, alone: &SingleThreaded, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
-        let gate = Gate::new()?;
+        let barrier = StartBarrier::new()?;
         let mut children = Children(Vec::new());
         // Every task holds the end to write until it ends, so that the other end tells when the last of them has.
         let (all_ended, held) = io::pipe()?;
@@ -88,7 +88,7 @@ impl Benchmark {
             let parent = getpid();
             let bound = || {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
-                if getppid() == Some(parent) { gate.pass() } else { Err(io::Error::other("the benchmark has been killed")) }
+                if getppid() == Some(parent) { barrier.wait() } else { Err(io::Error::other("the benchmark has been killed")) }
             };
             for source in &sources {
                 children.0.push(alone.fork(|| ended(bound().and_then(|()| self.receive(source))))?);
@@ -99,7 +99,7 @@ impl Benchmark {
         }
         drop(held);
         self.begin()?;
-        let start = gate.open(children.0.len(), || {
+        let start = barrier.open(children.0.len(), || {
             children.none_has_ended()?;
             go_on(is_to_stop)
         })?;
@@ -120,12 +120,12 @@ impl Benchmark {
 
     /// The first thread that cannot do its work ends the benchmark; the others end with the program.
     fn run_threads(&self, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
-        let gate = Arc::new(Gate::new()?);
+        let barrier = Arc::new(StartBarrier::new()?);
         let (result, results) = channel();
         let (this, mut threads) = (*self, 0);
         let mut start_one = |body: Box<dyn FnOnce() -> io::Result<()> + Send>| {
-            let (gate, result) = (Arc::clone(&gate), result.clone());
-            let work = move || drop(result.send(gate.pass().and_then(|()| body())));
+            let (barrier, result) = (Arc::clone(&barrier), result.clone());
+            let work = move || drop(result.send(barrier.wait().and_then(|()| body())));
             threads += 1;
             Builder::new().stack_size(STACK_BYTES).spawn(work).map(drop)
         };
@@ -141,7 +141,7 @@ impl Benchmark {
             }
         }
         self.begin()?;
-        let start = gate.open(threads, || go_on(is_to_stop))?;
+        let start = barrier.open(threads, || go_on(is_to_stop))?;
         let mut missing = threads;
         while missing > 0 && !is_to_stop() {
             match results.recv_timeout(Duration::from_millis(100)) {
@@ -206,18 +206,18 @@ impl Channel {
 }
 
 /// Where all wait: each says that it has come, and waits for a byte that stays unread, so that it lets all of them pass.
-struct Gate {
-    come: (PipeReader, PipeWriter),
+struct StartBarrier {
+    arrived: (PipeReader, PipeWriter),
     open: (PipeReader, PipeWriter),
 }
 
-impl Gate {
+impl StartBarrier {
     fn new() -> io::Result<Self> {
-        Ok(Gate { come: io::pipe()?, open: io::pipe()? })
+        Ok(StartBarrier { arrived: io::pipe()?, open: io::pipe()? })
     }
 
-    fn pass(&self) -> io::Result<()> {
-        (&self.come.1).write_all(b".")?;
+    fn wait(&self) -> io::Result<()> {
+        (&self.arrived.1).write_all(b".")?;
         let mut wait = [PollFd::new(&self.open.0, PollFlags::IN)];
         while matches!(poll(&mut wait, None), Err(Errno::INTR)) {}
         Ok(())
@@ -227,12 +227,12 @@ impl Gate {
     fn open(&self, expected: usize, all_is_well: impl Fn() -> io::Result<()>) -> io::Result<Instant> {
         let mut missing = expected;
         while missing > 0 {
-            match poll(&mut [PollFd::new(&self.come.0, PollFlags::IN)], Some(&TENTH)) {
+            match poll(&mut [PollFd::new(&self.arrived.0, PollFlags::IN)], Some(&TENTH)) {
                 Ok(0) => all_is_well()?,
                 Err(Errno::INTR) => all_is_well()?,
                 other => {
                     other?;
-                    missing -= (&self.come.0).read(&mut [0; 4096])?.min(missing);
+                    missing -= (&self.arrived.0).read(&mut [0; 4096])?.min(missing);
                 }
             }
         }
@@ -246,7 +246,7 @@ impl Gate {
 struct Children(Vec<Pid>);
 
 impl Children {
-    /// An error if one has: before the gate opens, none should.
+    /// An error if one has: before the barrier opens, none should.
     fn none_has_ended(&self) -> io::Result<()> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         match waitid(WaitId::All, look)? {

@@ -18,7 +18,7 @@ pub struct Limits {
 impl Limits {
     /// Of this machine, now, for so many loads.
     #[must_use]
-    pub fn here(probe_prio: Option<u8>, loads: usize) -> Self {
+    pub fn for_loads(probe_prio: Option<u8>, loads: usize) -> Self {
         let loads = loads.max(1);
         Limits { memory: memory_for_loads() / loads as u64, probe_prio, loads }
     }
@@ -72,7 +72,7 @@ pub(crate) fn parse_size(text: &str) -> Option<u64> {
 }
 
 /// The same the other way round, rounded down.
-pub(crate) fn humane(bytes: u64) -> String {
+pub(crate) fn human_readable(bytes: u64) -> String {
     let unit = UNITS.iter().find(|(_, shift)| bytes >> shift > 0);
     unit.map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
 }
@@ -89,7 +89,7 @@ mod tests {
         for text in ["", "M", "-1", "1.5M", "99999999T", "1MB"] {
             assert_eq!(parse_size(text), None, "{text}");
         }
-        assert_eq!([humane(100), humane(5_000), humane(64 << 20)], ["100", "4K", "64M"]);
+        assert_eq!([human_readable(100), human_readable(5_000), human_readable(64 << 20)], ["100", "4K", "64M"]);
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl LoadHandle {
             return;
         }
         self.complaints.drain();
-        self.complaints.keep(COMPLAINTS);
+        self.complaints.truncate(COMPLAINTS);
         self.reports.drain();
         for line in self.reports.lines() {
             match serde_json::from_str(&line) {
@@ -228,8 +228,8 @@ impl LoadHandle {
         // lab), tasks without a supervisor become its own children, and are to be waited for.
         while Instant::now() < deadline {
             self.complaints.drain();
-            let buried = matches!(waitpgid(group, WaitOptions::NOHANG), Err(Errno::CHILD));
-            if self.complaints.ended() && buried {
+            let reaped = matches!(waitpgid(group, WaitOptions::NOHANG), Err(Errno::CHILD));
+            if self.complaints.ended() && reaped {
                 break;
             }
             sleep(PAUSE);

@@ -64,7 +64,7 @@ pub enum StartError {
     #[error("interrupted before the loads were in their steady state")]
     Cancelled,
     /// It is not running yet.
-    #[error("the load '{spec}' was not running after {}: {said}", humane(*after))]
+    #[error("the load '{spec}' was not running after {}: {said}", human_readable(*after))]
     TimedOut {
         /// The load.
         spec: String,
@@ -75,7 +75,7 @@ pub enum StartError {
     },
 }
 
-fn humane(after: Duration) -> String {
+fn human_readable(after: Duration) -> String {
     format!("{} s", after.as_secs())
 }
 
@@ -98,8 +98,8 @@ impl Loads {
         mut cancelled: impl FnMut() -> bool,
     ) -> Result<Self, StartError> {
         let tasks: usize = checked.iter().map(|load| load.tasks).sum();
-        let patience = START + START_PER_TASK * u32::try_from(tasks).unwrap_or(u32::MAX);
-        let deadline = Instant::now() + patience;
+        let timeout = START + START_PER_TASK * u32::try_from(tasks).unwrap_or(u32::MAX);
+        let deadline = Instant::now() + timeout;
         let mut loads = Loads { held: Vec::with_capacity(checked.len()) };
         for load in checked {
             let spec = load.spec.to_string();
@@ -110,9 +110,9 @@ impl Loads {
             })?;
             loads.held.push(held);
         }
-        loads.wait_for(Phase::Prepared, deadline, patience, &mut cancelled)?;
+        loads.wait_for(Phase::Prepared, deadline, timeout, &mut cancelled)?;
         loads.order(GO);
-        loads.wait_for(Phase::Running, deadline, patience, &mut cancelled)?;
+        loads.wait_for(Phase::Running, deadline, timeout, &mut cancelled)?;
         Ok(loads)
     }
 
@@ -152,14 +152,14 @@ impl Loads {
         &mut self,
         phase: Phase,
         deadline: Instant,
-        patience: Duration,
+        timeout: Duration,
         cancelled: &mut dyn FnMut() -> bool,
     ) -> Result<(), StartError> {
         loop {
             self.check_alive(cancelled)?;
             let Some(late) = self.held.iter_mut().find(|held| held.phase < phase) else { return Ok(()) };
             if Instant::now() > deadline {
-                return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: patience, said: late.said() });
+                return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: timeout, said: late.said() });
             }
             sleep(PAUSE);
         }

@@ -55,7 +55,7 @@ impl PipeReader {
     }
 
     /// Forgets all but the first bytes.
-    pub(crate) fn keep(&mut self, limit: usize) {
+    pub(crate) fn truncate(&mut self, limit: usize) {
         self.bytes.truncate(limit);
     }
 
@@ -84,7 +84,7 @@ mod tests {
         reader.drain();
         assert_eq!(reader.lines(), ["two", "three"]);
         assert!(reader.ended() && reader.lines().is_empty());
-        reader.keep(3);
+        reader.truncate(3);
         assert_eq!(reader.text(), "res");
     }
 }

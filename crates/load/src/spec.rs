@@ -233,7 +233,7 @@ impl<'a> Options<'a> {
         let most = (self.memory / self.cpus.max(1) as u64).clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
         let expected = format!(
             "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared by loads and their CPUs",
-            limits::humane(most),
+            limits::human_readable(most),
         );
         let written =
             self.parsed(key, &expected, |text| limits::parse_size(text).filter(|size| (4_096..=most).contains(size)))?;

@@ -23,7 +23,7 @@ use std::time::Duration;
 pub(crate) const NOTHING: &str = "nothing";
 
 /// Between two looks at the tasks.
-const LOOK_NS: u64 = 1_000_000_000;
+const READING_NS: u64 = 1_000_000_000;
 
 /// The body of the hidden verb: runs one load on the orders of the [`crate::Loads`] that started this process, until its
 /// stdin ends. `order` is the argument that stood after the verb.
@@ -67,11 +67,11 @@ fn lead(order: &Order) -> io::Result<()> {
 /// Follows orders until there are no more.
 fn obey(pool: &mut WorkerPool) -> io::Result<()> {
     // None: the tasks stand at their posts, there is nothing to look at.
-    let mut look_at_ns = None;
+    let mut reading_due_ns = None;
     let mut settling = None;
     let mut died = false;
     loop {
-        let next = next(look_at_ns)?;
+        let next = next(reading_due_ns)?;
         if let Some(failure) = pool.reap()
             && !std::mem::replace(&mut died, true)
         {
@@ -88,7 +88,7 @@ fn obey(pool: &mut WorkerPool) -> io::Result<()> {
                 say(&Report::Begun(pool.full_reading()))?;
             }
             Next::Order(other) => return Err(io::Error::other(format!("there is no order {other}"))),
-            Next::Look => match &mut settling {
+            Next::Reading => match &mut settling {
                 None => say(&Report::Second(pool.reading()))?,
                 Some(on_its_way) => {
                     if let Some(after_ns) = on_its_way.observe(now_ns(), pool.work_done(), pool.has_worked()) {
@@ -99,8 +99,8 @@ fn obey(pool: &mut WorkerPool) -> io::Result<()> {
             },
             Next::Stop => return say(&Report::Final(pool.full_reading())),
         }
-        // From the look that was taken, not from the one that was due: so a second is never shorter than one.
-        look_at_ns = Some(now_ns() + if settling.is_some() { WINDOW_NS } else { LOOK_NS });
+        // From the reading that was taken, not from the one that was due: so a second is never shorter than one.
+        reading_due_ns = Some(now_ns() + if settling.is_some() { WINDOW_NS } else { READING_NS });
     }
 }
 
@@ -108,21 +108,21 @@ fn obey(pool: &mut WorkerPool) -> io::Result<()> {
 enum Next {
     /// An order of its parent.
     Order(u8),
-    /// The time for a look.
-    Look,
+    /// A reading is due.
+    Reading,
     /// The end of orders.
     Stop,
 }
 
 /// Sleeps until there is an order, or the time has come.
-fn next(look_at_ns: Option<u64>) -> io::Result<Next> {
+fn next(reading_due_ns: Option<u64>) -> io::Result<Next> {
     let stdin = rustix::stdio::stdin();
     loop {
-        let left = look_at_ns.map(|look| Duration::from_nanos(look.saturating_sub(now_ns())));
+        let left = reading_due_ns.map(|due| Duration::from_nanos(due.saturating_sub(now_ns())));
         let timeout = left.map(Timespec::try_from).transpose().map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], timeout.as_ref()) {
             Err(Errno::INTR) => continue,
-            Ok(0) => return Ok(Next::Look),
+            Ok(0) => return Ok(Next::Reading),
             other => other?,
         };
         let mut order = [0];

@@ -28,8 +28,8 @@ const TESTS: &[(&str, fn())] = &[
     ("a_dropped_load_is_gone", a_dropped_load_is_gone),
     ("nothing_survives_its_killed_owner", nothing_survives_its_killed_owner),
     ("signals_of_the_terminal_are_the_owners", signals_of_the_terminal_are_the_owners),
-    ("a_killed_task_is_told", a_killed_task_is_told),
-    ("a_killed_leader_is_told", a_killed_leader_is_told),
+    ("a_killed_task_is_reported", a_killed_task_is_reported),
+    ("a_killed_supervisor_is_reported", a_killed_supervisor_is_reported),
     ("what_cannot_start_says_why", what_cannot_start_says_why),
     ("a_leader_has_its_own_owner_only", a_leader_has_its_own_owner_only),
     ("many_groups", many_groups),
@@ -37,7 +37,7 @@ const TESTS: &[(&str, fn())] = &[
     ("two_loads_share_a_cpu", two_loads_share_a_cpu),
     ("mem_fault_takes_a_signal_for_each_page", mem_fault_takes_a_signal_for_each_page),
     ("updates_are_done", updates_are_done),
-    ("a_command_that_ends_is_told", a_command_that_ends_is_told),
+    ("a_command_that_ends_is_reported", a_command_that_ends_is_reported),
     ("a_command_that_ends_while_it_settles", a_command_that_ends_while_it_settles),
     ("a_command_has_a_second_to_settle", a_command_has_a_second_to_settle),
     ("a_command_whose_leader_is_killed", a_command_whose_leader_is_killed),
@@ -407,7 +407,7 @@ fn failure(loads: &Loads) -> LoadFailure {
     failure.clone()
 }
 
-fn a_command_that_ends_is_told() {
+fn a_command_that_ends_is_reported() {
     let mut loads = start(&["cmd:sleep 0.3"]);
     loads.begin();
     let deadline = Instant::now() + Duration::from_secs(5);
@@ -453,7 +453,7 @@ fn signals_of_the_terminal_are_the_owners() {
     assert!(loads.stop()[0].alive, "{:?}", loads.warnings());
 }
 
-fn a_killed_task_is_told() {
+fn a_killed_task_is_reported() {
     for spec in ["cpu,cpus=0", "hackbench,groups=1"] {
         let mut loads = start(&[spec]);
         loads.begin();
@@ -467,7 +467,7 @@ fn a_killed_task_is_told() {
     }
 }
 
-fn a_killed_leader_is_told() {
+fn a_killed_supervisor_is_reported() {
     let mut loads = start(&["hackbench,groups=1", "cpu,cpus=0"]);
     let supervisors = children(getpid());
     let named = |pid: &&Pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap().contains("hackbench");

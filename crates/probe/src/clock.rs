@@ -53,7 +53,7 @@ const GROUPS: usize = 31;
 impl Calibration {
     /// Measures CLOCK_MONOTONIC on the CPU this runs on; takes well under a millisecond.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn measure() -> Self {
         let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
         let mut costs: Vec<i64> = (0..GROUPS)
             .map(|_| {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_reading_costs_something_below_a_millisecond() {
-        let calibration = Calibration::here();
+        let calibration = Calibration::measure();
         assert!((1..1_000_000).contains(&calibration.read_ns), "{calibration:?}");
     }
 }

@@ -82,7 +82,7 @@ impl Control {
     }
 
     /// A thread of ordinary priority was able to run at this time, ns.
-    pub(crate) fn beat(&self, now_ns: i64) {
+    pub(crate) fn record_heartbeat(&self, now_ns: i64) {
         self.0.heartbeat.store(now_ns, Ordering::Relaxed);
     }
 

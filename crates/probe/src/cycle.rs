@@ -322,7 +322,7 @@ mod tests {
     fn a_thread_that_leaves_no_time_ends_the_run() {
         let (mut producer, _) = ring::<1>(16);
         let control = Control::new();
-        control.beat(7);
+        control.record_heartbeat(7);
         let cycle = Cycle { interval: Nanos(100_000_000), ..cycle(1_000) };
         let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
         let counts = measure(&mut clock, &mut Cyclic, &cycle, &mut producer, &control);

@@ -57,7 +57,7 @@ impl Guard {
     }
 
     fn start(&mut self, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<()> {
-        control.beat(Monotonic.now().0);
+        control.record_heartbeat(Monotonic.now().0);
         self.heartbeat(control.clone())?;
         let mut cpus = measuring.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>();
         cpus.sort_unstable();
@@ -82,7 +82,7 @@ impl Guard {
 
     /// A thread whose only work is to show that it runs.
     fn heartbeat(&mut self, control: Control) -> std::io::Result<()> {
-        self.ordinary("teiji-beat", BEAT_EVERY, move || control.beat(Monotonic.now().0))
+        self.ordinary("teiji-beat", BEAT_EVERY, move || control.record_heartbeat(Monotonic.now().0))
     }
 
     /// Starts a thread of ordinary priority that does this every so often, until the watch ends.
@@ -140,14 +140,14 @@ impl Guard {
 /// of an atomic a second.
 pub(crate) struct StarvationCheck {
     due_ns: i64,
-    beat: i64,
+    heartbeat: i64,
     silent: u32,
 }
 
 impl StarvationCheck {
     /// The first check is due at once.
     pub(crate) const fn new() -> Self {
-        StarvationCheck { due_ns: 0, beat: 0, silent: 0 }
+        StarvationCheck { due_ns: 0, heartbeat: 0, silent: 0 }
     }
 
     /// Whether it is time to [`check`](Self::check).
@@ -160,9 +160,9 @@ impl StarvationCheck {
     #[cold]
     pub(crate) fn check(&mut self, now_ns: i64, control: &Control) {
         self.due_ns = now_ns.saturating_add(CHECK_EVERY_NS);
-        let beat = control.last_beat();
-        self.silent = if beat == self.beat && beat != 0 { self.silent + 1 } else { 0 };
-        self.beat = beat;
+        let heartbeat = control.last_beat();
+        self.silent = if heartbeat == self.heartbeat && heartbeat != 0 { self.silent + 1 } else { 0 };
+        self.heartbeat = heartbeat;
         stop_if_silent(self.silent, None, control);
     }
 }
@@ -217,10 +217,10 @@ mod tests {
     fn a_run_that_leaves_no_time_is_stopped() {
         let (control, mut starvation) = (Control::new(), StarvationCheck::new());
         let mut check = |control: &Control| starvation.check(0, control);
-        control.beat(1_000);
+        control.record_heartbeat(1_000);
         (0..MAX_SILENT_CHECKS).for_each(|_| check(&control));
         assert!(!control.is_stopped(), "the first check found a sign of life");
-        control.beat(2_000);
+        control.record_heartbeat(2_000);
         (0..MAX_SILENT_CHECKS).for_each(|_| check(&control));
         assert!(!control.is_stopped(), "there was another one");
         check(&control);

@@ -84,7 +84,7 @@ pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut 
     document.end = Some(End::Done);
     document.ended_at = Some(document.started_at.clone());
     document.host.after = Some(HostFacts::default());
-    let mut recorded = Recording::of(folder.path(), document).summarise()?;
+    let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
     for (thread, statistics) in recorded.document.threads.iter_mut().zip(&recorded.threads) {
         fill_in(thread, &model::ProbeStatement::cyclic(), statistics, &model::Beside::default());
     }

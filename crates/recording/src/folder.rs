@@ -220,7 +220,7 @@ pub fn adopt(path: &Path, files: &[(&str, &[u8])], complete: impl FnOnce(&mut Do
     }
     // Last: a folder with a document is never without what only the host knew.
     part.replace(&document)?;
-    let recorded = Recording::of(&part.path, document).summarise()?;
+    let recorded = Recording::from_document(&part.path, document).summarise()?;
     part.take_name(path)?;
     Ok(Recorded { path: path.to_owned(), ..recorded })
 }

@@ -43,7 +43,7 @@ impl Recording {
 
     /// A recording whose samples are on disk and whose document is not yet.
     #[must_use]
-    pub fn of(path: &Path, document: Document) -> Self {
+    pub fn from_document(path: &Path, document: Document) -> Self {
         Recording { path: path.to_owned(), document }
     }
 
@@ -60,7 +60,7 @@ impl Recording {
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
         let threads = self.of_each_thread(|samples| {
             if samples.thread.detail == Detail::Histogram {
-                let Ok(of_buckets) = summarise(samples.buckets(), samples.interval_ns(), AfterOverrun::Untold, 2);
+                let Ok(of_buckets) = summarise(samples.buckets(), samples.interval_ns(), AfterOverrun::Unknown, 2);
                 return Ok((of_buckets.without_order(), Beside::default()));
             }
             let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
@@ -196,7 +196,7 @@ impl ThreadSamples<'_> {
     /// How a column tells late from on time and skipped from lost.
     fn rule(&self, column: usize) -> AccountingRule {
         if self.document().probe.overrun_column != Some(column) {
-            return AfterOverrun::Untold.into();
+            return AfterOverrun::Unknown.into();
         }
         let after = match self.document().run.missed {
             OverrunPolicy::Skip => AfterOverrun::Skip,
@@ -209,7 +209,7 @@ impl ThreadSamples<'_> {
     fn analyse(&self, exact: &ExactRequest) -> Result<(Analysis, Beside), RecordingError> {
         let (interval_ns, rule) = (self.interval_ns(), self.rule(JUDGED));
         if self.thread.detail == Detail::Histogram {
-            let Ok(of_buckets) = analyse(self.buckets(), interval_ns, AfterOverrun::Untold, 2, exact);
+            let Ok(of_buckets) = analyse(self.buckets(), interval_ns, AfterOverrun::Unknown, 2, exact);
             return Ok((of_buckets.without_order(), Beside::default()));
         }
         let mut analysis = analyse(&self.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;

@@ -60,7 +60,7 @@ pub struct SampleWriter {
     /// Values of the rows that are not on disk yet, column by column; 0 in rows without a sample.
     columns: Vec<Vec<i32>>,
     /// Which of them hold none: first row and number of rows of each gap.
-    gaps: Vec<(usize, usize)>,
+    null_ranges: Vec<(usize, usize)>,
     next_row: u64,
     long: Option<Stream>,
     /// Row, column and value.
@@ -82,7 +82,7 @@ impl SampleWriter {
             stream: Stream::create(path, &schema)?,
             times: is_timed.then(Vec::new),
             columns: probe.columns.iter().map(|_| Vec::with_capacity(FIRST_ROWS)).collect(),
-            gaps: Vec::new(),
+            null_ranges: Vec::new(),
             next_row: 0,
             long: None,
             long_values: Default::default(),
@@ -144,7 +144,7 @@ impl SampleWriter {
             let buffered = self.buffered();
             let room = MAX_ROWS - buffered;
             let now = usize::try_from(row - self.next_row).map_or(room, |rows| rows.min(room));
-            self.gaps.push((buffered, now));
+            self.null_ranges.push((buffered, now));
             self.times.iter_mut().for_each(|times| times.resize(buffered + now, 0));
             self.columns.iter_mut().for_each(|column| column.resize(buffered + now, 0));
             self.next_row += now as u64;
@@ -165,8 +165,8 @@ impl SampleWriter {
             return Ok(());
         }
         self.flush_long()?;
-        let sampled = validity(rows, &self.gaps);
-        self.gaps.clear();
+        let sampled = validity(rows, &self.null_ranges);
+        self.null_ranges.clear();
         let times = self.times.iter_mut().map(|times| Values::Int64(std::mem::take(times)));
         let columns = self.columns.iter_mut().map(|rows| Values::Int32(std::mem::replace(rows, Vec::with_capacity(FIRST_ROWS))));
         self.stream.write(times.chain(columns).map(|values| array(values, sampled.clone())).collect())?;
@@ -247,9 +247,9 @@ pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
 }
 
 /// Which rows hold a sample; nothing at all if each of them does.
-fn validity(rows: usize, gaps: &[(usize, usize)]) -> Option<NullBuffer> {
+fn validity(rows: usize, null_ranges: &[(usize, usize)]) -> Option<NullBuffer> {
     let mut builder = NullBufferBuilder::new(rows);
-    for (start, gap) in gaps {
+    for (start, gap) in null_ranges {
         builder.append_n_non_nulls(start - builder.len());
         builder.append_n_nulls(*gap);
     }

@@ -110,13 +110,13 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     document.warnings.extend(loads.not_settled());
     loads.begin();
     let conditions = Conditions::arrange(&order.run, &host);
-    let calibration = Calibration::here();
+    let calibration = Calibration::measure();
 
     let control = Control::new();
     let mut measurement = Measurement::prepare(&order.run, order.granted.scheduling, &control)?;
     document.warnings.extend(conditions.warnings().iter().cloned());
     // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
-    let nice_boost = NiceBoost::take();
+    let nice_boost = NiceBoost::begin();
     // What happened while loads started and settled is not what happened while measuring. This look takes long under hundreds of
     // tasks, so it comes before the warm-up begins, not within it.
     if !order.run.loads.is_empty() {
@@ -185,7 +185,7 @@ struct NiceBoost {
 }
 
 impl NiceBoost {
-    fn take() -> Self {
+    fn begin() -> Self {
         let nice_before = rustix::process::getpriority_process(None).ok();
         let _ = rustix::process::setpriority_process(None, RECORDER_NICE);
         NiceBoost { nice_before }
@@ -330,7 +330,7 @@ fn closing(
         document.warnings.extend(host::warnings(&document.host.before, after, order.time));
     }
     document.warnings.extend(host::other_work(&document));
-    let mut recorded = Recording::of(folder.path(), document).summarise()?;
+    let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
@@ -354,7 +354,7 @@ mod tests {
     fn nice_boost_is_given_back() {
         let nice = || rustix::process::getpriority_process(None).unwrap();
         let before = nice();
-        let nice_boost = NiceBoost::take();
+        let nice_boost = NiceBoost::begin();
         assert!(nice() == RECORDER_NICE || nice() == before);
         drop(nice_boost);
         assert_eq!(nice(), before);

@@ -73,7 +73,7 @@ impl Tally {
     }
 
     /// Successive rows, column after column.
-    pub(crate) fn take(&mut self, first: u64, values: &[i64]) {
+    pub(crate) fn add_rows(&mut self, first: u64, values: &[i64]) {
         let rows = (values.len() / self.width).max(1);
         let column = |index: usize| values.chunks_exact(rows).nth(index).unwrap_or_default();
         for (activation, latency) in (first..).zip(column(self.judged)) {
@@ -117,7 +117,7 @@ mod tests {
         let columns = vec![Column::ns("exec_ns", ""), Column::ns("done_ns", "")];
         let trials = ProbeStatement { columns, overrun_column: Some(1), rows: RowKind::Trials, ..ProbeStatement::cyclic() };
         let mut tally = Tally::new(&thread(1_000), &trials);
-        tally.take(0, &[10, 20, 900, 1_100]);
+        tally.add_rows(0, &[10, 20, 900, 1_100]);
         let live = tally.show();
         assert_eq!((live.min, live.max, live.late), (Some(10), Some(20), 1));
     }
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn gaps_are_skipped_activations() {
         let mut tally = Tally::new(&thread(1_000), &ProbeStatement::cyclic());
-        tally.take(0, &[10, 2_500]);
-        tally.take(4, &[30]);
+        tally.add_rows(0, &[10, 2_500]);
+        tally.add_rows(4, &[30]);
         let live = tally.show();
         assert_eq!((live.min, live.last, live.max), (Some(10), Some(30), Some(2_500)));
         assert_eq!((live.late, live.skipped), (1, 2));
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn no_percentile_is_above_the_largest_latency() {
         let mut tally = Tally::new(&thread(1_000_000), &ProbeStatement::cyclic());
-        tally.take(0, &[100_001, 100_001]);
+        tally.add_rows(0, &[100_001, 100_001]);
         let live = tally.show();
         assert_eq!((live.p99, live.max), (Some(100_001), Some(100_001)));
     }

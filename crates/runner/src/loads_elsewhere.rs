@@ -45,7 +45,7 @@ mod tests {
             settle: Settle::Auto,
             loads: specs.iter().map(|spec| spec.parse().unwrap()).collect(),
         };
-        let limits = load::Limits::here(Some(90), specs.len());
+        let limits = load::Limits::for_loads(Some(90), specs.len());
         let check = |spec| load::check(spec, &[CpuId(0)], &[CpuId(0), CpuId(1)], &limits).unwrap();
         loads_elsewhere(&run, &run.loads.iter().map(check).collect::<Vec<_>>())
     }

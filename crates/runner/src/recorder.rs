@@ -41,18 +41,18 @@ impl Recorder {
     /// When the thread cannot be made.
     pub(crate) fn start(mut tracks: Tracks, every: Duration) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        let told = Arc::clone(&shared);
+        let state = Arc::clone(&shared);
         *shared.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
         let record = move || {
-            while !told.ended.load(Ordering::Acquire) {
-                tracks.take(Monotonic.now());
-                told.failed.store(tracks.failed.is_some(), Ordering::Relaxed);
+            while !state.ended.load(Ordering::Acquire) {
+                tracks.drain(Monotonic.now());
+                state.failed.store(tracks.failed.is_some(), Ordering::Relaxed);
                 if tracks.shown {
-                    *told.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
+                    *state.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
                 }
                 std::thread::park_timeout(every);
             }
-            tracks.take(Monotonic.now());
+            tracks.drain(Monotonic.now());
             tracks
         };
         let thread = Builder::new().name("teiji-recorder".into()).stack_size(STACK_BYTES).spawn(record)?;
@@ -150,13 +150,13 @@ impl Tracks {
     }
 
     /// Empties the rings, and writes if it is time. Does not fail: what could not be written is remembered.
-    fn take(&mut self, now: Nanos) {
+    fn drain(&mut self, now: Nanos) {
         let flush = now.0 - self.flushed.0 >= FLUSH_INTERVAL.0;
         if flush {
             self.flushed = now;
         }
         for track in &mut self.tracks {
-            let mut failed = track.take(self.failed.is_none()).err();
+            let mut failed = track.drain(self.failed.is_none()).err();
             if flush && failed.is_none() && self.failed.is_none() {
                 failed = track.writer.as_mut().and_then(|writer| writer.flush().err());
             }
@@ -165,7 +165,7 @@ impl Tracks {
         let Some(syncer) = &self.syncer else { return };
         if flush {
             for track in &mut self.tracks {
-                track.tell(syncer);
+                track.register_files(syncer);
             }
             syncer.written(now);
         }
@@ -201,7 +201,7 @@ fn not_synced(source: io::Error) -> RecordingError {
 
 impl Track {
     /// Has the syncer know of files it does not know yet.
-    fn tell(&mut self, syncer: &Syncer) {
+    fn register_files(&mut self, syncer: &Syncer) {
         let Some(writer) = &self.writer else { return };
         let files = writer.files().count();
         if files == self.known_files {
@@ -216,11 +216,11 @@ impl Track {
     }
 
     /// Empties the ring, up to the first sample that cannot be written.
-    fn take(&mut self, write: bool) -> Result<(), RecordingError> {
+    fn drain(&mut self, write: bool) -> Result<(), RecordingError> {
         let Track { consumer, writer, tally, .. } = self;
         consumer.drain(|first, values| {
             if let Some(tally) = tally {
-                tally.take(first, values);
+                tally.add_rows(first, values);
             }
             match writer {
                 Some(writer) if write => writer.extend(first, values),

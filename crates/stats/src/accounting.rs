@@ -35,8 +35,8 @@ pub enum AfterOverrun {
     Skip,
     /// It ran every activation, late, unless it was stopped before.
     CatchUp,
-    /// These values do not tell: none of them is late, and a row without one is only missing.
-    Untold,
+    /// Unknown from these values: none of them is late, and a row without one is only missing.
+    Unknown,
 }
 
 /// By what rule rows without a sample are told apart.
@@ -95,7 +95,7 @@ impl Accounting {
     pub fn new(interval_ns: i64, rule: impl Into<AccountingRule>) -> Self {
         let rule = rule.into();
         Accounting {
-            interval_ns: if rule.after == AfterOverrun::Untold { i64::MAX } else { interval_ns.max(1) },
+            interval_ns: if rule.after == AfterOverrun::Unknown { i64::MAX } else { interval_ns.max(1) },
             rule,
             next_row: 0,
             overrun: None,
@@ -295,7 +295,7 @@ mod tests {
     fn values_that_do_not_tell_overruns() {
         let spans = [Span::Woken(&[5_000, 7]), Span::Missing(2), Span::Long(5_000_000_000), Span::Missing(1)];
         let expected = Activations { due: 3, on_time: 3, late: 0, skipped: 0 };
-        assert_eq!(account(AfterOverrun::Untold, &spans), (expected, 3, vec![]));
+        assert_eq!(account(AfterOverrun::Unknown, &spans), (expected, 3, vec![]));
     }
 
     #[test]

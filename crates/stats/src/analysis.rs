@@ -20,7 +20,7 @@ use std::collections::HashMap;
 const LARGEST: usize = 4_096;
 
 /// The first pass, and what is watched beside the figures.
-struct Watch {
+struct FirstPass {
     collect: Collect,
     blocks: Blocks,
     /// What had been counted when the last block was ended, by bucket of the histogram.
@@ -31,7 +31,7 @@ struct Watch {
     linear: LinearHistogram,
 }
 
-impl Watch {
+impl FirstPass {
     /// Ends the block: what was counted since the last one ended lies between its extremes.
     fn end_block(&mut self) {
         let mut counts = Vec::new();
@@ -46,7 +46,7 @@ impl Watch {
     }
 }
 
-impl Sink for Watch {
+impl Sink for FirstPass {
     fn woken(&mut self, first: u64, latencies: Chunk<'_>) {
         let extent = self.collect.add_chunk(first, latencies);
         if extent.max > self.largest.threshold() {
@@ -85,7 +85,7 @@ impl Sink for Watch {
         self.collect.lost(rows);
         self.jitter.missing(rows);
         while rows > 0 {
-            let now = self.blocks.room().min(rows);
+            let now = self.blocks.rows_left().min(rows);
             if self.blocks.missing(now) {
                 self.end_block();
             }
@@ -126,7 +126,7 @@ pub fn analyse<R: Rows + ?Sized>(
     exact: &ExactRequest,
 ) -> Result<Analysis, R::Error> {
     let rule = rule.into();
-    let mut watch = Watch {
+    let mut first_pass = FirstPass {
         collect: Collect::new(most_steps, rows.size_hint()),
         blocks: Blocks::for_rows(rows.size_hint()),
         seen: HashMap::new(),
@@ -136,12 +136,12 @@ pub fn analyse<R: Rows + ?Sized>(
         linear: LinearHistogram::default(),
     };
     let mut accounting = Accounting::new(interval_ns, rule);
-    rows.replay(&mut |span| accounting.visit(span, &mut watch))?;
-    accounting.finish(&mut watch);
-    if watch.blocks.is_open() {
-        watch.end_block();
+    rows.replay(&mut |span| accounting.visit(span, &mut first_pass))?;
+    accounting.finish(&mut first_pass);
+    if first_pass.blocks.is_open() {
+        first_pass.end_block();
     }
-    let Watch { collect, blocks, largest, recurrence, jitter, linear, .. } = watch;
+    let FirstPass { collect, blocks, largest, recurrence, jitter, linear, .. } = first_pass;
     let mut periods = recurrence.finish();
     let (mut statistics, counted) = collect.finish(rows, interval_ns, rule, &accounting, exact)?;
     statistics.jitter = jitter.finish();

@@ -61,7 +61,7 @@ impl Blocks {
     }
 
     /// Rows until the block that is being filled is full; at least one.
-    pub(crate) const fn room(&self) -> u64 {
+    pub(crate) const fn rows_left(&self) -> u64 {
         self.rows_per_block - self.rows
     }
 

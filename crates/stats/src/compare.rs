@@ -108,8 +108,8 @@ pub struct MaximumDifference {
     pub of_other: usize,
     /// ... and so many would be if the groups were alike.
     pub expected: f64,
-    /// Whether that tells the groups apart.
-    pub told: bool,
+    /// Whether the groups differ significantly in it.
+    pub is_significant: bool,
     /// Whether it would, if the very latest were not of the group that has fewer of the latest.
     pub disagrees: bool,
 }
@@ -457,15 +457,31 @@ fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference>
     let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
     let (k, n) = (seconds as f64, both.len() as f64);
     if both.is_empty() {
-        let none = MaximumDifference { base_ns, other_ns, latest: 0, of_other: 0, expected: 0.0, told: false, disagrees: false };
+        let none = MaximumDifference {
+            base_ns,
+            other_ns,
+            latest: 0,
+            of_other: 0,
+            expected: 0.0,
+            is_significant: false,
+            disagrees: false,
+        };
         return Some(none);
     }
     let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
     // Where the group with more of the latest does not have the very latest, neither is said to be later.
     let agree = (other_ns > base_ns) == (k > share * n);
-    let told = agree && chance < error;
+    let is_significant = agree && chance < error;
     let disagrees = !agree && chance < error;
-    Some(MaximumDifference { base_ns, other_ns, latest: both.len(), of_other: seconds, expected: share * n, told, disagrees })
+    Some(MaximumDifference {
+        base_ns,
+        other_ns,
+        latest: both.len(),
+        of_other: seconds,
+        expected: share * n,
+        is_significant,
+        disagrees,
+    })
 }
 
 #[cfg(test)]

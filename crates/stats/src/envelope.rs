@@ -23,7 +23,7 @@ impl Extent {
         (self.min, self.max) = (self.min.min(latency_ns), self.max.max(latency_ns));
     }
 
-    fn of(values: &[i32]) -> Extent {
+    fn from_values(values: &[i32]) -> Extent {
         // Two loops, because the compiler makes vector code of each alone and not of both together.
         let min = values.iter().fold(i32::MAX, |min, v| min.min(*v));
         let max = values.iter().fold(i32::MIN, |max, v| max.max(*v));
@@ -64,7 +64,7 @@ impl Envelope {
     /// Of steps that were filled elsewhere, each of so many rows.
     #[must_use]
     pub fn of_steps(rows_per_step: u64, steps: Vec<Extent>) -> Self {
-        Envelope(Steps::of(rows_per_step, steps))
+        Envelope(Steps::from_list(rows_per_step, steps))
     }
 
     /// Rows that each step but the last covers.
@@ -84,7 +84,7 @@ impl Envelope {
         let (mut left, mut all) = (values, Extent::EMPTY);
         while !left.is_empty() {
             let (now, later) = self.0.split(left);
-            let extent = Extent::of(now);
+            let extent = Extent::from_values(now);
             self.0.add(extent, now.len() as u64);
             all = all.join(extent);
             left = later;
@@ -94,7 +94,7 @@ impl Envelope {
 
     /// Adds one row that woke, latency in ns.
     pub(crate) fn woken_one(&mut self, value: i64) {
-        self.0.room();
+        self.0.rows_left();
         self.0.add(Extent { min: value, max: value, missing: 0 }, 1);
     }
 

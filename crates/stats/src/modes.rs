@@ -155,7 +155,7 @@ impl Search<'_> {
     fn modes(&self) -> Vec<Mode> {
         let mut hills = self.hills();
         // The shallowest valley that does not tell its sides apart is no valley.
-        while let Some(place) = self.not_told(&hills) {
+        while let Some(place) = self.insignificant_valley(&hills) {
             let (left, right) = (hills[place], hills[place + 1]);
             let higher = if self.density(right.peak) > self.density(left.peak) { right.peak } else { left.peak };
             hills[place] = Hill { first: left.first, behind: right.behind, peak: higher };
@@ -214,21 +214,21 @@ impl Search<'_> {
 
     /// Of the neighbours that are not told apart, those with the shallowest valley between them.
     #[expect(clippy::cast_precision_loss, reason = "shares")]
-    fn not_told(&self, hills: &[Hill]) -> Option<usize> {
+    fn insignificant_valley(&self, hills: &[Hill]) -> Option<usize> {
         let depth = |pair: &[Hill]| {
             let valley = self.valley(&pair[0], &pair[1]);
             let lower = self.density(pair[0].peak).min(self.density(pair[1].peak));
             self.density(valley) / lower.max(f64::MIN_POSITIVE)
         };
         let rare = |hill: &Hill| (self.mass(hill) as f64) < MIN_SHARE * self.all as f64;
-        let told = |pair: &[Hill], depth: f64| {
+        let is_significant = |pair: &[Hill], depth: f64| {
             let valley = self.valley(&pair[0], &pair[1]);
             let lower = |width| self.is_lower(valley, &pair[0], &pair[1], width);
             depth <= DEEPEST && !pair.iter().any(rare) && lower(Bin::width) && lower(Bin::width_ns)
         };
         let pairs = hills.windows(2).enumerate().map(|(place, pair)| (place, pair, depth(pair)));
         let mut failing: Vec<(usize, f64)> =
-            pairs.filter(|(_, pair, depth)| !told(pair, *depth)).map(|(place, _, depth)| (place, depth)).collect();
+            pairs.filter(|(_, pair, depth)| !is_significant(pair, *depth)).map(|(place, _, depth)| (place, depth)).collect();
         failing.sort_by(|a, b| b.1.total_cmp(&a.1));
         failing.first().map(|(place, _)| *place)
     }

@@ -55,7 +55,7 @@ impl Above {
 }
 
 impl Want {
-    fn found(&self) -> Option<i64> {
+    fn value(&self) -> Option<i64> {
         (self.bucket.lower == self.bucket.upper).then_some(self.bucket.lower)
     }
 }
@@ -139,13 +139,13 @@ impl Refinement {
     }
 
     /// The values of a population by their ranks, as far as they are known.
-    pub(crate) fn found(&self, population: Population) -> BTreeMap<u64, i64> {
+    pub(crate) fn values(&self, population: Population) -> BTreeMap<u64, i64> {
         let of = self.wants.iter().filter(|want| want.population == population);
-        of.filter_map(|want| Some((want.of_all, want.found()?))).collect()
+        of.filter_map(|want| Some((want.of_all, want.value()?))).collect()
     }
 
     /// How many values of a population are above the limits that were wanted, as far as a pass has counted them.
-    pub(crate) fn found_above(&self, population: Population) -> BTreeMap<i64, u64> {
+    pub(crate) fn counts_above(&self, population: Population) -> BTreeMap<i64, u64> {
         let of = self.limits.iter().filter(|above| self.limits_counted && above.population == population);
         of.map(|above| (above.limit, above.count)).collect()
     }
@@ -156,7 +156,7 @@ impl Refinement {
     }
 
     fn open_windows(&mut self) {
-        let unknown = self.wants.iter().filter(|want| want.found().is_none());
+        let unknown = self.wants.iter().filter(|want| want.value().is_none());
         let mut open: Vec<(Population, Bucket)> = unknown.map(|want| (want.population, want.bucket)).collect();
         open.sort_by_key(|(population, bucket)| (*population as u8, bucket.lower));
         open.dedup();
@@ -207,7 +207,7 @@ impl Refinement {
     /// Ends a pass: what was counted tells more closely where each value lies.
     pub(crate) fn end_pass(&mut self) {
         self.limits_counted = true;
-        for want in self.wants.iter_mut().filter(|want| want.found().is_none()) {
+        for want in self.wants.iter_mut().filter(|want| want.value().is_none()) {
             let window = self.windows.iter().find(|window| window.covers(want));
             if let Some(narrower) = window.and_then(|window| window.narrow(want)) {
                 *want = narrower;
@@ -256,7 +256,7 @@ mod tests {
             values.sort_unstable();
             let expected: BTreeMap<u64, i64> =
                 ranks.iter().map(|rank| (*rank, values[usize::try_from(*rank).unwrap() - 1])).collect();
-            prop_assert_eq!(refinement.found(Population::WithSkipped), expected);
+            prop_assert_eq!(refinement.values(Population::WithSkipped), expected);
         }
     }
 }

@@ -31,7 +31,7 @@ impl<S: Step> Steps<S> {
     }
 
     /// These steps, which are whole, each of so many rows.
-    pub(crate) fn of(rows_per_step: u64, list: Vec<S>) -> Self {
+    pub(crate) fn from_list(rows_per_step: u64, list: Vec<S>) -> Self {
         Steps { most: list.len(), rows_per_step, rows_in_last: rows_per_step, list }
     }
 
@@ -50,7 +50,7 @@ impl<S: Step> Steps<S> {
 
     /// How many rows still fit the last step; makes a step, and room for it, when there is none.
     #[inline]
-    pub(crate) fn room(&mut self) -> u64 {
+    pub(crate) fn rows_left(&mut self) -> u64 {
         if self.list.is_empty() || self.rows_in_last == self.rows_per_step {
             if self.list.len() == self.most {
                 self.list = self.list.chunks(2).map(|pair| pair.iter().fold(S::EMPTY, |a, b| a.join(*b))).collect();
@@ -65,7 +65,7 @@ impl<S: Step> Steps<S> {
     /// The first of these values, at least one, that still fit the last step, and the others.
     #[inline]
     pub(crate) fn split<'a, T>(&mut self, values: &'a [T]) -> (&'a [T], &'a [T]) {
-        values.split_at(usize::try_from(self.room()).unwrap_or(usize::MAX).min(values.len()))
+        values.split_at(usize::try_from(self.rows_left()).unwrap_or(usize::MAX).min(values.len()))
     }
 
     /// Adds rows for which there is room.
@@ -80,7 +80,7 @@ impl<S: Step> Steps<S> {
     /// Adds rows that are all alike, in as many steps as they take.
     pub(crate) fn add_all(&mut self, mut rows: u64, of: impl Fn(u64) -> S) {
         while rows > 0 {
-            let now = self.room().min(rows);
+            let now = self.rows_left().min(rows);
             self.add(of(now), now);
             rows -= now;
         }

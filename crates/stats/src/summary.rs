@@ -191,9 +191,9 @@ impl Collect {
             accounting.finish(&mut refinement);
             refinement.end_pass();
         }
-        let latency = in_brief(&moments, &refinement.found(Population::Measured));
+        let latency = in_brief(&moments, &refinement.values(Population::Measured));
         let latency_with_skipped =
-            with_skipped.as_ref().map_or(latency, |(_, moments)| in_brief(moments, &refinement.found(Population::WithSkipped)));
+            with_skipped.as_ref().map_or(latency, |(_, moments)| in_brief(moments, &refinement.values(Population::WithSkipped)));
         let statistics = Statistics {
             activations: accounting.activations(),
             lost: accounting.lost(),
@@ -207,7 +207,7 @@ impl Collect {
             jitter: Vec::new(),
             linear: LinearHistogram::default(),
         };
-        Ok((statistics, counted.knowing(refinement.found(all), refinement.found_above(all))))
+        Ok((statistics, counted.knowing(refinement.values(all), refinement.counts_above(all))))
     }
 }
 

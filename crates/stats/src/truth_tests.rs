@@ -170,7 +170,7 @@ fn as_scipy_fits_them() {
     let truth: Value = serde_json::from_str(include_str!("../truth/extremes.json")).unwrap();
     for case in truth["gpd"].as_array().unwrap() {
         let (name, values) = (case["name"].as_str().unwrap(), numbers(&case["excesses"]));
-        let excesses = Excesses::of(&values).unwrap();
+        let excesses = Excesses::from_values(&values).unwrap();
         let fit = excesses.fit();
         near(name, fit.shape, number(&case["shape"]), 0.003);
         near(name, fit.scale, number(&case["scale"]), 0.001);
@@ -504,7 +504,7 @@ fn equal_groups_are_not_told_apart() {
             assert_eq!(compared.quantiles.len(), 4);
             compared.quantiles.iter().any(QuantileDifference::is_significant)
                 || compared.rate.is_some_and(|rate| rate.is_significant())
-                || compared.maximum.is_some_and(|maximum| maximum.told)
+                || compared.maximum.is_some_and(|maximum| maximum.is_significant)
         });
     }
 }
@@ -525,7 +525,10 @@ fn stalled(seed: u64) -> Group {
 #[test]
 fn what_makes_all_threads_late_counts_once() {
     let groups: Vec<Group> = (0..=150).map(stalled).collect();
-    let told = groups.windows(2).filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.told)).count();
+    let told = groups
+        .windows(2)
+        .filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant))
+        .count();
     println!("the latest of threads that are late together: {told} of 150");
     assert!(told <= 4, "{told} of 150");
 }
@@ -535,7 +538,10 @@ fn what_makes_all_threads_late_counts_once() {
 fn equal_maxima_tell_nothing() {
     let coarse = |latencies: &[i32]| latencies.iter().map(|latency| latency / 10_000 * 10_000).collect::<Vec<i32>>();
     let groups: Vec<Group> = (0..=150).map(|seed| group([coarse(&pareto(seed, 8_192, 0.0, 1))])).collect();
-    let told = groups.windows(2).filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.told)).count();
+    let told = groups
+        .windows(2)
+        .filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant))
+        .count();
     println!("maxima in steps of 10 µs: {told} of 150");
     assert!(told <= 4, "{told} of 150");
 }
@@ -547,7 +553,7 @@ fn many_late_at_once_hide_no_others() {
     long[9_000..11_000].iter_mut().zip(0..).for_each(|(latency, k)| *latency = 500_000 - 100 * k);
     long.iter_mut().step_by(40).for_each(|latency| *latency += 60_000);
     let compared = compare(&group([long]), &group([normal(4, 300, 0.0)])).maximum.unwrap();
-    assert!(!compared.told && !compared.disagrees && compared.of_other == 0, "{compared:?}");
+    assert!(!compared.is_significant && !compared.disagrees && compared.of_other == 0, "{compared:?}");
 }
 
 #[test]
@@ -559,7 +565,7 @@ fn what_differs_is_told_and_by_how_much() {
             assert!(difference.is_significant() && difference.lower < 1.5 && difference.upper > 1.5, "{difference:?}");
         }
         assert!(
-            compared.rate.is_some_and(|rate| rate.lower > 1.0) && compared.maximum.is_some_and(|maximum| maximum.told),
+            compared.rate.is_some_and(|rate| rate.lower > 1.0) && compared.maximum.is_some_and(|maximum| maximum.is_significant),
             "{compared:?}"
         );
     }

@@ -47,7 +47,7 @@ impl WorstActivations {
     /// Offers an activation; successive calls have ascending `activation`.
     pub(crate) fn offer(&mut self, activation: u64, latency_ns: i64) {
         if latency_ns > self.least || self.known.len() < self.keep {
-            self.keep(Worst { activation, latency_ns });
+            self.insert(Worst { activation, latency_ns });
         }
     }
 
@@ -57,7 +57,7 @@ impl WorstActivations {
         self.cut();
     }
 
-    fn keep(&mut self, worst: Worst) {
+    fn insert(&mut self, worst: Worst) {
         self.known.push(worst);
         if self.known.len() >= 2 * self.keep {
             self.cut();

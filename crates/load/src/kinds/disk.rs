@@ -81,7 +81,7 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     }
     let expected = format!(
         "a size such as 64M, from 4K up to {} here: half of what is free in {}, shared by loads and their CPUs",
-        limits::humane(most),
+        limits::human_readable(most),
         dir.display()
     );
     let size = options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (LEAST..=most).contains(size)))?;

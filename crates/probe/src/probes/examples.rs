@@ -68,7 +68,7 @@ pub(super) const EVENTS: Probe = Probe {
 };
 
 fn period(settings: &ProbeSettings) -> Nanos {
-    Nanos::parse(PERIOD.of(settings), Unit::Microsecond).unwrap_or(Nanos::from_millis(3))
+    Nanos::parse(PERIOD.value_in(settings), Unit::Microsecond).unwrap_or(Nanos::from_millis(3))
 }
 
 struct Events {

@@ -176,7 +176,7 @@ impl Probe {
 
 impl ProbeSetting {
     /// What was set, or the default.
-    fn of<'a>(&'a self, settings: &'a ProbeSettings) -> &'a str {
+    fn value_in<'a>(&'a self, settings: &'a ProbeSettings) -> &'a str {
         settings.get(self.name).map_or(self.default, String::as_str)
     }
 }

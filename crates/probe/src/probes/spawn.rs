@@ -35,7 +35,7 @@ const METHOD: ProbeSetting = ProbeSetting {
 };
 
 fn method(settings: &ProbeSettings) -> (Method, &'static str) {
-    match METHOD.of(settings) {
+    match METHOD.value_in(settings) {
         "fork" => (Method::Fork, "fork"),
         "vfork" => (Method::Vfork, "vfork"),
         "clone" => (Method::Clone, "clone"),

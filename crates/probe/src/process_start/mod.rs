@@ -111,9 +111,9 @@ fn monotonic_ns() -> i64 {
 /// Ctrl-C does, which goes to all processes of a terminal: the start is lost, and may be repeated.
 pub(crate) fn start(program: &ChildProgram, method: Method) -> io::Result<Started> {
     let signals = sys::BlockedSignals::new();
-    let said = program.launch.said();
-    said.child_ns.store(0, Ordering::Relaxed);
-    said.errno.store(0, Ordering::Relaxed);
+    let report = program.launch.report();
+    report.child_ns.store(0, Ordering::Relaxed);
+    report.errno.store(0, Ordering::Relaxed);
     let called_ns = monotonic_ns();
     let ended = program.launch.run(method);
     let ended_ns = monotonic_ns();
@@ -121,9 +121,9 @@ pub(crate) fn start(program: &ChildProgram, method: Method) -> io::Result<Starte
     // In any case, so that the next start finds the pipe empty.
     let first_instruction_ns = program.first_instruction_ns();
     let status = ended?;
-    match (said.errno.load(Ordering::Relaxed), first_instruction_ns?) {
+    match (report.errno.load(Ordering::Relaxed), first_instruction_ns?) {
         (0, Some(first_instruction_ns)) => {
-            let child_ns = Some(said.child_ns.load(Ordering::Relaxed)).filter(|&time| time != 0);
+            let child_ns = Some(report.child_ns.load(Ordering::Relaxed)).filter(|&time| time != 0);
             Ok(Started { called_ns, child_ns, first_instruction_ns, ended_ns })
         }
         (0, None) => Err(silent(status.terminating_signal())),

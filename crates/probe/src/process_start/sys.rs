@@ -142,7 +142,7 @@ impl Drop for Mapping {
 
 /// What the child says before its exec; zero where it has said nothing.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ChildReport {
     /// CLOCK_MONOTONIC when the call returned in the child.
     pub(super) child_ns: AtomicI64,
     /// Why it could not execute the program.
@@ -215,7 +215,7 @@ pub(super) struct Launch {
     path: CString,
     /// Becomes the child's standard output.
     output: OwnedFd,
-    said: Mapping,
+    report: Mapping,
     stack: Mapping,
     settings: Box<SpawnSettings>,
     handled_signals: u64,
@@ -226,7 +226,7 @@ impl Launch {
         Ok(Launch {
             path: CString::new(format!("/proc/self/fd/{}", program.as_raw_fd()))?,
             settings: SpawnSettings::new(&output)?,
-            said: Mapping::new(size_of::<Said>(), MapFlags::SHARED)?,
+            report: Mapping::new(size_of::<ChildReport>(), MapFlags::SHARED)?,
             stack: Mapping::stack()?,
             handled_signals: handled_signals(),
             program,
@@ -234,10 +234,10 @@ impl Launch {
         })
     }
 
-    pub(super) fn said(&self) -> &Said {
-        // SAFETY: the mapping is page-aligned, at least as long as `Said` and lives as long as `self`; it began as zeroes, and
+    pub(super) fn report(&self) -> &ChildReport {
+        // SAFETY: the mapping is page-aligned, at least as long as `ChildReport` and lives as long as `self`; it began as zeroes, and
         // every pattern of bits is valid for its atomics. Parent and child touch it by those atomics only.
-        unsafe { self.said.start.cast::<Said>().as_ref() }
+        unsafe { self.report.start.cast::<ChildReport>().as_ref() }
     }
 
     /// Starts the program once and waits until it has ended. All signals should be blocked: see [`BlockedSignals`].
@@ -310,9 +310,9 @@ impl Launch {
     /// What the child does after the call has returned in it. It allocates nothing, takes no lock and cannot panic: it may be in
     /// its parent's memory, or the copy of a process whose other threads held locks.
     fn become_program(&self) -> ! {
-        self.said().child_ns.store(super::monotonic_ns(), Ordering::Relaxed);
+        self.report().child_ns.store(super::monotonic_ns(), Ordering::Relaxed);
         let error = self.exec();
-        self.said().errno.store(error, Ordering::Relaxed);
+        self.report().errno.store(error, Ordering::Relaxed);
         // SAFETY: `_exit` takes any status, and runs nothing of this process's.
         unsafe { libc::_exit(127) }
     }

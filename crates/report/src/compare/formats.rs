@@ -24,7 +24,7 @@ impl Compared {
     /// One sentence: which differences are significant, and which are not.
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, .. } = &self.comparison;
-        if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.told) {
+        if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.is_significant) {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
                 say!("{second} against {first}: too few independent wake-ups to compare.", second, first)
@@ -42,7 +42,7 @@ impl Compared {
         let mut parts: Vec<String> = told.into_iter().map(quantile).collect();
         let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
         match maximum {
-            Some(maximum) if maximum.told => parts.push(the_latest(maximum)),
+            Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
             Some(_) => same.push(say!("the maximum")),
             None => {}
         }
@@ -71,7 +71,7 @@ impl Compared {
             })
             .collect();
         if let Some(maximum) = &self.comparison.maximum {
-            let verdict = if maximum.told {
+            let verdict = if maximum.is_significant {
                 the_latest(maximum)
             } else if maximum.latest == 0 {
                 say!("not significant: the largest are equal, or have one cause")
@@ -312,7 +312,7 @@ impl Comparisons {
         let maximum = |one: &MaximumDifference| {
             json!({
                 "base_ns": one.base_ns, "other_ns": one.other_ns, "latest": one.latest, "of_other": one.of_other,
-                "expected_of_other": one.expected, "told_apart": one.told,
+                "expected_of_other": one.expected, "told_apart": one.is_significant,
             })
         };
         let one = |compared: &Compared| {
@@ -372,7 +372,7 @@ mod tests {
                 latest: 20,
                 of_other,
                 expected,
-                told: true,
+                is_significant: true,
                 disagrees: false,
             })
         };

@@ -150,7 +150,7 @@ mod tests {
         recorded.document.probe.name = "spawn".into();
         recorded.document.run.probe_settings = [("method".to_owned(), "fork".to_owned())].into();
         let of = |values: &[i32]| {
-            let Ok(statistics) = summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Untold, 2);
+            let Ok(statistics) = summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Unknown, 2);
             statistics
         };
         recorded.beside = vec![Beside { columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000])], worst_times_ns: Vec::new() }];

@@ -53,7 +53,7 @@ const CHANCE: f64 = 1.0;
 impl Clusters {
     /// Puts exceedances together, given in order of time.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-    pub(crate) fn of(exceedances: &[Worst]) -> Clusters {
+    pub(crate) fn from_exceedances(exceedances: &[Worst]) -> Clusters {
         let mut times: Vec<u64> = exceedances.windows(2).map(|pair| pair[1].activation - pair[0].activation).collect();
         times.sort_unstable();
         let run = if times.is_empty() { 0 } else { longest_within(&times) };
@@ -98,7 +98,7 @@ mod tests {
                 exceedances.push(at(activation + step, 100 + step.cast_signed()));
             }
         }
-        let clusters = Clusters::of(&exceedances);
+        let clusters = Clusters::from_exceedances(&exceedances);
         assert!((clusters.extremal_index - 0.25).abs() < 0.03, "{}", clusters.extremal_index);
         assert!(clusters.largest.len().abs_diff(500) < 30, "{}", clusters.largest.len());
         assert!(clusters.largest.iter().all(|worst| worst.latency_ns == 103));
@@ -110,9 +110,9 @@ mod tests {
         let mut activations: Vec<u64> = (0..1_000).map(|_| numbers.below(1_000_000) as u64).collect();
         activations.sort_unstable();
         activations.dedup();
-        let clusters = Clusters::of(&activations.iter().map(|activation| at(*activation, 7)).collect::<Vec<_>>());
+        let clusters = Clusters::from_exceedances(&activations.iter().map(|activation| at(*activation, 7)).collect::<Vec<_>>());
         assert!(clusters.extremal_index > 0.9 && clusters.largest.len() > 900, "{clusters:?}");
-        assert_eq!(Clusters::of(&[at(5, 1)]).largest, [at(5, 1)]);
-        assert!(Clusters::of(&[]).largest.is_empty());
+        assert_eq!(Clusters::from_exceedances(&[at(5, 1)]).largest, [at(5, 1)]);
+        assert!(Clusters::from_exceedances(&[]).largest.is_empty());
     }
 }

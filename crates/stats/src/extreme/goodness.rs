@@ -108,7 +108,7 @@ fn fit_censored(values: &[f64], base: f64, beyond: usize) -> Option<Gpd> {
     }
     #[expect(clippy::cast_precision_loss, reason = "dozens")]
     let beyond = beyond as f64;
-    let begin = Excesses::of(&excesses)?.fit();
+    let begin = Excesses::from_values(&excesses)?.fit();
     let badness = |[shape, ln_scale]: &[f64; 2]| {
         let gpd = Gpd { shape: *shape, scale: ln_scale.exp() };
         if !(-0.5..=2.0).contains(shape) {

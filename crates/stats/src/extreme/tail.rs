@@ -141,7 +141,8 @@ impl Tail {
         }
         let above = Above::choose(observed, &place)?;
         above.is_even(observed.rows)?;
-        let region = Excesses::of(&above.excesses).ok_or(Refusal::AllEqual)?.region(&above.gpd, above.clusters.extremal_index);
+        let region =
+            Excesses::from_values(&above.excesses).ok_or(Refusal::AllEqual)?.region(&above.gpd, above.clusters.extremal_index);
         if region.shape.1 >= MAX_SHAPE {
             return Err(Refusal::TooHeavy { shape: region.shape.1 });
         }
@@ -179,7 +180,7 @@ fn largest_of_clusters(largest: &[Worst], place: &impl Fn(&Worst) -> f64) -> Vec
 fn clusters_among(largest: &[Worst], most: usize) -> Clusters {
     let mut some: Vec<Worst> = largest.iter().take(most).copied().collect();
     some.sort_unstable_by_key(|worst| worst.activation);
-    Clusters::of(&some)
+    Clusters::from_exceedances(&some)
 }
 
 /// The latest wake-ups that are independent of one another: of each cluster the largest.
@@ -227,7 +228,7 @@ impl Above {
         let (mut seen, mut crowded) = (0, None);
         let mut take = most;
         while take > MIN_CLUSTERS {
-            if let Some(above) = Above::of(observed, take, place) {
+            if let Some(above) = Above::from_observed(observed, take, place) {
                 seen = seen.max(above.clusters.largest.len());
                 if above.clusters.largest.len() < MIN_CLUSTERS {
                     break;
@@ -261,14 +262,14 @@ impl Above {
 
     /// The tail of so many of the largest, or fewer where the last has equals.
     #[expect(clippy::cast_precision_loss, reason = "latencies up to 100 days")]
-    fn of(observed: &Observed<'_>, take: usize, place: &impl Fn(&Worst) -> f64) -> Option<Above> {
+    fn from_observed(observed: &Observed<'_>, take: usize, place: &impl Fn(&Worst) -> f64) -> Option<Above> {
         let threshold_ns = observed.largest.get(take).or_else(|| observed.largest.last())?.latency_ns;
         let mut exceedances: Vec<Worst> =
             observed.largest.iter().take_while(|worst| worst.latency_ns > threshold_ns).copied().collect();
         exceedances.sort_unstable_by_key(|worst| worst.activation);
-        let clusters = Clusters::of(&exceedances);
+        let clusters = Clusters::from_exceedances(&exceedances);
         let excesses: Vec<f64> = exceedances.iter().map(|worst| (place(worst) - threshold_ns as f64).max(0.0)).collect();
-        let gpd = Excesses::of(&excesses)?.fit();
+        let gpd = Excesses::from_values(&excesses)?.fit();
         // Those of one cluster are alike: they stray together, as if there were so many fewer.
         let goodness = chance_of(anderson_darling(&gpd, &excesses) * clusters.extremal_index, gpd.shape);
         Some(Above { threshold_ns, exceedances: exceedances.len(), clusters, excesses, gpd, goodness })

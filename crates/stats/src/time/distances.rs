@@ -101,7 +101,7 @@ impl Distances {
         if last < 3 {
             return found;
         }
-        let correlation = Correlation::of(self);
+        let correlation = Correlation::from_distances(self);
         let mut sums = vec![0_u64; last + 2];
         for apart in 1..=last {
             sums[apart + 1] = sums[apart] + self.pairs[apart];
@@ -187,7 +187,7 @@ const MIN_CORRELATION: f64 = 0.05;
 
 impl Correlation {
     #[expect(clippy::cast_precision_loss, reason = "counts")]
-    fn of(distances: &Distances) -> Correlation {
+    fn from_distances(distances: &Distances) -> Correlation {
         let share = distances.late / distances.bins;
         let mut sums = (0.0, 0.0);
         let add = |(pairs, expected): (&u64, &f64)| {

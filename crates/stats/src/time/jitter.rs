@@ -58,7 +58,7 @@ impl JitterOverTime {
 
     /// Adds one row that woke, latency in ns.
     pub(crate) fn woken_one(&mut self, value: i64) {
-        self.steps.room();
+        self.steps.rows_left();
         let jitter = self.since_before(value, value);
         self.steps.add(jitter, 1);
     }

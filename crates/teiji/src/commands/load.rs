@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Outcome {
 fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {
     let of_process = process_cpus()?;
     let cpus = args.cpus.as_ref().map_or(Ok(of_process.inherited), |list| list.resolve(&of_process.usable))?;
-    let limits = Limits::here(None, args.loads.len());
+    let limits = Limits::for_loads(None, args.loads.len());
     Ok(args.loads.iter().map(|spec| check(spec, &cpus, &of_process.usable, &limits)).collect::<Result<_, _>>()?)
 }
 

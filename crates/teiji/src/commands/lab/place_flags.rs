@@ -93,7 +93,7 @@ impl PlaceFlags {
             device_tree: self.dtb.clone(),
             program: self.program.clone(),
             files: Vec::new(),
-            boot_patience: self.boot_timeout.unwrap_or(BOOT_PATIENCE),
+            boot_timeout: self.boot_timeout.unwrap_or(BOOT_PATIENCE),
         })
     }
 

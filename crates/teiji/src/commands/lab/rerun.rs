@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Outcome {
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut place = lab::again(facts).map_err(failure)?;
     place.program = args.program.clone().or(place.program);
-    place.boot_patience = args.boot_timeout.unwrap_or(place.boot_patience);
+    place.boot_timeout = args.boot_timeout.unwrap_or(place.boot_timeout);
     let scratch = lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun {

@@ -91,8 +91,8 @@ impl PlanObserver for Maker<'_> {
                 output::say(&format!("  {}", report::verdict_of_one(recorded, Language::English)))
             }
             Event::Failed(error) | Event::NotSynced(error) => complain_of(&work.name(run), error),
-            Event::Kept(kept) => output::complain(&format!("what it recorded is kept in {}", kept.display())),
-            Event::WasDone(_) | Event::Wanted | Event::Recorded(_) => {}
+            Event::SetAside(kept) => output::complain(&format!("what it recorded is kept in {}", kept.display())),
+            Event::WasDone(_) | Event::Missing | Event::Recorded(_) => {}
         }
     }
 }
@@ -101,10 +101,10 @@ impl PlanObserver for Maker<'_> {
 fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
     match event {
         Event::WasDone(document) => progress.there(&point.label, document),
-        Event::Wanted => progress.want(point.expected_ns(), point.kernel.is_none()),
+        Event::Missing => progress.want(point.expected_ns(), point.kernel.is_none()),
         Event::Recorded(recorded) => progress.one_more(point.expected_ns(), &point.label, &recorded.document),
         Event::Failed(_) => progress.one_failed(point.expected_ns()),
-        Event::WasCutShort(_) | Event::Kept(_) | Event::NotSynced(_) => {}
+        Event::WasCutShort(_) | Event::SetAside(_) | Event::NotSynced(_) => {}
     }
 }
 
@@ -113,7 +113,7 @@ fn complain_of(name: &str, error: &anyhow::Error) {
 }
 
 impl RunMaker for Maker<'_> {
-    fn here(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
+    fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
         let (work, heading) = (self.work, self.progress.told());
         if !work.quiet {
             output::complain(&format!("{}; {heading}", work.name(run)));
@@ -181,7 +181,7 @@ impl PlanObserver for Guests<'_> {
                 self.show.say(&format!("{name}: {}", report::verdict_of_one(recorded, Language::English)))
             }
             Event::Failed(error) | Event::NotSynced(error) => self.show.without(|| complain_of(&name, error)),
-            Event::WasDone(_) | Event::Wanted | Event::WasCutShort(_) | Event::Kept(_) => {}
+            Event::WasDone(_) | Event::Missing | Event::WasCutShort(_) | Event::SetAside(_) => {}
         }
     }
 }

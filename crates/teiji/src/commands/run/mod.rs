@@ -173,7 +173,7 @@ fn begin(args: &Args, path: &Path) -> Outcome {
 fn here(args: &Args, path: &Path) -> Outcome {
     let whole = read(path).map_err(Failure::bad_input)?;
     let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
-    let wanted = WantedBoot::of(&whole).map_err(Failure::bad_input)?;
+    let wanted = WantedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let boot = Boot::now().map_err(Failure::run_failed)?;

@@ -149,7 +149,8 @@ fn here(flags: &RunFlags, of_process: &ProcessCpus, rooms: &mut Rooms) -> Result
     let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
     let prio = run.scheduling.prio;
-    let limits = rooms.0.entry((prio, run.loads.len())).or_insert_with(|| Limits::here(Some(prio.unwrap_or(0)), run.loads.len()));
+    let limits =
+        rooms.0.entry((prio, run.loads.len())).or_insert_with(|| Limits::for_loads(Some(prio.unwrap_or(0)), run.loads.len()));
     for spec in &run.loads {
         load::check(spec, &of_process.inherited, &of_process.usable, limits)?;
     }
