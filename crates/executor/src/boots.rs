@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A plan on this machine, boot by boot: kernels and their arguments cannot be varied without booting, so each boot adds what
-//! it can measure to one folder, and is told what is still missing.
+//! it can measure to one folder, and returns what is still missing.
 //!
 //! The folder holds a folder for each boot, by the name of its kernel, which is the folder of a plan like any other.
 
@@ -57,7 +57,7 @@ impl Boot {
     /// Where its folder is, or is to be: that of another boot of the same kernel has its name already.
     ///
     /// # Errors
-    /// When the folder cannot be read, or is no folder of boots.
+    /// When the folder cannot be read, or is not a folder of boots.
     pub fn folder(&self, root: &Path) -> anyhow::Result<PathBuf> {
         if let Some((path, _)) = boots(root)?.into_iter().find(|(_, boot)| boot == self) {
             return Ok(path);
@@ -72,7 +72,7 @@ impl Boot {
 /// The boots that have a folder in this one.
 ///
 /// # Errors
-/// When it cannot be read, or is no folder of boots.
+/// When it cannot be read, or is not a folder of boots.
 pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
     if folder::plan_file(root).is_file() {
         bail!(
@@ -138,7 +138,7 @@ impl WantedBoot {
         WantedBoot { kernel: text("kernel"), append: text("append") }
     }
 
-    /// Of these, the boots that nobody has made yet. One with more arguments than was asked for is another boot only if it is
+    /// Of these, the boots that are still missing. One with more arguments than was asked for is another boot only if it is
     /// asked for too.
     #[must_use]
     pub fn missing(wanted: &[Self], made: &[Boot]) -> Vec<Self> {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// A combination, as far as the order of its runs depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CombinationEntry {
-    /// What tells it from the others.
+    /// Its label in the plan.
     pub label: String,
     /// Whether its runs are for guests of the lab.
     pub is_in_lab: bool,
@@ -35,7 +35,7 @@ pub struct Execution<'a> {
     pub runs: &'a [PlannedRun],
 }
 
-/// What came of it.
+/// The result of an execution.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PlanResult {
     /// Runs that failed, twice unless a signal came.
@@ -52,7 +52,7 @@ pub enum Event<'e> {
     WasDone(&'e Document),
     /// An earlier attempt was cut short, and is kept here.
     WasCutShort(&'e Path),
-    /// A run is still to be made.
+    /// A run has no recording yet.
     Missing,
     /// A run is recorded.
     Recorded(&'e Recorded),
@@ -231,7 +231,7 @@ impl Execution<'_> {
         self.folder.sync()
     }
 
-    /// A recording that came to its end; another one is set aside, out of the next attempt's way.
+    /// Returns a complete recording. An incomplete one is set aside, out of the next attempt's way.
     fn require_complete(&self, recorded: Recorded) -> anyhow::Result<Recorded> {
         if judge::came_to_its_end(&recorded.document) {
             return Ok(recorded);
@@ -261,7 +261,7 @@ impl Failed {
     }
 }
 
-/// Removes the recording of a run that the user stopped, and who goes on with the plan measures anew.
+/// Removes the recording of a run that the user stopped, so that a resumed plan measures it again.
 fn remove_interrupted(path: &Path) -> anyhow::Result<()> {
     std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}, which was interrupted", path.display()))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The folder of a plan that is run: the plan as run, an index, and a recording for each run. Which runs are done is
-//! told by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
+//! decided by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
 
 use crate::boots::{Boot, WantedBoot};
 use anyhow::{Context, anyhow, bail};
@@ -76,7 +76,7 @@ impl ResultsFolder {
             index["boots"] = wanted.iter().map(WantedBoot::to_json).collect();
         }
         write(&path.join(INDEX), &model::document_text(&index)?)?;
-        // Last: with the plan there, the folder can be gone on with.
+        // Last: with the plan there, the folder can be resumed.
         write(&path.join(PLAN), text)?;
         ResultsFolder::open(path)
     }
@@ -218,7 +218,7 @@ pub(crate) fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
     index["boots"].as_array().map_or_else(Vec::new, |all| all.iter().map(WantedBoot::from_json).collect())
 }
 
-/// What lies where a run's recording should be.
+/// What is where a run's recording should be.
 ///
 /// # Errors
 /// When it cannot be read, or is something else.
@@ -250,7 +250,7 @@ fn has_its_end(samples: &Path) -> bool {
     read.is_ok() && last == END
 }
 
-/// `007-interval=1ms_load=cpu@50%.teiji`: in order, and to be read by people.
+/// `007-interval=1ms_load=cpu@50%.teiji`: in order, and readable.
 fn name(place: usize, runs: usize, label: &str) -> String {
     let width = runs.to_string().len().max(2);
     let plain = |c: char| if c.is_alphanumeric() || "-.+=@%".contains(c) { c } else { '_' };

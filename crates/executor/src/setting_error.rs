@@ -61,7 +61,7 @@ pub enum SettingError {
 }
 
 impl SettingError {
-    /// The settings it may be about, the likeliest first: the first of them that somebody wrote is to be changed.
+    /// The settings it may be about, the likeliest first: the first of them that was written is to be changed.
     #[must_use]
     pub const fn keys(&self) -> &'static [&'static str] {
         match self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Differences between looks at the laid-out machines, as [`model::changes`] tells them.
+//! Differences between snapshots of the laid-out machines, as [`model::changes`] finds them.
 
 use crate::test_machines::{guest, pc, pi};
 use model::{CpuFacts, EventCounts, FactChange, HostFacts, changes};

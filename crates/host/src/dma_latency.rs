@@ -51,7 +51,7 @@ impl DmaLatency {
     /// Asks for 0 µs.
     ///
     /// # Errors
-    /// The file is not there, may not be opened for writing (it is root's alone unless somebody changed that), or refuses
+    /// The file is not there, may not be opened for writing (it is root's alone unless that was changed), or refuses
     /// the value.
     pub fn hold(root: &HostRoot) -> Result<Self, HostError> {
         let path = root.path(FILE);

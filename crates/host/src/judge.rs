@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a reader should know of the machine before believing its figures.
 //!
-//! A pure judgement on two looks. A warning is raised only where latencies are affected or cannot be compared; everything
+//! A pure judgement on two snapshots. A warning is raised only where latencies are affected or cannot be compared; everything
 //! else is a fact and stays one. (Real-time throttling, for one: every machine is set up so, and it bites only programs
 //! that leave the CPU no rest.)
 
@@ -15,7 +15,7 @@ const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jif
 const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 /// A frequency that differs by more than this share is another frequency; less is the reading's noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
-/// What to warn of, given the looks before and after a run. In virtual time no hypervisor is warned of: nothing else runs in it.
+/// What to warn of, given the snapshots before and after a run. In virtual time no hypervisor is warned of: nothing else runs in it.
 #[must_use]
 pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec<Warning> {
     let all = [
@@ -30,8 +30,8 @@ pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec
     all.into_iter().flatten().collect()
 }
 
-/// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs whose CPUs nobody named: those
-/// take the affinity they inherited, and isolated CPUs, which people isolate to measure them, are never in it.
+/// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs whose CPUs were not named: those
+/// take the affinity they inherited, and isolated CPUs, which are isolated to be measured, are never in it.
 #[must_use]
 pub fn isolated_not_measured(isolated: &[CpuId], measured: &[CpuId], usable: &[CpuId]) -> Option<Warning> {
     let left_out: Vec<CpuId> = isolated.iter().filter(|cpu| usable.contains(cpu) && !measured.contains(cpu)).copied().collect();
@@ -103,7 +103,7 @@ fn steal(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
 fn cpus_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let ids = |facts: &HostFacts| facts.cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>();
     let (before, after) = (ids(before), ids(after));
-    // An empty set is a look that failed, not a machine without CPUs.
+    // An empty set is a failed snapshot, not a machine without CPUs.
     let changed = before != after && !before.is_empty() && !after.is_empty();
     changed.then_some(Warning::CpuOfflineChanged { before, after })
 }

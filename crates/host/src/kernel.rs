@@ -2,7 +2,7 @@
 //! What kernel it is and how it was set up, from the texts it offers.
 
 /// How the kernel may be preempted, from its version line, /sys/kernel/realtime, /sys/kernel/debug/sched/preempt and its
-/// command line. None if nothing was readable that would tell.
+/// command line. None if nothing readable shows it.
 pub(crate) fn preemption(
     version: Option<&str>,
     realtime: Option<&str>,
@@ -18,7 +18,7 @@ pub(crate) fn preemption(
     }
     if has("PREEMPT_DYNAMIC") {
         let mode = debug.and_then(dynamic_mode).map(|mode| format!(" ({mode})"));
-        // Only root may look into debugfs. What was asked at boot may have been changed since, so it is called that.
+        // Only root may read debugfs. What was asked at boot may have been changed since, so it is called that.
         let booted =
             || command_line.and_then(|text| argument(text, "preempt=")).map(|mode| format!(" (booted with preempt={mode})"));
         return Some(format!("PREEMPT_DYNAMIC{}", mode.or_else(booted).unwrap_or_default()));

@@ -3,14 +3,14 @@
 //!
 //! Here live the readers of /proc and /sys, the judgement on what they found, and the kernel state that a run borrows. A
 //! figure is worth as much as the conditions it was taken under: the same kernel is an order of magnitude later with
-//! another governor, another clocksource or another guest on the same hypervisor, and nobody remembers afterwards.
+//! another governor, another clocksource or another guest on the same hypervisor, and nothing shows it afterwards.
 //!
 //! In: a [`HostRoot`], below which every path is read; tests lay files into a directory of their own. Out: a
-//! [`model::HostFacts`] per look, the [`warnings`] of two looks, and a [`DmaLatency`] that is given
-//! back when dropped. A look never fails: what cannot be had is `None`, with the file, line, item and reason beside it.
+//! [`model::HostFacts`] per snapshot, the [`warnings`] of two snapshots, and a [`DmaLatency`] that is given
+//! back when dropped. A snapshot never fails: what cannot be read is `None`, with the file, line, item and reason beside it.
 //!
 //! Must not touch: the measuring threads, and any setting of the machine that is not given back. CPUs this process may run
-//! on are a question to the scheduler, not to files: see the engine's room.
+//! on are a question to the scheduler, not to files: see the crate `probe`.
 #![forbid(unsafe_code)]
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which processes used CPU time between two looks.
+//! Which processes used CPU time between two snapshots.
 //!
 //! CPU time of a machine says how busy it was, and this says with what. One small file is read for each process: some 20 µs
-//! each, before and after a run. Those that ended between the looks are not seen: how much work there was, CPU times say.
+//! each, before and after a run. Those that ended between the snapshots are not seen: how much work there was, CPU times say.
 //!
 //! Format: proc_pid_stat(5).
 
@@ -44,7 +44,7 @@ impl HostRoot {
 }
 
 impl HostRoot {
-    /// CPU time of the children of a process that it has waited for, ms: work of its own that looks at processes do not see.
+    /// CPU time of the children of a process that it has waited for, ms: work of its own that snapshots of processes do not see.
     #[must_use]
     pub fn waited_for_ms(&self, pid: u32) -> u64 {
         let line = std::fs::read(self.path(&format!("proc/{pid}/stat"))).unwrap_or_default();
@@ -53,7 +53,7 @@ impl HostRoot {
 }
 
 impl ProcessTimes {
-    /// What was used since an earlier look, by process `own` and by the others.
+    /// What was used since an earlier snapshot, by process `own` and by the others.
     #[must_use]
     pub fn since(&self, before: &ProcessTimes, own: u32) -> Processes {
         let used = |pid: &u32, is: &Process| {

@@ -2,15 +2,15 @@
 //! Reading files below a root, and keeping account of what could not be read.
 //!
 //! A fact may be missing for two reasons. The machine does not have it (no cpufreq driver, debugfs not mounted): that is
-//! how most machines are, and `None` says enough. Or it should be there and could not be had: then somebody will want to
-//! know the file, the line and the reason. [`FactReader`] keeps the two apart.
+//! how most machines are, and `None` says enough. Or it should be there and could not be read: then the
+//! file, the line and the reason are recorded. [`FactReader`] distinguishes the two.
 
 use model::Unreadable;
 use plan::CpuId;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Larger than any machine Linux runs on; a garbled number must not look like a CPU.
+/// Larger than any machine Linux runs on; a garbled number must not be taken for a CPU.
 const HIGHEST_CPU: u32 = 65_535;
 
 /// The directory below which the machine's files lie: `/`, or what a test laid out.
@@ -69,7 +69,7 @@ impl Fault {
     }
 }
 
-/// One look at a machine: reads, and remembers what could not be read.
+/// Reads the files of a machine for one snapshot, and records what could not be read.
 pub(crate) struct FactReader<'a> {
     root: &'a HostRoot,
     pub unreadable: Vec<Unreadable>,
@@ -104,7 +104,7 @@ impl<'a> FactReader<'a> {
         None
     }
 
-    /// The value, or none with its fault remembered.
+    /// The value, or none with its fault recorded.
     pub fn record<T>(&mut self, relative: &str, parsed: Result<T, Fault>) -> Option<T> {
         parsed.map_err(|fault| self.fault(relative, fault)).ok()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One look at the machine.
+//! One snapshot of the machine.
 //!
 //! It is taken before and after every run, and a run must begin soon after it was asked for; so each file is read once, and
 //! nothing is looked for where its absence has already been seen.
@@ -123,7 +123,7 @@ fn cpus(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     });
     facts.hypervisor = match info.hypervisor {
         None if facts.cpu_model.as_deref() == Some(QEMU_BOARD) => Some(true),
-        // Dom0 of Xen hides the flag, and other architectures have none; what no file tells stays unknown.
+        // Dom0 of Xen hides the flag, and other architectures have none; what is in no file stays unknown.
         None | Some(false)
             if reader.optional("sys/hypervisor/type", "hypervisor").is_some_and(|text| !text.trim().is_empty()) =>
         {

@@ -37,7 +37,7 @@ impl Difference {
     }
 }
 
-/// What `run.json` says that its samples, as they were read, do not bear out, and whatever else of it does not follow from another
+/// What `run.json` says that its samples, as they were read, contradict, and whatever else of it does not follow from another
 /// part of it. Nothing is rounded, nothing is tolerated. Nothing is found in a recording that was cut off, which has no figures of its
 /// own.
 #[must_use]
@@ -214,7 +214,7 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
     if thread.proof.samples_lost == 0 {
         expect("activations.on_time", counted.on_time, rows.on_time);
         expect("activations.late", counted.late, rows.late);
-        // A thread that did not come back has no proof, and nobody to say which of its rows between others were lost.
+        // A thread that did not come back has no proof, and nothing says which of its rows between others were lost.
         let never_run = if thread.proof.voluntary_switches.is_none() { statistics.lost } else { 0 };
         expect("activations.skipped", counted.skipped, rows.skipped + never_run);
     }

@@ -11,7 +11,7 @@ pub enum Ending {
     Planned,
     /// At the latency it was to stop at: an end it was to have.
     AtLatency,
-    /// By a signal: somebody wanted it to end.
+    /// By a signal.
     Asked,
     /// Because it could not go on.
     Failed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A judgement: what was claimed, what was seen, and what is lacking. Values only; whoever shows them has the words.
+//! A judgement: the limit, the observed figure, and what evidence is missing. Values only; the renderer has the words.
 
 use crate::Incomplete;
 use model::Recorded;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use stats::{Analysis, Level};
 use std::path::PathBuf;
 
-/// A recording and what its samples tell beyond their figures.
+/// A recording with the analyses of its samples.
 pub struct Examined {
     /// The recording.
     pub recorded: Recorded,
@@ -16,7 +16,7 @@ pub struct Examined {
     pub analyses: Vec<Analysis>,
 }
 
-/// What became of a claim.
+/// The verdict on a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -40,10 +40,10 @@ impl Verdict {
     }
 }
 
-/// A claim held against one recording.
+/// A limit judged by one recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What was claimed.
+    /// What is judged.
     pub claim: Claim,
     /// The recording's path.
     pub recording: PathBuf,
@@ -58,7 +58,7 @@ pub struct Judged {
     pub lacking: Option<Lacking>,
 }
 
-/// What is claimed of a recording.
+/// What a recording is judged by.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
     /// A limit holds.
@@ -93,7 +93,7 @@ pub enum Seen {
         /// Whose.
         thread: Option<usize>,
     },
-    /// More activations beyond the limit than a quantile allows, which they are too few to carry.
+    /// More activations beyond the limit than a quantile allows, and there are too few of them for a verdict.
     Beyond {
         /// So many.
         n: u64,
@@ -104,7 +104,7 @@ pub enum Seen {
         /// Whose.
         thread: Option<usize>,
     },
-    /// Too few activations to carry a quantile.
+    /// Too few activations for a quantile.
     TooFew {
         /// So many.
         of: u64,
@@ -152,7 +152,7 @@ pub enum Seen {
     NoThreads,
     /// Nothing that could be compared.
     Nothing,
-    /// Something that the recording does not tell.
+    /// Something that the recording does not contain.
     Unknown,
 }
 

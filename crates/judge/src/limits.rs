@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Limits held against a recording: pass, fail, or not enough evidence, each with its margin.
+//! Judges a recording by limits: pass, fail, or not enough evidence, each with its margin.
 //!
 //! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
 //! it; a rate and a count are those of all threads of a recording together.

@@ -27,7 +27,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// With room for this many bytes of files and a few headers, taken once.
+    /// Reserves memory for this many bytes of files and a few headers.
     pub(crate) fn for_about(bytes: usize) -> Self {
         Writer { bytes: Vec::with_capacity(bytes + (16 << 10)), entries: 0 }
     }

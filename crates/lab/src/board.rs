@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What QEMU and a kernel must be told for each machine, each odd word with the symptom that forced it.
+//! Arguments of QEMU and the kernel for each machine, each unusual one with the symptom that requires it.
 
 use plan::{Guest, GuestTime, Machine};
 use std::path::Path;

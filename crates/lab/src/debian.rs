@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Debian's kernels, got with apt's own tools: signatures checked by apt, no root, and nothing of the system's own package
 //! state touched. Each architecture has package lists of its own in the cache, so that a PC gets ARM kernels without being
-//! told to accept ARM packages.
+//! configured to accept ARM packages.
 
 use crate::image;
 use crate::kernels::{Cache, Flavour, Kernel, KernelError, KernelName, compare_versions, is_whole_version, version_fits};
@@ -20,7 +20,7 @@ const OS_RELEASE: &str = "/etc/os-release";
 const KEPT_MODULES: [&str; 6] =
     ["drivers/char", "drivers/rtc", "drivers/tty", "drivers/virtio", "drivers/watchdog", "drivers/soc"];
 
-/// Gets a kernel of Debian's into the cache, and tells `say` what it does. Without a version, the one that the
+/// Gets a kernel of Debian's into the cache, and reports progress to `say`. Without a version, the one that the
 /// distribution's own package of that flavour stands for.
 ///
 /// # Errors
@@ -186,7 +186,7 @@ fn first_complaint(output: &Output) -> String {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let chosen = lines().find(|line| line.starts_with("E:")).or_else(|| lines().next());
     let chosen = chosen.map_or_else(|| output.status.to_string(), str::to_owned);
-    // As on a system that is no Debian.
+    // As on other distributions.
     let keyring = if said.contains("NO_PUBKEY") || said.contains("not signed") { WITHOUT_KEYRING } else { "" };
     chosen + keyring
 }

@@ -23,7 +23,7 @@ pub struct Emulator {
     pub version: String,
 }
 
-/// Why there is no emulator.
+/// Why no emulator was found.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     /// Not installed.

@@ -31,7 +31,7 @@ impl Processor {
         }
     }
 
-    /// For people.
+    /// For display.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ pub struct Image {
     pub release: Option<String>,
 }
 
-/// Why a file is no kernel to boot.
+/// Why a file is not a bootable kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// It cannot be read.

@@ -179,7 +179,7 @@ fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody looks on: what a run prints, it prints through the same serial interrupts it would be measured beside.
+/// Observes nothing: what a run prints, it prints through the same serial interrupts it would be measured beside.
 struct Unseen;
 
 impl ProgressObserver for Unseen {

@@ -2,7 +2,7 @@
 //! What a program costs, in instructions of the whole machine: its own, the kernel's on its behalf, and every interrupt's.
 //!
 //! In virtual time an instruction takes a fixed number of ns, but an idle processor skips to its next timer, so elapsed time
-//! tells nothing. Beside a *spinner*, a process of the lowest scheduling that never sleeps, the processor is never idle: what
+//! shows nothing. Beside a *spinner*, a process of the lowest scheduling that never sleeps, the processor is never idle: what
 //! the spinner did not get of the elapsed time was executed for something else. Two lengths of the same program, and a
 //! span in which nothing happens, take away what it costs to start a program and what the machine does by itself.
 
@@ -124,7 +124,7 @@ pub fn rest(argument: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// On the host: boots a guest and has it carry out these programs. `expected` is what they take together, on its clock.
+/// On the host: boots a guest and runs these programs in it. `expected` is what they take together, on its clock.
 ///
 /// # Errors
 /// When nothing comes of it; a program that fails is no error here.

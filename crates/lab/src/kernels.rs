@@ -49,7 +49,7 @@ pub enum KernelName {
     Path(PathBuf),
 }
 
-/// Why there is no such kernel.
+/// Why a kernel was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// Not a name.

@@ -37,7 +37,7 @@ fn list(directory: &Path, files: &mut BTreeMap<String, (PathBuf, Option<&'static
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let path = entry.path();
-        // A link to the kernel's sources is no place to look for modules.
+        // A link to the kernel's sources holds no modules.
         if entry.file_type()?.is_dir() {
             list(&path, files)?;
         } else if let Some(name) = path.file_name().and_then(|name| name.to_str())
@@ -54,7 +54,7 @@ fn canonical(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Takes a module out of `files`, what it depends on before it.
+/// Moves a module from `files` to `modules`, after the modules that it depends on.
 fn add_with_dependencies(
     name: &str,
     files: &mut BTreeMap<String, (PathBuf, Option<&'static str>)>,

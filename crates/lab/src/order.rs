@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the lab tells a guest, and what a guest says when it cannot do it. Both sides are the same program, so the form may
+//! The order that the lab sends to a guest, and the refusal that a guest sends back. Both sides are the same program, so the form may
 //! change with it.
 
 use crate::instruction_count::GuestCommand;
@@ -31,7 +31,7 @@ pub enum Task {
     Measure {
         /// The run, without its title.
         run: Box<Run>,
-        /// That nobody named CPUs, where there are several: only the guest's kernel knows which are isolated.
+        /// Set if no CPUs were named, where there are several: only the guest's kernel knows which are isolated.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         default_cpus: Option<DefaultCpus>,
         /// What the guest's clocks count: inside nothing shows that they are an emulator's.
@@ -51,7 +51,7 @@ impl Task {
     }
 }
 
-/// CPUs that nobody named: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
+/// The default CPUs: those on which the guest's first process runs, as anywhere else. Isolated ones are not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultCpus {
     /// How many threads take turns on them; none: one on each.

@@ -15,7 +15,7 @@ pub struct Program {
     pub bytes: Vec<u8>,
 }
 
-/// Why there is no program for a guest.
+/// Why no program was found for a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// It cannot be read.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Folders for a guest's files, below the directory for temporary files, that do not stay.
 //!
-//! A program that is killed cannot remove its folders: the next one does. Each folder holds a file that its owner keeps
-//! locked, and the kernel gives a lock back however its owner ends. Process ids would not do: they are used again, and mean
+//! A program that is killed cannot remove its folders: the next one does. Each folder holds a file that its process keeps
+//! locked, and the kernel releases the lock however the process ends. Process ids would not do: they are used again, and mean
 //! something else in each container.
 
 use rustix::fs::OFlags;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 /// How the folders' names begin.
 const PREFIX: &str = "teiji-lab-";
-/// The file that the owner keeps locked.
+/// The file that is locked while the folder is in use.
 const LOCK: &str = "owner";
 
 /// A folder of this process. Dropped, it is gone.
@@ -27,7 +27,7 @@ pub struct ScratchFolder {
 }
 
 impl ScratchFolder {
-    /// Makes one; the first time, removes those whose owners are dead.
+    /// Makes one; the first time, removes those whose processes are dead.
     ///
     /// # Errors
     /// When it cannot be made in the directory for temporary files.
@@ -54,7 +54,7 @@ impl ScratchFolder {
     }
 }
 
-/// Removes folders whose owners are dead. What cannot be looked at or removed stays: it is somebody else's.
+/// Removes folders whose processes are dead. What cannot be read or removed stays: it belongs to another user.
 fn remove_abandoned(directory: &Path) {
     let user = rustix::process::geteuid().as_raw();
     let is_ours = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-/// Between two looks at the guests.
+/// Between two checks of the guests.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The program's own hidden verbs, by which it is started anew.
@@ -45,7 +45,7 @@ pub struct Target {
     pub program: Option<PathBuf>,
     /// Files that go in as well: the path in the guest without its first slash, and the content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// How long booting may take.
+    /// Timeout of booting.
     pub boot_timeout: Duration,
 }
 
@@ -54,13 +54,13 @@ pub struct Target {
 pub struct LabRun {
     /// What to measure.
     pub run: Run,
-    /// That nobody named its CPUs; then those of `run` are all that the guest has.
+    /// Set if its CPUs were not named; then those of `run` are all that the guest has.
     pub default_cpus: Option<DefaultCpus>,
     /// On what.
     pub place: Target,
     /// The recording's folder, to be made.
     pub directory: PathBuf,
-    /// What it is called while it goes on.
+    /// Its name while it runs.
     pub name: String,
     /// For the recording.
     pub command_line: Vec<String>,
@@ -149,7 +149,7 @@ pub fn run_in_guests<L: GuestObserver>(
     results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
 }
 
-/// Takes what came of the run at a place, as soon as it is there.
+/// Receives the result of each run, by its index, as soon as it is there.
 pub type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
 
 /// Runs these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
@@ -247,7 +247,7 @@ pub fn can_begin(machine: Machine, program: Option<&Path>) -> Result<(), LabErro
     Ok(())
 }
 
-/// Makes a recording of what a guest left.
+/// Writes the output of a guest as a recording.
 fn store(lab_run: &LabRun, output: GuestOutput, facts: &Lab, begun: SystemTime) -> Result<Recorded, LabError> {
     let damaged = |why: String| BootError::Damaged { why, console: crate::boot::LastLines::from_bytes(&output.console) };
     let entries = archive::files(&output.archive).map_err(|error| damaged(error.to_string()))?;

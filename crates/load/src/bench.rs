@@ -54,7 +54,7 @@ pub struct Benchmark {
 }
 
 const STACK_BYTES: usize = 64 * 1024;
-/// Between two looks at whether to stop; what ends a wait by itself does so at once.
+/// Between two checks whether to stop; what ends a wait by itself does so at once.
 const TENTH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 fn go_on(is_to_stop: &dyn Fn() -> bool) -> io::Result<()> {
@@ -81,7 +81,7 @@ impl Benchmark {
     fn run_processes(&self, alone: &SingleThreaded, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
         let barrier = StartBarrier::new()?;
         let mut children = Children(Vec::new());
-        // Every task holds the end to write until it ends, so that the other end tells when the last of them has.
+        // Every task holds the end to write until it ends, so that the other end shows when the last of them has.
         let (all_ended, held) = io::pipe()?;
         for _ in 0..self.groups {
             let (sources, sinks) = self.channels()?;
@@ -205,7 +205,7 @@ impl Channel {
     }
 }
 
-/// Where all wait: each says that it has come, and waits for a byte that stays unread, so that it lets all of them pass.
+/// All tasks wait at it: each writes a byte when it arrives, and polls for one byte that stays unread, so that all of them start.
 struct StartBarrier {
     arrived: (PipeReader, PipeWriter),
     open: (PipeReader, PipeWriter),
@@ -223,7 +223,7 @@ impl StartBarrier {
         Ok(())
     }
 
-    /// Waits until so many have come, and lets them pass. Asks `all_is_well` while it waits: one that has ended never comes.
+    /// Waits until so many have arrived, and starts them. Calls `all_is_well` while it waits: one that has ended never arrives.
     fn open(&self, expected: usize, all_is_well: impl Fn() -> io::Result<()>) -> io::Result<Instant> {
         let mut missing = expected;
         while missing > 0 {

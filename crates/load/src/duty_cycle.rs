@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Holds a task at its level: a duty cycle, closed on the CPU time that the task itself has used.
 //!
-//! The task works in small pieces and throttles between them. In each period it may use CPU time until it lies on the line
+//! The task works in small steps and throttles between them. In each period it may use CPU time until it lies on the line
 //! `level x time since the start`; then it sleeps until the period ends. What one period used too much or too little, the next
 //! ones make good, so the error does not grow with time. Page faults and system calls count, for they are CPU time of the task.
 //!
@@ -65,7 +65,7 @@ impl<C: Clocks> DutyCycle<C> {
         cycle
     }
 
-    /// To be called between two pieces of work: sleeps if the task is ahead of its level. At 100 % never.
+    /// Call between two steps of work: sleeps if the task is ahead of its level. At 100 % never.
     pub(crate) fn throttle(&mut self) {
         if self.level_ppm >= WHOLE {
             return;

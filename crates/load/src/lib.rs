@@ -5,7 +5,7 @@
 //! ([`Loads`]). A load must neither disturb the measuring process nor survive it. So each load is a process of its own, the
 //! *supervisor*: the program itself, executed anew under a hidden verb whose body is [`worker`]. Nothing of the measuring process
 //! goes with it: no locked memory, no threads, no policy, no files. The supervisor forks the load's *tasks*, releases them at one
-//! instant, reads their CPU time from outside, so that observing costs them nothing, and tells its parent once a second.
+//! instant, reads their CPU time from outside, so that observing costs them nothing, and reports to its parent once a second.
 //!
 //! ```text
 //! parent (teiji)  --stdin: go, begin; closed means stop-->  supervisor  --fork-->  tasks

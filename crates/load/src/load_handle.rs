@@ -18,7 +18,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Between two looks at something that will not take long.
+/// Between two checks of something that will not take long.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
 /// How long killed processes may take to be gone.
 const BURIAL: Duration = Duration::from_secs(2);

@@ -20,7 +20,7 @@ const START: Duration = Duration::from_secs(10);
 const START_PER_TASK: Duration = Duration::from_millis(10);
 /// How long a supervisor's first reading is waited for. It runs ahead of its tasks.
 const BEGIN_WITHIN: Duration = Duration::from_secs(5);
-/// Between two looks at loads that settle.
+/// Between two checks of loads that settle.
 const SETTLING_PAUSE: Duration = Duration::from_millis(10);
 /// How long a load may take to hand in its last reading and go. A supervisor under a busy real-time CPU can be late by seconds.
 const STOP: Duration = Duration::from_secs(5);
@@ -172,7 +172,7 @@ impl Loads {
     }
 
     /// The measured span begins: what the loads did before is not counted. Without it the span begins at the start. Returns
-    /// when each supervisor has taken its reading, so that it falls into nobody's figures: a kernel that cannot be preempted while
+    /// when each supervisor has taken its reading, so that it is in no figure: a kernel that cannot be preempted while
     /// it reads /proc/stat and hundreds of clocks is late by 150 us.
     pub fn begin(&mut self) {
         self.held.iter_mut().for_each(LoadHandle::begin);

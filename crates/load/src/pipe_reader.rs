@@ -41,7 +41,7 @@ impl PipeReader {
         }
     }
 
-    /// Whether nobody holds the other end any more.
+    /// Whether the other end is closed.
     pub(crate) fn ended(&self) -> bool {
         self.pipe.is_none()
     }

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// One process as /proc/PID/stat tells.
+/// One process as in /proc/PID/stat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: i32,

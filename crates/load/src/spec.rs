@@ -9,7 +9,7 @@ use crate::limits::{self, Limits};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
 
-/// What every load can be told.
+/// Options of every load.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CommonOptions {
     /// CPU use to be reached on each CPU, percent; none for what it gets.
@@ -26,7 +26,7 @@ pub(crate) struct CommonOptions {
 
 /// What every load understands.
 const COMMON: [&str; 5] = ["cpus", "period", "nice", "policy", "prio"];
-/// Of a duty cycle that is not told otherwise.
+/// Default of a duty cycle.
 const PERIOD: Duration = Duration::from_millis(10);
 
 /// A load that can be started.

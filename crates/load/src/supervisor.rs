@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The supervisor of one load: the process between the parent and the tasks.
 //!
-//! It sleeps but for one look a second, on the load's own CPUs. Its own time is not counted as the load's.
+//! It sleeps except for one reading a second, on the load's own CPUs. Its own time is not counted as the load's.
 
 use crate::kinds::LoadType;
 use crate::report::{BEGIN, GO, Order, Report};
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// An order to end at once: what the load `fork` executes.
 pub(crate) const NOTHING: &str = "nothing";
 
-/// Between two looks at the tasks.
+/// Between two readings of the tasks.
 const READING_NS: u64 = 1_000_000_000;
 
 /// The body of the hidden verb: runs one load on the orders of the [`crate::Loads`] that started this process, until its
@@ -66,7 +66,7 @@ fn lead(order: &Order) -> io::Result<()> {
 
 /// Follows orders until there are no more.
 fn obey(pool: &mut WorkerPool) -> io::Result<()> {
-    // None: the tasks stand at their posts, there is nothing to look at.
+    // None: the tasks wait at the start barrier, there is nothing to read.
     let mut reading_due_ns = None;
     let mut settling = None;
     let mut died = false;
@@ -158,7 +158,7 @@ fn settle(order: &Order, kind: &LoadType, common: &CommonOptions) -> io::Result<
     })?;
     raise_file_limit();
     if common.policy.is_real_time() {
-        // Above its tasks, or it would never be told to stop them.
+        // Above its tasks, or it would never be asked to stop them.
         let name = common.policy.kernel_name();
         return sys::schedule(Policy::Fifo, common.prio + 1)
             .map_err(|error| io::Error::other(format!("{name} {} may not be had: {error}", common.prio)));

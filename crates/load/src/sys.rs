@@ -58,7 +58,7 @@ fn task_links() -> io::Result<u64> {
     Ok(u64::from(rustix::fs::stat("/proc/self/task")?.st_nlink))
 }
 
-/// What one task has done. A cache line of its own, so that counting disturbs nobody; two, because many CPUs fetch pairs.
+/// What one task has done. A cache line of its own, so that counting disturbs no other task; two, because many CPUs fetch pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Slot {
@@ -147,7 +147,7 @@ impl Drop for Area {
 
 /// CPU time of a process, user and system, all its threads, to the nanosecond. None if it is gone.
 ///
-/// Read from outside, it costs the task nothing; a task that measured itself would pay a system call for each look.
+/// Read from outside, it costs the task nothing; a task that measured itself would pay a system call for each reading.
 pub(crate) fn cpu_time_ns(pid: Pid) -> Option<u64> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: `clock` is valid for writing.

@@ -87,7 +87,7 @@ impl<'a> StartBarrier<'a> {
                     let Err(error) = work(slot);
                     give_up(&error)
                 });
-                // Those before it wait at the gate, and would for ever: there is no way back but the end.
+                // Those before it wait at the barrier, and would for ever: there is no way back but the end.
                 begun.map(drop).unwrap_or_else(|error| give_up(&error));
             }
             self.wait().map(drop).unwrap_or_else(|error| give_up(&error));
@@ -121,7 +121,7 @@ impl<'a> Worker<'a> {
         self.slot.add(counter, amount);
     }
 
-    /// To be called between two pieces of work, each at most some tens of microseconds: sleeps as the level asks.
+    /// Call between two steps of work, each at most some tens of microseconds: sleeps as the level asks.
     pub(crate) fn throttle(&mut self) {
         self.cycle.throttle();
     }
@@ -184,7 +184,7 @@ impl WorkerPool {
             let error = settle(supervisor, name, cpus, common).and_then(|()| {
                 let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
                 let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
-                // The gate opens when nobody holds its other end any more, so nobody may keep a copy.
+                // The barrier opens when its other end is closed, so no task may keep a copy.
                 drop((heard, opener));
                 body(StartBarrier { slot, common, ready, gate })
             });

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What happened between two looks at a machine: interrupts, softirqs, CPU time, and every fact that is another one now.
+//! What happened between two snapshots of a machine: interrupts, softirqs, CPU time, and every fact that changed.
 //!
-//! It stands beside the looks themselves, because two rooms need it: `host` to warn while the run is there, `report` to
-//! show it whenever somebody opens the recording. Counters are compared by CPU and wrap; columns say nothing.
+//! It is beside the snapshots themselves because two crates need it: `host` to warn during the run, `report` to show it later. Counters are compared by CPU and wrap; columns say nothing.
 
 use crate::{CpuFacts, EventCounts, HostFacts};
 use plan::{CpuId, CpuList};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The differences between two looks at one machine.
+/// The differences between two snapshots of one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Interrupts that occurred, most frequent first.
@@ -41,7 +40,7 @@ pub struct EventChange {
 pub struct CpuTimeChange {
     /// The CPU.
     pub cpu: CpuId,
-    /// All its states together, ms: about the time between the looks.
+    /// All its states together, ms: about the time between the snapshots.
     pub elapsed_ms: u64,
     /// By name as in /proc/stat, ms, also where it is 0. `user` contains `guest`, `nice` contains `guest_nice`.
     pub time_ms: BTreeMap<String, u64>,
@@ -54,13 +53,13 @@ pub struct FactChange {
     pub cpu: Option<CpuId>,
     /// The field of [`HostFacts`] or [`CpuFacts`], which also says the unit; `cpus` is the list of those online.
     pub name: &'static str,
-    /// Its value before, as text; `unknown` where it was not to be had.
+    /// Its value before, as text; `unknown` where it could not be read.
     pub before: String,
     /// Its value after.
     pub after: String,
 }
 
-/// What is different in the second look.
+/// What is different in the second snapshot.
 #[must_use]
 pub fn changes(before: &HostFacts, after: &HostFacts) -> Changes {
     let pairs: Vec<(&CpuFacts, &CpuFacts)> =
@@ -73,7 +72,7 @@ pub fn changes(before: &HostFacts, after: &HostFacts) -> Changes {
     }
 }
 
-/// The ms of all states together, between two looks at one CPU.
+/// The ms of all states together, between two snapshots of one CPU.
 fn elapsed_ms(was: &CpuFacts, is: &CpuFacts) -> u64 {
     // The kernel counts these two within `user` and `nice` as well.
     let counted = |state: &str| state != "guest" && state != "guest_nice";
@@ -109,7 +108,7 @@ fn events(was: &[EventCounts], is: &[EventCounts], before: &HostFacts, after: &H
     changes
 }
 
-/// One row, given each CPU and its place in the earlier look. A row that is new counts from 0: the kernel shows none that
+/// One row, given each CPU and its place in the earlier snapshot. A row that is new counts from 0: the kernel shows none that
 /// has not occurred and is not in use.
 fn event(was: Option<&EventCounts>, is: &EventCounts, places: &[(CpuId, Option<usize>)]) -> EventChange {
     let earlier = |place: usize| was.and_then(|was| was.counts.get(place)).copied().unwrap_or(0);
@@ -120,7 +119,7 @@ fn event(was: Option<&EventCounts>, is: &EventCounts, places: &[(CpuId, Option<u
         return change;
     }
     for (count, (cpu, place)) in is.counts.iter().zip(places) {
-        // A CPU that has come online kept its counts from before it went; how many are new cannot be told.
+        // A CPU that has come online kept its counts from before it went; how many are new is unknown.
         let Some(place) = *place else { continue };
         let risen = risen(earlier(place), *count);
         if risen > 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `run.json`: what was asked, under which conditions, and what came of it.
 //!
-//! The other rooms fill these structs in; what they mean for a reader is in `docs/recording.md`, and their JSON Schema in
+//! The other crates fill these structs in; what they mean for a reader is in `docs/recording.md`, and their JSON Schema in
 //! `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot; `..._at` are RFC 3339 in UTC. What was not measured
 //! is `null` or absent, never 0.
 

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 pub struct Host {
     /// When measuring began: once the loads, if any, had settled.
     pub before: HostFacts,
-    /// When it had ended, before the loads were stopped; null while the run goes on.
+    /// When it had ended, before the loads were stopped; null during the run.
     pub after: Option<HostFacts>,
-    /// CPU time of processes between the two looks; absent where it was not recorded.
+    /// CPU time of processes between the two snapshots; absent where it was not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub processes: Option<Processes>,
 }
 
-/// Where processes spent CPU time between the two looks.
+/// Where processes spent CPU time between the two snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processes {
     /// CPU time of the measuring process itself, ms.
@@ -40,13 +40,13 @@ pub struct BusyProcess {
     pub pid: u32,
     /// Its name as the kernel has it: at most 15 characters, without arguments.
     pub name: String,
-    /// CPU time between the two looks, ms.
+    /// CPU time between the two snapshots, ms.
     pub cpu_ms: u64,
     /// Whether it is a thread of the kernel.
     pub kernel_thread: bool,
 }
 
-/// One look at the machine. What could not be read is null, with the reason in [`HostFacts::unreadable`].
+/// One snapshot of the machine. What could not be read is null, with the reason in [`HostFacts::unreadable`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// The machine's name.

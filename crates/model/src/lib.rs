@@ -2,7 +2,7 @@
 //! What is recorded.
 //!
 //! Here live the types of `run.json`, one for each concept, and what follows from a recording's own figures without its files:
-//! what happened between the two looks at the machine, what kept it busy beside the run.
+//! what happened between the two snapshots of the machine, what kept it busy beside the run.
 //!
 //! In: plain values. Out: plain values, which serialise as `docs/recording.md` says. Must not touch: files, clocks, the machine.
 #![forbid(unsafe_code)]

@@ -30,7 +30,7 @@ pub enum LoadFailure {
         /// Of so many.
         tasks: usize,
     },
-    /// Its supervisor ended before it was told to.
+    /// Its supervisor ended before it was asked to.
     #[error("its supervisor exited early: {status}")]
     SupervisorExited {
         /// How it ended, in the system's words.
@@ -53,7 +53,7 @@ pub enum LoadFailure {
         /// Why that is none.
         error: String,
     },
-    /// It did not stop when it was told to.
+    /// It did not stop when it was asked to.
     #[error("it did not stop within {waited_s} s")]
     NotStopped {
         /// How long it was given, s.

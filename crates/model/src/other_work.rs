@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kept CPUs busy beside the run itself.
 //!
-//! A run without a load is no run on an idle machine, and a load is not alone because it was the only one asked for. The
+//! A run without a load is not a run on an idle machine, and a load is not alone because it was the only one asked for. The
 //! warning of a run and the report of its recording both ask here.
 
 use crate::{BusyCpu, CpuTimeChange, Document, LoadEvidence, Processes, Thread, changes};
@@ -57,7 +57,7 @@ impl Document {
         Some(busy.saturating_sub(known).saturating_sub(loads as u64))
     }
 
-    /// The time between the two looks, ms.
+    /// The time between the two snapshots, ms.
     fn wall_ms(&self) -> Option<u64> {
         let seconds = self.host.after.as_ref()?.uptime_s? - self.host.before.uptime_s?;
         #[expect(

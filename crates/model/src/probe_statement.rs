@@ -13,7 +13,7 @@ pub struct ProbeStatement {
     pub rows: RowKind,
     /// What is measured in each row. The first is what is judged: the *latency* of summaries, charts and limits, always in ns.
     pub columns: Vec<Column>,
-    /// By which column, from 0, overruns are told: the time from the planned start of a row until the thread was free for the next,
+    /// By which column, from 0, overruns are detected: the time from the planned start of a row until the thread was free for the next,
     /// ns. Null where rows have no planned start.
     pub overrun_column: Option<usize>,
     /// The clock that planned and actual times are read from.
@@ -41,7 +41,7 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// Of its values.
     pub unit: ColumnUnit,
-    /// One line for people.
+    /// One line for display.
     pub meaning: Cow<'static, str>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A recording as read back: what was written in `run.json`, and what its samples tell.
+//! A recording as read back: what was written in `run.json`, and the statistics of its samples.
 
 use crate::{Column, ColumnFigures, Document, HistogramDocument, ProbeStatement, Thread, WorstActivation};
 use plan::Nanos;
@@ -21,13 +21,13 @@ pub struct Recorded {
     pub path: PathBuf,
     /// `run.json`.
     pub document: Document,
-    /// What the judged column of each thread tells, in the order of `document.threads`.
+    /// Statistics of the judged column of each thread, in the order of `document.threads`.
     pub threads: Vec<Statistics>,
-    /// What the rows of each thread tell beside their judged column.
+    /// Statistics of the other columns of each thread.
     pub beside: Vec<Beside>,
 }
 
-/// What the rows of a thread tell beside their judged column.
+/// Statistics of the other columns of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// The further columns, in the order the probe states them.
@@ -47,7 +47,7 @@ impl Recorded {
     }
 }
 
-/// Writes into a thread's part of the document what its samples tell. The accounting stays as it is: the thread itself
+/// Writes the statistics of a thread's samples into its part of the document. The accounting stays as it is: the thread itself
 /// has counted it, and the two are compared.
 pub fn fill_in(thread: &mut Thread, probe: &ProbeStatement, statistics: &Statistics, beside: &Beside) {
     thread.latency_ns = statistics.latency;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `run.json` as text: objects on several lines for people, lists on one, or a histogram would fill pages.
+//! `run.json` as text: objects on several lines, to be readable, lists on one, or a histogram would fill pages.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -32,7 +32,7 @@ impl Formatter for FlatLists {
 /// A document, or a part of one, as it is written to disk and to standard output.
 ///
 /// # Errors
-/// Never for the structs of this room; a map with keys that are no text would be one.
+/// Never for the structs of this crate; a map with keys that are no text would be one.
 pub fn document_text<T: Serialize>(value: &T) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut bytes, FlatLists::default()))?;

@@ -2,7 +2,7 @@
 //! From a plan to its runs: every combination of the factors' values, and the order in which they run.
 //!
 //! Repeats are interleaved: all combinations once, then all once more, so that what drifts meanwhile, such as a machine's
-//! temperature, does not look like the effect of a factor.
+//! temperature, is not mistaken for the effect of a factor.
 
 use crate::plan_error::{PlanError, PlanErrors};
 use crate::plan_file::{MAX_RUNS, Plan, RunOrder, Setting, Value};

@@ -99,7 +99,7 @@ impl GuestTime {
 pub enum MachineTime {
     /// Time as it passes, whatever the machine does in it.
     Real,
-    /// The time of an emulator, which counts the machine's own instructions: nobody takes any of it away.
+    /// The time of an emulator, which counts the machine's own instructions: nothing takes any of it away.
     Virtual,
 }
 
@@ -141,7 +141,7 @@ pub struct Guest {
     pub kernel_args: String,
 }
 
-/// Least memory in which a distribution's kernel, its initramfs and a run have room, MiB.
+/// Least memory in which a distribution's kernel, its initramfs and a run fit, MiB.
 const MIN_MEMORY_MIB: u32 = 192;
 
 /// Why a machine of the lab cannot be.

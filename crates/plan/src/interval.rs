@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The interval of a periodic thread as people write it: a time (`200us`, `976.5625us`, `1/1024s`) or a rate (`1024Hz`, `1kHz`).
+//! The interval of a periodic thread as users write it: a time (`200us`, `976.5625us`, `1/1024s`) or a rate (`1024Hz`, `1kHz`).
 //!
 //! Rates are rarely a whole number of nanoseconds, so an interval is rounded to the nearest one, and knows that it was.
 //! Other times are read exactly, by [`Nanos::parse`].

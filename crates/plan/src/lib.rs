@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What to measure.
 //!
-//! Here live the values people write (`200us`, `1-3,!2`, `hackbench,groups=10`) and the one struct they add up
+//! The values that users write (`200us`, `1-3,!2`, `hackbench,groups=10`) and the one struct they add up
 //! to, [`Run`], which travels unchanged from the command line to `run.json`; and [`Guest`], the machine of the lab that it may
-//! be carried out in.
+//! run in.
 //!
 //! In: text and plain values. Out: a checked [`Run`], or an error that names what was wrong and what would be right.
 //! Must not touch: clocks, files, the machine. Whatever depends on the machine (which CPUs there are) is an argument.

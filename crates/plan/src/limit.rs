@@ -24,7 +24,7 @@ pub enum Subject {
     Latency {
         /// Which.
         of: Figure,
-        /// What it is held against.
+        /// The limit.
         limit: Nanos,
         /// How sure it is to be; none: the observed figure counts.
         confidence: Option<f64>,
@@ -33,7 +33,7 @@ pub enum Subject {
     Rate {
         /// That latency.
         beyond: Nanos,
-        /// The share it is held against.
+        /// The limit of that share.
         limit: f64,
         /// How sure it is to be.
         confidence: f64,
@@ -42,7 +42,7 @@ pub enum Subject {
     Count {
         /// Of what.
         of: Count,
-        /// What it is held against.
+        /// The limit.
         limit: u64,
     },
 }
@@ -108,7 +108,7 @@ pub enum LimitError {
         "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, skipped==0, late<3 or lost==0"
     )]
     Form(String),
-    /// A claim that no recording can bear out.
+    /// A limit that no recording can be judged by.
     #[error(
         "invalid limit '{text}': a maximum has no confidence, because it grows with the run's length; limit how often it is exceeded: rate(>{limit})<1e-6@95%"
     )]
@@ -153,7 +153,7 @@ impl Limit {
         if self.relation == Relation::Below { behind.trim_start_matches('<') } else { behind }
     }
 
-    /// What is to be known exactly of a recording's latencies before these limits are held against it.
+    /// What is to be known exactly of a recording's latencies to judge these limits.
     #[must_use]
     pub fn exact_request(limits: &[Limit]) -> ExactRequest {
         let mut exact = ExactRequest::default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A load as written: `NAME[@LEVEL][,key=value]...`, or `cmd:COMMAND`, or `cmd:"COMMAND"[,key=value]...`. Which names and keys there are, the room `load` knows.
+//! A load as written: `NAME[@LEVEL][,key=value]...`, or `cmd:COMMAND`, or `cmd:"COMMAND"[,key=value]...`. Which names and keys there are, the crate `load` knows.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct LoadSpec {
     options: Vec<(String, String)>,
 }
 
-/// Why a text is no load.
+/// Why a load is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadSpecError {
     /// Nothing in front of the first comma.

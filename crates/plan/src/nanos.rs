@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Time as a whole number of nanoseconds, and the durations people write.
+//! Time as a whole number of nanoseconds, and the durations that users write.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -55,18 +55,18 @@ impl Unit {
     }
 }
 
-/// Why a text is no duration.
+/// Why a duration is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// There is no number in front.
+    /// The number is missing.
     #[error("'{0}' is not a duration: write a number and a unit, such as 200us, 1ms, 10s or 3h")]
     NotANumber(String),
-    /// A number, then something that is no unit.
+    /// A number, then an unknown unit.
     #[error("'{text}' has an unknown unit '{suffix}': use ns, us, ms, s, m, h or d")]
     UnknownUnit {
         /// What was written.
         text: String,
-        /// The part that is no unit.
+        /// The unknown unit.
         suffix: String,
     },
     /// The same where a rate may stand too.
@@ -74,7 +74,7 @@ pub enum DurationError {
     UnknownIntervalUnit {
         /// What was written.
         text: String,
-        /// The part that is no unit.
+        /// The unknown unit.
         suffix: String,
     },
     /// A ratio alone: it could be of seconds as well as of microseconds.
@@ -148,14 +148,14 @@ impl Nanos {
         exact_nanos(whole, fraction, unit).ok_or_else(|| DurationError::OutOfRange(text.to_owned()))
     }
 
-    /// Microseconds as people read them; only for output.
+    /// Microseconds for display only.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// Seconds as people read them; only for output.
+    /// Seconds for display only.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for reading; 2^53 ns are 104 days")]
     pub fn as_secs_f64(self) -> f64 {

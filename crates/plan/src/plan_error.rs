@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where something stands in a file, for people.
+/// Position in a file, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSpan {
     /// The file.
@@ -66,7 +66,7 @@ impl PlanError {
 #[derive(Debug)]
 pub struct PlanErrors(Vec<PlanError>);
 
-/// Errors that are told; a plan with more was not meant as one.
+/// Maximum number of errors reported.
 const MAX_TOLD: usize = 20;
 
 impl PlanErrors {
@@ -85,7 +85,7 @@ impl PlanErrors {
         PlanErrors::none_of(errors).map(|()| good)
     }
 
-    /// Whether there is none: of several at one place, the first is told.
+    /// Ok if there are no errors. Of several at one place, only the first is reported.
     ///
     /// # Errors
     /// These, if there are any.

@@ -79,7 +79,7 @@ pub struct RunOrder {
 /// A plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What people call it.
+    /// Its title.
     pub title: Option<String>,
     /// What holds for every run.
     pub measure: Vec<Setting>,
@@ -158,7 +158,7 @@ impl Plan {
     /// The short form: what `[quick]` says in the place of the rest, each combination once.
     ///
     /// # Errors
-    /// When the plan has none, or it says something of a factor that is no list of values.
+    /// When the plan has none, or its value for a factor is not a list.
     pub fn quick(mut self) -> Result<Self, PlanError> {
         if self.quick.is_empty() {
             return Err(PlanError::at(&self.at, "this plan has no short form: no table [quick]"));

@@ -25,17 +25,17 @@ pub enum Length {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverrunPolicy {
-    /// Go on at the next planned time that lies ahead, and count the others as skipped.
+    /// Continue at the next planned time in the future, and count the others as skipped.
     Skip,
     /// Run each of them at once, late.
     CatchUp,
 }
 
-/// One run: one probe setting under one load. Everything the run needs is in it; nothing in it depends on a later look
-/// at the machine.
+/// One run: one probe setting under one load. Everything the run needs is in it; nothing in it depends on a later snapshot
+/// of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// What people call it.
+    /// Its title.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub title: Option<String>,
     /// The probe's name. Which there are, the crate `probe` knows.
@@ -142,7 +142,7 @@ impl Run {
         Nanos(self.warmup_ns.0.saturating_add(beside.0))
     }
 
-    /// How long the thread that takes longest measures, ns: what people call the length of the run.
+    /// How long the thread that takes longest measures, ns: the length of the run.
     #[must_use]
     pub fn measured_ns(&self) -> Nanos {
         let length_of =
@@ -168,7 +168,7 @@ impl Run {
         Nanos(self.expected_ns().0.saturating_add(settling.0))
     }
 
-    /// Whether any machine could carry this out.
+    /// Whether any machine could run this.
     ///
     /// # Errors
     /// The first thing that makes it impossible.

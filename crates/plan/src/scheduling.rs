@@ -99,7 +99,7 @@ pub enum PolicyError {
 }
 
 impl Scheduling {
-    /// What is measured with unless told otherwise: high, and below the kernel's own threads at 99.
+    /// The default for measuring: high, and below the kernel's own threads at 99.
     pub const DEFAULT: Scheduling = Scheduling { policy: Policy::Fifo, prio: Some(90) };
     /// Ordinary scheduling.
     pub const OTHER: Scheduling = Scheduling { policy: Policy::Other, prio: None };

@@ -31,7 +31,7 @@ const ALL: u32 = 65_536;
 fn usable() -> io::Result<Vec<CpuId>> {
     let ask = || {
         let all: Vec<CpuId> = (0..ALL).map(CpuId).collect();
-        // Where nobody may ask (a sandbox), what was inherited is what there is.
+        // Where asking is forbidden (a sandbox), what was inherited is what there is.
         let _ = sys::set_affinity(None, &all);
         affinity()
     };

@@ -19,7 +19,7 @@ pub enum Woken {
     Failed(i32),
 }
 
-/// How a thread becomes a measuring thread, reads its clock, sleeps, is told to stop, and becomes an ordinary one again.
+/// How a thread becomes a measuring thread, reads its clock, sleeps, is asked to stop, and becomes an ordinary one again.
 pub(crate) trait Attachment: Send + 'static {
     /// Makes the calling thread a measuring one: pinned, with its scheduling. Returns its number.
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid>;

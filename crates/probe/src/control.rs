@@ -49,7 +49,7 @@ struct Shared {
     heartbeat: AtomicI64,
 }
 
-/// Shared by the threads of one run. The measuring threads only look at a flag; the reason is written by the one that
+/// Shared by the threads of one run. The measuring threads only check a flag; the reason is written by the one that
 /// stops, off the measured path.
 #[derive(Clone, Debug, Default)]
 pub struct Control(Arc<Shared>);
@@ -81,7 +81,7 @@ impl Control {
         self.0.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A thread of ordinary priority was able to run at this time, ns.
+    /// Records that a thread of ordinary priority was able to run at this time, ns.
     pub(crate) fn record_heartbeat(&self, now_ns: i64) {
         self.0.heartbeat.store(now_ns, Ordering::Relaxed);
     }

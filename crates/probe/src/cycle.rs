@@ -4,7 +4,7 @@
 //! Activation k is planned at `start + k x interval`, whatever happened before. An activation that wakes an interval or
 //! more after that is late; in the meantime the times of its successors passed, and those are skipped: the next one that
 //! runs is the first whose planned time lies ahead. `skipped = floor(latency / interval)` follows from the late one's
-//! latency alone, so a recording needs to store nothing else to tell skipped from lost. Where a probe does more than wake up, the
+//! latency alone, so a recording needs to store nothing else to distinguish skipped from lost. Where a probe does more than wake up, the
 //! same follows from the time until it was done.
 
 use crate::attachment::Attachment;
@@ -60,7 +60,7 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
 ) -> Counts {
     let interval = cycle.interval.0.max(1);
     let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
-    // One comparison decides whether an activation is ordinary, where one column tells both.
+    // One comparison decides whether an activation is ordinary, where one column decides both.
     let remarkable = if S::OVERRUN == 0 { interval.min(limit.saturating_add(1)) } else { interval };
     let (mut late, mut skipped) = (0, 0);
     let mut taken = 0;

@@ -19,7 +19,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Checks in a row without a sign of life: longer than a busy machine makes a thread of ordinary priority wait, shorter
-/// than a watchdog's patience. Checks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
+/// than a watchdog's timeout. Checks and not seconds, because a process that was stopped (Ctrl-Z) or a machine that was
 /// suspended shows no life for hours, but then nothing checks either.
 const MAX_SILENT_CHECKS: u32 = 5;
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const SUSPICIOUS_PERCENT: i64 = 50;
 /// These threads call next to nothing.
 const SMALL_STACK_BYTES: usize = 32 * 1024;
 
-/// A guard on duty; ends when told.
+/// A running guard; ends when asked to.
 pub(crate) struct Guard {
     threads: Vec<JoinHandle<()>>,
     off_duty: Control,
@@ -116,7 +116,7 @@ impl Guard {
         })?;
         let handle = thread.thread().clone();
         self.threads.push(thread);
-        // Bound from here: somebody else's real-time thread may keep that CPU from it, and nobody shall wait for it.
+        // Bound from here: another real-time thread may keep that CPU from it, and nothing shall wait for it.
         if let Ok(pid) = told.recv() {
             crate::attachment::pin(Some(pid), cpu)?;
         }

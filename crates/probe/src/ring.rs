@@ -115,7 +115,7 @@ fn without_gap<const N: usize>(slots: &[Slot<N>]) -> &[Slot<N>] {
 }
 
 impl<const N: usize> Producer<N> {
-    /// Hands a row over. Wait-free; a row that finds no room is counted as lost.
+    /// Hands a row over. Wait-free; a row that finds the ring full is counted as lost.
     #[inline]
     pub(crate) fn push(&mut self, row: u64, values: [i64; N]) {
         // Nobody else writes it.
@@ -139,7 +139,7 @@ impl<const N: usize> Producer<N> {
         head < self.full
     }
 
-    /// Rows that found no room.
+    /// Rows that found the ring full.
     #[must_use]
     pub(crate) const fn lost(&self) -> u64 {
         self.lost

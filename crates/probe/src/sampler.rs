@@ -15,7 +15,7 @@ pub(crate) struct SampleError {
 
 /// Measures planned rows of `N` columns: activations or trials. The first column is the one that is judged.
 pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
-    /// The column that tells overruns: from the planned time until the thread is free for the next row, ns.
+    /// The column that shows overruns: from the planned time until the thread is free for the next row, ns.
     const OVERRUN: usize;
 
     /// Measures one row. Called when the thread has slept until the planned time.

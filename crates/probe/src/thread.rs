@@ -19,7 +19,7 @@ pub(crate) const STACK_BYTES: usize = 128 * 1024;
 /// Part of the stack that is written to in advance, where memory could not be locked.
 const PREFAULT_BYTES: usize = 48 * 1024;
 
-/// What a thread has to tell in the end.
+/// The result of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadResult {
     /// What became of its activations.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const DOCUMENT: &str = "run.json";
 /// The document before it has its name.
 const STAGED: &str = "run.json.new";
-/// Room kept for the final document, so that a full disk cannot leave a recording without one.
+/// Space reserved for the final document, so that a full disk cannot leave a recording without one.
 const RESERVE: &str = ".reserve";
 /// More than the final document and the facts after need beyond what the first one took.
 const RESERVE_BYTES: usize = 192 * 1024;
@@ -34,7 +34,7 @@ impl Folder {
     /// after ten hours. It appears under its name in one step: there is never a folder of that name without a document.
     ///
     /// # Errors
-    /// When it exists, cannot be made, or the disk has no room.
+    /// When it exists, cannot be made, or the disk is full.
     pub fn create(path: &Path, document: &Document) -> Result<Self, RecordingError> {
         if path.symlink_metadata().is_ok() {
             return Err(RecordingError::Exists(path.to_owned()));
@@ -74,12 +74,12 @@ impl Folder {
         &self.path
     }
 
-    /// Writes what else is known before the first activation, and makes sure of room for the end. From here on the folder stays, whatever happens.
+    /// Writes what else is known before the first activation, and reserves space for the end. From here on the folder stays, whatever happens.
     ///
     /// # Errors
     /// When it cannot be written; the folder is then removed again.
     pub fn begin(&mut self, document: &Document) -> Result<(), RecordingError> {
-        // The look of a run under loads is taken anew once they have settled.
+        // The snapshot of a run under loads is taken again once they have settled.
         self.write("host-before.json", &document.host.before)?;
         self.replace(document)?;
         let known = fs::metadata(self.path.join(DOCUMENT)).map_or(0, |file| file.len());

@@ -150,7 +150,7 @@ impl Recording {
             std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS).min(self.document.threads.len());
         std::thread::scope(|scope| {
             for _ in 1..workers {
-                // A worker that cannot be had leaves its work to the others.
+                // A worker that cannot be started leaves its work to the others.
                 drop(Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work));
             }
             work();
@@ -193,7 +193,7 @@ impl ThreadSamples<'_> {
         SampleFile::open_column(&self.recording.path.join(name), column, &document.probe, cut)
     }
 
-    /// How a column tells late from on time and skipped from lost.
+    /// How a column classifies rows: late or on time, skipped or lost.
     fn rule(&self, column: usize) -> AccountingRule {
         if self.document().probe.overrun_column != Some(column) {
             return AfterOverrun::Unknown.into();
@@ -218,7 +218,7 @@ impl ThreadSamples<'_> {
         Ok((analysis, beside))
     }
 
-    /// What the rows tell beside their judged column. A further column may tell the accounting of all, and the times of events
+    /// Statistics beside the judged column. A further column may decide the accounting of all, and the times of events
     /// where things happened.
     fn with_beside(&self, mut judged: Statistics) -> Result<(Statistics, Beside), RecordingError> {
         let mut beside = Beside::default();

@@ -19,7 +19,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows after which a batch is written though nobody asked for it: bounds memory after a long stall.
+/// Rows after which a batch is written without being asked for: bounds memory after a long stall.
 const MAX_ROWS: usize = 1 << 16;
 
 /// Latencies this near to zero surely fit 32 bits, which is found out for many at once.
@@ -206,7 +206,7 @@ impl SampleWriter {
             if self.times.is_some() { RowKind::Events } else { RowKind::Activations },
         );
         if self.stream.bytes() > self.next_row * most / 100 {
-            // The file is whole as it is; if there is no room for a better one, it stays.
+            // The file is whole as it is; if the disk is too full for a better one, it stays.
             let _ = coalesce(&self.stream);
         }
         Ok(())

@@ -76,7 +76,7 @@ impl Stream {
         let written = self.file.write_all(bytes);
         bytes.clear();
         if let Err(source) = written {
-            // Half a batch helps nobody; what was whole before stays.
+            // Half a batch is useless; what was whole before stays.
             let _ = self.file.set_len(self.good).and_then(|()| self.file.seek(SeekFrom::Start(self.good)));
             return Err(RecordingError::Io { doing: "write to", path: self.path.clone(), source });
         }

@@ -41,9 +41,9 @@ pub struct Order {
     pub program_started: Nanos,
 }
 
-/// Looks on while a run goes on. Called at ordinary priority, a few times a second.
+/// Observes the progress of a run. Called at ordinary priority, a few times a second.
 pub trait ProgressObserver {
-    /// Whether it wants to look at all; asked once, since figures that nobody sees are not computed.
+    /// Whether it wants figures at all; asked once, since figures that are not shown are not computed.
     fn looks_on(&self) -> bool;
     /// How far it is.
     fn progress(&mut self, progress: &Progress);
@@ -76,13 +76,13 @@ pub enum RunnerError {
 
 /// The recorder's nice level: ordinary scheduling still, but ahead of the loads.
 const RECORDER_NICE: i32 = -10;
-/// Between two looks at rings, loads and signals. A signal ends the sleep between them.
+/// Between two checks of rings, loads and signals. A signal ends the sleep between them.
 const POLL: Duration = Duration::from_millis(250);
-/// The same while somebody looks on: a picture that moves.
+/// The same while a terminal shows progress.
 const POLL_SHOWN: Duration = Duration::from_millis(100);
 /// The same once the last thread should have ended.
 const POLL_OVERTIME: Duration = Duration::from_millis(2);
-/// No run goes on for longer after its last activation was due.
+/// No run lasts longer after its last activation was due.
 const MAX_OVERTIME: Nanos = Nanos::from_secs(5);
 /// Threads that catch up may: this, or as long again as the run.
 const MAX_OVERTIME_CATCHING_UP: Nanos = Nanos::from_secs(10);
@@ -117,7 +117,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     document.warnings.extend(conditions.warnings().iter().cloned());
     // Only now, so that measuring threads of ordinary scheduling do not inherit it, as the recorder shall.
     let nice_boost = NiceBoost::begin();
-    // What happened while loads started and settled is not what happened while measuring. This look takes long under hundreds of
+    // What happened while loads started and settled is not what happened while measuring. This snapshot takes long under hundreds of
     // tasks, so it comes before the warm-up begins, not within it.
     if !order.run.loads.is_empty() {
         document.host.before = host.snapshot();
@@ -266,10 +266,10 @@ impl Observe<'_> {
     }
 }
 
-/// How long threads have gone on after the end of their run. Counted look by look and not read off the clock: while the process was
-/// stopped (Ctrl-Z) or the machine was suspended, threads could not end, and nobody looked.
+/// How long threads have run past the end of their run. Counted check by check and not read off the clock: while the process was
+/// stopped (Ctrl-Z) or the machine was suspended, threads could not end, and nothing was checked.
 struct Overtime {
-    /// No more than this passes between two looks.
+    /// No more than this passes between two checks.
     max_step_ns: i64,
     looked_ns: i64,
     so_far_ns: i64,

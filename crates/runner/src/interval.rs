@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether this machine can carry the interval of a run: tried before anything of the run exists.
+//! Whether this machine can keep up with the interval of a run: tried before anything of the run exists.
 
 use model::Warning;
 use plan::{CpuId, CpuList, Nanos, Run, Scheduling};
@@ -21,11 +21,11 @@ pub struct TooShort {
 
 /// Every machine carries what leaves a thread so much time on its CPU.
 const LONG_ENOUGH: Nanos = Nanos::from_micros(500);
-/// A share of activations that no machine misses at an interval it can carry.
+/// A share of activations that no machine misses at an interval it can keep up with.
 const NONE_IN_TIME: f64 = 0.9;
 /// A share worth a warning.
 const MANY_MISSED: f64 = 0.1;
-/// Trials of which the best counts: a hypervisor, or somebody else's real-time thread, may take a CPU away for one of them.
+/// Trials of which the best counts: a hypervisor, or another real-time thread, may take a CPU away for one of them.
 const TRIALS: usize = 3;
 
 /// Tries a run's interval with the scheduling its threads were granted. A warning says that many activations will be missed.

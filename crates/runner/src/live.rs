@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The figures of a run while it goes on: for the eye only. What is kept is computed from the disk afterwards.
+//! Figures of a run in progress, for display only. Those of the recording are computed from the disk afterwards.
 
 use load::LoadNow;
 use model::{ProbeStatement, RowKind, Thread};
 use plan::{CpuId, Nanos};
 use stats::{Histogram, Moments, nearest_rank};
 
-/// A run while it goes on.
+/// A run in progress.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Since the first activation; below zero during warm-up, ns.
@@ -48,7 +48,7 @@ pub(crate) struct Tally {
     width: usize,
     /// Which of them is judged.
     judged: usize,
-    /// Which of them tells overruns, and the interval they are told by; none where rows are not planned.
+    /// Which of them shows overruns, and the interval that defines them; none where rows are not planned.
     overruns: Option<(usize, i64)>,
     /// Activation and latency, ns.
     last: Option<(u64, i64)>,

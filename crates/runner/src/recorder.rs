@@ -112,7 +112,7 @@ struct Track {
     writer: Option<SampleWriter>,
     /// Files of the writer that the syncer has.
     known_files: usize,
-    /// Only if somebody observes the run.
+    /// Only if the run is observed.
     tally: Option<Tally>,
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const ASKING: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
 
 /// Remembers the last signal that asked for the end. The first one ends the run in good order; further ones find that
-/// under way and change nothing, so that no impatience leaves half a recording.
+/// under way and change nothing, so that repeated signals leave no half recording.
 #[derive(Clone, Debug, Default)]
 pub struct Signals(Arc<AtomicUsize>);
 

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// What it is told.
+/// What is sent to it.
 enum Order {
     /// Another file to be kept on the disk.
     File(File),
@@ -26,7 +26,7 @@ pub(crate) struct Syncer {
     refusal: Refusal,
 }
 
-/// The first thing the disk refused, until somebody takes it. Locked for that alone: nobody waits here for the disk.
+/// The first thing the disk refused, until it is taken. Locked for that alone: no thread waits here for the disk.
 type Refusal = Arc<Mutex<Option<io::Error>>>;
 
 impl Syncer {

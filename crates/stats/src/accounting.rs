@@ -5,7 +5,7 @@ use crate::Span;
 use crate::rows::Chunk;
 use serde::{Deserialize, Serialize};
 
-/// What became of the activations that were due. `due = on_time + late + skipped`, always.
+/// Counts of activations by what happened to them. `due = on_time + late + skipped`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activations {
     /// Activations whose planned time lay within the run.
@@ -31,7 +31,7 @@ impl Activations {
 /// What the measuring thread did after an overrun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterOverrun {
-    /// It went on at the next planned time that lay ahead.
+    /// It continued at the next planned time in the future.
     Skip,
     /// It ran every activation, late, unless it was stopped before.
     CatchUp,
@@ -39,7 +39,7 @@ pub enum AfterOverrun {
     Unknown,
 }
 
-/// By what rule rows without a sample are told apart.
+/// How rows without a sample are classified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountingRule {
     /// What the thread did after an overrun.
@@ -63,11 +63,11 @@ pub(crate) trait Sink {
     fn woken_one(&mut self, activation: u64, latency_ns: i64);
     /// One activation that was skipped, and how long it had waited from its own planned time when the thread next ran.
     fn skipped(&mut self, waited_ns: i64);
-    /// Activations that neither woke nor were skipped, as far as the rows tell: their samples were lost.
+    /// Activations that neither woke nor were skipped according to the rows: their samples were lost.
     fn lost(&mut self, rows: u64);
 }
 
-/// Goes through rows in order and tells late from on time, skipped from lost.
+/// Classifies rows in order: late or on time, skipped or lost.
 #[derive(Clone, Debug)]
 pub struct Accounting {
     interval_ns: i64,
@@ -107,7 +107,7 @@ impl Accounting {
         }
     }
 
-    /// What became of the rows so far. Lost rows are in none of the four; see [`Accounting::lost`].
+    /// The counts so far. Lost rows are in none of the four; see [`Accounting::lost`].
     #[must_use]
     pub const fn activations(&self) -> Activations {
         let (on_time, late, skipped) = (self.on_time, self.late, self.skipped);
@@ -153,7 +153,7 @@ impl Accounting {
         self.missing(rows, sink);
     }
 
-    /// To be called behind the last row.
+    /// Call after the last row.
     pub(crate) fn finish(&mut self, sink: &mut impl Sink) {
         let end = self.next_row + std::mem::take(&mut self.open);
         self.skip(end, sink, Self::waited);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What one thread's rows tell beyond their figures: what those may claim, how the tail goes on, what recurs.
+//! Analysis of one thread's rows: statistics, confidence intervals, the extrapolated tail, periods, changes and modes.
 
 use crate::accounting::Sink;
 use crate::blocks::Blocks;
@@ -16,10 +16,10 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Latencies of a run that are kept with their places, the largest: what a tail and its clusters are fitted to.
+/// How many of the largest latencies are stored with their activations. Tails and clusters are fitted to them.
 const LARGEST: usize = 4_096;
 
-/// The first pass, and what is watched beside the figures.
+/// The first pass: statistics, blocks, the largest latencies, periods, jitter and linear bins.
 struct FirstPass {
     collect: Collect,
     blocks: Blocks,
@@ -94,7 +94,7 @@ impl Sink for FirstPass {
     }
 }
 
-/// Figures of one thread, and what they rest on.
+/// Statistics of one thread with the data for intervals, tails and periods.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// As [`crate::summarise`] gives them, and jitter and bins of equal width.
@@ -113,11 +113,11 @@ pub struct Analysis {
     is_ordered: bool,
 }
 
-/// Computes everything from the rows of one thread, as [`crate::summarise`] does and in the same passes, and what its figures
-/// may claim. Memory does not grow with the run: a few MB. What `exact` asks for may take a further pass.
+/// Analyses the rows of one thread, in the same passes as [`crate::summarise`]. Memory does not grow with the run: a few MB.
+/// What `exact` asks for may take a further pass.
 ///
 /// # Errors
-/// What the rows' source reports.
+/// Errors of reading the rows.
 pub fn analyse<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
@@ -152,8 +152,8 @@ pub fn analyse<R: Rows + ?Sized>(
 }
 
 impl Analysis {
-    /// The same of rows whose order says nothing, such as those of a histogram: only how often each latency occurred is left. What
-    /// figures may claim depends on how latencies followed one another, so nothing is claimed.
+    /// Drops what depends on the order of rows, for rows that come from a histogram. No intervals are given then, because they
+    /// depend on how successive latencies are correlated.
     #[must_use]
     pub fn without_order(mut self) -> Analysis {
         self.is_ordered = false;
@@ -209,10 +209,10 @@ impl Analysis {
         self.counted.above(limit).1
     }
 
-    /// How the tail goes on, if that can be said.
+    /// The tail beyond the observed latencies, if the data support one.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// Why the tail is not extrapolated.
     pub fn tail(&self) -> Result<TailFit, Refusal> {
         if !self.is_ordered {
             return Err(Refusal::OrderUnknown);
@@ -232,12 +232,12 @@ impl Analysis {
         latest(&self.largest, most)
     }
 
-    /// From one activation to the next, ns.
+    /// Time from one activation to the next, ns.
     pub(crate) const fn interval_ns(&self) -> i64 {
         self.interval_ns
     }
 
-    /// The values that latencies gather around, if they are several.
+    /// The modes of the latencies, if there are several.
     #[must_use]
     pub fn modes(&self) -> Vec<Mode> {
         crate::modes::modes(&self.counted, self.blocks.list())

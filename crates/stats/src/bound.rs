@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How often latencies may lie beyond a value: an upper bound that never rises with the value, for a gate.
+//! Upper bound on the rate of latencies above a value. It never rises with the value. For gates.
 //!
 //! Beyond a higher value lie no more latencies than beyond a lower one. The bound of each value alone need not say so, since how
 //! dependent latencies are is estimated anew at each. Where the bound of a higher value is above that of a lower one, the lower one
@@ -37,14 +37,14 @@ impl<'a> AllThreads<'a> {
         counted.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// As many independent latencies would tell as much of the rate beyond `limit`, at this confidence. Of none beyond it nothing
-    /// shows how dependent they are, and they are taken to be independent.
+    /// The effective number of independent latencies for the rate above `limit`, at this confidence. With no exceedances the
+    /// dependence cannot be estimated; independence is assumed.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn effective(&self, limit: i64, beyond: u64, confidence: f64) -> f64 {
         if beyond == 0 {
             return self.of as f64;
         }
-        // A handful does not show whether it comes together; somewhat lower ones, of which there are more, do.
+        // A handful does not show whether exceedances are clustered. A lower value has more of them.
         let few = self.common.filter(|_| beyond < ENOUGH_BEYOND);
         let limit = few.map_or(limit, |common| common.min(limit));
         let together: Vec<(u64, u64)> = self.blocks.iter().map(|counts| (counts.total(), counts.above(limit))).collect();

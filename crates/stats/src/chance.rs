@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Probabilities: the few distributions that the claims of this room rest on.
+//! Probability distributions that this crate uses.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erf_inv, erfc};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether two groups of runs differ, in which figures, and by how much.
+//! Compares two groups of runs: which figures differ significantly, and by how much.
 //!
 //! Quantiles are compared by a block bootstrap: blocks of the runs, long enough to be independent, are drawn again and again,
 //! and the ratio of the quantiles of what was drawn varies as the ratio itself would if the runs were repeated (H. R. Kuensch,
@@ -17,7 +17,7 @@ use crate::random::Numbers;
 use crate::{Analysis, Block, Level, Worst};
 use std::collections::BTreeMap;
 
-/// One thread of a run, as far as a comparison needs it.
+/// What a comparison needs of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measured {
     /// The run in blocks, skipped activations counted in.
@@ -26,7 +26,7 @@ pub struct Measured {
     pub quantiles: Option<[i64; Level::ALL.len()]>,
     /// The latest wake-ups.
     pub latest: Latest,
-    /// From one activation to the next, ns.
+    /// Time from one activation to the next, ns.
     pub interval_ns: i64,
 }
 
@@ -42,7 +42,7 @@ impl From<&Analysis> for Measured {
     }
 }
 
-/// Runs that are taken to be repeats of one another; of each its threads.
+/// Runs that are repeats of one another.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// By run, and within it by thread.
@@ -52,7 +52,7 @@ pub struct Group {
 /// A quantile in two groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileDifference {
-    /// Which.
+    /// The quantile.
     pub level: Level,
     /// Of the first group, ns: observed where that is one thread of one run, otherwise up to 1 % above that.
     pub base_ns: i64,
@@ -65,7 +65,7 @@ pub struct QuantileDifference {
 }
 
 impl QuantileDifference {
-    /// Whether the groups differ in it.
+    /// Whether the difference is significant.
     #[must_use]
     pub fn is_significant(&self) -> bool {
         self.lower > 1.0 || self.upper < 1.0
@@ -88,7 +88,7 @@ pub struct RateDifference {
 }
 
 impl RateDifference {
-    /// Whether the groups differ in it.
+    /// Whether the difference is significant.
     #[must_use]
     pub fn is_significant(&self) -> bool {
         self.lower > 1.0 || self.upper.is_some_and(|upper| upper < 1.0)
@@ -129,19 +129,19 @@ pub struct Comparison {
     pub between_runs: bool,
 }
 
-/// The probability that equal groups are called different in anything.
+/// The probability that equal groups are reported as different in any figure.
 const ERROR: f64 = 0.05;
-/// Times that blocks are drawn.
+/// Number of resamples.
 const DRAWS: usize = 2_000;
 /// A quantile is compared where both groups have so many latencies beyond it.
 const MIN_BEYOND: u64 = 10;
 /// From so many runs of each group on, runs are drawn too.
 const MIN_RUNS: usize = 5;
-/// Fewer blocks than these are not drawn from.
+/// Minimum number of blocks to draw from.
 const MIN_BLOCKS: usize = 16;
 /// Of so many of the latest wake-ups it is asked which group they are of.
 const LATEST: usize = 20;
-/// Kept of each thread.
+/// How many of the latest wake-ups each thread keeps.
 const MAXIMA: usize = 64;
 
 /// Compares the second group with the first.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a maximum may claim.
+//! Confidence bounds on the rate of latencies above an observed maximum.
 
 /// The highest rate of activations beyond the observed maximum that `samples` without one leave credible at `confidence`
 /// (0 to 1): the one-sided exact binomial bound for 0 of n, `1 - (1 - confidence)^(1/n)`, about 3/n at 95 %.

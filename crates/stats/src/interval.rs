@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a quantile and a rate may claim: intervals that hold for any distribution, and for latencies that depend on one
+//! Confidence intervals of quantiles and rates: they hold for any distribution, and for latencies that depend on one
 //! another over time.
 //!
 //! The number of latencies below the true quantile is binomial, whatever the distribution; so two ranks enclose it with a
@@ -7,7 +7,7 @@
 //! beta function goes on, and so does the interval (A. D. Hutson, "Calculating nonparametric confidence intervals for
 //! quantiles using fractional order statistics", Journal of Applied Statistics 26 (1999) 343-353).
 //!
-//! Latencies that depend on their neighbours tell less than as many independent ones. How much less is seen from how the
+//! Latencies that depend on their neighbours carry less information than as many independent ones. How much less is seen from how the
 //! number of latencies beyond a value varies between blocks of the run (batch means; W. G. Cochran, "Sampling Techniques",
 //! Wiley 1977, chapter 9, calls the ratio the design effect): the intervals are those of that many fewer.
 
@@ -16,16 +16,16 @@ use crate::blocks::Block;
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
 use crate::distribution::Counted;
 
-/// How much less latencies tell than independent ones.
+/// How much less information dependent latencies carry than independent ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Dependence {
-    /// So many latencies tell as much as one that is independent; may be less than 1.
+    /// How many latencies are worth one independent latency; may be less than 1.
     pub(crate) factor: f64,
     /// Degrees of freedom of that estimate.
     freedom: f64,
 }
 
-/// Fewer blocks than these tell nothing of the variation between them.
+/// Minimum number of blocks to estimate the variation between them.
 const MIN_BLOCKS: usize = 16;
 
 /// Whether neighbouring blocks are more alike than chance alone makes them, by how far each lies off what is expected of it.
@@ -71,7 +71,7 @@ impl Dependence {
         }
         let count = blocks.len() as f64;
         let variance = off.iter().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
-        // A series of first order with that correlation tells so much less.
+        // The loss of information of a first-order series with that correlation.
         let left = (correlation(&off) + if few { uncertainty(&off) } else { 0.0 }).clamp(0.0, 0.95);
         let factor = (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
         // Where few latencies are beyond, their number in a block is far from normal and its variance less certain.
@@ -79,7 +79,7 @@ impl Dependence {
         Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0) }
     }
 
-    /// So many latencies tell as much as this many independent ones, the uncertainty of that counted in at a confidence (of
+    /// The effective number of independent latencies, with the uncertainty of that counted in at a confidence (of
     /// one side).
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn effective(&self, count: u64, confidence: f64) -> f64 {
@@ -92,7 +92,7 @@ impl Dependence {
 /// So many latencies beyond a value show how dependent they are.
 pub(crate) const ENOUGH_BEYOND: u64 = 20;
 
-/// A quantile with what it may claim, ns.
+/// A quantile with its confidence interval, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileInterval {
     /// Which.
@@ -103,11 +103,11 @@ pub struct QuantileInterval {
     pub lower: Option<i64>,
     /// The true one is at most this; none where the data do not say.
     pub upper: Option<i64>,
-    /// As many independent latencies would tell as much.
+    /// The effective number of independent latencies.
     pub effective: f64,
 }
 
-/// A rate of latencies beyond a limit, with what it may claim.
+/// A rate of latencies above a limit, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateInterval {
     /// How many were beyond it; where the limit lies within a bucket of the histogram, at most so many.
@@ -118,7 +118,7 @@ pub struct RateInterval {
     pub lower: f64,
     /// The true rate is at most this.
     pub upper: f64,
-    /// As many independent latencies would tell as much.
+    /// The effective number of independent latencies.
     pub effective: f64,
 }
 

@@ -4,7 +4,7 @@
 //! Here live the accounting of activations, exact summaries, the histogram, the envelope over time, and what a maximum
 //! may claim. Sums are whole numbers throughout, so that a result does not depend on order, machine or optimiser.
 //!
-//! In: rows of latencies in ns, as [`Span`]s. Out: plain values. Must not touch: anything else; this room is pure.
+//! In: rows of latencies in ns, as [`Span`]s. Out: plain values. Must not touch: anything else; this crate is pure.
 #![forbid(unsafe_code)]
 
 mod accounting;

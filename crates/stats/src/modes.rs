@@ -7,7 +7,7 @@
 //! more than chance would have it, by ns as well as by ratio, since either alone makes a hill of what only falls: the
 //! difference of the two is taken in each block of the run, blocks are joined until they are not correlated, and its mean is
 //! held against Student's distribution, at a probability that allows for every pair of bins that could have been chosen
-//! (Bonferroni). What is significant and too small to matter is not told.
+//! (Bonferroni). What is significant but too small to matter is not reported.
 
 use crate::Bucket;
 use crate::blocks::Block;
@@ -41,7 +41,7 @@ const MIN_SHARE: f64 = 0.01;
 const MAX_MODES: usize = 5;
 /// More than one mode is found where there is one in one of so many runs.
 const CHANCE: f64 = 1e-3;
-/// Fewer latencies, or blocks, do not tell.
+/// Minimum number of latencies, and of blocks, to look for modes.
 const MIN_LATENCIES: u64 = 1_000;
 const MIN_BLOCKS: usize = 16;
 
@@ -80,7 +80,7 @@ struct Hill {
     peak: usize,
 }
 
-/// Several modes, ascending; nothing where there is one, or nobody can tell.
+/// Several modes, ascending; empty where there is one, or the data are inconclusive.
 pub(crate) fn modes(counted: &Counted, blocks: &[Block]) -> Vec<Mode> {
     if counted.count() < MIN_LATENCIES || blocks.len() < MIN_BLOCKS {
         return Vec::new();
@@ -154,7 +154,7 @@ struct Search<'p> {
 impl Search<'_> {
     fn modes(&self) -> Vec<Mode> {
         let mut hills = self.hills();
-        // The shallowest valley that does not tell its sides apart is no valley.
+        // Remove the shallowest valley that is not significant.
         while let Some(place) = self.insignificant_valley(&hills) {
             let (left, right) = (hills[place], hills[place + 1]);
             let higher = if self.density(right.peak) > self.density(left.peak) { right.peak } else { left.peak };
@@ -212,7 +212,7 @@ impl Search<'_> {
         }
     }
 
-    /// Of the neighbours that are not told apart, those with the shallowest valley between them.
+    /// The shallowest valley between neighbours that is not significant.
     #[expect(clippy::cast_precision_loss, reason = "shares")]
     fn insignificant_valley(&self, hills: &[Hill]) -> Option<usize> {
         let depth = |pair: &[Hill]| {

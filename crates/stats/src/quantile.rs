@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact quantiles of any number of values in bounded memory.
 //!
-//! The first pass has counted the values, which tells where each quantile lies: exactly up to 262 µs and far out in the tail, the
+//! The first pass has counted the values, which shows where each quantile lies: exactly up to 262 µs and far out in the tail, the
 //! bucket elsewhere. Each further pass counts what falls into those buckets at a finer resolution, until a cell is one nanosecond
 //! wide. One further pass suffices up to 8 ms, two up to nine minutes.
 
@@ -125,7 +125,7 @@ impl Refinement {
         self.open_windows();
     }
 
-    /// Wants to know how many values are above this limit, where what was counted does not tell.
+    /// Wants to know how many values are above this limit, where the counts do not show it.
     pub(crate) fn want_above(&mut self, population: Population, counted: &Counted, limit: i64) {
         let (surely, most) = counted.above(limit);
         if surely != most {
@@ -204,7 +204,7 @@ impl Refinement {
         windows.for_each(|window| window.record(value));
     }
 
-    /// Ends a pass: what was counted tells more closely where each value lies.
+    /// Ends a pass: the counts narrow down where each value lies.
     pub(crate) fn end_pass(&mut self) {
         self.limits_counted = true;
         for want in self.wants.iter_mut().filter(|want| want.value().is_none()) {

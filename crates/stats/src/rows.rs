@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The form in which samples reach this room: one row per due activation, in order.
+//! The form in which samples reach this crate: one row per due activation, in order.
 
 /// Successive rows of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

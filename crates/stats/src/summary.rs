@@ -39,7 +39,7 @@ pub struct Summary {
 
 const WORST: usize = 10;
 
-/// What one thread's rows tell.
+/// Statistics of one thread's rows.
 #[derive(Clone, Debug)]
 pub struct Statistics {
     /// On time, late, skipped.

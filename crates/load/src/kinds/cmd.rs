@@ -102,7 +102,7 @@ impl Generator for Program {
         pool.fork(&cpus, |barrier| {
             barrier.wait()?;
             sys::let_signals_end();
-            // Its output is for nobody; what it complains of is kept.
+            // Its output is discarded; its standard error is kept.
             Err(Command::new(&self.words[0]).args(&self.words[1..]).stdout(Stdio::null()).exec())
         })
     }

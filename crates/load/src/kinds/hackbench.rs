@@ -2,8 +2,8 @@
 //! `hackbench`: groups of 20 senders and 20 receivers, each a process, passing 100-byte messages.
 //!
 //! Each receiver has a channel of its own, and each sender of its group writes to them in turn, so that nearly every message
-//! wakes somebody: much scheduling, little work. The name and the figures are those of the program everyone knows; that one
-//! ends after so many messages, this one goes on until it is stopped. The tasks may run on any of the load's CPUs, so that
+//! wakes a task: much scheduling, little work. The name and the figures are those of the program everyone knows; that one
+//! ends after so many messages, this one runs until it is stopped. The tasks may run on any of the load's CPUs, so that
 //! the scheduler has to balance as well. With `threads`, each group is one process of 40 threads.
 
 use crate::bench::Channel;

@@ -113,7 +113,7 @@ fn fault(chunk: usize, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     }
 }
 
-/// The compiler has to believe that somebody else looks at the counter, or it would keep it in a register and add all at once.
+/// The compiler has to believe that something else reads the counter, or it would keep it in a register and add all at once.
 fn access(barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     let counter = AtomicU64::new(0);
     let mut worker = barrier.wait()?;

@@ -18,7 +18,7 @@ use crate::worker_pool::WorkerPool;
 use std::fmt;
 use std::io;
 
-/// Every load, in the order they are listed to people.
+/// Every load, in the order they are listed.
 pub(crate) static KINDS: &[LoadType] = &[
     cpu::KIND,
     memory::ALLOC,
@@ -40,7 +40,7 @@ pub(crate) static KINDS: &[LoadType] = &[
 /// One load, as data: all that can be said of it before any is started.
 #[derive(Debug)]
 pub(crate) struct LoadType {
-    /// What people write.
+    /// As written.
     pub name: &'static str,
     /// The keys it understands beside those that all do.
     pub keys: &'static [&'static str],

@@ -28,7 +28,7 @@ pub(crate) enum Method {
     Fork,
     /// What `vfork` is to the kernel: `clone(CLONE_VM | CLONE_VFORK)`, the parent held until the exec.
     Vfork,
-    /// `clone(CLONE_VM)`: the child shares the parent's memory until its exec, and the parent goes on.
+    /// `clone(CLONE_VM)`: the child shares the parent's memory until its exec, and the parent continues.
     Clone,
 }
 
@@ -107,7 +107,7 @@ fn monotonic_ns() -> i64 {
 /// delivered on return. Allocates nothing.
 ///
 /// # Errors
-/// The call's or the exec's error. [`io::ErrorKind::Interrupted`] if a signal ended the child before it told its time, as
+/// The call's or the exec's error. [`io::ErrorKind::Interrupted`] if a signal ended the child before it stored its time, as
 /// Ctrl-C does, which goes to all processes of a terminal: the start is lost, and may be repeated.
 pub(crate) fn start(program: &ChildProgram, method: Method) -> io::Result<Started> {
     let signals = sys::BlockedSignals::new();

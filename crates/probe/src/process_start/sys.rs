@@ -251,7 +251,7 @@ impl Launch {
             Method::Clone => self.clone(libc::CLONE_VM),
         }?;
         loop {
-            // An error other than an interruption says that the child is gone, and that somebody else has reaped it.
+            // An error other than an interruption says that the child is gone, and that it was reaped elsewhere.
             match waitpid(Some(child), WaitOptions::empty()) {
                 Ok(Some((_, status))) => return Ok(status),
                 Ok(None) | Err(Errno::INTR) => {}

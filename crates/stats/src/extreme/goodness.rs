@@ -4,7 +4,7 @@
 use super::gpd::{Excesses, Gpd};
 
 /// Upper quantiles of the statistic for a fit with shape and scale unknown, by shape: simulated by `truth/anderson_darling.py`.
-/// The shapes' rows, each with the values that are exceeded by chance in 25, 10, 5, 1 and 0.1 % of all samples.
+/// The shapes' rows, each with the values that are exceeded in 25, 10, 5, 1 and 0.1 % of all samples of the fitted distribution.
 const BY_SHAPE: [(f64, [f64; 5]); 8] = [
     (-0.4, [0.646, 0.919, 1.144, 1.666, 2.525]),
     (-0.2, [0.601, 0.848, 1.036, 1.509, 2.279]),
@@ -30,7 +30,7 @@ pub(crate) fn anderson_darling(gpd: &Gpd, excesses: &[f64]) -> f64 {
     -n - sum / n
 }
 
-/// About how often chance alone makes the statistic this large: from 0.25 down to 0.001, between which it is interpolated.
+/// The p-value of the statistic, interpolated between 0.25 and 0.001.
 #[must_use]
 pub(crate) fn chance_of(statistic: f64, shape: f64) -> f64 {
     let shape = shape.clamp(BY_SHAPE[0].0, BY_SHAPE[BY_SHAPE.len() - 1].0);
@@ -50,7 +50,7 @@ pub(crate) fn chance_of(statistic: f64, shape: f64) -> f64 {
     LEVELS[LEVELS.len() - 1]
 }
 
-/// Values that lie apart from all others.
+/// Outliers: values separated from all others by a gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
     /// How many.
@@ -63,12 +63,12 @@ pub struct Apart {
     pub chance: f64,
 }
 
-/// Values this many are too few to say of the next one that it lies apart.
+/// With this many values or fewer, the next one cannot be judged an outlier.
 const MIN_VALUES: usize = 40;
 /// A gap is looked for among this many of the largest.
 const MAX_APART: usize = 25;
 
-/// Whether the largest of these values (largest first) lie apart from the tail that the others form: by a gap that such a
+/// Whether the largest of these values (largest first) are outliers of the tail that the others form: beyond a gap that such a
 /// tail would show, anywhere among the largest, in less than one of 1,000 series.
 ///
 /// Of a generalised Pareto tail, the spacing below the j-th largest value is exponential with mean 1/j on the scale that

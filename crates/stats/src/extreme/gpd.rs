@@ -153,7 +153,7 @@ impl<'a> Excesses<'a> {
     }
 
     /// The distributions that these excesses allow at 95 %; see [`Region`]. As many of them as `independent` (a share) are
-    /// independent, and so much do they tell.
+    /// independent, and they carry as much information.
     #[must_use]
     pub fn region(&self, best: &Gpd, independent: f64) -> Region {
         let enough = self.log_likelihood(best) - GIVEN_AWAY / independent;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the tail goes on beyond what was seen: peaks over a threshold, block maxima beside them, and every reason not to say it.
+//! Extrapolates the tail beyond the observed latencies: peaks over a threshold, checked by block maxima, and the reasons for
+//! refusing to.
 
 mod clusters;
 mod gev;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a tail is not continued, with the evidence.
+//! Why a tail is not extrapolated, with the evidence.
 
 use super::goodness::Apart;
 use crate::Change;
 
-/// Why a tail is not continued.
+/// Why a tail is not extrapolated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refusal {
     /// Only how often each latency occurred is known, not when.
@@ -19,14 +19,14 @@ pub enum Refusal {
         /// Clusters of late wake-ups above the lowest threshold.
         clusters: usize,
     },
-    /// Where there are enough of them, late wake-ups come one after the other: clusters fill too much of the run to be told apart.
+    /// Where there are enough of them, late wake-ups come one after the other: clusters fill too much of the run to be separated.
     Crowded {
         /// Share of the run that clusters fill, above the highest threshold with enough of them.
         share: f64,
     },
     /// All of the tail has the same latency.
     AllEqual,
-    /// The largest lie apart from the rest.
+    /// The largest are outliers.
     Apart(Apart),
     /// Latencies are not the same over the run.
     Changed(Change),
@@ -56,7 +56,7 @@ pub enum Refusal {
         /// The shape's upper end.
         shape: f64,
     },
-    /// Block maxima say something else.
+    /// Block maxima disagree.
     Disagree {
         /// The level once a run of the length of ten, ns, by peaks over threshold.
         peaks: (f64, f64),

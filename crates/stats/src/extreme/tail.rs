@@ -42,7 +42,7 @@ pub(crate) const HORIZONS: [Horizon; 3] = [
     Horizon { name: "year", ns: 31_557_600_000_000_000 },
 ];
 
-/// A tail that was fitted and stood every check.
+/// A fitted tail that passed every check.
 #[derive(Clone, Debug)]
 pub struct TailFit {
     /// Latencies above this, ns, are the tail.
@@ -59,7 +59,7 @@ pub struct TailFit {
     pub gpd: Gpd,
     /// What else the data allow.
     pub region: Region,
-    /// How often chance makes a fit look this bad: 0.25 stands for that or more.
+    /// p-value of the fit; 0.25 stands for that or more.
     pub goodness: f64,
     /// The check by block maxima, where there are enough blocks.
     pub gev: Option<Gev>,
@@ -106,7 +106,7 @@ const MAX_TIMES: f64 = 1_000.0;
 const MAX_WIDE: f64 = 10.0;
 /// Values among which a gap is looked for.
 const AROUND_GAP: usize = 200;
-/// Blocks whose maxima are held against the peaks.
+/// How many blocks the check by block maxima uses.
 const BLOCKS: usize = 64;
 
 /// The tail above one threshold.
@@ -119,11 +119,11 @@ struct Above {
     goodness: f64,
 }
 
-/// Ways to a [`TailFit`].
+/// Fits that may become a [`TailFit`].
 pub(crate) struct Tail;
 
 impl Tail {
-    /// Fits the tail, holds it against every check, and gives the levels.
+    /// Fits the tail, checks it, and computes the levels.
     pub(crate) fn fit(observed: &Observed<'_>) -> Result<TailFit, Refusal> {
         if observed.woken < MIN_LATENCIES {
             return Err(Refusal::TooFew { latencies: observed.woken });
@@ -168,7 +168,7 @@ impl Tail {
     }
 }
 
-/// The largest of each cluster among the largest latencies, largest first: enough to see whether some lie apart.
+/// The largest of each cluster among the largest latencies, largest first: enough to find outliers.
 fn largest_of_clusters(largest: &[Worst], place: &impl Fn(&Worst) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = clusters_among(largest, 8 * AROUND_GAP).largest.iter().map(place).collect();
     values.sort_by(|a, b| b.total_cmp(a));
@@ -275,7 +275,7 @@ impl Above {
         Some(Above { threshold_ns, exceedances: exceedances.len(), clusters, excesses, gpd, goodness })
     }
 
-    /// The share of the run that lies within clusters, or too near one for another to be told apart.
+    /// The share of the run that lies within clusters, or too near one to separate another from it.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn crowdedness(&self, rows: u64) -> f64 {
         let clusters = self.clusters.largest.len();

@@ -23,7 +23,7 @@ pub(super) const NOTHING: Bin = Bin { latency_ns: i64::MIN, activation: 0 };
 /// Counts at one rarity.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Distances {
-    /// Pairs of late bins, by how many bins they lie apart.
+    /// Pairs of late bins, by the distance between them in bins.
     pairs: Vec<u64>,
     /// As many would be expected if late bins came at random.
     expected: Vec<f64>,
@@ -159,7 +159,7 @@ fn halves(apart: usize) -> impl Iterator<Item = usize> {
         .map(|(_, half)| half)
 }
 
-/// Those that are no multiple of an earlier one, as closely as bins tell; a few.
+/// Those that are no multiple of an earlier one, within the resolution of the bins; a few.
 fn fundamental(found: &[(usize, usize, f64)]) -> Vec<(usize, usize, f64)> {
     let mut kept: Vec<(usize, usize, f64)> = Vec::new();
     for one in found {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How late wake-ups are at the places of a period, and elsewhere: told by all of them, late or not.
+//! How late wake-ups are at the places of a period, and elsewhere: estimated from all of them, late or not.
 //!
 //! Places are found from what is late, so that what is late lies at them in noise too. Each half of a run is therefore looked at
 //! where the late wake-ups of the *other* half say that the places are.

@@ -37,7 +37,7 @@ const MIN_TAKEN: usize = 6;
 const WIDER: u32 = 2;
 /// Widths at most: the last has windows of 10^12 activations.
 const MAX_WIDTHS: u32 = 15;
-/// What is found by chance in one of so many runs.
+/// One false detection in so many runs.
 const CHANCE: f64 = 1e-3;
 
 /// All windows of one width.
@@ -163,7 +163,7 @@ pub struct Period {
     pub jitter: f64,
     /// Share of those places at which there is one.
     pub present: f64,
-    /// How late they are, ns: half of them at least so late, told by all wake-ups at those places.
+    /// How late they are, ns: half of them at least so late, estimated from all wake-ups at those places.
     pub latency_ns: i64,
     /// The probability that chance alone makes anything as regular in such a run.
     pub chance: f64,
@@ -266,7 +266,7 @@ fn distinct(widths: &[Width], found: &[Found]) -> Vec<Period> {
     for period in refined {
         let same = periods.iter_mut().find(|known| known.explains(&period));
         match same {
-            // The same, found twice: the one that more of the places bear out.
+            // The same period, found twice: use the one that matches more of the places.
             Some(known) if (period.activations / known.activations).round() <= 1.0 => {
                 if period.present > known.present {
                     *known = Period { chance: period.chance.min(known.chance), ..period };
@@ -282,7 +282,7 @@ fn distinct(widths: &[Width], found: &[Found]) -> Vec<Period> {
     periods
 }
 
-/// Period and phase as exactly as the late activations tell, first from those one period apart, then two, four and so on.
+/// Period and phase as exactly as the late activations allow, first from those one period apart, then two, four and so on.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

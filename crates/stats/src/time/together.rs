@@ -10,9 +10,9 @@ pub struct Together {
     pub of: usize,
     /// How many of them fell together with one of the other's.
     pub together: usize,
-    /// How many would have by chance.
+    /// Expected number if the threads were independent.
     pub expected: f64,
-    /// The probability of so many by chance alone.
+    /// p-value: the probability of so many if the threads were independent.
     pub chance: f64,
 }
 
