@@ -64,7 +64,7 @@ impl Fault {
         Fault { line: Some(line), item: item.into(), error: error.into() }
     }
 
-    pub fn without_line(item: impl Into<String>, error: impl Into<String>) -> Self {
+    pub(crate) fn without_line(item: impl Into<String>, error: impl Into<String>) -> Self {
         Fault { line: None, item: item.into(), error: error.into() }
     }
 }

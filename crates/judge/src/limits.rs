@@ -54,9 +54,9 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     judged
 }
 
-/// What cannot be judged: whether events, which nobody planned, are late; what was skipped where the judged column is no latency of
-/// skipped rows; and where only a histogram is known: what was late, skipped or lost; whether latencies came together, and so any
-/// confidence; and where one was as late as its interval, how many skipped activations a quantile or mean leaves out.
+/// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the judged column is not the lateness of
+/// its rows, skipped rows have no value. A histogram does not show what was late, skipped or lost. Nor does it show the
+/// dependence that a confidence needs, nor, where a latency reached the interval, how many skipped activations a quantile or mean leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
     let document = &examined.recorded.document;
     let threads = &document.threads;
@@ -184,7 +184,7 @@ fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, rela
         Ok(worst) => worst,
         Err(why) => return nothing(why),
     };
-    #[expect(clippy::cast_precision_loss, reason = "a limit that people write")]
+    #[expect(clippy::cast_precision_loss, reason = "a limit as written")]
     let most = limit.0 as f64;
     // A mean is no whole number of ns: it is rounded to nearest, but stays on the side of the limit that it lies on.
     let nearest = nearest(value);

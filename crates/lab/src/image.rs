@@ -23,7 +23,7 @@ pub enum Processor {
 impl Processor {
     /// Of a machine.
     #[must_use]
-    pub const fn for_machine(machine: Machine) -> Self {
+    pub(crate) const fn for_machine(machine: Machine) -> Self {
         match machine {
             Machine::X86_64 => Processor::X86_64,
             Machine::Aarch64 | Machine::Raspi3b => Processor::Arm64,

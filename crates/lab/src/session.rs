@@ -127,7 +127,7 @@ pub struct GuestProgress {
     pub elapsed: Duration,
 }
 
-/// Looks on. Called some times a second.
+/// Observes the guests. Called a few times a second.
 pub trait GuestObserver {
     /// How far each guest that runs is, how many are done, and how many there are in all.
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize);
@@ -150,7 +150,7 @@ pub fn run_in_guests<L: GuestObserver>(
 }
 
 /// Receives the result of each run, by its index, as soon as it is there.
-pub type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
+pub(crate) type RunEnded<'a, L> = dyn FnMut(usize, Result<Recorded, LabError>, &mut L) + 'a;
 
 /// Runs these runs, at most `jobs` guests at once, and hands over what came of each as soon as it is there. After a
 /// signal no more come. To be called on the program's main thread: guests end with the thread that started them.

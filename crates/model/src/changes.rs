@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happened between two snapshots of a machine: interrupts, softirqs, CPU time, and every fact that changed.
 //!
-//! It is beside the snapshots themselves because two crates need it: `host` to warn during the run, `report` to show it later. Counters are compared by CPU and wrap; columns say nothing.
+//! It is beside the snapshots themselves because two crates need it: `host` to warn during the run, `report` to show it
+//! later. Counters are compared by CPU and wrap; columns say nothing.
 
 use crate::{CpuFacts, EventCounts, HostFacts};
 use plan::{CpuId, CpuList};

@@ -177,7 +177,7 @@ pub enum Warning {
         /// CPUs online after it.
         after: Vec<CpuId>,
     },
-    /// Isolated CPUs that were left out although nobody asked for that.
+    /// Isolated CPUs that were left out by default.
     IsolatedNotMeasured {
         /// All isolated CPUs.
         isolated: Vec<CpuId>,

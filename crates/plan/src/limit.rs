@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A limit as people write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
+//! A limit as users write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
 
 use crate::{Nanos, Unit};
 use stats::{ExactRequest, Level};

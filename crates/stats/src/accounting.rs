@@ -45,7 +45,7 @@ pub struct AccountingRule {
     /// What the thread did after an overrun.
     pub after: AfterOverrun,
     /// For a thread that something kept from its CPU until the run was ended without it: when that was, ns since the planned time
-    /// of its activation 0. What it never ran had waited until then at least.
+    /// of its activation 0. The activations it never ran had waited at least until then.
     pub given_up_ns: Option<i64>,
 }
 

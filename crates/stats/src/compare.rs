@@ -436,7 +436,7 @@ fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference>
     let complete_beyond = threads.map(|thread| thread.latest.complete_beyond).max().unwrap_or(i64::MIN);
     let mut both: Vec<(i64, bool)> =
         first.into_iter().map(|value| (value, false)).chain(second.into_iter().map(|value| (value, true))).collect();
-    // One group's latest are not to be held against what of the other is not known.
+    // At or below this, one of the groups does not have all of its latest wake-ups.
     both.retain(|(latency, _)| *latency > complete_beyond);
     both.sort_unstable_by(|a, b| b.cmp(a));
     // Of equal ones there is no order: either all of them are among the latest, or none.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mathematics on latencies.
 //!
-//! Here live the accounting of activations, exact summaries, the histogram, the envelope over time, and what a maximum
-//! may claim. Sums are whole numbers throughout, so that a result does not depend on order, machine or optimiser.
+//! The accounting of activations, exact summaries, the histogram, the envelope over time, confidence intervals, the
+//! extrapolated tail and comparisons. Sums are whole numbers throughout, so that a result does not depend on order, machine or optimiser.
 //!
 //! In: rows of latencies in ns, as [`Span`]s. Out: plain values. Must not touch: anything else; this crate is pure.
 #![forbid(unsafe_code)]

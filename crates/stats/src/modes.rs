@@ -6,7 +6,7 @@
 //! two on both its sides. So two peaks are two modes only if the lowest bin between them is less dense than the lower peak by
 //! more than chance would have it, by ns as well as by ratio, since either alone makes a hill of what only falls: the
 //! difference of the two is taken in each block of the run, blocks are joined until they are not correlated, and its mean is
-//! held against Student's distribution, at a probability that allows for every pair of bins that could have been chosen
+//! compared with Student's distribution, at a probability that allows for every pair of bins that could have been chosen
 //! (Bonferroni). What is significant but too small to matter is not reported.
 
 use crate::Bucket;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Claims held against known truth: series whose distribution is known, a thousand at a time, and what scipy makes of the same
+//! Intervals and tests checked against known truth: series whose distribution is known, a thousand at a time, and what scipy makes of the same
 //! numbers (`truth/extremes.json`, written by `truth/extremes.py`).
 
 use crate::chance::normal_quantile;
@@ -11,7 +11,7 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Series that each claim is held against.
+/// Number of series per check.
 const SERIES: u64 = 1_000;
 const INTERVAL_NS: i64 = 1_000_000;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run on a terminal while it goes on: how far it is, and a line per thread or load, drawn over itself.
+//! Progress of a run on a terminal: how far it is, and a line per thread or load, drawn over itself.
 
 use load::LoadNow;
 use plan::Nanos;

@@ -32,10 +32,10 @@ pub(crate) struct Value {
     pub(crate) changed: bool,
 }
 
-/// What is asked of a look at the machine.
+/// What is read from a snapshot of the machine.
 struct Question {
     name: &'static str,
-    /// Different at every look, so that a difference says nothing by itself.
+    /// Different in every snapshot, so that a difference says nothing by itself.
     moves: bool,
     answer: fn(&HostFacts) -> Option<String>,
 }

@@ -84,7 +84,7 @@ const STEPS_OF_SUM: f64 = 16.0;
 impl<'a> Excesses<'a> {
     /// All at least 0, and some above; none where they are all 0.
     #[must_use]
-    pub fn from_values(values: &'a [f64]) -> Option<Self> {
+    pub(crate) fn from_values(values: &'a [f64]) -> Option<Self> {
         let largest = values.iter().copied().fold(0.0, f64::max);
         #[expect(clippy::cast_precision_loss, reason = "thousands")]
         let count = values.len() as f64;
