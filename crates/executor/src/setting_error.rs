@@ -133,28 +133,11 @@ pub fn checked_run(run: Run) -> Result<Run, SettingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{CpuId, Length, Machine, Nanos, OverrunPolicy, Plan, Scheduling, Settle};
+    use plan::{CpuId, Length, Machine, Nanos, Plan, Scheduling};
     use std::path::Path;
 
     fn run() -> Run {
-        Run {
-            title: None,
-            probe: plan::DEFAULT_PROBE.to_owned(),
-            probe_settings: plan::ProbeSettings::new(),
-            interval_ns: Nanos::from_millis(1),
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(10),
-            cpus: vec![CpuId(0), CpuId(1)],
-            scheduling: Scheduling::DEFAULT,
-            aligned_ns: None,
-            warmup_ns: Nanos::ZERO,
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: true,
-            sync: true,
-            settle: Settle::Auto,
-            loads: Vec::new(),
-        }
+        Run { cpus: vec![CpuId(0), CpuId(1)], ..Run::example(Nanos::from_millis(1), 10) }
     }
 
     fn settings(text: &str) -> Vec<Setting> {

@@ -295,27 +295,10 @@ pub(crate) fn initramfs(
 mod tests {
     use super::*;
     use model::Warning;
-    use plan::{CpuId, Length, Nanos, OverrunPolicy, Scheduling, Settle};
+    use plan::{CpuId, Nanos};
 
     fn run(cpus: &[CpuId], interval: Nanos, loads: &[&str]) -> Run {
-        Run {
-            title: None,
-            probe: plan::DEFAULT_PROBE.to_owned(),
-            probe_settings: plan::ProbeSettings::new(),
-            interval_ns: interval,
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(10),
-            cpus: cpus.to_vec(),
-            scheduling: Scheduling::DEFAULT,
-            aligned_ns: None,
-            warmup_ns: Nanos::ZERO,
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: false,
-            sync: false,
-            settle: Settle::Auto,
-            loads: loads.iter().map(|load| load.parse().unwrap()).collect(),
-        }
+        Run { cpus: cpus.to_vec(), loads: loads.iter().map(|load| load.parse().unwrap()).collect(), ..Run::example(interval, 10) }
     }
 
     #[test]

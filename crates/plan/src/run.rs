@@ -104,6 +104,30 @@ const MAX_ACTIVATIONS: u64 = 1_000_000_000_000;
 pub const MAX_THREADS: usize = 8_192;
 
 impl Run {
+    /// For tests and examples: so many activations at this interval on CPU 0, without warm-up or load. They set the other fields
+    /// that they depend on.
+    #[must_use]
+    pub fn example(interval_ns: Nanos, samples: u64) -> Self {
+        Run {
+            title: None,
+            probe: DEFAULT_PROBE.to_owned(),
+            probe_settings: ProbeSettings::new(),
+            interval_ns,
+            distance_ns: Nanos::ZERO,
+            length: Length::Samples(samples),
+            cpus: vec![CpuId(0)],
+            scheduling: Scheduling::DEFAULT,
+            aligned_ns: None,
+            warmup_ns: Nanos::ZERO,
+            break_above_ns: None,
+            missed: OverrunPolicy::Skip,
+            hold_dma_latency: false,
+            sync: true,
+            settle: Settle::Auto,
+            loads: Vec::new(),
+        }
+    }
+
     /// The interval of thread `index`.
     #[must_use]
     pub fn interval_of(&self, index: usize) -> Nanos {
@@ -198,22 +222,11 @@ mod tests {
 
     fn run() -> Run {
         Run {
-            title: None,
-            probe: DEFAULT_PROBE.to_owned(),
-            probe_settings: ProbeSettings::new(),
-            interval_ns: Nanos::from_millis(1),
-            distance_ns: Nanos::ZERO,
             length: Length::DurationNs(Nanos::from_secs(10)),
             cpus: vec![CpuId(0), CpuId(1)],
-            scheduling: Scheduling::DEFAULT,
-            aligned_ns: None,
             warmup_ns: Nanos::from_millis(100),
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: true,
-            sync: true,
-            settle: Settle::Auto,
             loads: vec!["hackbench,groups=2".parse().unwrap()],
+            ..Run::example(Nanos::from_millis(1), 0)
         }
     }
 

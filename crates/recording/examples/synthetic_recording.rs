@@ -5,7 +5,7 @@
 //! machine that does well.
 
 use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, VERSION, fill_in};
-use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling};
+use plan::{CpuId, Nanos, Run, Scheduling};
 use recording::{Folder, Recording, RecordingError, SampleWriter};
 use stats::Activations;
 use std::error::Error;
@@ -153,21 +153,9 @@ fn opening(threads: u32, activations: u64) -> Document {
         host: Host { before: HostFacts::default(), after: None, processes: None },
         run: Run {
             title: Some("synthetic: nobody measured this".to_owned()),
-            probe: plan::DEFAULT_PROBE.to_owned(),
-            probe_settings: plan::ProbeSettings::new(),
-            interval_ns: INTERVAL,
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(activations),
             cpus,
-            scheduling: Scheduling::DEFAULT,
-            aligned_ns: None,
-            warmup_ns: Nanos::ZERO,
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
             hold_dma_latency: true,
-            sync: true,
-            settle: plan::Settle::Auto,
-            loads: Vec::new(),
+            ..Run::example(INTERVAL, activations)
         },
     }
 }

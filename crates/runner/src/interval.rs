@@ -76,28 +76,10 @@ fn is_short(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, OverrunPolicy, Settle};
     use probe::Counts;
 
     fn run(interval: Nanos, threads: usize) -> Run {
-        Run {
-            title: None,
-            probe: plan::DEFAULT_PROBE.to_owned(),
-            probe_settings: plan::ProbeSettings::new(),
-            interval_ns: interval,
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(1),
-            cpus: vec![CpuId(1); threads],
-            scheduling: Scheduling::DEFAULT,
-            aligned_ns: None,
-            warmup_ns: Nanos::ZERO,
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: false,
-            loads: Vec::new(),
-            settle: Settle::Auto,
-            sync: false,
-        }
+        Run { cpus: vec![CpuId(1); threads], ..Run::example(interval, 1) }
     }
 
     #[test]

@@ -23,27 +23,14 @@ pub fn loads_elsewhere(run: &Run, loads: &[ValidatedLoad]) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::{Length, Nanos, OverrunPolicy, Scheduling, Settle};
+    use plan::Nanos;
 
     /// What is said of these loads where CPUs 0 and 1 are measured and the program runs on CPU 0.
     fn warned(specs: &[&str]) -> Option<Warning> {
         let run = Run {
-            title: None,
-            probe: plan::DEFAULT_PROBE.to_owned(),
-            probe_settings: plan::ProbeSettings::new(),
-            interval_ns: Nanos::from_millis(1),
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(10),
             cpus: vec![CpuId(0), CpuId(1)],
-            scheduling: Scheduling::OTHER,
-            aligned_ns: None,
-            warmup_ns: Nanos::ZERO,
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
-            hold_dma_latency: false,
-            sync: true,
-            settle: Settle::Auto,
             loads: specs.iter().map(|spec| spec.parse().unwrap()).collect(),
+            ..Run::example(Nanos::from_millis(1), 10)
         };
         let limits = load::Limits::for_loads(Some(90), specs.len());
         let check = |spec| load::check(spec, &[CpuId(0)], &[CpuId(0), CpuId(1)], &limits).unwrap();

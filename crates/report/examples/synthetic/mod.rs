@@ -5,7 +5,7 @@ use model::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab, LabFile, LabKernel, LabQemu,
     LoadEvidence, LoadOnCpu, Reached, Recorded, State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
 };
-use plan::{CpuId, Guest, GuestTime, Length, Machine, Nanos, OverrunPolicy, Policy, Run, Scheduling};
+use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Policy, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
 use std::collections::BTreeMap;
 
@@ -131,21 +131,11 @@ impl Synthetic {
         let cpus: Vec<CpuId> = (0..self.threads).map(CpuId).collect();
         let run = Run {
             title: Some(self.title.clone()),
-            probe: plan::DEFAULT_PROBE.to_owned(),
-            probe_settings: plan::ProbeSettings::new(),
-            interval_ns: Nanos(INTERVAL_NS),
-            distance_ns: Nanos::ZERO,
-            length: Length::Samples(self.due),
             cpus: cpus.clone(),
-            scheduling: Scheduling { policy: Policy::Fifo, prio: Some(90) },
-            aligned_ns: None,
             warmup_ns: Nanos::from_millis(100),
-            break_above_ns: None,
-            missed: OverrunPolicy::Skip,
             hold_dma_latency: true,
-            sync: true,
-            settle: plan::Settle::Auto,
             loads: self.loads.iter().map(|load| load.parse().expect("a load")).collect(),
+            ..Run::example(Nanos(INTERVAL_NS), self.due)
         };
         let document = Document {
             format: FORMAT.into(),
