@@ -71,7 +71,7 @@ pub fn first_divergence(one: &Recorded, other: &Recorded) -> Result<Option<Diver
     if threads.0 != threads.1 {
         return Ok(Some(Divergence::Threads { one: threads.0, other: threads.1 }));
     }
-    let open = |recorded: &Recorded| Recording::of(&recorded.path, recorded.document.clone()).sample_files();
+    let open = |recorded: &Recorded| Recording::from_document(&recorded.path, recorded.document.clone()).sample_files();
     let files = open(one)?.into_iter().zip(open(other)?).enumerate();
     for (thread, (of_one, of_other)) in files {
         if contents(&one.path, thread)? != contents(&other.path, thread)? {
