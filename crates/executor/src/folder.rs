@@ -20,11 +20,11 @@ const INDEX: &str = "index.json";
 /// Recordings of runs that did not come to their end: out of the way of the next attempt, and never removed.
 const INCOMPLETE: &str = "incomplete";
 /// For one that was killed a moment ago to be gone, with all that it has started.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes of a label in a recording's name.
 const MAX_LABEL: usize = 80;
 
-/// The folder of a plan that is run, held by whoever runs it.
+/// The folder of a plan that is run, locked by the process that runs it.
 pub struct ResultsFolder {
     path: PathBuf,
     /// Held while runs are made: two at once would remove what the other measures.
@@ -90,7 +90,7 @@ impl ResultsFolder {
             bail!("{} has no {PLAN}: it is not the folder of a plan", path.display());
         }
         let held = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
-        let deadline = Instant::now() + LOCK_PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         while flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() > deadline {
                 bail!("another teiji is running the plan in {}", path.display());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans as they run: what can be wrong with a setting, which runs of a folder are done, and the runs that are not, in order.
 //!
-//! In: runs and guests as flags or a plan ask for them, and somebody who makes one run (`RunMaker`). Out: the checked run, or an
+//! In: runs and guests as flags or a plan ask for them, and a `RunMaker`, which makes one run. Out: the checked run, or an
 //! error that names its setting, so that line and column follow from where the plan has it and never from the error's text; and
 //! a folder with a recording for each run, whatever interrupts it. It prints nothing, catches no signals and knows no flags'
 //! parser.

@@ -58,7 +58,7 @@ fn a_cpu_that_went_does_not_shift_the_others() {
 }
 
 #[test]
-fn a_row_that_is_new_counts_from_0_and_a_look_that_failed_does_not() {
+fn a_row_that_is_new_counts_from_0_and_a_failed_snapshot_does_not() {
     let after = guest().1.snapshot();
     let mut before = after.clone();
     before.interrupts.retain(|row| row.name != "39");

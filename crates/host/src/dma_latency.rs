@@ -55,7 +55,7 @@ impl DmaLatency {
     /// the value.
     pub fn hold(root: &HostRoot) -> Result<Self, HostError> {
         let path = root.path(FILE);
-        // Neither created nor truncated: a regular file of that name would be a request to nobody.
+        // Neither created nor truncated: a regular file of that name would not be a request.
         let held = OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             // The kernel takes a native 32-bit number, in one write.
             file.write_all(&0_i32.to_ne_bytes())?;

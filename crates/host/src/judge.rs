@@ -73,10 +73,11 @@ fn clocksource_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning>
 }
 
 fn clocksource_slow(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    let looks = [after, before];
-    let slow =
-        looks.iter().find_map(|look| look.clocksource.as_ref().filter(|name| SLOW_CLOCKSOURCES.contains(&name.as_str())))?;
-    let available = looks.iter().map(|look| &look.clocksources_available).find(|names| !names.is_empty());
+    let snapshots = [after, before];
+    let slow = snapshots
+        .iter()
+        .find_map(|snapshot| snapshot.clocksource.as_ref().filter(|name| SLOW_CLOCKSOURCES.contains(&name.as_str())))?;
+    let available = snapshots.iter().map(|snapshot| &snapshot.clocksources_available).find(|names| !names.is_empty());
     let available = available.cloned().unwrap_or_default();
     let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.iter().any(|name| name == fast)).map(str::to_owned);
     Some(Warning::ClocksourceSlow { clocksource: slow.clone(), available, fast })

@@ -148,5 +148,5 @@ fn a_cpu_that_went() {
     let change = Warning::CpuOfflineChanged { before: cpus([0, 1, 2, 3]), after: cpus([0, 1, 3]) };
     assert_eq!(one(&before, &after), change);
     after.cpus.clear();
-    assert_eq!(warnings(&before, &after), [], "a look that failed is no machine without CPUs");
+    assert_eq!(warnings(&before, &after), [], "a failed snapshot is not a machine without CPUs");
 }

@@ -24,7 +24,7 @@ mod tests {
         let mut document: Document = serde_json::from_str(json).unwrap();
         document.run.loads = loads.iter().map(|load| load.parse().unwrap()).collect();
         document.threads = vec![Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000_000), Nanos(0))];
-        let look = |user: u64, idle: u64| HostFacts {
+        let snapshot = |user: u64, idle: u64| HostFacts {
             cpus: vec![CpuFacts {
                 cpu: CpuId(0),
                 governor: None,
@@ -35,7 +35,7 @@ mod tests {
             }],
             ..HostFacts::default()
         };
-        (document.host.before, document.host.after) = (look(0, 0), Some(look(busy_ms, 10_000 - busy_ms)));
+        (document.host.before, document.host.after) = (snapshot(0, 0), Some(snapshot(busy_ms, 10_000 - busy_ms)));
         let busy = |name: &str, kernel_thread, cpu_ms| BusyProcess { pid: 7, name: name.to_owned(), cpu_ms, kernel_thread };
         let busiest = vec![busy("yes", false, busy_ms.saturating_sub(100)), busy("kworker/0:1", true, 90)];
         document.host.processes = Some(Processes { own_ms: 100, busiest, ..Processes::default() });

@@ -2,7 +2,7 @@
 //! /proc/stat: which CPUs are online, and where their time went.
 //!
 //! Format: proc_stat(5). As the kernel has it, `user` contains `guest` and `nice` contains
-//! `guest_nice`; whoever adds the states up leaves those two out.
+//! `guest_nice`; a sum of the states leaves those two out.
 
 use crate::root::{Fault, cpu_number, not_a_number};
 use plan::CpuId;
@@ -21,7 +21,7 @@ pub(crate) fn parse(text: &str, faults: &mut Vec<Fault>) -> BTreeMap<CpuId, BTre
     let mut cpus = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let mut words = line.split_ascii_whitespace();
-        // The first line, `cpu`, adds all CPUs up; it is left to whoever needs the sum.
+        // The first line, `cpu`, adds all CPUs up; callers that need the sum compute it.
         let Some(number) = words.next().and_then(|word| word.strip_prefix("cpu")).filter(|number| !number.is_empty()) else {
             continue;
         };

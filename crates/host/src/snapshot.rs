@@ -129,7 +129,7 @@ fn cpus(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
         {
             Some(true)
         }
-        told => told,
+        known => known,
     };
     facts.cpus = times(reader).into_iter().map(|(cpu, time_ms)| one_cpu(reader, cpu, time_ms, &info.frequency_khz)).collect();
 }

@@ -167,13 +167,13 @@ fn the_machine_the_tests_run_on() {
 
 #[test]
 fn a_look_leaves_room_in_the_50_ms_until_measuring_begins() {
-    let look = || {
+    let measure_once = || {
         let start = Instant::now();
         let _ = HostRoot::system().snapshot();
         start.elapsed()
     };
     // The best of several: other tests run at the same time.
-    let best = (0..10).map(|_| look()).min().unwrap();
+    let best = (0..10).map(|_| measure_once()).min().unwrap();
     assert!(best < Duration::from_millis(20), "{best:?}");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compares a recording with an earlier one: no quantile may be worse than it by more than so much.
+//! Compares a recording with an earlier one: no quantile may be worse by more than a given share.
 
 use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
 use stats::{Group, Measured, QuantileDifference, compare};

@@ -26,7 +26,7 @@ const MAX_CONSOLE: u64 = 8 << 20;
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended after this.
 const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
-const SENDING_PATIENCE: Duration = Duration::from_secs(60);
+const SENDING_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the console is read through for a panic.
 const CONSOLE_LOOK: Duration = Duration::from_secs(1);
 
@@ -266,14 +266,14 @@ impl Running {
         self.started.elapsed()
     }
 
-    /// Looks at the guest, without waiting. Whatever comes of it, the guest is gone when this returns something.
+    /// Checks the guest, without waiting. When this returns a result, the guest has ended.
     pub(crate) fn poll(&mut self) -> Option<Result<GuestOutput, BootError>> {
-        let result = self.look().transpose()?;
+        let result = self.check().transpose()?;
         emulator::end(&mut self.child);
         Some(result)
     }
 
-    fn look(&mut self) -> Result<Option<GuestOutput>, BootError> {
+    fn check(&mut self) -> Result<Option<GuestOutput>, BootError> {
         // Asked first: what it wrote before it ended is then all there is to read.
         let ended = self.child.try_wait().ok().flatten();
         if let Some(archive) = self.receive()? {
@@ -358,9 +358,9 @@ impl Running {
             }
         }
         if let Stage::Sending { here, of } = self.stage
-            && self.heard.elapsed() > SENDING_PATIENCE
+            && self.heard.elapsed() > SENDING_TIMEOUT
         {
-            return Some(BootError::StoppedSending { here, of, after: SENDING_PATIENCE, console: self.last_lines() });
+            return Some(BootError::StoppedSending { here, of, after: SENDING_TIMEOUT, console: self.last_lines() });
         }
         match self.begun {
             None if self.elapsed() > self.timeouts.boot => {

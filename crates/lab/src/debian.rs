@@ -24,7 +24,7 @@ const KEPT_MODULES: [&str; 6] =
 /// distribution's own package of that flavour stands for.
 ///
 /// # Errors
-/// When it does not exist or cannot be had.
+/// When it does not exist or cannot be fetched.
 pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<Kernel, KernelError> {
     let name = KernelName::Debian { flavour, version: version.map(str::to_owned) }.to_string();
     let failed = |why: String| KernelError::Fetch { name: name.clone(), why };
@@ -80,7 +80,7 @@ struct Apt {
     architecture: &'static str,
 }
 
-/// What an earlier one left when it was killed; only called while nobody else gets anything.
+/// What an earlier one left when it was killed; only called while nothing else is fetched.
 fn remove_leftovers(debian: &Path) {
     for entry in fs::read_dir(debian).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(PART) {

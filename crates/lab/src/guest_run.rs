@@ -59,10 +59,10 @@ impl GuestRun {
         &mut self,
         kvm: &mut KvmTrials,
         verbs: Verbs,
-        look: &mut dyn GuestObserver,
+        observer: &mut dyn GuestObserver,
     ) -> Option<Result<(GuestOutput, Lab), LabError>> {
         if let State::Ready(prepared) = &self.state {
-            let accelerator = prepared.accelerator(kvm, verbs, look)?;
+            let accelerator = prepared.accelerator(kvm, verbs, observer)?;
             let State::Ready(prepared) = std::mem::replace(&mut self.state, State::Over) else { return None };
             match prepared.start(accelerator, verbs) {
                 Ok(started) => self.state = State::Runs(Box::new(started)),
@@ -145,14 +145,14 @@ fn device_tree(target: &Target, board: &Board, machine: Machine) -> Result<Optio
 
 impl Prepared {
     /// KVM only in the host's time, and only where it truly works; none as long as that is not known.
-    fn accelerator(&self, kvm: &mut KvmTrials, verbs: Verbs, look: &mut dyn GuestObserver) -> Option<Accelerator> {
+    fn accelerator(&self, kvm: &mut KvmTrials, verbs: Verbs, observer: &mut dyn GuestObserver) -> Option<Accelerator> {
         if self.guest.time != GuestTime::Host {
             return Some(Accelerator::Tcg);
         }
         Some(match kvm.poll(&self.guest, &self.emulator, &self.kernel, OsStr::new(verbs.emulator))? {
             Ok(()) => Accelerator::Kvm,
             Err(why) => {
-                look.note(&format!(
+                observer.note(&format!(
                     "Without KVM, since {why}: the emulator translates the guest's instructions, on the host's clock."
                 ));
                 Accelerator::Tcg

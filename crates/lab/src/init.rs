@@ -38,7 +38,7 @@ const OPTIONAL: [&str; 2] = ["debugfs", "tracefs"];
 /// Where a run's recording is made.
 const RECORDING: &str = "/tmp/run.teiji";
 /// How long a device may take to appear after its module.
-const DEVICE_PATIENCE: Duration = Duration::from_secs(5);
+const DEVICE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Follows the order in the initramfs; `init_verb` and `load_verb` are
 /// the program's hidden verbs that come here and that become a load.
@@ -117,7 +117,7 @@ fn load(module: &str) -> Result<(), String> {
 /// Opens the channel as a plain line for bytes, without a terminal's habits.
 fn open(path: &str) -> Result<File, String> {
     let mut waited = Duration::ZERO;
-    while !Path::new(path).exists() && waited < DEVICE_PATIENCE {
+    while !Path::new(path).exists() && waited < DEVICE_TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
         waited += Duration::from_millis(50);
     }

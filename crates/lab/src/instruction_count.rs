@@ -127,18 +127,18 @@ pub fn rest(argument: &str) -> Result<(), String> {
 /// On the host: boots a guest and runs these programs in it. `expected` is what they take together, on its clock.
 ///
 /// # Errors
-/// When nothing comes of it; a program that fails is no error here.
+/// When it fails. A program that fails in the guest is not an error.
 pub fn run(
     place: &Target,
     commands: Vec<GuestCommand>,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut dyn GuestObserver,
+    observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
-    let (left, lab) = session::execute(place, Task::Execute { commands }, expected, verbs, signals, look)?;
+    let (output, lab) = session::execute(place, Task::Execute { commands }, expected, verbs, signals, observer)?;
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
-    let files = archive::files(&left.archive).map_err(|error| unreadable(error.to_string()))?;
+    let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
     let costs = files.iter().find(|entry| entry.name == COSTS).map_or(&b""[..], |entry| entry.content);
     Ok((serde_json::from_slice(costs).map_err(|error| unreadable(error.to_string()))?, lab))
 }

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long KVM may take to show that it runs a kernel. Where it works, that takes a second or two.
-const KVM_PATIENCE: Duration = Duration::from_secs(10);
+const KVM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Trials under way, by kernel. Dropped, they end.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl Trial {
         let boot = ["-kernel", &kernel, "-append", "console=ttyS0 panic=-1"];
         let words: Vec<String> = words.into_iter().chain(machine).chain(boot).map(str::to_owned).collect();
         let child = emulator.spawn(&words, folder.path(), verb).map_err(|error| error.to_string())?;
-        Ok(Trial { child, folder, deadline: Instant::now() + KVM_PATIENCE })
+        Ok(Trial { child, folder, deadline: Instant::now() + KVM_TIMEOUT })
     }
 
     fn poll(&mut self) -> Option<Result<(), String>> {
@@ -80,7 +80,7 @@ impl Trial {
             Ok(Some(status)) if status.success() && said() => Some(Ok(())),
             Ok(Some(status)) => Some(Err(format!("QEMU ended with {status}: {}", complaints(folder)))),
             _ if Instant::now() > self.deadline => {
-                let seconds = KVM_PATIENCE.as_secs();
+                let seconds = KVM_TIMEOUT.as_secs();
                 Some(Err(format!("/dev/kvm opens, but the kernel did not get through its boot in {seconds} s")))
             }
             _ => None,

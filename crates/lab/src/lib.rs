@@ -60,4 +60,4 @@ pub use session::{
     run_in_guests,
 };
 pub use stall::{STALL, stall};
-pub use timeouts::BOOT_PATIENCE;
+pub use timeouts::BOOT_TIMEOUT;

@@ -84,9 +84,9 @@ mod tests {
             "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "missed": "skip",
             "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
         let run: Run = serde_json::from_str(run).unwrap();
-        for (time, told) in [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")] {
+        for (time, expected) in [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")] {
             let order = serde_json::to_value(Task::measure(&run, None, time)).unwrap();
-            assert_eq!((&order["measure"]["time"], &order["measure"]["run"]["title"]), (&told.into(), &().into()), "{order}");
+            assert_eq!((&order["measure"]["time"], &order["measure"]["run"]["title"]), (&expected.into(), &().into()), "{order}");
         }
     }
 

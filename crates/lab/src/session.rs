@@ -9,7 +9,7 @@ use crate::kernels::{self, Kernel, KernelError};
 use crate::kvm::KvmTrials;
 use crate::order::{DefaultCpus, Refusal, Task};
 use crate::program::{Program, ProgramError};
-use crate::timeouts::BOOT_PATIENCE;
+use crate::timeouts::BOOT_TIMEOUT;
 use model::{Lab, Recorded};
 use plan::{Guest, Machine, Run};
 use recording::RecordingError;
@@ -141,10 +141,10 @@ pub fn run_in_guests<L: GuestObserver>(
     jobs: usize,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut L,
+    observer: &mut L,
 ) -> Vec<Result<Recorded, LabError>> {
     let mut results: Vec<Option<Result<Recorded, LabError>>> = runs.iter().map(|_| None).collect();
-    run_each_in_guest(runs, jobs, verbs, signals, look, &mut |index, result, _| results[index] = Some(result));
+    run_each_in_guest(runs, jobs, verbs, signals, observer, &mut |index, result, _| results[index] = Some(result));
     let never = || Err(LabError::Interrupted(signals.caught().unwrap_or("nobody")));
     results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
 }
@@ -159,7 +159,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
     jobs: usize,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut L,
+    observer: &mut L,
     ended: &mut RunEnded<'_, L>,
 ) {
     let mut running: Vec<(usize, GuestRun)> = Vec::new();
@@ -175,7 +175,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
                 Ok(guest) => running.push((index, guest)),
                 Err(error) => {
                     done += 1;
-                    ended(index, Err(error), look);
+                    ended(index, Err(error), observer);
                 }
             }
         }
@@ -184,16 +184,16 @@ pub fn run_each_in_guest<L: GuestObserver>(
             return;
         }
         running.retain_mut(|(index, guest)| {
-            let Some(result) = guest.poll(&mut kvm, verbs, look) else { return true };
+            let Some(result) = guest.poll(&mut kvm, verbs, observer) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
             let recorded = result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
             done += 1;
-            ended(*index, recorded, look);
+            ended(*index, recorded, observer);
             false
         });
         let progress: Vec<GuestProgress> =
             running.iter().map(|(index, guest)| guest.progress(runs[*index].name.clone())).collect();
-        look.progress(&progress, done, runs.len());
+        observer.progress(&progress, done, runs.len());
         std::thread::sleep(LOOK);
     }
 }
@@ -211,19 +211,19 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
 /// Runs programs in a guest, one after the other, and returns the files it left.
 ///
 /// # Errors
-/// When nothing comes of it.
+/// When it fails.
 pub(crate) fn execute(
     place: &Target,
     task: Task,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
-    look: &mut dyn GuestObserver,
+    observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
     let mut guest = GuestRun::begin(place, task, expected)?;
     let mut kvm = KvmTrials::default();
     loop {
-        if let Some(result) = guest.poll(&mut kvm, verbs, look) {
+        if let Some(result) = guest.poll(&mut kvm, verbs, observer) {
             let (output, mut facts) = result?;
             facts.host_ms = output.took_ms();
             return Ok((output, facts));
@@ -231,7 +231,7 @@ pub(crate) fn execute(
         if let Some(signal) = signals.caught() {
             return Err(LabError::Interrupted(signal));
         }
-        look.progress(&[guest.progress(place.kernel.name.clone())], 0, 1);
+        observer.progress(&[guest.progress(place.kernel.name.clone())], 0, 1);
         std::thread::sleep(LOOK);
     }
 }
@@ -304,7 +304,7 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
         device_tree: lab.device_tree.as_ref().map(|file| file.path.clone()),
         program: Some(lab.program.path.clone()).filter(is_the_same),
         files: Vec::new(),
-        boot_timeout: BOOT_PATIENCE,
+        boot_timeout: BOOT_TIMEOUT,
     })
 }
 

@@ -5,7 +5,7 @@ use plan::GuestTime;
 use std::time::Duration;
 
 /// Until a guest's first process runs: several times what a busy two-core machine needs.
-pub const BOOT_PATIENCE: Duration = Duration::from_secs(120);
+pub const BOOT_TIMEOUT: Duration = Duration::from_secs(120);
 /// What a task may take beyond its own length: loads that start, figures that are computed, both by an emulator.
 const BESIDE_TASK: Duration = Duration::from_secs(120);
 /// How many times slower than real time virtual time may pass. An emulator executes some hundred million instructions a
@@ -41,9 +41,9 @@ mod tests {
     #[test]
     fn a_guest_on_the_hosts_clock_is_not_given_sixty_times_its_length() {
         let hour = Duration::from_secs(3_600);
-        let task = |time| Timeouts::new(BOOT_PATIENCE, hour, time).task;
+        let task = |time| Timeouts::new(BOOT_TIMEOUT, hour, time).task;
         assert_eq!(task(GuestTime::Host), 2 * hour + BESIDE_TASK);
         assert_eq!(task(GuestTime::Virtual { shift: 0 }), 60 * hour + BESIDE_TASK);
-        assert!(Timeouts::new(BOOT_PATIENCE, Duration::MAX, GuestTime::Host).task > hour);
+        assert!(Timeouts::new(BOOT_TIMEOUT, Duration::MAX, GuestTime::Host).task > hour);
     }
 }

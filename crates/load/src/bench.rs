@@ -66,7 +66,7 @@ impl Benchmark {
     /// one thread.
     ///
     /// # Errors
-    /// When tasks or channels cannot be had; then none is left.
+    /// When tasks or channels cannot be created. Then none is left.
     pub fn run(&self, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
         let alone = SingleThreaded::check()?;
         raise_file_limit();
@@ -248,8 +248,8 @@ struct Children(Vec<Pid>);
 impl Children {
     /// An error if one has: before the barrier opens, none should.
     fn none_has_ended(&self) -> io::Result<()> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        match waitid(WaitId::All, look)? {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        match waitid(WaitId::All, options)? {
             None => Ok(()),
             Some(_) => Err(io::Error::other("a task ended before its work began")),
         }

@@ -24,7 +24,7 @@ impl Limits {
     }
 }
 
-/// What all loads together may fill, bytes: half of what could be had now, by the machine's and by the control group's account. Where
+/// What all loads together may fill, bytes: half of what is available now, by the machine's and by the control group's account. Where
 /// neither says, 64 MiB.
 fn memory_for_loads() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));

@@ -207,9 +207,9 @@ impl LoadHandle {
         if self.load.kind.starts_others {
             // Only the supervisor knows what its tasks have started; its orders have ended, and it is given the time to kill that.
             // Only looked at, not waited for: so its number stays its own.
-            let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
             let deadline = Instant::now() + BURIAL;
-            while matches!(waitid(WaitId::Pid(group), look), Ok(None)) && Instant::now() < deadline {
+            while matches!(waitid(WaitId::Pid(group), options), Ok(None)) && Instant::now() < deadline {
                 sleep(PAUSE);
             }
         }

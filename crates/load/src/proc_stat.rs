@@ -3,7 +3,7 @@
 
 use plan::CpuId;
 
-/// Time that each of these CPUs was not idle, whoever used it, ns; nothing if that cannot be read. It moves in ticks.
+/// Time that each of these CPUs was not idle, ns; nothing if that cannot be read. It moves in ticks.
 pub(crate) fn busy_ns(cpus: &[CpuId]) -> Vec<u64> {
     let ticks = rustix::param::clock_ticks_per_second().max(1);
     std::fs::read_to_string("/proc/stat").map(|text| parse(&text, cpus, 1_000_000_000 / ticks)).unwrap_or_default()

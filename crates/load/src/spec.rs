@@ -155,7 +155,7 @@ pub enum SpecError {
         /// The part that could not be read.
         part: String,
     },
-    /// CPUs that cannot be had.
+    /// CPUs that are not available.
     #[error("the load '{spec}': {source}")]
     Cpus {
         /// The whole load.

@@ -292,7 +292,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // What is mapped at these addresses next is somebody else's.
+        // What is mapped at these addresses next is not ours.
         if GUARDED_START.load(Ordering::Relaxed) == self.start.as_ptr() as usize {
             GUARDED_START.store(0, Ordering::Relaxed);
             GUARDED_END.store(0, Ordering::Relaxed);

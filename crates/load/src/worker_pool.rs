@@ -285,7 +285,7 @@ impl WorkerPool {
     }
 
     /// Buries tasks that ended by themselves, and says which. In a load whose tasks need one another, one death brings on
-    /// others that end with an error: whoever was killed by a signal is named first.
+    /// others that end with an error: one killed by a signal is named first.
     pub(crate) fn reap(&mut self) -> Option<LoadFailure> {
         let mut deaths = Vec::new();
         // Whatever has become a child of the supervisor, of whatever group.
@@ -308,7 +308,7 @@ impl WorkerPool {
 }
 
 impl Drop for WorkerPool {
-    /// Kills and buries whoever is left. Each is a child not yet waited for, so its number cannot mean another process.
+    /// Kills and reaps the tasks that are left. Each is a child not yet waited for, so its number cannot mean another process.
     fn drop(&mut self) {
         if self.starts_others {
             return process_tree::kill_all_below(getpid());

@@ -60,7 +60,7 @@ pub struct Document {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It is going on, or it was cut off: then there are samples, and nobody summed them up.
+    /// It is in progress, or it was cut off: then there are samples without statistics.
     Running,
     /// It ran to its planned end.
     Complete,

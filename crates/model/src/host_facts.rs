@@ -83,7 +83,7 @@ pub struct HostFacts {
     pub transparent_hugepages: Option<String>,
     /// Memory in all, KiB.
     pub memory_total_kib: Option<u64>,
-    /// Memory that could be had without swapping, KiB.
+    /// Memory available without swapping, KiB.
     pub memory_available_kib: Option<u64>,
     /// Load averages over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
@@ -125,7 +125,7 @@ pub struct EventCounts {
     pub counts: Vec<u64>,
 }
 
-/// A fact that could not be had.
+/// A fact that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unreadable {
     /// The file.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a probe states of its measurements, so that whoever reads them need not know the probe.
+//! What a probe states of its measurements, so that a reader need not know the probe.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -45,7 +45,7 @@ impl Machine {
         }
     }
 
-    /// MiB of memory that cannot be more or less, because the board has so much.
+    /// MiB of memory that cannot be more or less, because the board has exactly that.
     #[must_use]
     pub const fn fixed_memory_mib(self) -> Option<u32> {
         match self {

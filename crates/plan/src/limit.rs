@@ -177,14 +177,16 @@ impl FromStr for Limit {
     fn from_str(text: &str) -> Result<Self, LimitError> {
         let form = || LimitError::Form(text.to_owned());
         let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-        let (claim, confidence) = match plain.split_once('@') {
-            Some((claim, confidence)) => (claim, Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?)),
+        let (comparison, confidence) = match plain.split_once('@') {
+            Some((comparison, confidence)) => {
+                (comparison, Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?))
+            }
             None => (plain.as_str(), None),
         };
         // The `>` of a rate stands before the relation and within brackets.
-        let after = claim.find(')').unwrap_or(0);
-        let at = claim[after..].find(['<', '=']).ok_or_else(form)? + after;
-        let (figure, rest) = claim.split_at(at);
+        let after = comparison.find(')').unwrap_or(0);
+        let at = comparison[after..].find(['<', '=']).ok_or_else(form)? + after;
+        let (figure, rest) = comparison.split_at(at);
         let (relation, value) =
             [("<=", Relation::AtMost), ("==", Relation::Equal), ("<", Relation::Below), ("=", Relation::Equal)]
                 .into_iter()

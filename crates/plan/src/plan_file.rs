@@ -2,7 +2,7 @@
 //! A plan as it is written: which settings hold for every run, which are varied, and the order of the runs.
 //!
 //! A setting is a flag of `teiji measure` or of the lab by its long name, and its value the words that would be typed. What
-//! those mean is not known here: whoever knows the flags checks them, and finds with each setting where it was written.
+//! those mean is not known here: the parser of the flags checks them. Each setting knows where it was written.
 
 use crate::Limit;
 use crate::plan_error::{PlanError, PlanErrors, SourceSpan};

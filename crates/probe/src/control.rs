@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a run is stopped before its end, by whoever has a reason first.
+//! How a run is stopped before its end. The first reason counts.
 
 use plan::CpuId;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

@@ -105,10 +105,10 @@ impl Guard {
     fn canary(&mut self, cpu: CpuId) -> std::io::Result<Canary> {
         let (duty, answers) = (self.off_duty.clone(), Arc::new(AtomicU64::new(0)));
         let count = Arc::clone(&answers);
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let thread = Builder::new().name("teiji-canary".into()).stack_size(SMALL_STACK_BYTES).spawn(move || {
             sys::block_all_signals();
-            let _ = tell.send(rustix::thread::gettid());
+            let _ = sender.send(rustix::thread::gettid());
             while !duty.is_stopped() {
                 std::thread::park();
                 count.fetch_add(1, Ordering::Relaxed);
@@ -117,7 +117,7 @@ impl Guard {
         let handle = thread.thread().clone();
         self.threads.push(thread);
         // Bound from here: another real-time thread may keep that CPU from it, and nothing shall wait for it.
-        if let Ok(pid) = told.recv() {
+        if let Ok(pid) = receiver.recv() {
             crate::attachment::pin(Some(pid), cpu)?;
         }
         Ok(Canary { thread: handle, answers })
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_when_told() {
+    fn ends_when_asked_to() {
         let control = Control::new();
         Guard::over(Scheduling::DEFAULT, &[], &control).unwrap().unwrap().end();
         assert!(Guard::over(Scheduling::OTHER, &[], &control).unwrap().is_none());

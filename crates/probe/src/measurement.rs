@@ -114,7 +114,7 @@ impl Measurement {
     /// Makes the threads and waits until each is pinned and has its scheduling.
     fn make_ready(&mut self, run: &Run, scheduling: Scheduling) -> Result<(), ProbeError> {
         let probe = probes::find(&run.probe)?;
-        let (ready, told) = channel();
+        let (ready, receiver) = channel();
         for (index, (cpu, offset)) in run.cpus.iter().zip(&self.offsets).enumerate() {
             let interval = run.interval_of(index);
             let cycle = Cycle {
@@ -140,7 +140,7 @@ impl Measurement {
             self.consumers.push(launched.consumer);
             self.interrupts.push(launched.interrupt);
         }
-        for (index, ready) in told.iter().take(run.cpus.len()) {
+        for (index, ready) in receiver.iter().take(run.cpus.len()) {
             let cpu = run.cpus[index];
             self.pids[index] = Some(ready.map_err(|source| ProbeError::Prepare { thread: index, cpu, scheduling, source })?);
         }

@@ -84,8 +84,10 @@ impl Folder {
         self.replace(document)?;
         let known = fs::metadata(self.path.join(DOCUMENT)).map_or(0, |file| file.len());
         let path = self.path.join(RESERVE);
-        let room = vec![0_u8; RESERVE_BYTES + usize::try_from(known).unwrap_or(0) * 3];
-        File::create(&path).and_then(|mut file| file.write_all(&room)).map_err(RecordingError::io("reserve room in", &path))?;
+        let reserve = vec![0_u8; RESERVE_BYTES + usize::try_from(known).unwrap_or(0) * 3];
+        File::create(&path)
+            .and_then(|mut file| file.write_all(&reserve))
+            .map_err(RecordingError::io("reserve room in", &path))?;
         self.begun = true;
         Ok(())
     }
@@ -148,7 +150,7 @@ impl Folder {
         if document.run.sync { self.sync(&|| false) } else { Ok(()) }
     }
 
-    /// Puts the document in place in one step: whoever reads sees the old one or the new one.
+    /// Puts the document in place in one step: a reader sees the old one or the new one.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -142,8 +142,8 @@ impl SampleWriter {
     fn missing_until(&mut self, row: u64) -> Result<(), RecordingError> {
         while self.next_row < row {
             let buffered = self.buffered();
-            let room = MAX_ROWS - buffered;
-            let now = usize::try_from(row - self.next_row).map_or(room, |rows| rows.min(room));
+            let rows_left = MAX_ROWS - buffered;
+            let now = usize::try_from(row - self.next_row).map_or(rows_left, |rows| rows.min(rows_left));
             self.null_ranges.push((buffered, now));
             self.times.iter_mut().for_each(|times| times.resize(buffered + now, 0));
             self.columns.iter_mut().for_each(|column| column.resize(buffered + now, 0));
@@ -212,7 +212,7 @@ impl SampleWriter {
         Ok(())
     }
 
-    /// The files there are so far, for whoever forces them to the disk. Another may come with the first latency beyond 32
+    /// The files there are so far, for the syncer. Another may come with the first latency beyond 32
     /// bits.
     pub fn files(&self) -> impl Iterator<Item = &File> {
         self.long.iter().chain([&self.stream]).map(Stream::file)

@@ -54,7 +54,7 @@ impl Stream {
         self.write_out()
     }
 
-    /// The file, for whoever forces it to the disk.
+    /// The file, for the syncer.
     pub(crate) const fn file(&self) -> &File {
         &self.file
     }

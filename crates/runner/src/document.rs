@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_told() {
+    fn the_reason_is_reported() {
         assert_eq!(end(None, None), End::Done);
         assert_eq!(end(Some(StopReason::Asked), Some("SIGTERM")), End::Signal { name: "SIGTERM".into() });
         let broken = StopReason::BreakAbove { thread: 1, activation: 2, latency_ns: 3 };

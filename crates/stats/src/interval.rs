@@ -156,7 +156,7 @@ impl Latencies<'_> {
         Some(QuantileInterval {
             level,
             observed,
-            // Where their largest is surely below the true one, more is not to be had.
+            // Where their largest is surely below the true one, there is no more.
             lower: of_all(rank(1.0 - confidence).min(effective))
                 .filter(|_| smallest_reaches)
                 .and_then(|rank| self.between_ranks(rank, |(low, _)| low)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers that look random and are the same everywhere, so that whoever computes again finds the same.
+//! Numbers that look random and are the same everywhere, so that results are reproducible.
 
 /// A sequence, chosen by its seed. Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
 /// OOPSLA 2014 (SplitMix64).

@@ -97,7 +97,7 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
 /// Short series: too few blocks to see whether they depend on one another, or blocks that all do. What is claimed holds nearly as
 /// often as it says, or nothing is.
 #[test]
-fn short_series_claim_no_more_than_they_tell() {
+fn intervals_of_short_series_cover_the_truth() {
     for (count, memory, least) in [(250, 0.9, 93), (2_000, 0.9, 93), (2_000, 0.99, 90), (20_000, 0.99, 90)] {
         for level in [Level::P50, Level::P90] {
             let truth = i64::from(ns(20_000.0 + 3_000.0 * normal_quantile(level.share())));
@@ -495,7 +495,7 @@ fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
 }
 
 #[test]
-fn equal_groups_are_not_told_apart() {
+fn equal_groups_do_not_differ_significantly() {
     for (memory, count) in [(0.0, 10_240), (0.9, 16_384)] {
         let series: Vec<Group> = (0..=SERIES).map(|seed| group([normal(seed + 9_000, count, memory)])).collect();
         holds(&format!("equal, memory {memory}"), 0, 50, |seed| {

@@ -62,7 +62,7 @@ pub enum SettingValues {
     Time,
 }
 
-/// Why a probe cannot be had as asked.
+/// Why a probe is not available as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// No probe of that name.

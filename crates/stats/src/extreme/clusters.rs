@@ -47,7 +47,7 @@ fn longest_within(times: &[u64]) -> u64 {
     run
 }
 
-/// The sum strays this far above 0 by chance, times the logarithm of how many there are.
+/// How far the sum exceeds 0 at random, times the logarithm of how many there are.
 const CHANCE: f64 = 1.0;
 
 impl Clusters {

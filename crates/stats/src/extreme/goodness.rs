@@ -59,7 +59,7 @@ pub struct Apart {
     pub least: f64,
     /// The largest of the others.
     pub next: f64,
-    /// The probability that the tail which the others form has a gap as wide as that by chance, at that place.
+    /// The probability that the tail which the others form has such a wide gap at that place.
     pub chance: f64,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Observed<'a> {
     pub(crate) interval_ns: i64,
 }
 
-/// A duration for which people ask.
+/// A duration that levels are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
     /// `hour`, `day`, `year`.

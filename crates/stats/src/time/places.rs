@@ -48,14 +48,14 @@ impl Window {
         let mut seen = Seen::default();
         for (others, from, to) in [(after, from, middle), (before, middle, to)] {
             if !others.is_empty() {
-                self.look(densest(others, period.activations, 2.0 * period.near), from, to, period, &mut seen);
+                self.examine(densest(others, period.activations, 2.0 * period.near), from, to, period, &mut seen);
             }
         }
         seen.clearly_later(1.0 - period.present / 2.0)
     }
 
     /// Goes from place to place of this phase, from and up to these activations.
-    fn look(&self, phase: f64, from: f64, to: f64, period: Period, seen: &mut Seen) {
+    fn examine(&self, phase: f64, from: f64, to: f64, period: Period, seen: &mut Seen) {
         // Half of them are off by the jitter at most, and nearly all by twice that; one whose place lies between two activations
         // is off by half of one.
         let off = (2.0 * period.jitter).max(0.5);

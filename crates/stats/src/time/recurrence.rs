@@ -344,7 +344,7 @@ const MOSTLY: f64 = 0.6;
 
 impl Period {
     /// Whether what recurs is clearly above the rest: later than three quarters of it, and than its median by a tenth. What is
-    /// regular without being later is nobody's concern.
+    /// regular without being later does not matter.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ranks")]
     pub(crate) fn stands_out_of(&self, all: &Counted) -> bool {
         // If it is above the rest, the rest are those below it.

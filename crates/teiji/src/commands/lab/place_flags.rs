@@ -4,7 +4,7 @@
 use anyhow::Context;
 use clap::ValueEnum;
 use executor::SettingError;
-use lab::{BOOT_PATIENCE, Cache, Kernel, KernelName, Processor, Target, inspect_image};
+use lab::{BOOT_TIMEOUT, Cache, Kernel, KernelName, Processor, Target, inspect_image};
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, ProcessCpus, Unit, shift_of_mips};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -93,7 +93,7 @@ impl PlaceFlags {
             device_tree: self.dtb.clone(),
             program: self.program.clone(),
             files: Vec::new(),
-            boot_timeout: self.boot_timeout.unwrap_or(BOOT_PATIENCE),
+            boot_timeout: self.boot_timeout.unwrap_or(BOOT_TIMEOUT),
         })
     }
 
