@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The runs of a plan, one after the other on this machine, several guests at once in the lab. A run that fails is tried once
-//! more when the others are done, and the rest goes on, unless there is no room for it on the disk.
+//! more when the others are done, and the others continue, unless the disk is full.
 //!
 //! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
 //! before the next attempt, and never removed. Only what the user stops by a signal is not kept.

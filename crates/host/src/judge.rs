@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a reader should know of the machine before believing its figures.
+//! Warnings about the machine that affect its figures.
 //!
 //! A pure judgement on two snapshots. A warning is raised only where latencies are affected or cannot be compared; everything
 //! else is a fact and stays one. (Real-time throttling, for one: every machine is set up so, and it bites only programs

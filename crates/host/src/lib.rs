@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! This machine: what it is, and what it did meanwhile.
+//! This machine: its facts, and what it did during a run.
 //!
-//! Here live the readers of /proc and /sys, the judgement on what they found, and the kernel state that a run borrows. A
-//! figure is worth as much as the conditions it was taken under: the same kernel is an order of magnitude later with
+//! The readers of /proc and /sys, the warnings that follow from them, and the kernel state that a run borrows. Figures
+//! depend on the conditions they were taken under: the same kernel is an order of magnitude later with
 //! another governor, another clocksource or another guest on the same hypervisor, and nothing shows it afterwards.
 //!
 //! In: a [`HostRoot`], below which every path is read; tests lay files into a directory of their own. Out: a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The warning of work that was neither the run's nor its loads'.
+//! The warning about work of other processes than the run and its loads.
 
 use model::{Document, Warning};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which processes used CPU time between two snapshots.
 //!
-//! CPU time of a machine says how busy it was, and this says with what. One small file is read for each process: some 20 µs
+//! CPU time shows how busy a machine was; this shows with what. One small file is read for each process: some 20 µs
 //! each, before and after a run. Those that ended between the snapshots are not seen: how much work there was, CPU times say.
 //!
 //! Format: proc_pid_stat(5).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files in a row: the "newc" form of cpio, which is what a kernel unpacks as its initramfs. Results come out of a guest in
-//! the same form, so that there is one to know.
+//! Archives in the "newc" format of cpio, which is what a kernel unpacks as its initramfs. Results come out of a guest in
+//! the same format.
 //!
-//! Source of the form: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Times and owners are 0 and
+//! Source of the format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel. Times and owners are 0 and
 //! numbers run from 1, so that equal content gives equal bytes: what a kernel does in the lab depends on all of them.
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One guest, from its start to what came of it.
+//! One guest, from its start to its result.
 
 use crate::board::{Accelerator, Board, CONSOLE, INITRAMFS, RESULTS};
 use crate::channel::{self, Found, FrameKind};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a guest speaks to the lab: frames on a serial line, each with its length and hash.
+//! The channel from a guest to the lab: frames on a serial line, each with its length and hash.
 //!
 //! A serial line is what every kernel has, with no module and no bus. It may lose and garble bytes, and a kernel may print on
 //! it, so a frame says how long it is and what it hashes to, and what lies between frames is skipped. The lab reads from a

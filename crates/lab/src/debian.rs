@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Debian's kernels, got with apt's own tools: signatures checked by apt, no root, and nothing of the system's own package
+//! Debian's kernels, fetched with apt's own tools: signatures checked by apt, no root, and nothing of the system's own package
 //! state touched. Each architecture has package lists of its own in the cache, so that a PC gets ARM kernels without being
 //! configured to accept ARM packages.
 

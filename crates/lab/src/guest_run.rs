@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One guest from what it needs to what it left: made ready, held while KVM is tried out, booted, and looked at until it is done.
+//! One guest from preparation to output: prepared, held while KVM is tried out, booted, and polled until it has ended.
 
 use crate::board::{Accelerator, Board};
 use crate::boot::{Boot, GuestOutput, Running, Stage};

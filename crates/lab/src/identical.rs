@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether two recordings hold the same samples, and if not, where they part.
+//! Whether two recordings hold the same samples, and if not, where they first differ.
 
 use model::{ColumnUnit, ProbeStatement, Recorded, RowKind};
 use recording::{Recording, RecordingError, SampleFile, each_row};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel image is, from its own header: its processor, its release, and whether all of it is there. An emulator given
-//! the wrong one or half of one runs into nowhere and says nothing, so this is found out first.
+//! the wrong one or half of one hangs without a message, so this is checked first.
 //!
 //! Sources: Documentation/arch/x86/boot.rst, Documentation/arch/arm64/booting.rst and the head of arch/arm's zImage; for
 //! images that are also EFI programs, the section table of the PE format.

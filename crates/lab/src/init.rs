@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The guest's side: this program as the first process of a kernel.
 //!
-//! Mounts what a run needs, loads modules, does what the order says, sends what came of it, and switches the machine off. It
-//! must never return: a kernel whose first process ends panics. What goes wrong is printed on the console, which the lab
-//! keeps, and said over the channel once that is open.
+//! Mounts what a run needs, loads modules, executes the order, sends the result, and switches the machine off. It
+//! must never return: a kernel whose first process ends panics. Errors are printed on the console, which the lab
+//! keeps, and sent over the channel once that is open.
 
 use crate::archive::{self, Writer};
 use crate::channel::{self, FrameKind};

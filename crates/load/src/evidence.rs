@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a supervisor's readings to what the load reached. Pure.
+//! Computes from a supervisor's readings what the load reached. Pure.
 //!
-//! Readings are folded as they come, so that a run of days holds no more memory than one of seconds.
+//! Readings are aggregated as they arrive, so that memory does not grow with the run.
 
 use crate::report::Reading;
 use model::{LoadOnCpu, Reached};

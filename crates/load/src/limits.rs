@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a load may take without taking the machine down, or the measuring threads' turn: memory, disk and priority.
+//! Limits of a load, so that it neither takes the machine down nor starves the measuring threads: memory, disk and priority.
 
 use std::fs;
 use std::path::{Path, PathBuf};

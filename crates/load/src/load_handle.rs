@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One load, as its parent holds it: its supervisor's process, what that has said, and the end of it.
+//! The parent's handle of one load: the supervisor's process, its reports, and how it ends.
 
 use crate::evidence::Account;
 use crate::pipe_reader::PipeReader;

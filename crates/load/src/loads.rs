@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All loads of one measurement, held by the measuring process.
 //!
-//! No thread and no timer of its own: the parent calls [`Loads::poll`] when it has time. What a load says meanwhile waits in a
-//! pipe that holds many seconds of it, so polling late loses nothing but the early news of a death.
+//! It has no thread and no timer: the parent calls [`Loads::poll`] when it has time. Reports wait in a pipe that holds many
+//! seconds of them, so late polling only delays the news of a load that ended.
 
 use crate::load_handle::{LoadHandle, LoadNow, PAUSE, Phase};
 use crate::report::GO;

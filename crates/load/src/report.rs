@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The words between a load's parent and its supervisor.
+//! The protocol between a load's parent and its supervisor.
 
 use model::LoadFailure;
 use plan::{CpuId, LoadSpec};

@@ -3,7 +3,7 @@
 //!
 //! Activation k is planned at `start + k x interval`, whatever happened before. An activation that wakes an interval or
 //! more after that is late; in the meantime the times of its successors passed, and those are skipped: the next one that
-//! runs is the first whose planned time lies ahead. `skipped = floor(latency / interval)` follows from the late one's
+//! runs is the first with a planned time in the future. `skipped = floor(latency / interval)` follows from the late one's
 //! latency alone, so a recording needs to store nothing else to distinguish skipped from lost. Where a probe does more than wake up, the
 //! same follows from the time until it was done.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The machine must survive us.
+//! Keeps a run from locking up the machine.
 //!
-//! Real-time threads that need all of their CPUs' time lock everybody else out, the recorder and the user's shell first.
+//! Real-time threads that need all of their CPUs' time lock out everything else, the recorder and the user's shell first.
 //! Two things end such a run.
 //!
 //! - A heartbeat: a thread of ordinary priority that does nothing else. The measuring threads themselves check once a second

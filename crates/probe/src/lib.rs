@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probes, and the engine they share.
 //!
-//! Here live the probes, one file each in `probes/`; what their threads run on, Linux or a co-kernel (`attachment.rs`); and the
-//! engine: real-time threads, the accounting of their rows, and the ring that carries each sample out. Between its first and its last
+//! The probes, one file each in `probes/`; what their threads run on, Linux or a co-kernel (`attachment.rs`); and the
+//! engine: real-time threads, the accounting of their rows, and the ring that hands each sample over. Between its first and its last
 //! row a measuring thread takes no lock and allocates nothing, and the engine makes no system call but its sleep. What a
 //! probe measures may take more of them: a process that is started is many.
 //!

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Memory that stays where it is.
+//! Locked memory.
 
 use crate::sys;
 use rustix::process::{Resource, getrlimit};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way of a sample out of its thread: a ring with one producer and one consumer, made and touched in advance.
+//! Hands samples over from their thread: a ring with one producer and one consumer, made and touched in advance.
 //!
 //! A slot is atomics, one for the row's number and one for each column, written relaxed and published by the head with release,
 //! so the ring needs no unsafe code and on 64-bit machines costs the producer a store for each, one more for the head, and a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a probe measures in each row, as the engine asks for it.
+//! The interface by which the engine asks a probe for each row.
 
 use crate::attachment::Attachment;
 use plan::Nanos;

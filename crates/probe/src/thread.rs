@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A measuring thread from birth to its outcome.
+//! A measuring thread, from its start to its result.
 
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;

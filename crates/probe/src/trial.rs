@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a machine can keep up with an interval, tried before a run begins.
 //!
-//! A real-time thread whose interval is shorter than one wake-up takes never sleeps: it locks everybody else out of its CPU until
+//! A real-time thread whose interval is shorter than one wake-up takes never sleeps: it locks everything else out of its CPU until
 //! the guard ends the run, and there is nothing in the recording. So short intervals are tried first, for milliseconds, by the
 //! loop that measures.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The decoder of samples: an Arrow IPC stream of whole numbers.
 //!
-//! The library's own reader trusts the lengths that a message states and panics where they lie. A recording may have been cut off,
-//! sit on a failing SD card, or come from a stranger, so every length is checked against the bytes there are.
+//! The library's own reader trusts the lengths that a message states and panics where they are wrong. A recording may have been cut off,
+//! be on a failing SD card, or come from an untrusted source, so every length is checked against the bytes there are.
 //! Format: <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
 
 use crate::column::{Column, Plain, Values};

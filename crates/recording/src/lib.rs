@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `NAME.teiji` on disk.
 //!
-//! Here live the writer of a recording, which leaves something valid wherever it is cut off, its reader, and
+//! The writer of a recording, which leaves something valid wherever it is cut off, its reader, and
 //! the check that every figure follows from the samples. `docs/recording.md` describes the same for readers.
 //!
 //! In: samples and facts from the other crates. Out: files, and [`model::Recorded`] for display. Must not touch:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cmd:...`: any program as a load. It is started with the others, watched for being alive, and ended with all it has started.
-//! Its words are split as a shell does; there is no shell. What it does, only it knows, so it has no rate.
+//! `cmd:...`: any program as a load. It is started with the others, checked for being alive, and killed with all that it has started.
+//! Its words are split as by a shell, but no shell runs. Its work is unknown, so it has no rate.
 
 use crate::kinds::{Generator, LoadType};
 use crate::spec::{Options, SpecError};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `cpu`: arithmetic without end, one task pinned on each of its CPUs.
+//! `cpu`: endless arithmetic, one task pinned on each of its CPUs.
 //!
 //! It makes no system call and touches no memory beyond its stack and its counter: what a measuring thread suffers beside it
 //! is the scheduler's doing, and a warm or throttled core's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The loads there are.
+//! All loads.
 
 mod cache;
 mod cmd;

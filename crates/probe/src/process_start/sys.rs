@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a process start needs and safe code cannot say: the child's instructions, the four ways to make a child, and the
+//! What a process start needs and safe code cannot do: the child's instructions, the four ways to make a child, and the
 //! memory it shares with its parent. Nothing unsafe leaves this file.
 
 use super::Method;
