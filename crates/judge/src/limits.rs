@@ -140,7 +140,7 @@ fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
     (examined.analyses.len() > 1).then_some(thread)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a latency that is held against a limit that people write")]
+#[expect(clippy::cast_precision_loss, reason = "a latency that is compared with a limit as written")]
 const fn largest(summary: &Summary) -> f64 {
     summary.max as f64
 }

@@ -306,7 +306,7 @@ mod tests {
         let cpus = probe::process_cpus().unwrap().inherited;
         match order_of(run(&cpus[..1], Nanos(100), &[]), None, MachineTime::Virtual, "load") {
             Err(refusal) => {
-                assert!(refusal.bad_input && refusal.error.starts_with("an interval of 100ns is shorter"), "{refusal:?}");
+                assert!(refusal.bad_input && refusal.error.starts_with("an interval of 100ns is too short"), "{refusal:?}");
             }
             // Without real-time rights nothing is locked out.
             Ok(order) => assert!(matches!(order.warnings[..], [Warning::IntervalShort { .. }]), "{:?}", order.warnings),

@@ -102,7 +102,7 @@ fn a_changed_figure_is_named_with_both_values() {
     let max = copy("one.teiji").document("x.teiji").whole("/threads/0/latency_ns/max");
     let said = changed(|value| value["threads"][0]["latency_ns"]["max"] = json!(max + 7)).teiji("verify x.teiji");
     let expected = format!(
-        "x.teiji: 1 figures disagree with its samples\n  threads[0].latency_ns.max: recorded {}, recomputed {max}\n",
+        "x.teiji: 1 figure disagrees with its samples\n  threads[0].latency_ns.max: recorded {}, recomputed {max}\n",
         max + 7
     );
     assert_eq!((said.code, said.out), (Some(1), expected));
