@@ -141,6 +141,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("thread {thread}: {words}", "スレッド {thread}: {words}"),
     ("What the data supports", "信頼区間と分布の性質"),
     (
+        "95 % confidence intervals, allowing for correlation. Skipped activations are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check.",
+        "信頼度 95 %。相関を考慮しています。スキップは、判定する時間が予定時刻から始まる場合にだけ含み、それ以外では値がありません。裾の外挿は、すべての検定を満たした場合にだけ行います。",
+    ),
+    (
         "95 % confidence intervals for all activations that were due, skipped ones counted in, allowing for correlated wake-ups. A tail is extrapolated only if it passes every check.",
         "信頼度 95 %。スキップを含む、予定されたすべての起床を対象とし、起床間の相関を考慮しています。裾の外挿は、すべての検定を満たした場合にだけ行います。",
     ),

@@ -13,7 +13,7 @@ use crate::format::{self, count, counted};
 use crate::language::{Language, say, speaking, word};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
-use crate::page::intervals::{ClaimsOf, claims_of};
+use crate::page::intervals::{ClaimsOf, claims_lead, claims_of};
 use crate::page::limits::LimitsView;
 use crate::page::speaks::Speaks;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
@@ -43,6 +43,7 @@ struct Page {
     notes: Vec<String>,
     heat: Option<HeatView>,
     claims: Vec<ClaimsOf>,
+    claims_lead: &'static str,
     drawn: ChartSet,
     warnings: Vec<GroupedWarning>,
     more_warnings: String,
@@ -163,6 +164,7 @@ impl Matrix {
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
             claims: claims_of(&self.worst_runs(), MAX_CLAIMS),
+            claims_lead: claims_lead(&self.worst_runs()),
             drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.get().warnings(),
             more_warnings: left_out(self.conditions.get().more_warnings(), |n| say!("More warnings, each of some runs: {n}.", n)),

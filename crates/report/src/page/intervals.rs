@@ -3,7 +3,7 @@
 
 use crate::charts::svg;
 use crate::format;
-use crate::language::say;
+use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::claims::{self, Said};
 
@@ -24,6 +24,15 @@ pub(crate) struct ClaimsOfThread {
     /// In the order of the levels: the figure, and its interval.
     pub(crate) quantiles: Vec<(String, String)>,
     pub(crate) claims: Vec<Said>,
+}
+
+/// What the intervals of these recordings are of.
+pub(crate) fn claims_lead(all: &[Overview<'_>]) -> &'static str {
+    word(if all.iter().all(|overview| overview.recorded.document.probe.judges_overruns()) {
+        "95 % confidence intervals for all activations that were due, skipped ones counted in, allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
+    } else {
+        "95 % confidence intervals, allowing for correlation. Skipped activations are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check."
+    })
 }
 
 /// All claims of all recordings; of many threads those with the latest wake-ups.

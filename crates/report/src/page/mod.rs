@@ -24,7 +24,7 @@ use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::verdict;
 use askama::Template;
 use chart_set::ChartSet;
-use intervals::{ClaimsOf, claims_of};
+use intervals::{ClaimsOf, claims_lead, claims_of};
 use limits::LimitsView;
 use speaks::Speaks;
 use tables::{SummaryRecording, WorstTable};
@@ -56,6 +56,7 @@ struct Page<'r> {
     further_figures: [&'static str; columns::FIGURES.len()],
     further_left_out: String,
     claims: Vec<ClaimsOf>,
+    claims_lead: &'static str,
     drawn: ChartSet,
     worst: Vec<WorstTable>,
     worst_title: &'static str,
@@ -217,6 +218,7 @@ impl<'r> Page<'r> {
             further_figures: columns::FIGURES,
             further_left_out: left_out(further_left_out, |n| say!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
             claims: claims_of(all, budget.rows),
+            claims_lead: claims_lead(all),
             drawn: ChartSet::of(&series, all),
             worst: tables::worst(&series),
             worst_title: tables::worst_title(series.measured),
