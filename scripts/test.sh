@@ -290,13 +290,13 @@ stage_browser() {
     node_is_new_enough node || node=$(own_node)
     "$teiji" report "$work"/recordings/{idle,hackbench}.teiji --output "$page"
     "$teiji" report "$work"/recordings/{idle,hackbench}.teiji --lang ja --output "$japanese"
-    "$teiji" compare "$work"/recordings/{idle,hackbench}.teiji --html "$comparison"
+    "$teiji" compare "$work"/recordings/{idle,hackbench}.teiji --html "$comparison" --json >"$comparison.json"
     rm -rf "$plan"
     "$teiji" run --quiet tests/browser/three-factors.toml --output "$plan"
     "$teiji" report "$plan" --output "$plan.html"
     "$teiji" show "$plan" --json >"$plan.json"
     cd tests/browser
-    TEIJI_JAPANESE=$japanese TEIJI_COMPARISON=$comparison TEIJI_PLAN_REPORT=$plan.html TEIJI_PLAN_JSON=$plan.json TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
+    TEIJI_JAPANESE=$japanese TEIJI_COMPARISON=$comparison TEIJI_COMPARISON_JSON=$comparison.json TEIJI_PLAN_REPORT=$plan.html TEIJI_PLAN_JSON=$plan.json TEIJI_REPORT=$page TEIJI_RUN_JSON=$work/recordings/idle.teiji/run.json:$work/recordings/hackbench.teiji/run.json \
         CHROMIUM=$(command -v chromium) "$node" --test --test-reporter=spec
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The pages beside the report in English.
-//   TEIJI_JAPANESE    the report of the same recordings, as `teiji report --lang ja` wrote it
-//   TEIJI_COMPARISON  what `teiji compare --html` wrote of two recordings
+//   TEIJI_JAPANESE         the report of the same recordings, as `teiji report --lang ja` wrote it
+//   TEIJI_COMPARISON       what `teiji compare --html` wrote of two recordings
+//   TEIJI_COMPARISON_JSON  what `teiji compare --json` wrote of them
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { drawn, settled, tested } from './browser.mjs';
 
 const CHARTS = ['histogram', 'latency-over-time', 'exceedance'];
 const JAPANESE = /[\u3040-\u30ff\u4e00-\u9fff]/;
-const { TEIJI_JAPANESE: report, TEIJI_COMPARISON: comparison } = process.env;
-assert.ok(report && comparison, 'TEIJI_JAPANESE and TEIJI_COMPARISON name no pages');
+const { TEIJI_JAPANESE: report, TEIJI_COMPARISON: comparison, TEIJI_COMPARISON_JSON: differences } = process.env;
+assert.ok(report && comparison && differences, 'TEIJI_JAPANESE and TEIJI_COMPARISON name no pages');
 
 /** Every chart is drawn, and nothing was complained of; by how much the page is wider than its window. */
 async function whole(page, it) {
@@ -54,8 +56,12 @@ describe('the page of a comparison', () => {
     const page = await it.open();
     assert.match(await page.locator('h1').textContent(), / against .*(significant difference|lower|higher|times as high|largest latencies)/);
     const rows = await page.locator('table.differences tbody tr').count();
-    const lines = await page.locator('.forest svg circle').count();
-    assert.ok(rows >= 4 && lines >= 3 && lines < rows, `${lines} of ${rows} are drawn: a maximum has no interval`);
+    const { quantiles, rate, maximum } = JSON.parse(readFileSync(differences)).comparisons[0];
+    const intervals = quantiles.length + (rate ? 1 : 0);
+    assert.ok(intervals > 0, 'nothing is compared');
+    assert.equal(rows, intervals + (maximum ? 1 : 0));
+    // A ratio beyond the axis is an arrow, and the maximum has no interval to draw.
+    assert.equal(await page.locator('.forest svg circle, .forest svg path:not([fill=none])').count(), intervals);
     assert.ok(await page.locator('#differs tbody tr').count() > 0, 'loads differ');
     assert.ok(await whole(page, it) <= 0, 'nothing sticks out');
     await page.close();
