@@ -179,6 +179,11 @@ def check_thread(differences, folder, document, thread):
     place = f"threads[{thread['index']}]"
     failed = (document["end"] or {}).get("reason") == "recording-failed"
     probe = document.get("probe", CYCLIC)
+    if thread.get("detail") == "figures":
+        figures = thread["latency_ns"]
+        known = [figures[name] for name in ("min", *QUANTILES, "max") if figures[name] is not None]
+        differences.whole(f"{place}.latency_ns", known, sorted(known))
+        return figures["count"]
     if thread.get("detail") == "histogram":
         in_buckets = sum(count for _, _, count in thread["histogram_ns"]["buckets"])
         differences.whole(f"{place}.latency_ns.count", thread["latency_ns"]["count"], in_buckets)

@@ -56,9 +56,16 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
     for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
         let beside = recorded.beside.get(index).cloned().unwrap_or_default();
         let place = format!("threads[{index}]");
-        if thread.detail == Detail::Histogram {
-            of_histogram(&place, thread, statistics, &mut differences);
-            continue;
+        match thread.detail {
+            Detail::Samples => {}
+            Detail::Histogram => {
+                of_histogram(&place, thread, statistics, &mut differences);
+                continue;
+            }
+            Detail::Figures => {
+                of_figures(&place, thread, &mut differences);
+                continue;
+            }
         }
         let mut recomputed = thread.clone();
         fill_in(&mut recomputed, probe, statistics, &beside);
@@ -181,7 +188,9 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
 /// Whether the figures of a thread without samples are those of its buckets; quantiles are the largest value of theirs.
 fn of_histogram(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
     let figures = |summary: &Summary| {
-        let Summary { count, min, max, p50, p90, p99, p999, p9999, .. } = *summary;
+        let Summary { count, min, max, .. } = *summary;
+        let [p50, p90, p99, p999, p9999] =
+            summary.quantiles().map(|ns| ns.map_or_else(|| "unknown".to_owned(), |ns| ns.to_string()));
         format!("{count} latencies, min {min}, p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, p99.99 {p9999}, max {max}")
     };
     let [recorded, recomputed] = [&thread.latency_ns, &statistics.latency].map(|summary| summary.as_ref().map(figures));
@@ -190,9 +199,41 @@ fn of_histogram(place: &str, thread: &Thread, statistics: &Statistics, differenc
         let (recorded, recomputed) = (recorded.unwrap_or_else(nothing), recomputed.unwrap_or_else(nothing));
         differences.push(Difference::between(&format!("{place}.latency_ns"), &recorded, &recomputed));
     }
+    accounts_of_nothing(place, thread, differences);
+}
+
+/// Figures that can be those of latencies: in their order, as many as there are, and nothing beside them that would say more.
+fn of_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
+    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, wanted: &str| {
+        if !holds {
+            differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &wanted));
+        }
+    };
+    expect("histogram_ns.buckets", thread.histogram_ns.buckets.is_empty(), &thread.histogram_ns.buckets.len(), "0, of figures");
+    expect("worst", thread.worst.is_empty(), &thread.worst.len(), "0, of figures");
+    let Some(figures) = thread.latency_ns else {
+        expect("latency_ns", false, &"null", "figures");
+        return;
+    };
+    let known = std::iter::once(figures.min).chain(figures.quantiles().into_iter().flatten()).chain([figures.max]);
+    let in_order: Vec<i64> = known.collect();
+    let text = in_order.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    expect("latency_ns", in_order.is_sorted(), &text, "from the smallest to the largest");
+    #[expect(clippy::cast_precision_loss, reason = "compared with a mean, which is rounded")]
+    let between = (figures.min as f64..=figures.max as f64).contains(&figures.mean);
+    expect("latency_ns.mean", between, &figures.mean, "between the smallest and the largest");
+    expect("latency_ns.count", figures.count > 0, &figures.count, "more than 0");
+    expect("latency_ns.sd", figures.sd.is_none_or(|sd| sd >= 0.0), &figures.sd.unwrap_or_default(), "0 or more");
+    let same = thread.latency_with_skipped_ns == thread.latency_ns;
+    expect("latency_with_skipped_ns", same, &"others", "those of latency_ns: what was skipped is not known");
+    accounts_of_nothing(place, thread, differences);
+}
+
+/// What was late or skipped is known of samples only.
+fn accounts_of_nothing(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
     if let Some(activations) = thread.activations {
         let text = serde_json::to_string(&activations).unwrap_or_default();
-        differences.push(Difference::between(&format!("{place}.activations"), &text, &"null, as a histogram does not tell"));
+        differences.push(Difference::between(&format!("{place}.activations"), &text, &"null, as only samples tell"));
     }
 }
 

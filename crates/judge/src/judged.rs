@@ -175,7 +175,7 @@ pub enum Lacking {
     LongerRun,
     /// Longer runs, of both.
     LongerRuns,
-    /// More than a histogram: how latencies followed one another, and what became of each activation.
+    /// Samples: how latencies followed one another, and what became of each activation.
     Detail,
     /// A plan: events happen when they happen, and are neither late nor skipped.
     Unplanned,

@@ -5,7 +5,7 @@
 //! it; a rate and a count are those of all threads of a recording together.
 
 use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order, samples_lost};
-use model::{Detail, Recorded, Thread};
+use model::{Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
 
@@ -55,8 +55,8 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
 }
 
 /// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the judged column is not the lateness of
-/// its rows, skipped rows have no value. A histogram does not show what was late, skipped or lost. Nor does it show the
-/// dependence that a confidence needs, nor, where a latency reached the interval, how many skipped activations a quantile or mean leaves out.
+/// its rows, skipped rows have no value. Without samples it is not known what was late, skipped or lost. Nor is the
+/// dependence known that a confidence needs, nor, where a latency reached the interval, how many skipped activations a quantile or mean leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
     let document = &examined.recorded.document;
     let threads = &document.threads;
@@ -69,14 +69,14 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
     if let Some(finding) = without_skipped(limit, examined, verdict) {
         return Some(finding);
     }
-    let of_histogram = |thread: &&Thread| thread.detail == Detail::Histogram;
+    let without_samples = |thread: &&Thread| !thread.detail.is_samples();
     if knows_order(document) {
         return None;
     }
     let finding = |seen| Finding { verdict: Verdict::NotEnough, seen, margin: None, lacking: Some(Lacking::Detail) };
     let any_late = || {
         let largest = |thread: &Thread| thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0);
-        threads.iter().filter(of_histogram).any(largest)
+        threads.iter().filter(without_samples).any(largest)
     };
     match limit.subject {
         Subject::Count { .. } => Some(finding(Seen::Unknown)),
@@ -170,8 +170,8 @@ pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
         Figure::Mean => worst(examined, |summary| summary.mean).ok().map(|(ns, _)| nearest(ns)),
         Figure::Quantile(level) => {
             let observed = examined.analyses.iter().map(|analysis| {
-                analysis.statistics.latency_with_skipped.filter(|summary| summary.count >= level.needs())?;
-                analysis.quantile(level, ENOUGH).map(|interval| interval.observed)
+                let summary = analysis.statistics.latency_with_skipped.filter(|summary| summary.count >= level.needs())?;
+                analysis.quantile(level, ENOUGH).map(|interval| interval.observed).or_else(|| summary.quantile(level))
             });
             observed.collect::<Option<Vec<_>>>()?.into_iter().max()
         }
@@ -217,7 +217,10 @@ fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation,
                 let on = among_several(examined, thread);
                 (interval.observed, quantile_of(analysis, interval.observed, on, level, limit, relation, confidence))
             }
-            None => (i64::MIN, nothing(Seen::NeverWoke(thread))),
+            None => match analysis.statistics.latency_with_skipped {
+                None => (i64::MIN, nothing(Seen::NeverWoke(thread))),
+                Some(figures) => written_down(&figures, among_several(examined, thread), level, limit, relation),
+            },
         };
         let worse = |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
         if worst.as_ref().is_none_or(worse) {
@@ -225,6 +228,21 @@ fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation,
         }
     }
     worst.map_or_else(|| nothing(Seen::NoThreads), |(_, finding)| finding)
+}
+
+/// A quantile of a thread of which only figures are known, and a finding on it.
+fn written_down(figures: &Summary, thread: Option<usize>, level: Level, limit: Nanos, relation: Relation) -> (i64, Finding) {
+    let known = figures.quantile(level).filter(|_| figures.count >= level.needs());
+    let finding = known.map_or_else(
+        || Finding { lacking: Some(Lacking::Detail), ..nothing(Seen::Unknown) },
+        |ns| Finding {
+            verdict: verdict(relation.holds(ns, limit.0)),
+            seen: Seen::Latency { ns, thread },
+            margin: margin(ns, limit.0),
+            lacking: None,
+        },
+    );
+    (known.unwrap_or(i64::MIN), finding)
 }
 
 /// Any confidence serves where only the observed value is asked for.

@@ -61,6 +61,8 @@ pub enum Detail {
     /// How many there were in each bucket of a histogram: neither when they were, nor which activations were late or skipped, nor
     /// whether samples were lost.
     Histogram,
+    /// Only those of a summary: how many, the smallest, their mean, the largest, and perhaps more.
+    Figures,
 }
 
 impl Detail {

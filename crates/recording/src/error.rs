@@ -31,8 +31,8 @@ pub enum RecordingError {
         /// What is wrong with it.
         why: String,
     },
-    /// Only a histogram is left.
-    #[error("{} holds no samples, only a histogram", .0.display())]
+    /// Only a histogram or figures are known.
+    #[error("{} holds no samples", .0.display())]
     NoSamples(PathBuf),
     /// A samples file is damaged.
     #[error("{} is damaged after row {rows}: {why}", path.display())]

@@ -59,9 +59,13 @@ impl Recording {
     /// When samples cannot be read. A recording that was cut off is read as far as it goes.
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
         let threads = self.of_each_thread(|samples| {
-            if samples.thread.detail == Detail::Histogram {
-                let Ok(of_buckets) = summarise(samples.buckets(), samples.interval_ns(), AfterOverrun::Unknown, 2);
-                return Ok((of_buckets.without_order(), Beside::default()));
+            match samples.thread.detail {
+                Detail::Samples => {}
+                Detail::Histogram => {
+                    let Ok(of_buckets) = summarise(samples.buckets(), samples.interval_ns(), AfterOverrun::Unknown, 2);
+                    return Ok((of_buckets.without_order(), Beside::default()));
+                }
+                Detail::Figures => return Ok((Statistics::of_figures(samples.thread.latency_ns), Beside::default())),
             }
             let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
             samples.with_beside(judged)
@@ -102,7 +106,7 @@ impl Recording {
     /// The columns of each thread's samples, as the probe states them.
     ///
     /// # Errors
-    /// When a file is not there, or a thread has only a histogram.
+    /// When a file is not there, or a thread has no samples.
     pub fn sample_files(&self) -> Result<Vec<Vec<SampleFile>>, RecordingError> {
         self.of_each_thread(|samples| {
             if samples.thread.detail != Detail::Samples {
@@ -208,9 +212,13 @@ impl ThreadSamples<'_> {
     /// Not generic, so that it is compiled here, for speed, and not by those who call it, for size.
     fn analyse(&self, exact: &ExactRequest) -> Result<(Analysis, Beside), RecordingError> {
         let (interval_ns, rule) = (self.interval_ns(), self.rule(JUDGED));
-        if self.thread.detail == Detail::Histogram {
-            let Ok(of_buckets) = analyse(self.buckets(), interval_ns, AfterOverrun::Unknown, 2, exact);
-            return Ok((of_buckets.without_order(), Beside::default()));
+        match self.thread.detail {
+            Detail::Samples => {}
+            Detail::Histogram => {
+                let Ok(of_buckets) = analyse(self.buckets(), interval_ns, AfterOverrun::Unknown, 2, exact);
+                return Ok((of_buckets.without_order(), Beside::default()));
+            }
+            Detail::Figures => return Ok((Analysis::of_figures(self.thread.latency_ns, interval_ns), Beside::default())),
         }
         let mut analysis = analyse(&self.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
         let (judged, beside) = self.with_beside(analysis.statistics)?;

@@ -149,6 +149,11 @@ impl<'a> Overview<'a> {
         self.only.map_or(all, Latencies::measured)
     }
 
+    /// Whether it is known how its latencies were distributed: not where only figures are.
+    pub(crate) fn knows_distribution(&self) -> bool {
+        self.histogram.total() == self.moments.count()
+    }
+
     /// Whether skipped activations are counted in where they can be.
     pub(crate) fn has_skipped(&self) -> bool {
         self.recorded.threads.iter().any(|statistics| statistics.with_skipped.is_some())
@@ -241,7 +246,7 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
 
 /// How rare latencies above the maximum of so many are.
 pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
-    // Of a histogram it is not known whether samples were lost, or came together.
+    // Without samples it is not known whether any were lost, or came together.
     accounts.due()?;
     let things = if accounts.is_of_events() { "event" } else { "activation" };
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;

@@ -4,7 +4,7 @@
 use crate::accounting::Sink;
 use crate::blocks::Blocks;
 use crate::bound::AllThreads;
-use crate::distribution::Counted;
+use crate::distribution::{Counted, Distribution};
 use crate::extreme::{Latest, Observed, Tail, latest};
 use crate::interval::Latencies;
 use crate::rows::Chunk;
@@ -12,7 +12,7 @@ use crate::summary::Collect;
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
     Accounting, AccountingRule, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal,
-    Rows, Statistics, TailFit, Worst, WorstActivations,
+    Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
 };
 use std::collections::HashMap;
 
@@ -152,6 +152,21 @@ pub fn analyse<R: Rows + ?Sized>(
 }
 
 impl Analysis {
+    /// What is left where only figures were written down.
+    #[must_use]
+    pub fn of_figures(figures: Option<Summary>, interval_ns: i64) -> Analysis {
+        Analysis {
+            statistics: Statistics::of_figures(figures),
+            blocks: Blocks::for_rows(0),
+            largest: Vec::new(),
+            periods: Vec::new(),
+            counted: Counted::from(Distribution::new(0)),
+            interval_ns,
+            rows: 0,
+            is_ordered: false,
+        }
+    }
+
     /// Drops what depends on the order of rows, for rows that come from a histogram. No intervals are given then, because they
     /// depend on how successive latencies are correlated.
     #[must_use]

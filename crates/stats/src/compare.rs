@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 pub struct Measured {
     /// The run in blocks, skipped activations counted in.
     pub blocks: Vec<Block>,
-    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing woke.
+    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing woke, or where they are not known.
     pub quantiles: Option<[i64; Level::ALL.len()]>,
     /// The latest wake-ups.
     pub latest: Latest,
@@ -35,7 +35,10 @@ impl From<&Analysis> for Measured {
         let summary = analysis.statistics.latency_with_skipped;
         Measured {
             blocks: analysis.blocks.list().to_vec(),
-            quantiles: summary.map(|summary| [summary.p50, summary.p90, summary.p99, summary.p999, summary.p9999]),
+            quantiles: summary.and_then(|summary| match summary.quantiles() {
+                [Some(p50), Some(p90), Some(p99), Some(p999), Some(p9999)] => Some([p50, p90, p99, p999, p9999]),
+                _ => None,
+            }),
             latest: analysis.latest(MAXIMA),
             interval_ns: analysis.interval_ns(),
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Count, extremes, mean and standard deviation from whole-number sums.
 
+use crate::Summary;
+
 /// Sums over latencies in ns. Exact as long as count x max^2 stays below 2^127; from there on, squares stay at that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
@@ -18,6 +20,20 @@ impl Default for Moments {
 }
 
 impl Moments {
+    /// Those of figures that were written down; without a spread where no standard deviation was.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "a mean is a rounded figure, and so are its sums"
+    )]
+    pub(crate) fn of_figures(figures: &Summary) -> Moments {
+        let (n, sd) = (figures.count as f64, figures.sd.unwrap_or(0.0));
+        let mean = figures.mean.max(figures.min as f64).min(figures.max as f64);
+        let squares = sd * sd * (n - 1.0).max(0.0) + n * mean * mean;
+        let (sum, squares) = ((mean * n).round() as i128, squares.round() as i128);
+        Moments { count: figures.count, min: figures.min, max: figures.max, sum, squares }
+    }
+
     /// Adds one value.
     pub fn record(&mut self, value: i64) {
         self.count += 1;
@@ -52,10 +68,10 @@ impl Moments {
 
     /// Adds what another has seen.
     pub fn merge(&mut self, other: &Moments) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        self.sum += other.sum;
+        self.sum = self.sum.saturating_add(other.sum);
         self.squares = self.squares.saturating_add(other.squares);
     }
 
@@ -119,6 +135,17 @@ mod tests {
         moments.record_counts(6, [0, 1, 0, 1, 0, 0]);
         assert_eq!((moments.count(), moments.min(), moments.max(), moments.mean()), (8, Some(2), Some(9), Some(5.0)));
         assert!((moments.sd().unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn figures_on_paper_are_those_of_the_values() {
+        let mut moments = Moments::default();
+        (0..1_000).for_each(|value| moments.record(value * 17));
+        let (min, max) = (moments.min().unwrap(), moments.max().unwrap());
+        let (mean, sd) = (moments.mean().unwrap(), moments.sd());
+        let [p50, p90, p99, p999, p9999] = [None; 5];
+        let figures = Summary { count: 1_000, min, mean, sd, max, p50, p90, p99, p999, p9999 };
+        assert_eq!(Moments::of_figures(&figures), moments);
     }
 
     proptest! {

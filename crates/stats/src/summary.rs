@@ -25,16 +25,30 @@ pub struct Summary {
     pub sd: Option<f64>,
     /// The largest.
     pub max: i64,
-    /// The median.
-    pub p50: i64,
+    /// The median; this and the other quantiles are none where only the figures above are known.
+    pub p50: Option<i64>,
     /// 90 % were at most this.
-    pub p90: i64,
+    pub p90: Option<i64>,
     /// 99 %.
-    pub p99: i64,
+    pub p99: Option<i64>,
     /// 99.9 %.
-    pub p999: i64,
+    pub p999: Option<i64>,
     /// 99.99 %.
-    pub p9999: i64,
+    pub p9999: Option<i64>,
+}
+
+impl Summary {
+    /// Those of [`Level::ALL`].
+    #[must_use]
+    pub const fn quantiles(&self) -> [Option<i64>; Level::ALL.len()] {
+        [self.p50, self.p90, self.p99, self.p999, self.p9999]
+    }
+
+    /// A quantile, if it is one of those and known.
+    #[must_use]
+    pub fn quantile(&self, level: Level) -> Option<i64> {
+        Level::ALL.iter().position(|known| *known == level).and_then(|place| self.quantiles()[place])
+    }
 }
 
 const WORST: usize = 10;
@@ -77,6 +91,24 @@ impl Statistics {
         self
     }
 
+    /// What is left where only figures were written down: they say neither how latencies were distributed nor what happened when.
+    #[must_use]
+    pub fn of_figures(figures: Option<Summary>) -> Statistics {
+        Statistics {
+            activations: Activations::default(),
+            lost: 0,
+            latency: figures,
+            latency_with_skipped: figures,
+            histogram: Histogram::default(),
+            moments: figures.map_or_else(Moments::default, |figures| Moments::of_figures(&figures)),
+            with_skipped: None,
+            worst: Vec::new(),
+            envelope: Envelope::new(2),
+            jitter: Vec::new(),
+            linear: LinearHistogram::default(),
+        }
+    }
+
     /// Latencies of every activation that was due, skipped ones counted in: in the histogram's buckets, and their sums.
     #[must_use]
     pub fn of_all_due(&self) -> (&Histogram, &Moments) {
@@ -112,7 +144,7 @@ fn ranks<'a>(count: u64, levels: impl IntoIterator<Item = &'a Level>) -> Vec<u64
 fn in_brief(moments: &Moments, by_rank: &BTreeMap<u64, i64>) -> Option<Summary> {
     let value = |level: Level| by_rank.get(&level.rank(moments.count())).copied();
     let [p50, p90, p99, p999, p9999] = Level::ALL.map(value);
-    let (p50, p90, p99, p999, p9999) = (p50?, p90?, p99?, p999?, p9999?);
+    let (p50, p90, p99, p999, p9999) = (Some(p50?), Some(p90?), Some(p99?), Some(p999?), Some(p9999?));
     let (min, max, mean) = (moments.min()?, moments.max()?, moments.mean()?);
     Some(Summary { count: moments.count(), min, mean, sd: moments.sd(), max, p50, p90, p99, p999, p9999 })
 }
@@ -295,9 +327,9 @@ mod tests {
         let statistics = stats(&[Span::Woken(&[10, 3_200]), Span::Missing(3), Span::Woken(&[20])]);
         let measured = statistics.latency.unwrap();
         let all = statistics.latency_with_skipped.unwrap();
-        assert_eq!((measured.count, measured.p50, measured.max), (3, 20, 3_200));
+        assert_eq!((measured.count, measured.p50, measured.max), (3, Some(20), 3_200));
         // 10, 20, 200, 1200, 2200, 3200
-        assert_eq!((all.count, all.p50, all.p90, all.min), (6, 200, 3_200, 10));
+        assert_eq!((all.count, all.p50, all.p90, all.min), (6, Some(200), Some(3_200), 10));
         assert_eq!(statistics.worst[0], Worst { activation: 1, latency_ns: 3_200 });
     }
 
@@ -315,7 +347,7 @@ mod tests {
                 i64::from(sorted[rank - 1])
             };
             prop_assert_eq!((summary.min, summary.max), (at(0.0), at(1.0)));
-            prop_assert_eq!([summary.p50, summary.p90, summary.p99, summary.p999, summary.p9999], [at(0.5), at(0.9), at(0.99), at(0.999), at(0.9999)]);
+            prop_assert_eq!(summary.quantiles(), [0.5, 0.9, 0.99, 0.999, 0.9999].map(|share| Some(at(share))));
             prop_assert_eq!(statistics.histogram.total(), summary.count);
             let late = values.iter().filter(|v| **v >= 1_000).count() as u64;
             prop_assert_eq!(statistics.activations, Activations { due: summary.count, on_time: summary.count - late, late, skipped: 0 });

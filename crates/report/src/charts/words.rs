@@ -144,6 +144,9 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
 
 fn rarity(overview: &Overview<'_>) -> String {
     let points = rarities(overview);
+    if !overview.knows_distribution() {
+        return say!("not known");
+    }
     if points.is_empty() {
         return say!("no activation woke");
     }
@@ -156,6 +159,9 @@ fn rarity(overview: &Overview<'_>) -> String {
 
 /// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.
 pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
+    if !overview.knows_distribution() {
+        return Vec::new();
+    }
     (1..=12)
         .map_while(|power| {
             let one_in = 10_u64.pow(power);

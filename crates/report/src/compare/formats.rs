@@ -94,8 +94,8 @@ impl Compared {
         let unordered = &self.texts().unordered;
         if !unordered.is_empty() {
             notes.push(say!(
-                "only a histogram of {recordings} is known; to compare: recordings that hold every sample, as teiji measure \
-                 makes them",
+                "no samples of {recordings} are known; to compare: recordings that hold every sample, as teiji measure makes \
+                 them",
                 recordings = list(unordered)
             ));
         }

@@ -97,7 +97,9 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
         Lacking::LongerRun => say!("needs a longer run"),
         Lacking::LongerRuns => say!("needs longer runs"),
         Lacking::Detail => {
-            say!("only a histogram is known: neither what was late, skipped or lost, nor how latencies came together")
+            say!(
+                "the recording holds no samples, which would show what was late, skipped or lost and how latencies were distributed"
+            )
         }
         Lacking::Unplanned => say!("events are not planned: none is late or skipped"),
         Lacking::ValuesOfSkipped(skipped) => {

@@ -9,8 +9,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{second} cannot be compared with {first}: {why}", "{second} は {first} と比較できません: {why}"),
     ("events are not planned: none is late or skipped", "イベントには予定時刻がなく、周期超過もスキップもない"),
     (
-        "only a histogram is known: neither what was late, skipped or lost, nor how latencies came together",
-        "ヒストグラムのみのため、周期超過・スキップ・欠落も、レイテンシの連続性も不明",
+        "the recording holds no samples, which would show what was late, skipped or lost and how latencies were distributed",
+        "記録にサンプルがないため、周期超過・スキップ・欠落も、レイテンシの分布も不明",
     ),
     ("FAIL: {n} of {limits}; {lacks} without enough evidence", "不合格: {limits}中 {n} 件、ほか {lacks} 件は判定不能"),
     ("FAIL: {n} of {limits}", "不合格: {limits}中 {n} 件"),
@@ -59,8 +59,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{first} と比べた {second}: 比較できません。サンプルの順序が不明なため、互いの依存性を推定できません。",
     ),
     (
-        "only a histogram of {recordings} is known; to compare: recordings that hold every sample, as teiji measure makes them",
-        "{recordings} はヒストグラムのみ。比較には、teiji measure のように全サンプルを含む記録が必要",
+        "no samples of {recordings} are known; to compare: recordings that hold every sample, as teiji measure makes them",
+        "{recordings} にはサンプルがありません。比較には、teiji measure のように全サンプルを含む記録が必要",
     ),
     ("too few independent wake-ups to compare any quantile", "独立な起床が少なく、比較できる分位点がありません"),
     ("{percent} % below the limit", "制限より {percent} % 小さい"),

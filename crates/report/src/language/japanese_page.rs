@@ -118,7 +118,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("p99", "p99"),
     ("p99.99", "p99.99"),
     ("max", "最大"),
-    ("– : too few samples for the figure.", "– : サンプル不足。"),
+    ("– : too few samples for the figure, or not known.", "– : サンプル不足、または不明。"),
     ("~ : over all threads, at most 1 % above the exact value.", "~ : 全スレッドの合計からの近似値(誤差 +1 % 以内)。"),
     (
         ": without the skipped activations. All other figures count them in, each waiting since its planned time.",
@@ -236,10 +236,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("The worst wake-ups", "遅延の上位"),
     ("The largest latencies", "レイテンシの上位"),
     ("number", "番号"),
-    (
-        "Of a histogram it is not known when its largest latencies were.",
-        "ヒストグラムのみのため、最大レイテンシの時刻は不明です。",
-    ),
+    ("Without samples it is not known when the largest latencies were.", "サンプルがないため、最大レイテンシの時刻は不明です。"),
+    ("Nothing to draw: the recording holds no samples.", "記録にサンプルがないため、描くものがありません。"),
     ("Latencies: every one that was measured.", "レイテンシの分布。測定したすべての値を含みます。"),
     ("How many there were of each latency.", "レイテンシごとの個数。"),
     ("Vertical: one in so many had at least this latency.", "縦軸: このレイテンシ以上となった割合(何回に 1 回か)。"),

@@ -25,6 +25,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("µs as measured", "単位 µs、実測値"),
     ("~ up to 1 % high", "~ は誤差 +1 % 以内"),
     ("– too few samples", "– はサンプル不足"),
+    ("– not known", "– は不明"),
     ("– of activations: {why}", "起床の – : {why}"),
     ("without {time} of warm-up", "ウォームアップ {time} を除く"),
     ("As measured, without the skipped activations:", "実測値(スキップされた起床を除く):"),

@@ -76,6 +76,13 @@ const JITTER: &str = "Jitter: by how much the time between two successive wake-u
 
 /// What a reader must know to read the chart.
 pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
+    let is_known = |one: &Overview<'_>| match chart {
+        Chart::Histogram | Chart::Exceedance => one.knows_distribution(),
+        Chart::Time => judge::knows_order(&one.recorded.document),
+    };
+    if !all.is_empty() && !all.iter().any(is_known) {
+        return say!("Nothing to draw: the recording holds no samples.");
+    }
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = word(match chart {
         Chart::Histogram => series.measured.pick(EVERY, EVERY_OTHER),

@@ -61,7 +61,7 @@ struct Page<'r> {
     worst: Vec<WorstTable>,
     worst_title: &'static str,
     worst_head: [&'static str; 5],
-    /// Of a histogram it is not known when its largest latencies were.
+    /// Without samples it is not known when its largest latencies were.
     worst_unknown: bool,
     warnings: &'r [GroupedWarning],
     loads: Vec<LoadRow>,

@@ -330,7 +330,7 @@ fn only_wake_ups_are_called_so() {
             assert_eq!(line, None);
             let is_plan = std::ptr::eq(page, &raw const plan);
             assert!(is_plan || page.contains("The largest latencies"), "{page}");
-            assert_eq!(page.contains("it is not known when its largest latencies were"), !is_ordered && !is_plan);
+            assert_eq!(page.contains("it is not known when the largest latencies were"), !is_ordered && !is_plan);
         }
         // Whatever has no Japanese is a panic here.
         page_of(&recorded, crate::Language::Japanese);

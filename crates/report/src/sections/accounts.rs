@@ -76,7 +76,7 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();
     all.for_each(|one| sum.merge(&one));
     if sum.is_unknown {
-        return say!("Only a histogram is known: not which activations were late, skipped or lost");
+        return say!("No samples are known, and so not which activations were late, skipped or lost");
     }
     if sum.is_of_events() {
         return format::counted(sum.events, "event");
@@ -120,6 +120,6 @@ mod tests {
         assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");
         assert_eq!(words(&[happened]), "7 events");
         assert_eq!(words(&[planned, happened]), "3 of 5 activations on time, 1 late, 1 skipped, and 7 events");
-        assert_eq!(words(&[planned, unknown]), "Only a histogram is known: not which activations were late, skipped or lost");
+        assert_eq!(words(&[planned, unknown]), "No samples are known, and so not which activations were late, skipped or lost");
     }
 }

@@ -99,7 +99,7 @@ fn quantile(interval: &QuantileInterval) -> Said {
         (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
         (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups for an upper bound", seen, lower),
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
-        (None, None) if interval.effective <= 0.0 => say!("{seen}; no interval, as only a histogram is known", seen),
+        (None, None) if interval.effective <= 0.0 => say!("{seen}; no interval, as no samples are known", seen),
         (None, None) => say!("{seen}; too few independent wake-ups for an interval", seen),
     };
     Said { about: interval.level.to_string(), term: "p99.9", words }

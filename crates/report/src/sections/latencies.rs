@@ -65,17 +65,14 @@ impl<'a> Latencies<'a> {
             return None;
         }
         let Some(summary) = self.observed else {
+            // Of some that were pooled, only figures are known.
+            if self.histogram.total() < samples {
+                return None;
+            }
             let (bucket, _) = self.histogram.bucket_of_rank(level.rank(samples))?;
             return self.max().map(|max| bucket.upper.min(max));
         };
-        match level {
-            Level::P50 => Some(summary.p50),
-            Level::P90 => Some(summary.p90),
-            Level::P99 => Some(summary.p99),
-            Level::P999 => Some(summary.p999),
-            Level::P9999 => Some(summary.p9999),
-            _ => None,
-        }
+        summary.quantile(level)
     }
 
     /// What stands before a quantile that is not the observed one.

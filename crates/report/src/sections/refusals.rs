@@ -9,7 +9,7 @@ use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES,
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal) -> String {
     match why {
-        Refusal::OrderUnknown => say!("only a histogram is known: not whether the largest latencies came together"),
+        Refusal::OrderUnknown => say!("no samples are known, and so not whether the largest latencies came together"),
         Refusal::TooFew { latencies } => say!(
             "{latencies} are too few for a tail fit, which needs {least}",
             latencies = format::counted(*latencies, "latency"),

@@ -108,6 +108,9 @@ fn text(value: Option<i64>) -> String {
 
 fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     let recorded = recording.summarise()?;
+    if recorded.document.threads.iter().any(|thread| thread.detail == model::Detail::Figures) {
+        anyhow::bail!("{} holds no histogram", recorded.path.display());
+    }
     let mut out = BufWriter::new(to);
     writeln!(out, "thread,cpu,from_ns,to_ns,count")?;
     for (thread, statistics) in recorded.document.threads.iter().zip(&recorded.threads) {

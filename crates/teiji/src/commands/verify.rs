@@ -18,12 +18,12 @@ pub fn run(args: &Args) -> Outcome {
     let mut all_well = true;
     for recorded in super::read(&args.recordings)? {
         let differences = recording::verify(&recorded);
-        let samples: u64 = recorded.threads.iter().map(|thread| thread.histogram.total()).sum();
+        let samples: u64 = recorded.threads.iter().map(|thread| thread.moments.count()).sum();
         let (path, threads) =
             (recorded.path.display(), report::counted(recorded.threads.len() as u64, "thread", Language::English));
         if differences.is_empty() {
-            let is_histogram = recorded.document.threads.iter().any(|thread| !thread.detail.is_samples());
-            let what = if is_histogram { "latencies, of which only a histogram is known," } else { "samples" };
+            let has_samples = recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
+            let what = if has_samples { "samples" } else { "latencies, of which no samples are known," };
             output::say(&format!("{path}: every figure agrees with its {samples} {what} of {threads}"));
         } else {
             all_well = false;

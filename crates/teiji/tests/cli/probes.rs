@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Probes of every kind of row, and recordings of which only a histogram is left, through everything that reads recordings.
+//! Probes of every kind of row, and recordings of which only a histogram or figures are left, through everything that reads recordings.
 //! Those named `example-` are in test builds only.
 
 use crate::support::document::Document;
@@ -186,37 +186,51 @@ fn plans_vary_the_settings_of_probes() {
     }
 }
 
-/// Every kind of row in a plan's table and page: with repeats, a factor, a limit, and a recording of which only a histogram is left.
+/// Every kind of row in a plan's table and page: with repeats, a factor, a limit, and recordings of which only a histogram or
+/// figures are left.
 #[test]
 fn plans_of_every_kind_of_row() {
     let _turn = alone();
     let place = Place::new();
-    for (probe, length) in
-        [("example-columns", "samples = 60"), ("example-events", "duration = '200ms'"), ("cyclic", "samples = 60")]
-    {
+    for (folder, probe, length) in [
+        ("columns", "example-columns", "samples = 60"),
+        ("events", "example-events", "duration = '200ms'"),
+        ("histograms", "cyclic", "samples = 60"),
+        ("figures", "cyclic", "samples = 60"),
+    ] {
         let plan = format!(
             "[measure]\nprobe = '{probe}'\nthreads = 1\n{length}\n[vary]\npolicy = ['fifo', 'rr']\n[order]\nrepeat = 2\n\
              [limits]\np50 = '10s'\n"
         );
         std::fs::write(place.join("plan.toml"), plan).unwrap();
-        place.well(&format!("run plan.toml -q -o {probe}"));
-        if probe == "cyclic" {
-            for entry in std::fs::read_dir(place.join(probe)).unwrap().map(|entry| entry.unwrap().path()) {
-                if entry.extension().is_some_and(|extension| extension == "teiji") {
-                    to_histogram(&place, &format!("{probe}/{}", entry.file_name().unwrap().to_str().unwrap()));
-                }
+        place.well(&format!("run plan.toml -q -o {folder}"));
+        for entry in std::fs::read_dir(place.join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.extension().is_none_or(|extension| extension != "teiji") {
+                continue;
+            }
+            let recording = format!("{folder}/{}", entry.file_name().unwrap().to_str().unwrap());
+            match folder {
+                "histograms" => to_histogram(&place, &recording),
+                "figures" => to_figures(&place, &recording),
+                _ => {}
             }
         }
-        let table = place.well(&format!("show {probe} --csv")).out;
+        let table = place.well(&format!("show {folder} --csv")).out;
         let rows: Vec<&str> = table.lines().collect();
         assert!(rows.len() == 3 && rows[1].contains("fifo") && rows[2].contains("rr"), "{table}");
-        let table = place.well(&format!("show {probe}")).out;
+        let table = place.well(&format!("show {folder}")).out;
         assert!(table.contains("fifo") && table.contains("rr"), "{table}");
-        place.well(&format!("show {probe} --by policy"));
-        place.well(&format!("report {probe} -o {probe}.html"));
-        let page = place.read(&format!("{probe}.html"));
-        assert!(!page.contains("NaN") && !page.contains("null µs"), "{probe}");
-        place.well(&format!("gate {probe} --limit p50<10s"));
+        assert_eq!(
+            table.lines().next().unwrap().contains("p50"),
+            folder != "figures",
+            "quantiles are known of all but figures: {table}"
+        );
+        place.well(&format!("show {folder} --by policy"));
+        place.well(&format!("report {folder} -o {folder}.html"));
+        let page = place.read(&format!("{folder}.html"));
+        assert!(!page.contains("NaN") && !page.contains("null µs"), "{folder}");
+        place.well(&format!("gate {folder} --limit max<10s"));
+        assert_eq!(place.teiji(&format!("gate {folder} --limit p50<10s")).code, Some(if folder == "figures" { 3 } else { 0 }));
     }
 }
 
@@ -228,20 +242,34 @@ fn histogram_only(place: &Place, name: &str) {
 
 /// Leaves nothing of a recording but a histogram.
 fn to_histogram(place: &Place, name: &str) {
+    let buckets = json!([[5_000, 5_999, 900], [9_000, 9_999, 99], [63_000, 63_999, 1]]);
+    let figures = json!({
+        "count": 1_000, "min": 5_999, "mean": 6_400.0, "sd": null, "max": 63_999,
+        "p50": 5_999, "p90": 5_999, "p99": 9_999, "p999": 9_999, "p9999": 63_999,
+    });
+    without_samples(place, name, "histogram", &buckets, &figures);
+}
+
+/// Leaves nothing of a recording but what the last line of other programs says.
+fn to_figures(place: &Place, name: &str) {
+    let figures = json!({
+        "count": 1_000, "min": 5_999, "mean": 6_400.0, "sd": null, "max": 63_999,
+        "p50": null, "p90": null, "p99": null, "p999": null, "p9999": null,
+    });
+    without_samples(place, name, "figures", &json!([]), &figures);
+}
+
+/// Leaves nothing of a recording but these buckets of a histogram and these figures.
+fn without_samples(place: &Place, name: &str, detail: &str, buckets: &Value, figures: &Value) {
     change(place, name, |run| {
         let thread = &mut run["threads"][0];
-        thread["detail"] = json!("histogram");
+        thread["detail"] = json!(detail);
         thread["activations"] = Value::Null;
         thread["worst"] = json!([]);
         thread.as_object_mut().unwrap().remove("samples_file");
-        thread["histogram_ns"] =
-            json!({"relative_error": 0.0, "buckets": [[5_000, 5_999, 900], [9_000, 9_999, 99], [63_000, 63_999, 1]]});
-        let figures = json!({
-            "count": 1_000, "min": 5_999, "mean": 6_400.0, "sd": null, "max": 63_999,
-            "p50": 5_999, "p90": 5_999, "p99": 9_999, "p999": 9_999, "p9999": 63_999,
-        });
+        thread["histogram_ns"] = json!({"relative_error": 0.0, "buckets": buckets});
         thread["latency_ns"] = figures.clone();
-        thread["latency_with_skipped_ns"] = figures;
+        thread["latency_with_skipped_ns"] = figures.clone();
         (run["warnings"], run["host"]["processes"]) = (json!([]), Value::Null);
     });
     for file in std::fs::read_dir(place.join(name)).unwrap().map(|entry| entry.unwrap().path()) {
@@ -259,7 +287,7 @@ fn a_recording_of_a_histogram_only() {
     assert_read_everywhere(&place, "past", &["64.0"]);
     let show = place.well("show past.teiji").out;
     assert!(
-        show.contains("Only a histogram is known: not which") && show.contains("only a histogram is known: not whether"),
+        show.contains("No samples are known, and so not which") && show.contains("no samples are known, and so not whether"),
         "{show}"
     );
     assert!(!show.contains("of 200 activations") && !show.contains("At 95 % confidence, 1,000"), "{show}");
@@ -287,15 +315,74 @@ fn a_recording_of_a_histogram_only() {
     place.well("measure -n 200 -t 1 -q -o now.teiji");
     let said = place.well("compare now.teiji past.teiji --anyway").out.replace('\n', " ");
     assert!(said.contains("past against now: not compared. The order of samples is unknown"), "{said}");
-    assert!(said.contains("Note: only a histogram of past is known; to compare: recordings that hold every sample"), "{said}");
+    assert!(said.contains("Note: no samples of past are known; to compare: recordings that hold every sample"), "{said}");
     assert!(!said.contains("too few"), "{said}");
     let said = place.teiji("gate now.teiji --baseline past.teiji");
     assert!(said.code == Some(3) && said.out.replace("\n ", "").contains("the order of samples is unknown"), "{said:?}");
     let said = place.teiji("export past.teiji --samples");
-    assert!(said.code == Some(2) && said.err.contains("past.teiji holds no samples, only a histogram"), "{said:?}");
+    assert!(said.code == Some(2) && said.err.contains("past.teiji holds no samples"), "{said:?}");
     change(&place, "past.teiji", |run| run["threads"][0]["histogram_ns"]["buckets"][1][2] = json!(98));
     let said = place.teiji("verify past.teiji");
     assert!(said.code == Some(1) && said.out.contains("999 latencies"), "{said:?}");
+}
+
+/// Figures alone: what they say is shown and judged, and all else is unknown.
+#[test]
+fn a_recording_of_figures_only() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure -n 200 -t 1 -q -o line.teiji");
+    to_figures(&place, "line.teiji");
+    let said = place.well("verify line.teiji").out;
+    assert!(said.contains("every figure agrees with its 1000 latencies, of which no samples are known, of 1 thread"), "{said}");
+    place.well("report line.teiji -o line.html --md line.md --svg line-charts");
+    let (show, page, markdown) = (place.well("show line.teiji").out, place.read("line.html"), place.read("line.md"));
+    for known in ["64.0", "6.4", "6.0"] {
+        assert!(show.contains(known) && page.contains(known) && markdown.contains(known), "{known}: {show}");
+    }
+    assert!(show.contains("No samples are known, and so not which"), "{show}");
+    assert!(!show.contains("no activation woke") && !show.contains("At 95 % confidence, 1,000"), "{show}");
+    assert!(!page.contains("NaN") && !page.contains("null µs") && !page.contains("no activation woke"));
+    assert!(page.matches("Nothing to draw: the recording holds no samples.").count() >= 3);
+    assert!(show.contains("– not known;") && !show.contains("too few samples"), "{show}");
+    for (limit, code) in [
+        ("max<64us", 0),
+        ("max<63us", 1),
+        ("mean<7us", 0),
+        ("mean<6us", 1),
+        ("p99<10s", 3),
+        ("p99<1us", 3),
+        ("p99<10us@95%", 3),
+        ("rate(>10us)<1e-2@95%", 3),
+        ("late==0", 3),
+        ("lost==0", 3),
+    ] {
+        let said = place.teiji(&format!("gate line.teiji --limit {limit}"));
+        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
+        assert!(!said.out.contains("never woke"), "{limit}: {said:?}");
+    }
+    let figure = |name: &str| place.teiji(&format!("show line.teiji --figure {name}"));
+    assert_eq!((figure("max").out.trim(), figure("p99").code, figure("due").code), ("63.999", Some(2), Some(2)));
+    for (command, code) in [("export line.teiji --samples", 2), ("export line.teiji --histogram", 2)] {
+        let said = place.teiji(command);
+        assert!(said.code == Some(code) && said.err.contains("line.teiji holds no "), "{command}: {said:?}");
+    }
+    place.well("measure -n 200 -t 1 -q -o now.teiji");
+    let said = place.well("compare now.teiji line.teiji --anyway").out.replace('\n', " ");
+    assert!(said.contains("line against now: not compared. The order of samples is unknown"), "{said}");
+    assert_eq!(place.teiji("gate now.teiji --baseline line.teiji").code, Some(3));
+    // A quantile that was written down is a figure too.
+    change(&place, "line.teiji", |run| {
+        for figures in ["latency_ns", "latency_with_skipped_ns"] {
+            run["threads"][0][figures]["p99"] = json!(9_000);
+        }
+    });
+    assert_eq!(figure("p99").out.trim(), "9.000");
+    assert_eq!(place.teiji("gate line.teiji --limit p99<9us").code, Some(1));
+    assert_eq!(place.teiji("gate line.teiji --limit p99<10us").code, Some(0));
+    change(&place, "line.teiji", |run| run["threads"][0]["latency_ns"]["p99"] = json!(70_000));
+    let said = place.teiji("verify line.teiji");
+    assert!(said.code == Some(1) && said.out.contains("5999, 70000, 63999, recomputed from the smallest"), "{said:?}");
 }
 
 /// Where a latency was as late as the interval, a quantile over the activations that woke is none over those that were due.

@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
     }
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {
-        return Err(Failure::bad_input(anyhow!("{name} holds no samples, only a histogram: nothing can be compared with it")));
+        return Err(Failure::bad_input(anyhow!("{name} holds no samples: nothing can be compared with it")));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut place = lab::again(facts).map_err(failure)?;
