@@ -110,6 +110,7 @@ pub(super) struct PooledThread {
 
 /// The figures of one thread of one run, as long as nothing else is pooled with them.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a row of a table")]
 enum Observed {
     #[default]
     Nothing,
