@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Every check there is, one stage after the other, cheapest first; ends at the first that fails. The lab, whose figures are
-# the same however busy the machine is, goes beside the stages that follow it, as long as these only compute. Each stage runs
-# in a shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
+# Every check there is, cheapest first; ends at the first that fails. Stages that only compute go beside the stages that follow
+# them (see `until`). Each stage runs in a shell of its own, because a shell ignores `set -e` in whatever stands in a condition.
 #
 # Usage: test.sh [STAGE...]; all stages unless told otherwise. `check` stands for the quick ones, which need nothing but Rust
 # and shellcheck. The last line counts them, and what stands above it are the tests that could not be run here.
@@ -15,9 +14,11 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
 
-stages=(tools format scripts lints release cross lab tests reproducible cli faults limits recordings browser)
-# Nothing in these is late when the machine is busy.
-beside_lab=(tests reproducible)
+stages=(tools format scripts release lints cross lab reproducible emulator tests cli faults limits recordings browser)
+# Stages that go beside those that follow them, each until this one begins. Only what cannot be late goes beside another.
+declare -A until=([release]=cross [emulator]=cli [lab]=end [reproducible]=end)
+# With the time that others leave. The figures of the lab are the same however busy the machine is.
+yielding=(lab reproducible)
 # In less than three minutes on two cores, once there is something to build upon.
 quick=(format scripts lints units)
 
@@ -43,7 +44,8 @@ describe() {
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         cross) echo "aarch64, armv7 and riscv64 programs under qemu-user" ;;
-        lab) echo "real kernels in the lab" ;;
+        lab) echo "real kernels in the lab, in virtual time" ;;
+        emulator) echo "kernels that do not come up, and guests on the host's clock" ;;
         browser) echo "the reports in a browser" ;;
         *)
             echo "there is no stage '$1': the stages are ${stages[*]} units, and check for ${quick[*]}" >&2
@@ -248,11 +250,11 @@ END
 }
 
 # Kernels of Debian's, newest first, for three processors; they stay in the target folder.
-stage_lab() {
+prepare_lab() {
     local kernels=(amd64 rt-amd64 arm64 rt-arm64 armmp rt-armmp)
     TEIJI=$(realpath "$(native_program)")
     XDG_CACHE_HOME=$work/cache
-    TEIJI_LAB_TESTS=$work/lab
+    TEIJI_LAB_TESTS=$work/$1
     TEIJI_AARCH64=$target_dir/aarch64-unknown-linux-musl/cross-test/teiji
     TEIJI_ARMV7=$target_dir/armv7-unknown-linux-gnueabihf/cross-test/teiji
     TEIJI_EXAMPLES=$(realpath -m "$target_dir/$(native_target)/cross-test/teiji")
@@ -260,9 +262,12 @@ stage_lab() {
     if ! [ -x "$TEIJI_AARCH64" ] || ! [ -x "$TEIJI_ARMV7" ]; then
         ./scripts/cross.sh --profile cross-test
     fi
-    ./scripts/cross.sh --profile cross-test "$(native_target)"
     rm -rf "$TEIJI_LAB_TESTS"
     "$TEIJI" lab fetch "${kernels[@]/#/debian:}"
+}
+
+stage_lab() {
+    prepare_lab lab
     # Side by side, half of the time each: a guest is one core's work, and most of these wait for one.
     local others failed=0
     lab_other_half >"$work/lab-others.log" 2>&1 &
@@ -275,11 +280,19 @@ stage_lab() {
 
 lab_other_half() {
     local failed=0
-    "$python" -B tests/lab/test_comparison.py || failed=1
-    "$python" -B tests/lab/test_failures.py || failed=1
-    "$python" -B tests/lab/test_booted.py || failed=1
+    ./scripts/cross.sh --profile cross-test "$(native_target)"
     "$python" -B tests/lab/test_probes.py || failed=1
+    "$python" -B tests/lab/test_comparison.py || failed=1
     benches/run lab || failed=1
+    return "$failed"
+}
+
+stage_emulator() {
+    local failed=0 module
+    prepare_lab emulator
+    for module in failures booted host_time; do
+        "$python" -B "tests/lab/test_$module.py" || failed=1
+    done
     return "$failed"
 }
 
@@ -346,9 +359,10 @@ passed=0
 
 # The stage's own output, then how it ended: run STAGE.
 run() {
-    local began=$SECONDS
+    local began=$SECONDS first=()
+    [[ " ${yielding[*]} " != *" $1 "* ]] || first=(nice -n 19)
     echo "== $1: $(describe "$1")"
-    if bash "$0" --stage "$1" && skipped_for_a_reason; then
+    if "${first[@]}" bash "$0" --stage "$1" && skipped_for_a_reason; then
         echo "== $1: passed in $((SECONDS - began)) s"
     else
         echo "== $1: FAILED after $((SECONDS - began)) s"
@@ -361,42 +375,51 @@ failed() {
     exit 1
 }
 
-# The lab's process group while it goes on beside other stages. It has to end with this script, and its guests too.
-lab=
-start_lab() {
-    echo "== lab: begins, beside what follows"
+# The process group of each stage that goes on beside others. They have to end with this script, and the lab's guests too.
+declare -A beside=()
+end_all() {
+    local group
+    for group in "${beside[@]}"; do
+        kill -TERM -- "-$group" 2>/dev/null || true
+    done
+}
+trap end_all EXIT
+trap 'exit 130' INT TERM HUP
+
+begin() {
+    echo "== $1: begins, beside what follows"
     set -m
-    run lab >"$work/lab.log" 2>&1 </dev/null &
-    lab=$!
+    run "$1" >"$work/$1.log" 2>&1 </dev/null &
+    beside[$1]=$!
     set +m
-    trap '[ -z "$lab" ] || kill -TERM -- "-$lab" 2>/dev/null' EXIT
-    trap 'exit 130' INT TERM HUP
 }
 
-join_lab() {
-    [ -n "$lab" ] || return 0
-    local ended=0
-    echo "== lab: is waited for"
-    wait "$lab" || ended=1
-    lab=
-    cat "$work/lab.log"
-    [ "$ended" = 0 ] || failed
-    passed=$((passed + 1))
-}
-
-goes_beside_lab() {
-    [[ " ${beside_lab[*]} " = *" ${1:-none} "* ]]
+# Waits for the stages that may go on no longer once this one begins; for all at the end.
+join_until() {
+    local stage ended
+    for stage in "${stages[@]}"; do
+        if [ -z "${beside[$stage]:-}" ] || { [ "$1" != end ] && [ "${until[$stage]}" != "$1" ]; }; then
+            continue
+        fi
+        echo "== $stage: is waited for"
+        ended=0
+        wait "${beside[$stage]}" || ended=1
+        unset "beside[$stage]"
+        cat "$work/$stage.log"
+        [ "$ended" = 0 ] || failed
+        passed=$((passed + 1))
+    done
 }
 
 while [ $# -gt 0 ]; do
-    if [ "$1" = lab ] && goes_beside_lab "${2:-}"; then
-        start_lab
+    join_until "$1"
+    if [ -n "${until[$1]:-}" ] && [ $# -gt 1 ]; then
+        begin "$1"
     else
-        goes_beside_lab "$1" || join_lab
         run "$1" || failed
         passed=$((passed + 1))
     fi
     shift
 done
-join_lab
+join_until end
 report "$passed" 0

@@ -2,7 +2,6 @@
 """Real kernels in the lab: what they show, that it is the same every time, and exact where it can be known beforehand."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import unittest
 from pathlib import Path
 from shutil import which
 
-from lab import TEIJI, Lab, check, document, latencies, program, sample_hashes, with_libraries
+from lab import TEIJI, Lab, check, document, latencies, sample_hashes, with_libraries
 
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 BOTH = ("-k", VANILLA, "-k", RT)
@@ -72,7 +71,7 @@ class Identical(Lab):
         try:
             time.sleep(1)
             self.assertIsNone(load.poll(), "the load has ended")
-            words = ["run", "-q", *BOTH, "--load", "hackbench", "-n", "400", "--repeat", "3", "--verify-identical", "-o", "out"]
+            words = ["run", "-q", *BOTH, "--load", "hackbench", "-n", "150", "--repeat", "3", "--verify-identical", "-o", "out"]
             said = self.lab(*words).stdout
             self.assertIsNone(load.poll(), "the load has ended")
         finally:
@@ -83,10 +82,10 @@ class Identical(Lab):
             repeats = sorted((self.folder / "out").glob(f"debian-{kernel}-*.teiji"))
             self.assertEqual(len(repeats), 3)
             self.assertEqual(len({json.dumps(sample_hashes(repeat)) for repeat in repeats}), 1, kernel)
-            self.assertEqual(len(latencies(repeats[0])), 400)
+            self.assertEqual(len(latencies(repeats[0])), 150)
 
     def test_a_recording_is_made_again(self):
-        self.lab("run", "-q", "-k", RT, "--load", "hackbench", "-n", "300", "--title", "First", "-o", "out")
+        self.lab("run", "-q", "-k", RT, "--load", "cpu@50%", "-n", "300", "--title", "First", "-o", "out")
         recording = next((self.folder / "out").iterdir())
         self.assertIn("made again, 300 identical samples", self.lab("rerun", "-q", recording).stdout)
         # As if it had been made with another kernel argument: what comes of that is another run.
@@ -128,7 +127,7 @@ class Exact(Lab):
                 self.assertEqual(counts, {"due": 4_000, "on_time": 3_995 - skipped, "late": 5, "skipped": skipped})
 
     def test_bisect_finds_the_kernel(self):
-        words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "--load", "hackbench", "-n", "1500", "-o", "out"]
+        words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "--load", "hackbench", "-n", "600", "-o", "out"]
         said = self.lab(*words, "--limit", "p99<10us").stdout
         first = r"debian:amd64=\S+ is the first to exceed p99<10us; debian:rt-amd64=\S+, before it, meets it"
         self.assertRegex(said, first, said)
@@ -138,54 +137,6 @@ class Exact(Lab):
     def test_bisect_does_not_judge_what_it_cannot(self):
         words = ["bisect", "-q", "--kernels", f"{RT},{VANILLA}", "-n", "50", "--limit", "p99.9<1s", "-o", "out"]
         self.assertIn("cannot be judged: 50 activations: too few; p99.9 needs 1,000", self.lab(*words, code=4).stderr)
-
-
-class Isolated(Lab):
-    def test_an_isolated_cpu_is_measured(self):
-        # The kernel keeps everything, teiji too, away from it unless it is asked for; see also test_booted.py.
-        words = ["--time", "host", "--smp", "2", "--append", "isolcpus=1", "-a", "1", "-i", "5ms", "-n", "100", "-o", "out"]
-        self.lab("run", "-q", "-k", VANILLA, *words)
-        described = document(next((self.folder / "out").iterdir()))
-        self.assertEqual(described["threads"][0]["cpu"], 1)
-        self.assertEqual(described["host"]["before"]["isolated_cpus"], "1")
-
-    def test_arguments_unknown_to_the_kernel(self):
-        # It hands them on to its first process.
-        self.lab("run", "-q", "-k", VANILLA, "--append", "unheard-of", "-n", "50", "-o", "out")
-
-
-class HostTime(Lab):
-    def test_several_cpus(self):
-        began = time.monotonic()
-        words = ["run", "-q", "-k", RT, "--time", "host", "--smp", "2", "-i", "5ms", "-n", "200", "-o", "out"]
-        said = self.lab(*words).stdout
-        self.assertIn("they cannot be repeated", said)
-        self.assertLess(time.monotonic() - began, 200)
-        recording = next((self.folder / "out").iterdir())
-        check(self, recording)
-        self.assertEqual([len(latencies(recording, thread)) for thread in range(2)], [200, 200])
-        self.assertFalse(document(recording)["lab"]["deterministic"])
-        self.assertIn("on the host's clock", self.lab("rerun", "-q", recording, code=2).stderr)
-
-    def test_kvm_where_it_works(self):
-        self.needs_kvm()
-        # An emulator that takes itself for KVM: what the lab sees where KVM works. To be tried out, it has no initramfs.
-        folder = self.folder / "bin"
-        folder.mkdir()
-        emulator = folder / "qemu-system-x86_64"
-        emulator.write_text(
-            "#!/bin/bash\n"
-            'case "$*" in *-kernel*) [[ "$*" = *-initrd* ]] || { echo booted >console; exit 0; } ;; esac\n'
-            "words=()\n"
-            'for word; do case $word in kvm) word=tcg ;; host) word=max ;; esac; words+=("$word"); done\n'
-            f"exec {which('qemu-system-x86_64')} \"${{words[@]}}\"\n"
-        )
-        emulator.chmod(0o755)
-        words = ["-k", VANILLA, "--time", "host", "-i", "5ms", "-n", "50", "-o", "out"]
-        ended = self.lab("run", *words, PATH=f"{folder}:{os.environ['PATH']}")
-        self.assertNotIn("Without KVM", ended.stderr)
-        recording = next((self.folder / "out").iterdir())
-        self.assertEqual(document(recording)["lab"]["accelerator"], "kvm")
 
 
 class Plans(Lab):
@@ -203,23 +154,6 @@ class Plans(Lab):
         shown = subprocess.run([TEIJI, "show", "one"], cwd=self.folder, check=True, capture_output=True, text=True).stdout
         self.assertEqual(len(re.findall(r"^debian:rt-amd64=\S+  (?:none|cpu@50%)", shown, re.MULTILINE)), 2, shown)
         self.assertIn("Virtual ns", shown)
-
-
-class RaspberryPi(Lab):
-    def test_a_raspberry_pi_3b(self):
-        board = ["-k", "debian:arm64", "--machine", "raspi3b", *program("aarch64")]
-        said = self.lab("run", "-q", *board, "-n", "1000", "-o", "out").stdout
-        print("   " + said.replace("\n", "\n   ").rstrip())
-        recording = next((self.folder / "out").iterdir())
-        check(self, recording)
-        described = document(recording)
-        self.assertFalse(described["lab"]["deterministic"])
-        self.assertEqual(described["lab"]["guest"]["time"], {"mode": "host"})
-        for thread in described["threads"]:
-            self.assertEqual(len(latencies(recording, thread["index"])), 1_000)
-        page = self.folder / "report.html"
-        subprocess.run([TEIJI, "report", recording, "-o", page], check=True, capture_output=True)
-        self.assertIn("raspi3b", page.read_text())
 
 
 if __name__ == "__main__":

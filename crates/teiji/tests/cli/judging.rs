@@ -4,13 +4,34 @@
 
 use crate::support::{Place, alone};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+const RECORDINGS: [&str; 2] = ["one.teiji", "two.teiji"];
+
+/// Copies of two recordings that were measured once for all these tests.
 fn measured() -> Place {
-    let _turn = alone();
+    static MEASURED: OnceLock<PathBuf> = OnceLock::new();
+    let originals = MEASURED.get_or_init(|| {
+        let _turn = alone();
+        let place = Place::new();
+        place.well("measure -i 500us -n 4000 -t 1 --title one -o one.teiji");
+        place.well("measure -i 500us -n 4000 -t 1 --title two -o two.teiji");
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("judging");
+        _ = std::fs::remove_dir_all(&kept);
+        RECORDINGS.iter().for_each(|name| copy(&place.join(name), &kept.join(name)));
+        kept
+    });
     let place = Place::new();
-    place.well("measure -i 500us -n 4000 -t 1 --title one -o one.teiji");
-    place.well("measure -i 500us -n 4000 -t 1 --title two -o two.teiji");
+    RECORDINGS.iter().for_each(|name| copy(&originals.join(name), &place.join(name)));
     place
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
 }
 
 fn json(text: &str) -> Value {

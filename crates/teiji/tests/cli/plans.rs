@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// 24 runs of a fifth of a second.
-const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = '20ms'\n[vary]\ninterval = ['1ms', '2ms']\n\
+const PLAN: &str = "title = \"Twenty-four\"\n[measure]\nsamples = 100\nwarmup = '20ms'\nsettle = '0s'\n[vary]\ninterval = ['1ms', '2ms']\n\
                     load = ['none', 'cpu@20%']\ndistance = ['0us', '10us']\n[order]\nrepeat = 3\nshuffle = true\n";
 
 /// The recordings of a folder, in order.
