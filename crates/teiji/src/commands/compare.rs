@@ -73,7 +73,9 @@ pub fn run(args: &Args) -> Outcome {
 
 /// The comparison, and its page where one was asked for.
 fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
-    let compared = Comparisons::of(groups, args.anyway, args.lang).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    // A program that asks for JSON reads what is wrong in English too.
+    let language = if args.json { Language::English } else { args.lang };
+    let compared = Comparisons::of(groups, args.anyway, language).map_err(|why| Failure::bad_input(anyhow!(why)))?;
     if let Some(path) = &args.html {
         let page = compared.html(groups, &output::command_line().join(" "), args.lang);
         output::write_whole(path, &page).map_err(Failure::bad_input)?;

@@ -139,6 +139,10 @@ fn what_cannot_be_compared_is_not() {
     let said = place.teiji("compare one.teiji two.teiji");
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
     assert!(said.err.contains("their clocks differ") && said.err.contains("--anyway"), "{said:?}");
+    let japanese = place.teiji("compare one.teiji two.teiji --lang ja");
+    assert_eq!((japanese.code, japanese.err.contains("比較できません")), (Some(2), true), "{japanese:?}");
+    let for_a_program = place.teiji("compare one.teiji two.teiji --json --lang ja");
+    assert_eq!((for_a_program.code, &for_a_program.err), (Some(2), &said.err), "JSON is in English");
     let anyway = place.well("compare one.teiji two.teiji --anyway");
     assert!(anyway.out.contains("Note: their clocks differ") && anyway.out.contains("7.0.0-other"), "{anyway:?}");
     assert!(anyway.out.lines().all(|line| line.chars().count() <= 80), "{anyway:?}");
