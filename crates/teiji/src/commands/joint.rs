@@ -214,10 +214,13 @@ fn settings(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
     Ok(settings_of(recording.document()).into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// The runs of a plan. Of one without a recording it is known what the plan says, and what all others have in common.
+/// The runs of a plan, by its combinations: a factor's first value is the first that is written, whichever run was made first.
+/// Of a run without a recording it is known what the plan says, and what all others have in common.
 fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
     let mut entries = Vec::new();
-    for (run, recording) in &begun.runs {
+    let mut runs: Vec<_> = begun.runs.iter().collect();
+    runs.sort_by_key(|(run, _)| run.combination);
+    for (run, recording) in runs {
         let planned = begun.combinations[run.combination].settings.iter();
         let planned = planned.map(|setting| (setting.key.clone(), normalised(&setting.key, &setting.value.to_string())));
         let mut known: BTreeMap<String, String> = planned.collect();

@@ -289,3 +289,20 @@ fn exported_as_text() {
     assert_eq!(place.teiji("export one.teiji").code, Some(2));
     assert!(place.listing().iter().all(|name| !name.contains(".teiji-")), "{:?}", place.listing());
 }
+
+/// The plan's first run is one of the second value.
+#[test]
+fn runs_of_a_shuffled_plan_are_compared_with_its_first_value() {
+    let place = Place::new();
+    let plan = "[measure]\npolicy = 'other'\ninterval = '1ms'\ncpus = '0'\nwarmup = '0s'\n[vary]\nsamples = [60, 50]\n\
+                [order]\nshuffle = true\nseed = 2\n";
+    std::fs::write(place.join("plan.toml"), plan).unwrap();
+    place.well("run plan.toml -q -o out");
+    assert!(place.join("out/01-samples=50.teiji").is_dir(), "the order of the runs is what this test is about");
+    let compared = json(&place.well("compare out --json").out);
+    let one = &compared[0]["compared"]["comparisons"][0];
+    assert_eq!((&one["base"], &one["other"]), (&"samples=60".into(), &"samples=50".into()), "{compared}");
+    let by = place.well("show out --by samples").out;
+    let head = by.lines().find(|line| line.starts_with("figure")).unwrap();
+    assert!(head.find("60") < head.find("50"), "{by}");
+}
