@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A gate's verdict for people and for what runs builds: text, JSON, JUnit XML and TAP.
 
-use super::Gate;
 use super::words::{claim, judged_in_words, lacking, seen};
+use super::{Gate, Tally};
 use crate::format;
 use crate::language::{Language, say, speaking};
 use crate::terminal::text;
@@ -19,15 +19,12 @@ impl Gate {
     }
 
     fn in_text(&self) -> String {
-        let (fails, lacks) = (self.count(Verdict::Fail), self.count(Verdict::NotEnough));
-        let of = format::counted(self.judged.len() as u64, "limit");
+        let Tally { all, fail, lack } = self.tally();
         let head = match self.verdict() {
-            Verdict::Pass => say!("PASS: {limits}", limits = of),
-            Verdict::Fail if lacks > 0 => {
-                say!("FAIL: {n} of {limits}; {lacks} without enough evidence", n = fails, limits = of, lacks)
-            }
-            Verdict::Fail => say!("FAIL: {n} of {limits}", n = fails, limits = of),
-            Verdict::NotEnough => say!("NOT ENOUGH EVIDENCE: {n} of {limits}", n = lacks, limits = of),
+            Verdict::Pass => say!("PASS: {all}", all),
+            Verdict::Fail if lack > 0 => say!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack),
+            Verdict::Fail => say!("FAIL: {n} of {all}", n = fail, all),
+            Verdict::NotEnough => say!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
         };
         let mut out = format!("{head}\n");
         let mut recording = Path::new("");

@@ -133,6 +133,30 @@ fn every_form_says_the_same() {
     assert_eq!((&json["verdict"], &json["limits"][2]["verdict"]), (&"fail".into(), &"not enough evidence".into()));
 }
 
+/// One limit and four recordings were counted as four limits.
+#[test]
+fn of_several_recordings_those_that_fail_are_counted() {
+    let named = |name: &str, late: i32| {
+        let mut one = examined(&latencies(20_000, &[late]));
+        one.recorded.path = name.into();
+        one
+    };
+    let all = [named("a", 80_000), named("b", 20_000), named("c", 90_000), named("d", 20_000)];
+    let limits = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Limit>>();
+    let head = |limits: &[Limit], language| Gate::of(limits, &all).text(language).lines().next().unwrap().to_owned();
+    let one = limits(&["max<50us"]);
+    assert_eq!(head(&one, Language::English), "FAIL: 2 of 4 recordings, checked against 1 limit");
+    assert_eq!(head(&one, Language::Japanese), "不合格: 記録 4 件(制限 1 件で判定)中 2 件");
+    let two = limits(&["max<85us", "rate(>1ms)<1e-9@95%"]);
+    let text = "FAIL: 1 of 4 recordings, checked against 2 limits; 3 without enough evidence";
+    assert_eq!(head(&two, Language::English), text);
+    assert_eq!(head(&limits(&["max<1ms"]), Language::English), "PASS: 4 recordings, checked against 1 limit");
+    let lacking = head(&limits(&["rate(>1ms)<1e-9@95%"]), Language::English);
+    assert_eq!(lacking, "NOT ENOUGH EVIDENCE: 4 of 4 recordings, checked against 1 limit");
+    let page = crate::page::limits::LimitsView::of(&Gate::of(&one, &all)).unwrap();
+    assert_eq!(page.headline, "Fail: 2 of 4 recordings, checked against 1 limit");
+}
+
 /// Latencies above 262 µs have no counter each, and only the 4,096 largest are kept.
 #[test]
 fn a_quantile_of_long_latencies_is_one_that_was_observed() {

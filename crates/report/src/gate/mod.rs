@@ -7,12 +7,14 @@ mod gate_tests;
 mod words;
 
 use crate::compare::incomparable;
+use crate::format::counted;
 use crate::language::{InEach, Language, say, speaking};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use judge::{Examined, Judged, Verdict, judge, judge_against};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 pub(crate) use words::{change, claim, judged_in_words, lacking, whole};
 
@@ -89,15 +91,44 @@ impl Gate {
         self.judged.iter().map(|judged| judged.verdict).max().unwrap_or(Verdict::NotEnough)
     }
 
-    /// How many limits have this verdict.
-    pub(crate) fn count(&self, verdict: Verdict) -> u64 {
+    /// How many limits have this verdict, each counted in each recording.
+    fn count(&self, verdict: Verdict) -> u64 {
         self.judged.iter().filter(|judged| judged.verdict == verdict).count() as u64
+    }
+
+    /// What has verdicts, and how many of it fail and lack evidence: the limits of one recording; of several, the recordings.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut recordings: BTreeMap<&Path, Verdict> = BTreeMap::new();
+        for judged in &self.judged {
+            let worst = recordings.entry(&judged.recording).or_insert(judged.verdict);
+            *worst = judged.verdict.max(*worst);
+        }
+        if recordings.len() <= 1 {
+            let all = counted(self.judged.len() as u64, "limit");
+            return Tally { all, fail: self.count(Verdict::Fail), lack: self.count(Verdict::NotEnough) };
+        }
+        let limits: BTreeSet<String> = self.judged.iter().map(claim).collect();
+        let with = |verdict: Verdict| recordings.values().filter(|worst| **worst == verdict).count() as u64;
+        let all = say!(
+            "{recordings}, checked against {limits}",
+            recordings = counted(recordings.len() as u64, "recording"),
+            limits = counted(limits.len() as u64, "limit")
+        );
+        Tally { all, fail: with(Verdict::Fail), lack: with(Verdict::NotEnough) }
     }
 
     /// The caveats of one recording.
     fn caveats_of<'a>(&'a self, recording: &'a Path) -> impl Iterator<Item = &'a str> {
         self.caveats.get().iter().filter(move |(of, _)| Path::new(of) == recording).map(|(_, caveat)| caveat.as_str())
     }
+}
+
+/// How many of what was judged have which verdict.
+pub(crate) struct Tally {
+    /// `3 limits`, or `4 recordings, checked against 1 limit`.
+    pub(crate) all: String,
+    pub(crate) fail: u64,
+    pub(crate) lack: u64,
 }
 
 /// A verdict as a sign, for those who see no colours.

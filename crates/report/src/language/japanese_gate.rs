@@ -3,7 +3,8 @@
 
 /// English, Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
-    ("PASS: {limits}", "合格: {limits}"),
+    ("PASS: {all}", "合格: {all}"),
+    ("{recordings}, checked against {limits}", "{recordings}({limits}で判定)"),
     ("not known", "不明"),
     ("{skipped} skipped, which have no value to be judged", "スキップ {skipped} 回には判定できる値がない"),
     ("{second} cannot be compared with {first}: {why}", "{second} は {first} と比較できません: {why}"),
@@ -12,9 +13,9 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "the recording holds no samples, which would show what was late, skipped or lost and how latencies were distributed",
         "記録にサンプルがないため、周期超過・スキップ・欠落も、レイテンシの分布も不明",
     ),
-    ("FAIL: {n} of {limits}; {lacks} without enough evidence", "不合格: {limits}中 {n} 件、ほか {lacks} 件は判定不能"),
-    ("FAIL: {n} of {limits}", "不合格: {limits}中 {n} 件"),
-    ("NOT ENOUGH EVIDENCE: {n} of {limits}", "判定不能(サンプル不足): {limits}中 {n} 件"),
+    ("FAIL: {n} of {all}; {lack} without enough evidence", "不合格: {all}中 {n} 件、ほか {lack} 件は判定不能"),
+    ("FAIL: {n} of {all}", "不合格: {all}中 {n} 件"),
+    ("NOT ENOUGH EVIDENCE: {n} of {all}", "判定不能(サンプル不足): {all}中 {n} 件"),
     ("Caution: {caveat}.", "注意: {caveat}。"),
     ("{level} at most {percent} worse than {than}", "{level} の悪化が {than} に対して {percent} 以内"),
     ("no quantile more than {percent} worse than {than}", "どの分位点も {than} に対する悪化が {percent} 以内"),

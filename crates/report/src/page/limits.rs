@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each recording.
 
-use crate::format::counted;
-use crate::gate::{Gate, claim, judged_in_words, sign};
+use crate::gate::{Gate, Tally, claim, judged_in_words, sign};
 use crate::language::{say, word};
 use judge::{Judged, Verdict};
 
@@ -36,12 +35,11 @@ impl LimitsView {
             return None;
         }
         let verdict = gate.verdict();
-        let n = gate.count(verdict);
-        let limits = counted(gate.judged.len() as u64, "limit");
+        let Tally { all, fail, lack } = gate.tally();
         let headline = match verdict {
-            Verdict::Pass => say!("Pass: {limits}", limits),
-            Verdict::Fail => say!("Fail: {n} of {limits}", n, limits),
-            Verdict::NotEnough => say!("Not enough evidence: {n} of {limits}", n, limits),
+            Verdict::Pass => say!("Pass: {all}", all),
+            Verdict::Fail => say!("Fail: {n} of {all}", n = fail, all),
+            Verdict::NotEnough => say!("Not enough evidence: {n} of {all}", n = lack, all),
         };
         let mut judged: Vec<&Judged> = gate.judged.iter().collect();
         judged.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));

@@ -148,10 +148,14 @@ fn published_figures_and_the_page() {
 
     // A limit is held against every run of the plan.
     let said = place.teiji("show out --limit max<1ns");
-    assert_eq!((said.code, said.out.starts_with("FAIL: 2 of 2 limits\n")), (Some(1), true), "{said:?}");
+    assert_eq!(
+        (said.code, said.out.starts_with("FAIL: 2 of 2 recordings, checked against 1 limit\n")),
+        (Some(1), true),
+        "{said:?}"
+    );
     let said = place.teiji("report out --limit max<1ns -o page.html --svg charts");
-    assert_eq!((said.code, said.out.contains("FAIL: 2 of 2 limits")), (Some(1), true), "{said:?}");
-    assert!(place.read("page.html").contains("✗ Fail: 2 of 2 limits"));
+    assert_eq!((said.code, said.out.contains("FAIL: 2 of 2 recordings, checked against 1 limit")), (Some(1), true), "{said:?}");
+    assert!(place.read("page.html").contains("✗ Fail: 2 of 2 recordings, checked against 1 limit"));
     assert!(place.read("charts/histogram.svg").contains("✗ max&lt;1ns</text>"));
 }
 
