@@ -100,13 +100,19 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
     }
     for (index, thread) in document.threads.iter().enumerate() {
         let planned = document.run.activations_of(index);
-        // A thread that did not come back has no proof, and what was due is known by the clock alone. Events come when they come.
-        let whole =
-            !document.probe.is_planned() || document.state != State::Complete || thread.proof.voluntary_switches.is_none();
+        // Of a thread that did not come back, what was due is known by the clock alone. Events come when they come.
+        let whole = !document.probe.is_planned() || document.state != State::Complete || thread.given_up_ns.is_some();
         let due = thread.activations.map_or(planned, |all| all.due);
         if !whole && due != planned {
             let due = format!("complete, with {due} activations due of thread {index}");
             differences.push(Difference::between("state", &due, &format!("{planned} were planned")));
+        }
+    }
+    if let (Some(End::Done), Some(limit)) = (&document.end, document.run.break_above_ns) {
+        let max = recorded.threads.iter().filter_map(|statistics| statistics.moments.max()).max();
+        if let Some(max) = max.filter(|max| *max > limit.0) {
+            let text = format!("break-above, which is {} ns: the largest latency is {max}", limit.0);
+            differences.push(Difference::between("end.reason", &"done", &text));
         }
     }
     if let Some(End::BreakAbove { thread, latency_ns, .. }) = document.end {

@@ -4,7 +4,7 @@
 //! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
 //! it; a rate and a count are those of all threads of a recording together.
 
-use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order, samples_lost};
+use crate::{Claim, Examined, Incomplete, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
 use model::{Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
@@ -44,10 +44,11 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         (judged.verdict, judged.margin, judged.lacking) = (finding.verdict, finding.margin, finding.lacking);
         judged.seen = if matches!(limit.subject, Subject::Count { .. }) { finding.seen } else { judged.seen };
     }
-    let about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
+    // A limit on losses that allows those there were says nothing of what was not recorded at all.
+    let allows_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
     if judged.verdict == Verdict::Pass
-        && !about_losses
         && let Some(why) = incomplete(&examined.recorded)
+        && !(allows_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget))
     {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
@@ -328,7 +329,14 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
     match of {
         Count::Skipped => sum(|thread| thread.activations.map_or(0, |all| all.skipped), |samples| samples.activations.skipped),
         Count::Late => sum(|thread| thread.activations.map_or(0, |all| all.late), |samples| samples.activations.late),
-        Count::Lost => samples_lost(&recorded.document),
+        // Of a thread that did not come back it is not known which of its rows were lost, and which never run.
+        Count::Lost => {
+            let seen = |(thread, samples): (&Thread, &Statistics)| {
+                let said = thread.proof.samples_lost;
+                if thread.given_up_ns.is_some() { said } else { said.max(samples.lost) }
+            };
+            threads.iter().zip(&recorded.threads).map(seen).sum()
+        }
     }
 }
 

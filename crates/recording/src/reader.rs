@@ -122,8 +122,12 @@ impl Recording {
         if document.state == State::Running {
             for (index, thread) in document.threads.iter_mut().enumerate() {
                 fill_in(thread, &document.probe, &threads[index], &beside[index]);
-                thread.activations = Some(threads[index].activations);
-                thread.proof.samples_lost = threads[index].lost;
+                // Rows whose samples were lost had come; had one been late, rows that were skipped would follow it.
+                let (mut activations, lost) = (threads[index].activations, threads[index].lost);
+                activations.due += lost;
+                activations.on_time += lost;
+                thread.activations = Some(activations);
+                thread.proof.samples_lost = lost;
             }
         }
         Recorded { path: self.path, document, threads, beside }

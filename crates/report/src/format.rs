@@ -77,13 +77,13 @@ pub(crate) fn rounded(ns: f64) -> i64 {
 const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
 
 /// A latency with three digits and its unit: `83.4 µs`, `1.24 ms`. Rounded to nearest.
-pub(crate) fn latency(ns: i64) -> String {
+#[must_use]
+pub fn latency(ns: i64) -> String {
     three_digits(ns, |value, step| value / step + u64::from(value % step >= step.div_ceil(2)))
 }
 
 /// The same, rounded up: what stands behind "at most" must not be less than what was seen.
-#[must_use]
-pub fn at_most(ns: i64) -> String {
+pub(crate) fn at_most(ns: i64) -> String {
     if ns < 0 { latency(ns) } else { three_digits(ns, u64::div_ceil) }
 }
 

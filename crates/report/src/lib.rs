@@ -29,7 +29,7 @@ mod synthetic;
 
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
-pub use format::at_most;
+pub use format::latency;
 pub use gate::Gate;
 use judge::Judged;
 pub use language::Language;

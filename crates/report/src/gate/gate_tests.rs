@@ -205,6 +205,41 @@ fn a_mean_is_rounded_as_it_is_shown_alone() {
     }
 }
 
+/// A document that says nothing was lost is not believed where its samples show it, nor is one of a run that ended early.
+#[test]
+fn no_losses_are_known_of_whole_recordings_only() {
+    let mut hidden = examined(&latencies(2_000, &[]));
+    hidden.recorded.threads[0].lost = 1;
+    assert_eq!(judged("lost==0", &hidden).verdict, Verdict::Fail);
+    let mut cut = examined(&latencies(2_000, &[]));
+    assert_eq!(judged("lost==0", &cut).verdict, Verdict::Pass);
+    (cut.recorded.document.state, cut.recorded.document.end) = (model::State::Running, None);
+    assert_eq!(judged("lost==0", &cut).verdict, Verdict::NotEnough);
+    // A limit that allows those there were.
+    let mut known = examined(&latencies(2_000, &[]));
+    known.recorded.document.threads[0].proof.samples_lost = 2;
+    assert_eq!(judged("lost<5", &known).verdict, Verdict::Pass);
+}
+
+/// A run that was to stop at a latency below its largest did not come to its planned end.
+#[test]
+fn a_latency_beyond_break_above_contradicts_a_planned_end() {
+    let mut examined = examined(&latencies(2_000, &[90_000]));
+    examined.recorded.document.run.break_above_ns = Some(plan::Nanos(100_000));
+    assert_eq!(judged("max<1s", &examined).verdict, Verdict::Pass);
+    examined.recorded.document.run.break_above_ns = Some(plan::Nanos(50_000));
+    assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough);
+}
+
+/// Only a thread that was given up need not have all that was planned.
+#[test]
+fn a_thread_without_counters_has_all_that_was_planned() {
+    let mut examined = examined(&latencies(2_000, &[]));
+    examined.recorded.document.run.length = plan::Length::Samples(5_000);
+    examined.recorded.document.threads[0].proof.voluntary_switches = None;
+    assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough);
+}
+
 #[test]
 fn a_limit_that_the_recording_breaks_fails() {
     // 203 of 4,000 beyond 1 ms are too many for a 99.99th percentile, whatever else a longer run would show.

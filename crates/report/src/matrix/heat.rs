@@ -5,7 +5,7 @@
 
 use super::Matrix;
 use super::pooled::CellStats;
-use crate::format::{at_most, count, latency, rounded};
+use crate::format::{count, latency, rounded};
 use crate::sections::lab::Kind;
 use crate::sections::latencies::NOTHING;
 use serde::Serialize;
@@ -29,9 +29,6 @@ pub(super) struct Figure {
     plus: f64,
     /// ... which is at least this. A count of 0 is not the same as one of 1.
     min: f64,
-    /// Of what was seen, the largest or nearly so: never shown smaller than it is.
-    #[serde(skip)]
-    at_most: bool,
     /// Whether a combination knows it from its histogram only: up to 1 % above the exact one.
     #[serde(skip)]
     is_about: fn(&CellStats) -> bool,
@@ -40,11 +37,11 @@ pub(super) struct Figure {
 }
 
 const fn figure(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { name, unit: "ns", plus: 0.0, min: 1.0, at_most: false, is_about: |_| false, of }
+    Figure { name, unit: "ns", plus: 0.0, min: 1.0, is_about: |_| false, of }
 }
 
 const fn quantile(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
-    Figure { at_most: true, is_about: |row| row.figures().due.about() != "", ..figure(name, of) }
+    Figure { is_about: |row| row.figures().due.about() != "", ..figure(name, of) }
 }
 
 const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure {
@@ -53,7 +50,7 @@ const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure
 
 /// The first is shown until a reader chooses another.
 pub(super) const FIGURES: [Figure; 8] = [
-    Figure { at_most: true, ..figure("max", |row| row.figures().due.max()) },
+    figure("max", |row| row.figures().due.max()),
     quantile("p99.99", |row| row.figures().due.quantile(Level::P9999)),
     quantile("p99.9", |row| row.figures().due.quantile(Level::P999)),
     quantile("p99", |row| row.figures().due.quantile(Level::P99)),
@@ -74,7 +71,7 @@ impl Figure {
             return count(value.unsigned_abs());
         }
         let about = if (self.is_about)(row) { "~" } else { "" };
-        format!("{about}{}", if self.at_most { at_most(value) } else { latency(value) })
+        format!("{about}{}", latency(value))
     }
 
     /// Where a value lies between the smallest and the largest: 0 to 1.
@@ -265,12 +262,12 @@ mod tests {
         let all = matrix(&[("kernel", &["a", "b"]), ("load", &["p", "q"])]);
         let row = &all.rows[0];
         let of = |name: &str| FIGURES.iter().find(|figure| figure.name == name).unwrap();
-        assert_eq!(of("max").label(row, 1_244_900), "1.25 ms", "never shown smaller than it was");
+        assert_eq!(of("max").label(row, 1_244_900), "1.24 ms", "as in every table");
         assert_eq!(of("mean").label(row, 1_244_900), "1.24 ms");
-        assert_eq!(of("p99").label(row, 1_244_900), "1.25 ms", "of one run the observed one");
+        assert_eq!(of("p99").label(row, 1_244_900), "1.24 ms", "of one run the observed one");
         let mut again = matrix(&[("kernel", &["a", "b"]), ("load", &["p", "q"])]);
         again.add(0, 2, Synthetic::idle().threads(1).samples(&[500, 700]).build());
-        assert_eq!(of("p99").label(&again.rows[0], 1_244_900), "~1.25 ms");
+        assert_eq!(of("p99").label(&again.rows[0], 1_244_900), "~1.24 ms");
         assert_eq!(of("skipped").label(row, 1_234), "1,234");
         assert_eq!([1, 10, 100].map(|ns| of("max").share(ns, 1, 100)), [0.0, 0.5, 1.0]);
         assert_eq!(of("max").share(-5, -5, 1), 0.0, "what is early is as cold as what is on time");

@@ -179,7 +179,7 @@ impl Matrix {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
         let worst = &self.rows[*self.largest_of(kind).first()?];
-        let text = format::at_most(worst.stats.max()?);
+        let text = format::latency(worst.stats.max()?);
         let (number, unit) = text.rsplit_once(' ')?;
         Some(Headline {
             number: number.to_owned(),

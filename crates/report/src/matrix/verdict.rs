@@ -3,7 +3,7 @@
 
 use super::Matrix;
 use super::pooled::CellStats;
-use crate::format::{at_most, count, counted};
+use crate::format::{count, counted, latency};
 use crate::language::{Language, say, speaking, word};
 use crate::sections::accounts;
 use crate::sections::caveats;
@@ -108,7 +108,7 @@ impl Matrix {
     fn extremes(&self, kind: Kind, several: bool) -> Option<String> {
         let latest: Vec<&CellStats> = self.largest_of(kind).into_iter().map(|row| &self.rows[row]).collect();
         let worst = latest.first()?;
-        let max = |row: &CellStats| at_most(row.stats.max().unwrap_or(0));
+        let max = |row: &CellStats| latency(row.stats.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
             Kind::Machine => word(", on a machine's own clock,"),
@@ -121,7 +121,7 @@ impl Matrix {
         if latest.len() > 1 {
             text += &say!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
             // The smallest of what is there as it was asked for: half a run has a small maximum too.
-            if let Some(best) = latest.iter().rev().find(|row| row.is_whole()) {
+            if let Some(best) = latest[1..].iter().rev().find(|row| row.is_whole()) {
                 text += &say!(", {max}{with} (the smallest)", max = max(best), with = with(best));
             }
         }
@@ -174,7 +174,7 @@ impl Matrix {
         let told: Vec<String> = values
             .iter()
             .enumerate()
-            .map(|(place, value)| Some(format!("{value} {}", at_most(worst(place)?))))
+            .map(|(place, value)| Some(format!("{value} {}", latency(worst(place)?))))
             .collect::<Option<_>>()?;
         let pairs =
             if whole.len() > 1 { say!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };

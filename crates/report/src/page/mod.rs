@@ -262,7 +262,7 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
     // As the verdict beside it rounds.
-    let text = format::at_most(worst.due_moments.max()?);
+    let text = format::latency(worst.due_moments.max()?);
     let (number, unit) = text.rsplit_once(' ')?;
     Some(Headline {
         number: number.to_owned(),

@@ -92,9 +92,9 @@ fn figures(all: &[Overview<'_>]) -> String {
     let mut phrases = vec![say!("{late} {label}", late = late(*worst), label)];
     if all.len() > MAX_LISTED {
         phrases[0] += &say!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
-        phrases.extend(others.last().map(|(max, label)| say!("{max} {label} (the best)", max = format::at_most(*max), label)));
+        phrases.extend(others.last().map(|(max, label)| say!("{max} {label} (the best)", max = format::latency(*max), label)));
     } else {
-        phrases.extend(others.iter().map(|(max, label)| say!("{max} {label}", max = format::at_most(*max), label)));
+        phrases.extend(others.iter().map(|(max, label)| say!("{max} {label}", max = format::latency(*max), label)));
     }
     let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     let silent = if silent.is_empty() { String::new() } else { say!("; no activation woke in {names}", names = list(&silent)) };
@@ -108,7 +108,7 @@ fn figures(all: &[Overview<'_>]) -> String {
 
 /// `1.24 ms`; a latency below 0 is early.
 fn late(max: i64) -> String {
-    if max < 0 { say!("-{time} (early)", time = format::latency(-max)) } else { format::at_most(max) }
+    if max < 0 { say!("-{time} (early)", time = format::latency(-max)) } else { format::latency(max) }
 }
 
 /// One sentence for each recording that holds less than was asked for.
@@ -163,9 +163,9 @@ mod tests {
         assert_eq!(
             said(&[idle.clone(), busy]),
             "Steal time 1.0 % (10.0 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench: \
-             worst latency 2.24 ms under hackbench, 83.5 µs with no load added. 8 of 14 activations on time, 2 late, 4 skipped."
+             worst latency 2.24 ms under hackbench, 83.4 µs with no load added. 8 of 14 activations on time, 2 late, 4 skipped."
         );
-        assert_eq!(said(&[idle]), "Worst latency 83.5 µs with no load added. 4 of 4 activations on time.");
+        assert_eq!(said(&[idle]), "Worst latency 83.4 µs with no load added. 4 of 4 activations on time.");
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         recorded.document.threads.iter_mut().for_each(|thread| thread.scheduling = plan::Scheduling::OTHER);
         assert_eq!(
             said(std::slice::from_ref(&recorded)),
-            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.5 µs with no load added. 4 of 4 activations on time."
+            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs with no load added. 4 of 4 activations on time."
         );
         let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
         assert!(said(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"));

@@ -45,7 +45,7 @@ samples.
 const SPOILED: &str = "\
 The recording is incomplete: it was cut off, and at most its last second is
 missing. 3 samples lost, with unknown latencies. No real-time rights
-(SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.5 µs with no load
+(SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs with no load
 added. 2 of 2 activations on time.
   Next: sudo setcap cap_sys_nice,cap_ipc_lock=ep target/x86_64-unknown-linux-musl/release/teiji
 

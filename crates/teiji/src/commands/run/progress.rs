@@ -119,7 +119,7 @@ impl PlanProgress {
             text += &format!("; caveats in {}", report::counted(self.with_caveats as u64, "run", Language::English));
         }
         if let Some((max, label, caveats)) = &self.largest {
-            text += &format!("; largest so far {}", report::at_most(*max));
+            text += &format!("; largest so far {}", report::latency(*max));
             if !label.is_empty() {
                 // What differs most stands at the end: the last factor changes fastest.
                 let letters = label.chars().count();
