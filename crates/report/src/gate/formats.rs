@@ -3,7 +3,6 @@
 
 use super::words::{claim, judged_in_words, lacking, seen};
 use super::{Gate, Tally};
-use crate::format;
 use crate::language::{Language, say, speaking};
 use crate::terminal::text;
 use judge::{Judged, Verdict};

@@ -41,6 +41,13 @@ fn assert_lost_what_rings_do_not_hold(place: &Place, document: &Document, least_
     place.well("verify x.teiji");
     let shown = place.well("show x.teiji").out;
     assert!(shown.contains(" lost"), "{shown}");
+    // Had its end never been written, each row would be accounted for all the same.
+    let file = place.join("x.teiji/run.json");
+    let mut cut: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    (cut["state"], cut["end"]) = ("running".into(), serde_json::Value::Null);
+    std::fs::write(&file, cut.to_string()).unwrap();
+    let due: i64 = place.well("show x.teiji --figure due").out.trim().parse().unwrap();
+    assert_eq!(due, 14_000 * i64::try_from(document.threads().len()).unwrap());
 }
 
 /// A recorder that stands still, by itself: strace holds this one thread within a system call.
