@@ -212,9 +212,9 @@ mod tests {
     fn the_largest_is_told_with_the_end_of_its_label() {
         let mut progress = PlanProgress::new(4, 10);
         progress.largest = Some((12_345, "load=cpu@50%".into(), None));
-        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.4 µs (load=cpu@50%)");
+        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.3 µs (load=cpu@50%)");
         progress.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into(), None));
-        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.4 µs (…-amd64=6.1.0-56 load=cpu@50%)");
+        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.3 µs (…-amd64=6.1.0-56 load=cpu@50%)");
     }
 
     #[test]
