@@ -34,5 +34,7 @@ fn the_end_of_a_run_takes_little_more_than_the_run() {
     out.read_to_string(&mut document).unwrap();
     assert!(child.wait().unwrap().success());
     let threads = place.document("x.teiji").threads().len().min(4) as u64;
-    assert!(whole - measuring <= 500 + 1_600 * threads, "{} KiB more at the end, of {measuring}", whole - measuring);
+    // The kernel's count is one of several CPUs, and may come out a few pages lower the second time.
+    let more = whole.saturating_sub(measuring);
+    assert!(more <= 500 + 1_600 * threads, "{more} KiB more at the end, of {measuring}");
 }
