@@ -67,7 +67,7 @@ class Probes(Lab):
             thread[figures] |= {"mean": 0.0, "sd": None}
         (recording / "run.json").write_text(json.dumps(described))
         said = self.lab("rerun", "-q", recording, code=2)
-        self.assertIn("holds no samples, only a histogram: nothing can be compared with it", said.stderr)
+        self.assertIn("holds no samples: nothing can be compared with it", said.stderr)
 
 
 if __name__ == "__main__":
