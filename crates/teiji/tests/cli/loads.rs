@@ -135,7 +135,7 @@ fn hackbench_speaks_as_its_model() {
         ("hackbench -g 2 -l 5", "process", 2, 80, 5, 100),
         ("hackbench 2", "process", 2, 80, 100, 100),
         ("hackbench 1 thread 7", "threaded", 1, 40, 7, 100),
-        ("hackbench --pipe --threads --groups 1 --loops 3 --datasize 64 --fds 10", "threaded", 1, 20, 3, 64),
+        ("hackbench --pipe --threads --groups 1 --loops 300 --datasize 64 --fds 10", "threaded", 1, 20, 300, 64),
         ("hackbench -i -P -g1 -l2", "process", 1, 40, 2, 100),
     ] {
         let said = place.well(words);
