@@ -26,9 +26,9 @@ const heat = (page) => page.evaluate(() => [...document.querySelectorAll('#heat 
   ground: getComputedStyle(cell).backgroundColor,
 }))));
 /** Three digits and a unit, written otherwise than the page does it. */
-function three(ns, round) {
+function three(ns) {
   const power = Math.max(0, String(Math.floor(ns)).length - 3);
-  const rounded = round(ns / 10 ** power) * 10 ** power;
+  const rounded = Math.round(ns / 10 ** power) * 10 ** power;
   const [unit, suffix] = rounded >= 1e9 ? [1e9, 's'] : rounded >= 1e6 ? [1e6, 'ms'] : rounded >= 1e3 ? [1e3, 'µs'] : [1, 'ns'];
   return `${unit === 1 ? rounded : (rounded / unit).toPrecision(3)} ${suffix}`;
 }
@@ -43,8 +43,8 @@ function expected(data, figure, down, across, others = {}) {
     if (values.length === 0) return '–';
     const worst = Math.max(...values);
     if (!figure.endsWith('_ns')) return String(worst);
-    // What was seen at most is rounded up; what is from the histogram says so.
-    return figure === 'max_ns' ? three(worst, Math.ceil) : figure === 'p9999_ns' ? `~${three(worst, Math.ceil)}` : three(Math.round(worst), Math.round);
+    // What is from the histogram says so.
+    return figure === 'p9999_ns' ? `~${three(worst)}` : three(Math.round(worst));
   }));
 }
 
