@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEIJI = Path(os.environ["TEIJI"]).resolve()
 ORACLE = ROOT / "tests" / "outside" / "check_recording.py"
 # Of one command; a test that takes longer has found a hang.
-PATIENCE_S = 1_500
+PATIENCE_S = 600
 
 
 class Ended:
