@@ -2,7 +2,7 @@
 //! `gate`, `compare` and what `show` and `report` claim: on recordings that were just measured, with limits that are surely kept
 //! or surely not.
 
-use crate::support::{Place, alone};
+use crate::support::{Place, alone, copy_recording};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,19 +19,12 @@ fn measured() -> Place {
         place.well("measure -i 500us -n 4000 -t 1 --title two -o two.teiji");
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("judging");
         _ = std::fs::remove_dir_all(&kept);
-        RECORDINGS.iter().for_each(|name| copy(&place.join(name), &kept.join(name)));
+        RECORDINGS.iter().for_each(|name| copy_recording(&place.join(name), &kept.join(name)));
         kept
     });
     let place = Place::new();
-    RECORDINGS.iter().for_each(|name| copy(&originals.join(name), &place.join(name)));
+    RECORDINGS.iter().for_each(|name| copy_recording(&originals.join(name), &place.join(name)));
     place
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-    }
 }
 
 fn json(text: &str) -> Value {

@@ -3,7 +3,7 @@
 //! Those named `example-` are in test builds only.
 
 use crate::support::document::Document;
-use crate::support::{Place, alone};
+use crate::support::{Place, alone, copy_recording};
 use serde_json::{Value, json};
 
 /// What each of them is put through: figures that agree with the samples, the terminal, the page, Markdown, a comparison with
@@ -19,18 +19,19 @@ fn assert_read_everywhere(place: &Place, name: &str, shown: &[&str]) {
         assert!(page.contains(&text.replace('\'', "&#39;")), "{text} on the page of {name}");
         assert!(markdown.contains(text), "{text} in {markdown}");
     }
-    std::fs::create_dir(place.join("again")).unwrap();
-    copy(place, &format!("{name}.teiji"), "again/x.teiji");
+    copy_recording(&place.join(&format!("{name}.teiji")), &place.join("again/x.teiji"));
     let said = place.well(&format!("compare {name}.teiji again/x.teiji"));
     assert!(!said.out.contains("probes differ"), "{said:?}");
     // Whatever was skipped on a busy machine has no value of a column that is not its lateness, and was far from half of all.
     place.well(&format!("gate {name}.teiji --limit p50<10s"));
 }
 
-fn copy(place: &Place, from: &str, to: &str) {
-    std::fs::create_dir(place.join(to)).unwrap();
-    for entry in std::fs::read_dir(place.join(from)).unwrap().map(Result::unwrap) {
-        std::fs::copy(entry.path(), place.join(to).join(entry.file_name())).unwrap();
+/// Each of these limits by itself has this exit code, of a recording that did measure something.
+fn assert_judged(place: &Place, recording: &str, limits: &[&str], code: i32) {
+    for limit in limits {
+        let said = place.teiji(&format!("gate {recording} --limit {limit}"));
+        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
+        assert!(!said.out.contains("never woke"), "{limit}: {said:?}");
     }
 }
 
@@ -299,20 +300,10 @@ fn a_recording_of_a_histogram_only() {
     assert!(place.read("past.md").contains("– of activations: not known."));
     assert!(place.read("past.html").contains("\"length_ns\":0,\"min_ns\":[],\"max_ns\":[]"), "nothing is drawn over time");
     // What the buckets tell is judged; what they do not tell is not enough evidence.
-    for (limit, code) in [
-        ("max<64us", 0),
-        ("max<63us", 1),
-        ("p99<10us", 0),
-        ("p99<9us", 1),
-        ("p99<10us@95%", 3),
-        ("rate(>10us)<1e-2@95%", 3),
-        ("late==0", 3),
-        ("skipped==0", 3),
-        ("lost==0", 3),
-    ] {
-        let said = place.teiji(&format!("gate past.teiji --limit {limit}"));
-        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
-    }
+    assert_judged(&place, "past.teiji", &["max<64us", "p99<10us"], 0);
+    assert_judged(&place, "past.teiji", &["max<63us", "p99<9us"], 1);
+    let unknown = ["p99<10us@95%", "rate(>10us)<1e-2@95%", "late==0", "skipped==0", "lost==0"];
+    assert_judged(&place, "past.teiji", &unknown, 3);
     let figure = |name: &str| place.teiji(&format!("show past.teiji --figure {name}"));
     assert_eq!((figure("p99").out.trim(), figure("late").code, figure("due").code), ("9.999", Some(2), Some(2)));
     // How its latencies depend on one another is not known, which is not the same as too few of them.
@@ -347,24 +338,12 @@ fn a_recording_of_figures_only() {
     assert!(show.contains("No samples are known, and so not which"), "{show}");
     assert!(!show.contains("no activation woke") && !show.contains("At 95 % confidence, 1,000"), "{show}");
     assert!(!page.contains("NaN") && !page.contains("null µs") && !page.contains("no activation woke"));
-    assert!(page.matches("Nothing to draw: the recording holds no samples.").count() >= 3);
+    assert!(page.matches("Nothing to draw: there are no samples.").count() >= 3);
     assert!(show.contains("– not known;") && !show.contains("too few samples"), "{show}");
-    for (limit, code) in [
-        ("max<64us", 0),
-        ("max<63us", 1),
-        ("mean<7us", 0),
-        ("mean<6us", 1),
-        ("p99<10s", 3),
-        ("p99<1us", 3),
-        ("p99<10us@95%", 3),
-        ("rate(>10us)<1e-2@95%", 3),
-        ("late==0", 3),
-        ("lost==0", 3),
-    ] {
-        let said = place.teiji(&format!("gate line.teiji --limit {limit}"));
-        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
-        assert!(!said.out.contains("never woke"), "{limit}: {said:?}");
-    }
+    assert_judged(&place, "line.teiji", &["max<64us", "mean<7us"], 0);
+    assert_judged(&place, "line.teiji", &["max<63us", "mean<6us"], 1);
+    let unknown = ["p99<10s", "p99<1us", "p99<10us@95%", "rate(>10us)<1e-2@95%", "late==0", "skipped==0", "lost==0"];
+    assert_judged(&place, "line.teiji", &unknown, 3);
     let figure = |name: &str| place.teiji(&format!("show line.teiji --figure {name}"));
     assert_eq!((figure("max").out.trim(), figure("p99").code, figure("due").code), ("63.999", Some(2), Some(2)));
     for (command, code) in [("export line.teiji --samples", 2), ("export line.teiji --histogram", 2)] {

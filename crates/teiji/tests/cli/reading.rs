@@ -3,9 +3,9 @@
 //! was measured.
 
 use crate::support::document::Document;
-use crate::support::{Place, Said, alone};
+use crate::support::{Place, Said, alone, copy_recording};
 use serde_json::{Value, json};
-use std::fs::{create_dir, read, read_dir, write};
+use std::fs::{read, write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Two short recordings, made once, kept while any test looks at them.
@@ -29,11 +29,7 @@ fn copy(name: &str) -> Place {
 
 fn copy_of(original: &Place, name: &str) -> Place {
     let place = Place::new();
-    create_dir(place.join("x.teiji")).unwrap();
-    for entry in read_dir(original.join(name)).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), place.join("x.teiji").join(entry.file_name())).unwrap();
-    }
+    copy_recording(&original.join(name), &place.join("x.teiji"));
     place
 }
 

@@ -100,6 +100,14 @@ pub struct Running {
     said: [Option<Receiver<String>>; 2],
 }
 
+/// Copies the files of a recording into a new folder, as `cp -r` does.
+pub fn copy_recording(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
 impl Place {
     pub fn new() -> Self {
         Place(tempfile::Builder::new().prefix("teiji-test-").tempdir().unwrap())
