@@ -149,11 +149,6 @@ impl<'a> Overview<'a> {
         self.only.map_or(all, Latencies::measured)
     }
 
-    /// Whether it is known how its latencies were distributed: not where only figures are.
-    pub(crate) fn knows_distribution(&self) -> bool {
-        self.histogram.total() == self.moments.count()
-    }
-
     /// Whether skipped activations are counted in where they can be.
     pub(crate) fn has_skipped(&self) -> bool {
         self.recorded.threads.iter().any(|statistics| statistics.with_skipped.is_some())

@@ -144,7 +144,7 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
 
 fn rarity(overview: &Overview<'_>) -> String {
     let points = rarities(overview);
-    if !overview.knows_distribution() {
+    if !overview.measured().knows_distribution() {
         return say!("not known");
     }
     if points.is_empty() {
@@ -159,7 +159,7 @@ fn rarity(overview: &Overview<'_>) -> String {
 
 /// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.
 pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
-    if !overview.knows_distribution() {
+    if !overview.measured().knows_distribution() {
         return Vec::new();
     }
     (1..=12)

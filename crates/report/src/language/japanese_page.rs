@@ -237,7 +237,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("The largest latencies", "レイテンシの上位"),
     ("number", "番号"),
     ("Without samples it is not known when the largest latencies were.", "サンプルがないため、最大レイテンシの時刻は不明です。"),
-    ("Nothing to draw: the recording holds no samples.", "記録にサンプルがないため、描くものがありません。"),
+    ("Nothing to draw: there are no samples.", "サンプルがないため、描くものがありません。"),
     ("Latencies: every one that was measured.", "レイテンシの分布。測定したすべての値を含みます。"),
     ("How many there were of each latency.", "レイテンシごとの個数。"),
     ("Vertical: one in so many had at least this latency.", "縦軸: このレイテンシ以上となった割合(何回に 1 回か)。"),

@@ -77,11 +77,11 @@ const JITTER: &str = "Jitter: by how much the time between two successive wake-u
 /// What a reader must know to read the chart.
 pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
     let is_known = |one: &Overview<'_>| match chart {
-        Chart::Histogram | Chart::Exceedance => one.knows_distribution(),
+        Chart::Histogram | Chart::Exceedance => one.measured().knows_distribution(),
         Chart::Time => judge::knows_order(&one.recorded.document),
     };
     if !all.is_empty() && !all.iter().any(is_known) {
-        return say!("Nothing to draw: the recording holds no samples.");
+        return say!("Nothing to draw: there are no samples.");
     }
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = word(match chart {

@@ -37,6 +37,11 @@ impl<'a> Latencies<'a> {
         self.moments.count()
     }
 
+    /// Whether each is in the histogram: not where only figures are known of some.
+    pub(crate) fn knows_distribution(&self) -> bool {
+        self.histogram.total() == self.count()
+    }
+
     /// The smallest, ns.
     pub(crate) fn min(&self) -> Option<i64> {
         self.moments.min()
@@ -65,8 +70,7 @@ impl<'a> Latencies<'a> {
             return None;
         }
         let Some(summary) = self.observed else {
-            // Of some that were pooled, only figures are known.
-            if self.histogram.total() < samples {
+            if !self.knows_distribution() {
                 return None;
             }
             let (bucket, _) = self.histogram.bucket_of_rank(level.rank(samples))?;

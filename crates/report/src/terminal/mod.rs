@@ -19,7 +19,7 @@ use crate::sections::claims::{self, Said};
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
-use model::{Detail, RowKind, Thread};
+use model::{RowKind, Thread};
 use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
@@ -192,8 +192,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     }
     let too_few = |latencies: Latencies<'_>| latencies.count() > 0 && latencies.quantile(Level::P999).is_none();
     if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
-        let is_known = overview.recorded.document.threads.iter().all(|thread| thread.detail != Detail::Figures);
-        parts.push(if is_known { say!("– too few samples") } else { say!("– not known") });
+        parts.push(if overview.measured().knows_distribution() { say!("– too few samples") } else { say!("– not known") });
     }
     parts.extend(overview.activations.why_none().map(|why| say!("– of activations: {why}", why)));
     let warmup = overview.warmup_ns();
