@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether every figure in `run.json` follows from the samples.
 
-use model::{Detail, Document, End, LoadEvidence, Recorded, State, Thread, fill_in};
+use model::{ColumnUnit, Detail, Document, End, LoadEvidence, ProbeStatement, Recorded, RowKind, State, Thread, fill_in};
 use plan::Scheduling;
 use serde_json::Value;
 use stats::{Statistics, Summary};
@@ -51,6 +51,7 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
     }
     ending(recorded, &mut differences);
     asked(&recorded.document, &mut differences);
+    stated(&recorded.document, &mut differences);
     loads(&recorded.document, &mut differences);
     let probe = &recorded.document.probe;
     for (index, (thread, statistics)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
@@ -152,6 +153,34 @@ fn asked(document: &Document, differences: &mut Vec<Difference>) {
     }
 }
 
+/// Whether the probe's statement is one that a probe can make, and that of the probe that was asked for.
+fn stated(document: &Document, differences: &mut Vec<Difference>) {
+    let (probe, asked) = (&document.probe, &document.run.probe);
+    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, wanted: &dyn Display| {
+        if !holds {
+            differences.push(Difference::between(&format!("probe.{what}"), &recorded, &wanted));
+        }
+    };
+    expect("name", probe.name == *asked, &probe.name, &format!("{asked}, by run.probe"));
+    let unit = match probe.columns.first().map(|column| column.unit) {
+        Some(ColumnUnit::Nanoseconds) => "ns",
+        Some(ColumnUnit::Count) => "1",
+        None => "no column",
+    };
+    expect("columns[0].unit", unit == "ns", &unit, &"ns, as of every judged column");
+    let column = probe.overrun_column.map_or_else(|| "null".to_owned(), |column| column.to_string());
+    let (fits, wanted) = match (probe.rows, probe.overrun_column) {
+        (RowKind::Events, column) => (column.is_none(), "null, as events are not planned"),
+        (_, column) => (column.is_some_and(|column| column < probe.columns.len()), "one of the columns"),
+    };
+    expect("overrun_column", fits, &column, &wanted);
+    // Of others, only the program that measured knows what they are.
+    let cyclic = ProbeStatement::cyclic();
+    if probe.name == cyclic.name {
+        expect("rows", probe.rows == cyclic.rows, &format!("{:?}", probe.rows).to_lowercase(), &"activations, as of cyclic");
+    }
+}
+
 /// Whether loads missed their level where it says so.
 fn loads(document: &Document, differences: &mut Vec<Difference>) {
     for (index, load) in document.load.iter().enumerate() {
@@ -205,7 +234,7 @@ fn of_histogram(place: &str, thread: &Thread, statistics: &Statistics, differenc
         let (recorded, recomputed) = (recorded.unwrap_or_else(nothing), recomputed.unwrap_or_else(nothing));
         differences.push(Difference::between(&format!("{place}.latency_ns"), &recorded, &recomputed));
     }
-    accounts_of_nothing(place, thread, differences);
+    activations_are_unknown(place, thread, differences);
 }
 
 /// Figures that can be those of latencies: in their order, as many as there are, and nothing beside them that would say more.
@@ -232,11 +261,11 @@ fn of_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
     expect("latency_ns.sd", figures.sd.is_none_or(|sd| sd >= 0.0), &figures.sd.unwrap_or_default(), "0 or more");
     let same = thread.latency_with_skipped_ns == thread.latency_ns;
     expect("latency_with_skipped_ns", same, &"others", "those of latency_ns: what was skipped is not known");
-    accounts_of_nothing(place, thread, differences);
+    activations_are_unknown(place, thread, differences);
 }
 
 /// What was late or skipped is known of samples only.
-fn accounts_of_nothing(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
+fn activations_are_unknown(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
     if let Some(activations) = thread.activations {
         let text = serde_json::to_string(&activations).unwrap_or_default();
         differences.push(Difference::between(&format!("{place}.activations"), &text, &"null, as only samples tell"));

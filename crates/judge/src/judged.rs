@@ -176,7 +176,7 @@ pub enum Lacking {
     /// Longer runs, of both.
     LongerRuns,
     /// Samples: how latencies followed one another, and what became of each activation.
-    Detail,
+    Samples,
     /// A plan: events happen when they happen, and are neither late nor skipped.
     Unplanned,
     /// Values of so many skipped rows, which never ran.

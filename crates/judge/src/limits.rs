@@ -44,11 +44,11 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         (judged.verdict, judged.margin, judged.lacking) = (finding.verdict, finding.margin, finding.lacking);
         judged.seen = if matches!(limit.subject, Subject::Count { .. }) { finding.seen } else { judged.seen };
     }
-    // A limit on losses that allows those there were says nothing of what was not recorded at all.
-    let allows_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
+    let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
     if judged.verdict == Verdict::Pass
         && let Some(why) = incomplete(&examined.recorded)
-        && !(allows_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget))
+        // Losses that the limit allows are no reason against it; losses that nobody could count are.
+        && !(is_about_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget))
     {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
@@ -74,7 +74,7 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
     if knows_order(document) {
         return None;
     }
-    let finding = |seen| Finding { verdict: Verdict::NotEnough, seen, margin: None, lacking: Some(Lacking::Detail) };
+    let finding = |seen| Finding { verdict: Verdict::NotEnough, seen, margin: None, lacking: Some(Lacking::Samples) };
     let any_late = || {
         let largest = |thread: &Thread| thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0);
         threads.iter().filter(without_samples).any(largest)
@@ -220,7 +220,7 @@ fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation,
             }
             None => match analysis.statistics.latency_with_skipped {
                 None => (i64::MIN, nothing(Seen::NeverWoke(thread))),
-                Some(figures) => written_down(&figures, among_several(examined, thread), level, limit, relation),
+                Some(figures) => quantile_of_figures(&figures, among_several(examined, thread), level, limit, relation),
             },
         };
         let worse = |(known, of): &(i64, Finding)| (finding.verdict, observed) > (of.verdict, *known);
@@ -232,10 +232,16 @@ fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation,
 }
 
 /// A quantile of a thread of which only figures are known, and a finding on it.
-fn written_down(figures: &Summary, thread: Option<usize>, level: Level, limit: Nanos, relation: Relation) -> (i64, Finding) {
+fn quantile_of_figures(
+    figures: &Summary,
+    thread: Option<usize>,
+    level: Level,
+    limit: Nanos,
+    relation: Relation,
+) -> (i64, Finding) {
     let known = figures.quantile(level).filter(|_| figures.count >= level.needs());
     let finding = known.map_or_else(
-        || Finding { lacking: Some(Lacking::Detail), ..nothing(Seen::Unknown) },
+        || Finding { lacking: Some(Lacking::Samples), ..nothing(Seen::Unknown) },
         |ns| Finding {
             verdict: verdict(relation.holds(ns, limit.0)),
             seen: Seen::Latency { ns, thread },

@@ -231,6 +231,26 @@ fn a_latency_beyond_break_above_contradicts_a_planned_end() {
     assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough);
 }
 
+/// What a probe states decides what figures mean: a statement that no such probe makes lets nothing pass.
+#[test]
+fn a_statement_of_another_probe_passes_nothing() {
+    type Spoil = fn(&mut model::ProbeStatement);
+    let spoiled: [Spoil; 5] = [
+        |probe| probe.name = "spawn".into(),
+        |probe| probe.columns[0].unit = model::ColumnUnit::Count,
+        |probe| probe.columns.clear(),
+        |probe| probe.rows = model::RowKind::Trials,
+        |probe| probe.overrun_column = Some(1),
+    ];
+    let mut examined = examined(&latencies(2_000, &[]));
+    assert_eq!(judged("max<1s", &examined).verdict, Verdict::Pass);
+    for (place, spoil) in spoiled.into_iter().enumerate() {
+        examined.recorded.document.probe = model::ProbeStatement::cyclic();
+        spoil(&mut examined.recorded.document.probe);
+        assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough, "{place}");
+    }
+}
+
 /// Only a thread that was given up need not have all that was planned.
 #[test]
 fn a_thread_without_counters_has_all_that_was_planned() {

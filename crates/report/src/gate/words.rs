@@ -96,7 +96,7 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
         }
         Lacking::LongerRun => say!("needs a longer run"),
         Lacking::LongerRuns => say!("needs longer runs"),
-        Lacking::Detail => {
+        Lacking::Samples => {
             say!(
                 "the recording holds no samples, which would show what was late, skipped or lost and how latencies were distributed"
             )
