@@ -40,7 +40,7 @@ impl Boot {
         let system = rustix::system::uname();
         let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
         let line = std::fs::read_to_string("/proc/cmdline").context("cannot read /proc/cmdline")?;
-        Ok(Boot { machine: text(system.nodename()), kernel: text(system.release()), arguments: report::kernel_arguments(&line) })
+        Ok(Boot { machine: text(system.nodename()), kernel: text(system.release()), arguments: model::kernel_arguments(&line) })
     }
 
     /// As the index of its folder has it.

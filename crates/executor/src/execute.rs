@@ -10,9 +10,7 @@ use anyhow::Context;
 use model::{Document, End, Recorded};
 use plan::PlannedRun;
 use recording::Recording;
-use report::Language;
 use rustix::io::Errno;
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -93,21 +91,21 @@ pub trait RunMaker: PlanObserver {
 }
 
 /// A run that ended early.
-#[derive(Debug)]
-struct EndedEarly {
-    why: String,
-    kept: PathBuf,
-    /// The recording could not be written.
-    disk_failed: bool,
+#[derive(Debug, thiserror::Error)]
+#[error("it ended early; what it recorded is kept in {}", .kept.display())]
+pub struct EndedEarly {
+    /// Its `run.json`, which says why.
+    pub document: Box<Document>,
+    /// Where its recording lies now.
+    pub kept: PathBuf,
 }
 
-impl fmt::Display for EndedEarly {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it {}; what it recorded is kept in {}", self.why, self.kept.display())
+impl EndedEarly {
+    /// The recording could not be written.
+    fn disk_failed(&self) -> bool {
+        matches!(self.document.end, Some(End::RecordingFailed { .. }))
     }
 }
-
-impl std::error::Error for EndedEarly {}
 
 impl Execution<'_> {
     /// Numbers of the runs that have no whole recording; what there is of those that were cut off is set aside.
@@ -236,10 +234,8 @@ impl Execution<'_> {
         if judge::came_to_its_end(&recorded.document) {
             return Ok(recorded);
         }
-        let why = report::cut_short(&recorded.document, Language::English).unwrap_or_default();
-        let disk_failed = matches!(recorded.document.end, Some(End::RecordingFailed { .. }));
-        let kept = self.folder.set_aside(&recorded.path).with_context(|| format!("it {why}"))?;
-        Err(EndedEarly { why, kept, disk_failed }.into())
+        let kept = self.folder.set_aside(&recorded.path).context("it ended early")?;
+        Err(EndedEarly { document: Box::new(recorded.document), kept }.into())
     }
 }
 
@@ -255,7 +251,7 @@ impl Failed {
     /// Whether it is because nothing more can be written.
     fn add(&mut self, run: usize, error: &anyhow::Error) -> bool {
         self.runs.push(run);
-        let ended = error.downcast_ref::<EndedEarly>().is_some_and(|ended| ended.disk_failed);
+        let ended = error.downcast_ref::<EndedEarly>().is_some_and(EndedEarly::disk_failed);
         self.disk_failed |= ended || is_disk_failure(error);
         self.disk_failed
     }

@@ -14,6 +14,8 @@ mod folder;
 mod setting_error;
 
 pub use boots::{Boot, WantedBoot, boots, boots_missing};
-pub use execute::{CombinationEntry, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure};
+pub use execute::{
+    CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure,
+};
 pub use folder::{Found, ResultsFolder, find_recording, incomplete, new_folder, plan_file, recording};
 pub use setting_error::{SettingError, checked_run};

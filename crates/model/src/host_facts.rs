@@ -137,3 +137,14 @@ pub struct Unreadable {
     /// What went wrong.
     pub error: String,
 }
+
+/// Kernel arguments that say where a system lies, not how it runs.
+const OF_THE_PLACE: [&str; 10] =
+    ["BOOT_IMAGE", "initrd", "root", "rootfstype", "rootflags", "rootwait", "resume", "ro", "rw", "quiet"];
+
+/// A kernel's command line without what says only where the system lies.
+#[must_use]
+pub fn kernel_arguments(command_line: &str) -> String {
+    let key = |word: &&str| !OF_THE_PLACE.contains(&word.split('=').next().unwrap_or_default());
+    command_line.split_whitespace().filter(key).collect::<Vec<_>>().join(" ")
+}

@@ -34,7 +34,7 @@ pub use gate::Gate;
 use judge::Judged;
 pub use language::Language;
 use language::{speaking, word};
-pub use matrix::{Matrix, Published, PublishedError, SETTINGS, kernel_arguments, normalised, settings_of};
+pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settings_of};
 use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
 use plan::Nanos;

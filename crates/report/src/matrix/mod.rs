@@ -23,7 +23,7 @@ mod values;
 mod verdict;
 
 pub use published::{Published, PublishedError};
-pub use settings::{SETTINGS, kernel_arguments, normalised, settings_of};
+pub use settings::{SETTINGS, normalised, settings_of};
 
 use crate::charts::options::ChartOptions;
 use crate::format::{count, counted};

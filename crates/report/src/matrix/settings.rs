@@ -2,12 +2,8 @@
 //! What recordings that were not made by one plan can differ in: read from the recordings, written as a plan writes it.
 
 use crate::sections::columns;
-use model::Document;
+use model::{Document, kernel_arguments};
 use plan::{CpuList, Length, LoadSpec, Nanos, Unit};
-
-/// Kernel arguments that say where a system lies, not how it runs.
-const OF_THE_PLACE: [&str; 10] =
-    ["BOOT_IMAGE", "initrd", "root", "rootfstype", "rootflags", "rootwait", "resume", "ro", "rw", "quiet"];
 
 /// Which settings recordings can differ in, as the columns of a table: what takes longest to change first.
 pub const SETTINGS: [&str; 12] =
@@ -58,13 +54,6 @@ pub fn normalised(name: &str, value: &str) -> String {
         _ => return value.to_owned(),
     };
     Nanos::parse(value, unit).map_or_else(|_| value.to_owned(), |time| time.to_string())
-}
-
-/// A kernel's command line without what says only where the system lies.
-#[must_use]
-pub fn kernel_arguments(command_line: &str) -> String {
-    let key = |word: &&str| !OF_THE_PLACE.contains(&word.split('=').next().unwrap_or_default());
-    command_line.split_whitespace().filter(key).collect::<Vec<_>>().join(" ")
 }
 
 fn or_none(text: String) -> String {

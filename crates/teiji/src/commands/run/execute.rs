@@ -11,7 +11,7 @@ use crate::exit::{Failure, in_full};
 use crate::live::Live;
 use crate::output;
 use anyhow::Context;
-use executor::{CombinationEntry, Event, Execution, GuestEnded, PlanObserver, PlanResult, ResultsFolder, RunMaker};
+use executor::{CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, ResultsFolder, RunMaker};
 use lab::{GuestObserver, GuestProgress, LabError, LabRun};
 use model::Recorded;
 use plan::PlannedRun;
@@ -109,7 +109,14 @@ fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
 }
 
 fn complain_of(name: &str, error: &anyhow::Error) {
-    output::complain(&format!("error: {name}: {}", in_full(error)));
+    output::complain(&format!("error: {name}: {}", failure_text(error)));
+}
+
+/// Why a run failed, and what is left of it.
+fn failure_text(error: &anyhow::Error) -> String {
+    let Some(EndedEarly { document, kept }) = error.downcast_ref() else { return in_full(error) };
+    let why = report::cut_short(document, Language::English).unwrap_or_default();
+    format!("it {why}; what it recorded is kept in {}", kept.display())
 }
 
 impl RunMaker for Maker<'_> {
@@ -194,5 +201,22 @@ impl GuestObserver for Guests<'_> {
 
     fn note(&mut self, text: &str) {
         self.show.note(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Document, End, State};
+
+    #[test]
+    fn a_run_that_ended_early_says_why_and_where_its_recording_is() {
+        let complete = include_str!("../../../../../fuzz/corpus/run_json/complete.json");
+        let mut document: Box<Document> = serde_json::from_str(complete).unwrap();
+        (document.state, document.end) = (State::Stopped, Some(End::Guard { starved_ns: 5_000_000_000, cpu: None }));
+        let text = failure_text(&EndedEarly { document, kept: "out/incomplete/1.teiji".into() }.into());
+        assert!(text.starts_with("it was stopped early by its guard: "), "{text}");
+        assert!(text.ends_with("; what it recorded is kept in out/incomplete/1.teiji"), "{text}");
+        assert_eq!(failure_text(&anyhow::anyhow!("no disk").context("no recording")), "no recording: no disk");
     }
 }
