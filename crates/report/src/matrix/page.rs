@@ -298,7 +298,7 @@ impl Matrix {
                 title: chart.title(),
                 lead: format!("{}{panels}", chart_set::lead(chart, &series, &all)),
                 alternative: chart.described(&series, &all),
-                svg: charts::draw(chart, &series, &all),
+                svg: Some(charts::draw(chart, &series, &all)),
                 table: fixed.then(|| chart_set::table(chart, &series, &all)),
             }
         };
@@ -310,7 +310,7 @@ impl Matrix {
     #[must_use]
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         speaking(language, || {
-            let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().map(|view| (view.id, view.svg));
+            let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().filter_map(|view| Some((view.id, view.svg?)));
             drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
         })
     }

@@ -51,7 +51,8 @@ pub(crate) struct ChartView {
     pub(crate) title: &'static str,
     pub(crate) lead: String,
     pub(crate) alternative: String,
-    pub(crate) svg: String,
+    /// None where nothing is known that it could show, and nothing can be chosen: axes alone would make up a range.
+    pub(crate) svg: Option<String>,
     /// The figures behind it, where what is drawn is always the same.
     pub(crate) table: Option<DataTable>,
 }
@@ -74,13 +75,17 @@ const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. N
 /// The page's scripts say the same where jitter is chosen there.
 const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost activations.";
 
-/// What a reader must know to read the chart.
-pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
-    let is_known = |one: &Overview<'_>| match chart {
+/// Whether there is a recording that this chart can show something of.
+fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
+    all.iter().any(|one| match chart {
         Chart::Histogram | Chart::Exceedance => one.measured().knows_distribution(),
         Chart::Time => judge::knows_order(&one.recorded.document),
-    };
-    if !all.is_empty() && !all.iter().any(is_known) {
+    })
+}
+
+/// What a reader must know to read the chart.
+pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
+    if !all.is_empty() && !knows_any(chart, all) {
         return say!("Nothing to draw: there are no samples.");
     }
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
@@ -113,13 +118,14 @@ pub(crate) fn table(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Data
 }
 
 fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
+    let drawn = knows_any(chart, all);
     ChartView {
         id: chart.file(),
         title: chart.title(),
         lead: lead(chart, series, all),
         alternative: chart.described(series, all),
-        svg: charts::draw(chart, series, all),
-        table: Some(table(chart, series, all)),
+        svg: drawn.then(|| charts::draw(chart, series, all)),
+        table: drawn.then(|| table(chart, series, all)),
     }
 }
 

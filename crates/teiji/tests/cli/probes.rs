@@ -339,6 +339,7 @@ fn a_recording_of_figures_only() {
     assert!(!show.contains("no activation woke") && !show.contains("At 95 % confidence, 1,000"), "{show}");
     assert!(!page.contains("NaN") && !page.contains("null µs") && !page.contains("no activation woke"));
     assert!(page.matches("Nothing to draw: there are no samples.").count() >= 3);
+    assert!(!page.contains("class=\"canvas\"") && !page.contains("class=\"paper\""), "axes would make up a range");
     assert!(show.contains("– not known;") && !show.contains("too few samples"), "{show}");
     assert_judged(&place, "line.teiji", &["max<64us", "mean<7us"], 0);
     assert_judged(&place, "line.teiji", &["max<63us", "mean<6us"], 1);
