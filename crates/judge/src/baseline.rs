@@ -16,6 +16,7 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
     let judged = |level, verdict, seen, margin, lacking| Judged {
         claim: Claim::NotWorse { level, by, than: baseline.recorded.path.clone() },
         recording: examined.recorded.path.clone(),
+        rows: examined.recorded.document.probe.rows,
         verdict,
         seen,
         margin,

@@ -2,7 +2,7 @@
 //! A judgement: the limit, the observed figure, and what evidence is missing. Values only; the renderer has the words.
 
 use crate::Incomplete;
-use model::Recorded;
+use model::{Recorded, RowKind};
 use plan::{Limit, Nanos};
 use serde::Serialize;
 use stats::{Analysis, Level};
@@ -47,6 +47,8 @@ pub struct Judged {
     pub claim: Claim,
     /// The recording's path.
     pub recording: PathBuf,
+    /// What its rows are.
+    pub rows: RowKind,
     /// What became of it.
     pub verdict: Verdict,
     /// The figure that decided.
@@ -144,7 +146,7 @@ pub enum Seen {
         /// And at most this.
         upper: f64,
     },
-    /// Nothing, because this thread never woke.
+    /// Nothing, because this thread measured nothing.
     NeverWoke(usize),
     /// Nothing, because no thread ever woke.
     NothingWoke,

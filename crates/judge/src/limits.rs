@@ -34,6 +34,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     let mut judged = Judged {
         claim: Claim::Limit(limit.clone()),
         recording: examined.recorded.path.clone(),
+        rows: examined.recorded.document.probe.rows,
         verdict: found.verdict,
         seen: found.seen,
         margin: found.margin,

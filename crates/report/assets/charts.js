@@ -512,7 +512,7 @@ const Charts = (() => {
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
       const values = jitter ? tell('jitter from {least} to {most} µs', { least: tenths.format(us(min)), most: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
-      const nothing = time.max_ns.length === 0 ? 'not known' : woke ? 'no two successive activations woke' : 'nothing woke';
+      const nothing = time.max_ns.length === 0 ? 'not known' : woke ? 'no two successive activations woke' : 'nothing was measured';
       const span = maxima.length > 0 ? values : tell(nothing);
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
       return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };

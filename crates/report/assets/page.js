@@ -7,7 +7,7 @@ const Page = (() => {
   const root = document.documentElement;
   const narrow = () => innerWidth < 560;
 
-  const OVER_TIME = 'Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations.';
+  const OVER_TIME = 'Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones.';
 
   /** One chart of the page with everything around it; of recordings that may be exchanged for others. */
   class View {
@@ -117,7 +117,7 @@ const Page = (() => {
     /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */
     sayWhat() {
       const lead = this.section.querySelector('.lead');
-      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost activations.');
+      const jitter = tell('Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost ones.');
       lead.textContent = this.jitter ? jitter : this.ofLatencies.lead;
       this.element.setAttribute('aria-label', this.jitter ? jitter : this.ofLatencies.label);
     }

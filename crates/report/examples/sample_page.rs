@@ -28,6 +28,7 @@ fn main() -> std::io::Result<()> {
     let judged = |limit: &plan::Limit, verdict| judge::Judged {
         claim: judge::Claim::Limit(limit.clone()),
         recording: "idle.teiji".into(),
+        rows: model::RowKind::Activations,
         verdict,
         seen: judge::Seen::Latency { ns: 201_317, thread: Some(1) },
         margin: Some(-0.0066),

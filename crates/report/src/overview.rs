@@ -8,6 +8,7 @@ use crate::sections::accounts::Accounts;
 use crate::sections::claims::Claims;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
+use crate::sections::rows::Rows;
 use model::{Document, End, Recorded, State, Thread};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
@@ -233,7 +234,7 @@ pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: 
 /// Of which activations a table's latencies are.
 pub(crate) fn population(has_skipped: bool) -> &'static str {
     word(if has_skipped {
-        "Latencies in µs, skipped activations counted in, each from its planned time."
+        "Latencies in µs, skipped ones counted in, each from its planned time."
     } else {
         "Latencies in µs, as measured."
     })
@@ -243,13 +244,12 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
 pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
     // Without samples it is not known whether any were lost, or came together.
     accounts.due()?;
-    let things = if accounts.is_of_events() { "event" } else { "activation" };
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
         say!(
             "At 95 % confidence, {samples} without a worse one establish a rate below 1 in {one_in}, if they are independent",
-            samples = format::counted(samples, things),
+            samples = accounts.rows().counted(samples),
             one_in = format::one_in(rate)
         )
     })
@@ -264,18 +264,18 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
         (State::Stopped, None | Some(End::Done)) => say!("was stopped before its planned end"),
         (State::Stopped, Some(End::Signal { name })) => say!("was stopped early by {name}", name),
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => say!(
-            "was stopped early: activation {activation} of thread {thread} had a latency of {latency}, above --break-above",
-            activation = format::count(*activation),
+            "was stopped early: {row} of thread {thread} had a latency of {latency}, above --break-above",
+            row = Rows::from(document.probe.rows).numbered(*activation),
             thread,
             latency = format::latency(*latency_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => say!(
-            "was stopped early by its guard: with wake-ups every {interval}, nothing else had run for {time}",
+            "was stopped early by its guard: at an interval of {interval}, nothing else had run for {time}",
             interval = document.run.interval_ns,
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => say!(
-            "was stopped early by its guard: with wake-ups every {interval}, nothing else had run on CPU {cpu} for {time}",
+            "was stopped early by its guard: at an interval of {interval}, nothing else had run on CPU {cpu} for {time}",
             interval = document.run.interval_ns,
             cpu,
             time = format::latency(*starved_ns)
@@ -284,7 +284,7 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
             say!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
         }
         (State::Stopped, Some(End::Overtime { by_ns })) => say!(
-            "was stopped early: its threads had not ended {time} after their last activation was due",
+            "was stopped early: its threads had not ended {time} after their last planned time",
             time = format::latency(*by_ns)
         ),
         (State::Stopped, Some(End::RecordingFailed { error })) => {

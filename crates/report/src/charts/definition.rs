@@ -101,7 +101,7 @@ impl Definition {
     pub(crate) fn new(measured: Measured) -> Definition {
         let of = |of_wake_ups, of_others| word(measured.pick(of_wake_ups, of_others));
         let time = || {
-            let name = word("time since the first activation, s");
+            let name = word("time since measuring began, s");
             Axis::tight(name, name)
         };
         let latency = |floor| Axis { floor, ..Axis::tight(word("latency, µs"), word("latency, µs (logarithmic)")) };

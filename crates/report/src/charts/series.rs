@@ -14,6 +14,7 @@ use crate::language::say;
 use crate::overview::{Overview, due_since_first, start_since_first};
 use crate::sections::claims::{self, Claims};
 use crate::sections::columns::Measured;
+use crate::sections::rows::Rows;
 use plan::Nanos;
 use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
@@ -33,6 +34,9 @@ pub(crate) struct Charts {
     /// Activations of all recordings that were skipped, and are in no picture.
     #[serde(skip)]
     pub(crate) skipped: u64,
+    /// What they are of.
+    #[serde(skip)]
+    pub(crate) rows: Rows,
     #[serde(skip)]
     pub(crate) measured: Measured,
 }
@@ -104,15 +108,16 @@ impl Recurring {
         let several = overview.recorded.document.threads.len() > 1;
         let of = |(thread, claims): (&model::Thread, &Claims)| {
             let (index, interval) = (thread.index, thread.interval_ns);
+            let rows = overview.recorded.document.probe.rows.into();
             let start_ns = start_since_first(&overview.recorded.document, thread) as f64;
             let recurring = move |period: &stats::Period| Recurring {
                 thread: index,
                 first_ns: start_ns + period.first * interval.0 as f64,
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
-                    say!("thread {thread}: {words}", thread = index, words = claims::period(period, interval))
+                    say!("thread {thread}: {words}", thread = index, words = claims::period(period, interval, rows))
                 } else {
-                    claims::period(period, interval)
+                    claims::period(period, interval, rows)
                 },
             };
             claims.periods.iter().map(recurring).collect::<Vec<_>>()
@@ -184,8 +189,8 @@ impl Charts {
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
-        let (limits, measured) = (options.lines(), Measured::of(all));
-        Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, measured }
+        let (limits, measured, rows) = (options.lines(), Measured::of(all), Rows::of(all));
+        Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, rows, measured }
     }
 
     /// Smallest and largest value over time of all, ns.

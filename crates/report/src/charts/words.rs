@@ -7,6 +7,7 @@ use crate::format::{count, counted, latency};
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::loads;
+use crate::sections::rows::Rows;
 use plan::Nanos;
 use stats::Level;
 
@@ -45,7 +46,7 @@ impl Chart {
     pub(crate) fn headed(self, charts: &Charts) -> String {
         let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
         let title = if jitter { word("Jitter over time") } else { self.title() };
-        match without_skipped(charts.skipped) {
+        match without_skipped(charts) {
             Some(without) => say!("{title}, as measured, {without}", title, without),
             None => title.to_owned(),
         }
@@ -68,7 +69,7 @@ impl Chart {
             ),
         };
         let mut parts = vec![word(what).to_owned()];
-        parts.extend(without_skipped(charts.skipped).map(|without| say!("As measured, {without}.", without)));
+        parts.extend(without_skipped(charts).map(|without| say!("As measured, {without}.", without)));
         for (place, overview) in all.iter().enumerate().take(MAX_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
@@ -85,12 +86,12 @@ impl Chart {
 }
 
 /// `without the 3 skipped activations`, where there are any.
-fn without_skipped(skipped: u64) -> Option<String> {
-    (skipped > 0).then(|| say!("without the {activations}", activations = counted(skipped, "skipped activation")))
+fn without_skipped(charts: &Charts) -> Option<String> {
+    (charts.skipped > 0).then(|| say!("without the {skipped}", skipped = charts.rows.counted_skipped(charts.skipped)))
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
-    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return say!("no activation woke") };
+    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return say!("no latency was measured") };
     let mut text = say!(
         "{latencies} from {min} to {max}",
         latencies = counted(overview.moments.count(), "latency"),
@@ -122,7 +123,7 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     }
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {
-        text += &say!("; {activations} skipped or lost", activations = counted(missing, "activation"));
+        text += &say!("; {rows} skipped or lost", rows = Rows::from(overview.recorded.document.probe.rows).counted(missing));
     }
     for load in &series.loads.drawn {
         let percent = || load.points.iter().map(|(_, percent)| *percent);
@@ -148,7 +149,7 @@ fn rarity(overview: &Overview<'_>) -> String {
         return say!("not known");
     }
     if points.is_empty() {
-        return say!("no activation woke");
+        return say!("no latency was measured");
     }
     let points: Vec<String> = points
         .into_iter()

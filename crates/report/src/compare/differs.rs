@@ -21,7 +21,7 @@ pub(super) struct Differing {
 }
 
 /// Facts that differ at every run, and say nothing.
-const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start to first activation", "Preempted while measuring"];
+const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start until measuring began", "Preempted while measuring"];
 
 /// Every fact of machine and method in which the groups differ, and what was not alike while they were measured.
 pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>) -> Vec<Differing> {

@@ -27,7 +27,7 @@ impl Compared {
         if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.is_significant) {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
-                say!("{second} against {first}: too few independent wake-ups to compare.", second, first)
+                say!("{second} against {first}: too few independent samples to compare.", second, first)
             } else {
                 say!(
                     "{second} against {first}: not compared. The order of samples is unknown, so how they depend on one another \

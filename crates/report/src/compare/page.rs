@@ -11,7 +11,7 @@ use crate::page::chart_set::ChartSet;
 use crate::page::speaks::Speaks;
 use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
 use crate::sections::banners;
-use crate::sections::columns::Measured;
+use crate::sections::columns::{Measured, Probes};
 use crate::sections::method::{self, Command};
 use askama::Template;
 
@@ -28,7 +28,11 @@ struct Page {
     commands: Vec<Command>,
 }
 
-impl Speaks for Page {}
+impl Speaks for Page {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+}
 
 /// One group held against the first.
 struct Section {
@@ -81,7 +85,7 @@ impl Comparisons {
             all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
         };
         rendered(&Page {
-            frame: Frame::new(&title, &verdicts.join(" "), series.measured),
+            frame: Frame::new(&title, &verdicts.join(" "), series.measured, &Probes::of(&each)),
             header: Header {
                 verdict: unbroken(&verdicts.join(" ")),
                 headline: None,

@@ -58,9 +58,9 @@ impl Gate {
                 "limit": claim(judged),
                 "recording": judged.recording.display().to_string(),
                 "verdict": judged.verdict.name(),
-                "seen": seen(judged.seen),
+                "seen": seen(judged),
                 "margin": judged.margin,
-                "lacking": judged.lacking.map(|what| lacking(what).unwrap_or_else(|| seen(judged.seen))),
+                "lacking": judged.lacking.map(|what| lacking(what, judged.rows.into()).unwrap_or_else(|| seen(judged))),
             })
         };
         let caveats: Vec<Value> =

@@ -46,8 +46,9 @@ struct Said {
 }
 
 fn judged(limit: &str, examined: &Examined) -> Said {
-    let Judged { verdict, seen: decided, margin, lacking: why, .. } = judge(&limit.parse().unwrap(), examined);
-    Said { verdict, seen: seen(decided), margin, lacking: why.map(|why| lacking(why).unwrap_or_else(|| seen(decided))) }
+    let judged = judge(&limit.parse().unwrap(), examined);
+    let lacking = judged.lacking.map(|why| lacking(why, judged.rows.into()).unwrap_or_else(|| seen(&judged)));
+    Said { verdict: judged.verdict, seen: seen(&judged), margin: judged.margin, lacking }
 }
 
 #[test]
@@ -330,7 +331,7 @@ fn table_gate_and_compare_have_one_figure() {
     assert!(row(behind).contains(&not) && !row(behind).contains(&p99), "{table}");
     assert!(front.contains("with skipped counted in") && !front.contains("as measured"), "{table}");
     let beside = crate::side_by_side(&[recorded.clone(), recorded.clone()], Language::English);
-    assert!(beside.contains(&p99) && beside.contains("skipped activations counted in"), "{beside}");
+    assert!(beside.contains(&p99) && beside.contains("skipped ones counted in"), "{beside}");
     let seen = judged("p99<1h", &examined).seen;
     assert_eq!(seen, format!("{} µs", format::exact_micros(p99_of(&all))));
     assert_eq!(stats::Measured::from(&examined.analyses[0]).quantiles.map(|all| all[2]), Some(p99_of(&all)));
@@ -357,7 +358,7 @@ fn a_plan_and_show_have_the_gates_figure() {
     assert!(close(&row["as_measured"]["mean_ns"], measured.mean), "{row}");
     assert_eq!((row["max_ns"].as_i64(), measured.max), (Some(all.max), all.max));
     let shown = format!("  {}", format::micros(p99_of(&all)));
-    let said = "skipped activations counted in";
+    let said = "skipped ones counted in";
     for table in [matrix.text(Language::English), matrix.markdown(Language::English)] {
         assert!(
             table.replace("| ", "  ").contains(&shown)

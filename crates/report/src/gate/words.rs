@@ -3,6 +3,7 @@
 
 use crate::format::{self, count, counted, exact_micros};
 use crate::language::say;
+use crate::sections::rows::Rows;
 use judge::{Claim, Incomplete, Judged, Lacking, Seen};
 
 /// The claim: a limit as it was written.
@@ -20,8 +21,9 @@ pub(crate) fn claim(judged: &Judged) -> String {
 }
 
 /// What decided; empty where there is nothing.
-pub(crate) fn seen(seen: Seen) -> String {
-    match seen {
+pub(crate) fn seen(judged: &Judged) -> String {
+    let rows = Rows::from(judged.rows);
+    match judged.seen {
         Seen::Latency { ns, thread: None } => say!("{micros} µs", micros = exact_micros(ns)),
         Seen::Latency { ns, thread: Some(thread) } => {
             say!("{micros} µs on thread {thread}", micros = exact_micros(ns), thread)
@@ -42,7 +44,7 @@ pub(crate) fn seen(seen: Seen) -> String {
             level,
             one_in = count(level.needs())
         ),
-        Seen::TooFew { of } => say!("{activations}: too few", activations = counted(of, "activation")),
+        Seen::TooFew { of } => say!("{rows}: too few", rows = rows.counted(of)),
         Seen::Rate { n, of, beyond, rate, is_bound } => {
             let (n, all, rate) = (count(n), count(of), format!("{rate:.2e}"));
             if is_bound {
@@ -51,15 +53,15 @@ pub(crate) fn seen(seen: Seen) -> String {
                 say!("{n} of {all} above {limit}, rate {rate}", n, all, limit = beyond, rate)
             }
         }
-        Seen::Count { n, due } => say!("{n} of {activations}", n = count(n), activations = counted(due, "activation")),
+        Seen::Count { n, due } => say!("{n} of {rows}", n = count(n), rows = rows.counted(due)),
         Seen::Change { ns, is_exact, base_ns, base_is_exact, lower, upper } => say!(
             "{is} after {was}: {change}",
             is = compared(ns, is_exact),
             was = compared(base_ns, base_is_exact),
             change = change(lower, upper)
         ),
-        Seen::NeverWoke(thread) => say!("thread {thread} never woke", thread),
-        Seen::NothingWoke => say!("nothing woke"),
+        Seen::NeverWoke(thread) => say!("thread {thread} measured nothing", thread),
+        Seen::NothingWoke => say!("nothing was measured"),
         Seen::NoThreads => say!("it has no threads"),
         Seen::Nothing => String::new(),
         Seen::Unknown => say!("not known"),
@@ -84,15 +86,17 @@ fn compared(ns: i64, is_exact: bool) -> String {
 }
 
 /// Why there is not enough evidence; none where what was seen says it.
-pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
+pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
         Lacking::Whole(why) => whole(why),
         Lacking::Activations(level) => say!("{level} needs {needs}", level, needs = count(level.needs())),
-        Lacking::Bound(level) => say!("too few activations for an upper bound of {level} at this confidence", level),
+        Lacking::Bound(level) => {
+            say!("too few {rows} for an upper bound of {level} at this confidence", level, rows = rows.plural())
+        }
         Lacking::CloserBound => say!("a longer run would give a tighter bound"),
         Lacking::MoreWithin(more) => {
-            say!("needs {activations}, none above the limit", activations = counted(more, "more activation"))
+            say!("needs {rows}, none above the limit", rows = rows.counted_more(more))
         }
         Lacking::LongerRun => say!("needs a longer run"),
         Lacking::LongerRuns => say!("needs longer runs"),
@@ -105,7 +109,7 @@ pub(crate) fn lacking(lacking: Lacking) -> Option<String> {
         Lacking::ValuesOfSkipped(skipped) => {
             say!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
         }
-        Lacking::Independent => say!("too few independent wake-ups to compare any quantile"),
+        Lacking::Independent => say!("too few independent samples to compare any quantile"),
         Lacking::Order => say!("the order of samples is unknown, so how they depend on one another cannot be estimated"),
     })
 }
@@ -137,8 +141,8 @@ fn margin(margin: f64) -> String {
 
 /// What was seen, how far off the limit, and what is lacking.
 pub(crate) fn judged_in_words(judged: &Judged) -> String {
-    let seen = Some(seen(judged.seen)).filter(|seen| !seen.is_empty());
-    let parts = [seen, judged.margin.map(margin), judged.lacking.and_then(lacking)];
+    let seen = Some(seen(judged)).filter(|seen| !seen.is_empty());
+    let parts = [seen, judged.margin.map(margin), judged.lacking.and_then(|what| lacking(what, judged.rows.into()))];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -5,7 +5,7 @@
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // Frame.
     ("Skip to the figures", "数値へ移動"),
-    ("wake-up latency on Linux", "Linux の起床遅延"),
+    ("latency on Linux", "Linux のレイテンシ"),
     ("Sections", "目次"),
     ("Verdict", "判定"),
     ("Caveats", "測定値に関する注意"),
@@ -13,7 +13,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Charts are drawn by uPlot 1.6.32 (MIT licence)", "グラフの描画は uPlot 1.6.32(MIT ライセンス)"),
     ("No recording", "記録なし"),
     ("Summary", "測定結果"),
-    ("– of activations:", "起床回数の – :"),
+    ("– of counts:", "回数の – :"),
     ("events are not planned", "イベントには予定時刻なし"),
     ("What was measured", "測定した量"),
     ("Further columns", "その他の列"),
@@ -41,6 +41,39 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "起床遅延。実際の起床時刻から予定時刻を引いた値で、予定より早く起床した場合は負になります。クロックの読み出し時間を含みます。",
     ),
     ("late", "周期超過"),
+    (
+        "Something that is started at a planned time and takes its time. Every one that was due is on time, late or skipped.",
+        "予定時刻に開始し、終わるまでに時間のかかる 1 回の処理。予定された試行は必ず、周期内、周期超過、スキップのいずれかに数えます。",
+    ),
+    (
+        "Something that happened when it happened. None was planned, so none is late or skipped.",
+        "不定期に発生したもの。予定時刻がないため、周期超過やスキップはありません。",
+    ),
+    (
+        "What a probe measures once: an activation, a trial or an event. Every one that was due is on time, late or skipped. Events are not planned.",
+        "プローブによる 1 回の測定(起床、試行、イベント)。予定されたものは必ず、周期内、周期超過、スキップのいずれかに数えます。イベントに予定時刻はありません。",
+    ),
+    ("{probe}: {meaning}.", "{probe}: {meaning}。"),
+    ("As the probe of a recording has it. {each}", "各記録のプローブが判定する時間です。{each}"),
+    ("Ended one interval or more after its planned time.", "予定時刻から 1 周期以上あとに終わったもの。"),
+    (
+        "Ended one interval or more after its planned time. Events are not planned.",
+        "予定時刻から 1 周期以上あとに終わったもの。イベントに予定時刻はありません。",
+    ),
+    ("Nothing here: events are not planned.", "該当なし。イベントに予定時刻はありません。"),
+    (
+        "Never run: an earlier trial was so late that this one’s planned time had passed.",
+        "前の試行が周期を超えて続き、予定時刻を過ぎたため実行されなかったもの。",
+    ),
+    (
+        "Never run: an earlier one was so late that this one’s planned time had passed. Events are not planned.",
+        "前の測定が周期を超えて続き、予定時刻を過ぎたため実行されなかったもの。イベントに予定時刻はありません。",
+    ),
+    (
+        "Figures of those that ran. Where the judged time begins at the planned time, all other figures count skipped ones in, each waiting from its planned time until the thread ran again.",
+        "実際に実行された分だけの値。判定する時間が予定時刻から始まる場合、ほかの値は、スキップされた分も、その予定時刻からスレッドが次に動作するまで待たされたものとして含みます。",
+    ),
+    ("{name} of {recordings}", "{recordings} の {name}"),
     ("Woken one interval or more after its planned time.", "予定時刻から 1 周期以上遅れて起床したもの。"),
     ("skipped", "スキップ"),
     (
@@ -48,7 +81,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "前の起床が周期を超えて遅れ、予定時刻を過ぎたため実行されなかったもの。",
     ),
     ("as measured", "実測のみ"),
-    (" As measured: skipped activations are not drawn.", " 実測のみ: スキップされた起床は描画していません。"),
+    (" As measured: skipped {rows} are not drawn.", " 実測のみ: スキップされた{rows}は描画していません。"),
     (
         "Figures of the activations that ran. All other figures count skipped activations in, each waiting from its planned time until the thread ran again.",
         "実際に起床した分だけの値。ほかの値は、スキップされた起床も、その予定時刻からスレッドが次に動作するまで待たされたものとして含みます。",
@@ -61,7 +94,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("sd", "標準偏差"),
     ("Standard deviation, with divisor n − 1.", "標準偏差(不偏分散の平方根、n − 1 で除算)。"),
     ("exceedance", "超過確率"),
-    ("The share of activations that woke with at least this latency.", "その値以上遅れた起床の割合。"),
+    ("The share of the latencies that were at least this long.", "その値以上となったレイテンシの割合。"),
     ("95 % confidence", "信頼度 95 %"),
     (
         "If the machine does not change, 95 of 100 such statements are true. Correlation between latencies is allowed for, except in the rate of latencies above the maximum: there independence is assumed, the best case.",
@@ -79,7 +112,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "しきい値を超えるレイテンシに一般化パレート分布を当てはめたもの。信頼区間はプロファイル尤度法によります。測定条件が変わらないことを前提とし、適合性の検定を満たさない場合は外挿しません。",
     ),
     (
-        "Late wake-ups at a regular distance, found by counting distances between them (p < 0.001).",
+        "Large latencies at a regular distance, found by counting distances between them (p < 0.001).",
         "大きな遅延が一定の間隔で繰り返し発生すること(偶然に検出される確率は 0.1 % 未満)。",
     ),
     (
@@ -87,7 +120,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "中央値または 99 パーセンタイルが、測定中の一部の期間で有意に異なること。",
     ),
     (
-        "The latest wake-ups of two threads coincide significantly more often than by chance.",
+        "The largest latencies of two threads coincide significantly more often than by chance.",
         "2 つのスレッドの大きな遅延が、偶然より有意に多く同時に発生すること。",
     ),
     (
@@ -106,7 +139,13 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Not shown: {threads}, none later than those shown.", "{threads}は省略(最大値は表示したもの以下)。"),
     ("Not listed: {threads}, none later than those listed.", "{threads}は省略(最大値は表示したもの以下)。"),
     ("Summary table", "測定結果の表"),
-    ("activations", "起床回数"),
+    ("activations", "起床"),
+    ("trial", "試行"),
+    ("trials", "試行"),
+    ("event", "イベント"),
+    ("events", "イベント"),
+    ("measurement", "測定値"),
+    ("measurements", "測定値"),
     ("latency, µs", "レイテンシ(µs)"),
     ("recording", "記録"),
     ("due", "予定"),
@@ -121,8 +160,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("– : too few samples for the figure, or not known.", "– : サンプル不足、または不明。"),
     ("~ : over all threads, at most 1 % above the exact value.", "~ : 全スレッドの合計からの近似値(誤差 +1 % 以内)。"),
     (
-        ": without the skipped activations. All other figures count them in, each waiting since its planned time.",
-        ": スキップされた起床を除いた値。ほかの値は、スキップされた起床も予定時刻から待たされたものとして含みます。",
+        ": without the skipped ones. All other figures count them in, each waiting since its planned time.",
+        ": スキップされた分を除いた値。ほかの値は、スキップされた分も予定時刻から待たされたものとして含みます。",
     ),
     (
         "The first {time} of each recording were warm-up and are not in the figures.",
@@ -141,7 +180,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("thread {thread}: {words}", "スレッド {thread}: {words}"),
     ("What the data supports", "信頼区間と分布の性質"),
     (
-        "95 % confidence intervals, allowing for correlation. Skipped activations are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check.",
+        "95 % confidence intervals, allowing for correlation. Skipped ones are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check.",
         "信頼度 95 %。相関を考慮しています。スキップは、判定する時間が予定時刻から始まる場合にだけ含み、それ以外では値がありません。裾の外挿は、すべての検定を満たした場合にだけ行います。",
     ),
     (
@@ -149,12 +188,12 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "信頼度 95 %。スキップを含む、予定されたすべての起床を対象とし、起床間の相関を考慮しています。裾の外挿は、すべての検定を満たした場合にだけ行います。",
     ),
     (
-        "Times in µs, each quantile with its interval. ≥: too few independent wake-ups for an upper bound.",
+        "Times in µs, each quantile with its interval. ≥: too few independent samples for an upper bound.",
         "単位 µs。各パーセンタイルとその信頼区間。≥ は、サンプル不足のため上側信頼限界を求められないことを示します。",
     ),
     // Charts.
-    ("Histogram of latencies", "起床遅延のヒストグラム"),
-    ("Latency over time", "起床遅延の時間変化"),
+    ("Histogram of latencies", "レイテンシのヒストグラム"),
+    ("Latency over time", "レイテンシの時間変化"),
     ("Activations by latency: every activation that woke.", "起床遅延ごとの起床回数。起床したすべてのサンプルを含みます。"),
     ("Vertical: one in so many activations had at least this latency.", "縦軸の回数に 1 回、横軸の値以上の遅延が発生しました。"),
     (
@@ -162,15 +201,15 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "縦軸の回数に 1 回、横軸の値以上の遅延が発生しました。点線は裾の外挿とその 95 % 信頼帯です。検定を満たさない場合は表示しません。",
     ),
     (
-        "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations.",
+        "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones.",
         "各時点のレイテンシの最小値から最大値までの範囲(極値は平均化しません)。丸は上位 10 回、上端の三角はスキップまたは欠落です。",
     ),
     (
-        "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.",
+        "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.",
         "各時点のレイテンシの最小値から最大値までの範囲(極値は平均化しません)。丸は上位 10 回、上端の三角はスキップまたは欠落です。下段は各負荷の CPU 使用率(1 CPU に対する %)、細い破線は目標値です。",
     ),
     (
-        " Dotted lines and ticks at the bottom: periodic late wake-ups.",
+        " Dotted lines and ticks at the bottom: large latencies that recur.",
         "点線と下端の目盛りは、大きな遅延が周期的に発生した時点です。",
     ),
     (" A panel for each run.", "測定ごとに 1 段。"),
@@ -178,7 +217,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("of", "対象"),
     ("all threads", "全スレッド"),
     ("Scale of the counts", "縦軸の目盛り"),
-    ("Scale of the latencies", "起床遅延の軸の目盛り"),
+    ("Scale of the latencies", "レイテンシの軸の目盛り"),
     ("linear", "線形"),
     ("logarithmic", "対数"),
     ("Whole range", "全範囲"),
@@ -212,10 +251,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("max jitter, µs", "ジッターの最大値(µs)"),
     ("Smallest and largest jitter over the time of each recording.", "各記録のジッターの最小値と最大値の時間変化。"),
     (
-        "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost activations.",
-        "ジッター: 連続する 2 回の起床の間隔と周期との差。各時点の最小値から最大値までを示します。0 未満は間隔が周期より短いことを表します。上端の三角はスキップまたは欠落した起床です。",
+        "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost ones.",
+        "ジッター: 連続する 2 回の間隔と周期との差。各時点の最小値から最大値までを示します。0 未満は間隔が周期より短いことを表します。上端の三角はスキップまたは欠落です。",
     ),
-    ("time since the first activation, s", "最初の起床からの時間(s)"),
+    ("time since measuring began, s", "測定開始からの時間(s)"),
     ("one interval, {time}", "1 周期、{time}"),
     ("activations with at least this latency", "横軸の値以上遅れた起床"),
     ("share of activations with at least this latency", "横軸の値以上遅れた起床の割合"),
@@ -353,7 +392,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Clock", "クロック"),
     ("Memory locked", "メモリロック"),
     ("CPU latency (/dev/cpu_dma_latency)", "CPU レイテンシ(/dev/cpu_dma_latency)"),
-    ("Start to first activation", "開始から最初の起床まで"),
+    ("Start until measuring began", "開始から測定開始まで"),
     ("Page faults while measuring", "測定中のページフォルト"),
     ("Preempted while measuring", "測定中のプリエンプション"),
     ("Samples lost", "欠落サンプル"),
@@ -361,7 +400,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "continue at the next planned time, count the others as skipped",
         "次の予定時刻から再開し、過ぎた周期はスキップとして数える",
     ),
-    ("run each missed activation at once, late", "過ぎた周期も遅れたまま続けて実行する"),
+    ("run each missed one at once, late", "過ぎた周期も遅れたまま続けて実行する"),
     ("never", "なし"),
     ("{interval}, each further thread {distance} more", "{interval}(スレッドごとに {distance} 加算)"),
     ("{scheduling} asked for", "要求: {scheduling}"),

@@ -5,7 +5,7 @@
 pub(super) const TEXTS: &[(&str, &str)] = &[
     // The page of a plan.
     ("A plan", "測定計画"),
-    ("{activations} of each thread", "スレッドごとに{activations}"),
+    ("{rows} of each thread", "スレッドごとに{rows}"),
     (
         "largest latency of all repeats; darker is larger, logarithmic from {low} to {high}",
         "全測定の最大レイテンシ。濃いほど大きい値({low} ~ {high}、対数)",
@@ -74,8 +74,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{n} more", "ほか {n} 件"),
     ("{name}, run {repeat}", "{name}、{repeat} 回目"),
     (
-        "Latencies in µs, skipped activations counted in, each from its planned time.",
-        "レイテンシの単位は µs。スキップされた起床も、その予定時刻から待たされたものとして含みます。",
+        "Latencies in µs, skipped ones counted in, each from its planned time.",
+        "レイテンシの単位は µs。スキップされた分も、その予定時刻から待たされたものとして含みます。",
     ),
     ("Latencies in µs, as measured.", "レイテンシは実測値(µs)。"),
     (" ~: from the histogram, up to 1 % above.", " ~ : ヒストグラムからの近似値(誤差 +1 % 以内)。"),
@@ -110,7 +110,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{figure} が上限を超えたのは {all} 通り中 {beyond} 通り{not_told}",
     ),
     (
-        "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped activations counted in: {judged}.",
+        "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
         "測定計画の上限: {wanted}。最悪の測定の最悪のスレッド(スキップ込み)の結果: {judged}。",
     ),
     ("More warnings, each of some runs: {n}.", "ほかに一部の測定の警告 {n} 件。"),
@@ -142,8 +142,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("at worst {caveats} in {rows}", "{rows}で最悪 {caveats}"),
     ("{rows}, and {nothing}.", "{rows}。{nothing}。"),
     ("nothing is recorded yet", "まだ測定されていません"),
-    ("Worst latency", "起床遅延は"),
-    ("worst latency", "起床遅延は"),
+    ("Worst latency", "最大レイテンシは"),
+    ("worst latency", "最大レイテンシは"),
     ("{before}{woke} {extremes}. {on_time}.", "{before}{woke}{extremes}。{on_time}。"),
     (", on a machine's own clock,", "(実機のクロック)"),
     (", in virtual ns,", "(仮想 ns)"),

@@ -13,6 +13,7 @@ mod japanese;
 mod japanese_gate;
 mod japanese_page;
 mod japanese_plan;
+mod japanese_probes;
 mod japanese_scripts;
 mod japanese_terminal;
 
@@ -112,6 +113,16 @@ pub(crate) fn word(english: &'static str) -> &'static str {
             let known = JAPANESE.get(english).copied();
             debug_assert!(known.is_some(), "there is no Japanese for {english:?}");
             known.unwrap_or(english)
+        }
+    }
+}
+
+/// What a column of a probe is, as the probe states it, in the language that is spoken; none where nobody has translated it.
+pub(crate) fn meaning(english: &str) -> Option<&'static str> {
+    match spoken() {
+        Language::English => None,
+        Language::Japanese => {
+            japanese_probes::MEANINGS.iter().find(|(known, _)| *known == english).map(|(_, japanese)| *japanese)
         }
     }
 }

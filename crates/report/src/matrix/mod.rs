@@ -31,7 +31,7 @@ use crate::gate::lacking;
 use crate::language::{InEach, say, word};
 use crate::overview::{Overview, list, population};
 use crate::sections::claims::Claims;
-use crate::sections::columns::Measured;
+use crate::sections::columns::{Measured, Probes};
 use crate::sections::{banners, lab};
 use crate::warnings::warning_text;
 use conditions::Conditions;
@@ -69,6 +69,8 @@ pub struct Matrix {
     pub claims_left_out_above: Option<usize>,
     /// What all its runs measure.
     measured: Measured,
+    /// By which probes.
+    probes: Probes,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: InEach<Vec<(String, BTreeSet<usize>)>>,
     /// That real-time rights were lacking, in the first run that says so.
@@ -138,6 +140,7 @@ impl Matrix {
         let one = [Overview::of(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
         self.measured = self.measured.pick(Measured::of(&one), Measured::Other);
+        self.probes.add(&one[0].recorded.document.probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
         self.times.each(|times| {
             for (_, text) in lab::times(&one) {
@@ -279,7 +282,8 @@ impl Matrix {
         let judged = |(place, limit): (usize, &Limit)| {
             let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
             let (beyond, not_told) = (with(Verdict::Fail), with(Verdict::NotEnough));
-            let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking).and_then(lacking);
+            let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking);
+            let why = why.and_then(|what| lacking(what, self.probes.rows()));
             let not_told =
                 (not_told > 0).then(|| say!(", inconclusive in {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
             say!(
@@ -292,7 +296,7 @@ impl Matrix {
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
         Some(say!(
-            "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped activations counted in: {judged}.",
+            "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
             wanted = list(&wanted),
             judged = judged.join(word("; "))
         ))

@@ -53,7 +53,11 @@ struct Page {
     plan_js: &'static str,
 }
 
-impl Speaks for Page {}
+impl Speaks for Page {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+}
 
 /// The same as text.
 #[derive(Template)]
@@ -63,7 +67,11 @@ struct Markdown {
     pictures: Option<String>,
 }
 
-impl Speaks for Markdown {}
+impl Speaks for Markdown {
+    fn frame(&self) -> &Frame {
+        &self.page.frame
+    }
+}
 
 impl Markdown {
     /// Lines that cannot end the block they stand in.
@@ -148,7 +156,7 @@ impl Matrix {
         let (head, rows, without) = self.table(&sheet, rows);
         let drawing = self.drawing(budget);
         Page {
-            frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict, self.measured),
+            frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict, self.measured, &self.probes),
             header: Header {
                 verdict: unbroken(&self.headline()),
                 headline: self.worst_figure(),

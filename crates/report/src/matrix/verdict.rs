@@ -85,7 +85,7 @@ impl Matrix {
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
         if kinds.is_empty() || self.largest_first().is_empty() {
-            let nothing = word(if kinds.is_empty() { "nothing is recorded yet" } else { "no activation woke" });
+            let nothing = word(if kinds.is_empty() { "nothing is recorded yet" } else { "no latency was measured" });
             return say!("{rows}, and {nothing}.", rows = counted(self.rows.len() as u64, "combination"), nothing);
         }
         let rights = Some(self.rights()).filter(|rights| !rights.is_empty());

@@ -69,11 +69,11 @@ const EXCEEDANCE_OF_OTHERS: &str = "Vertical: one in so many had at least this l
 const EXCEEDANCE_AND_TAIL_OF_OTHERS: &str = "Vertical: one in so many had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
 const EXCEEDANCE: &str = "Vertical: one in so many activations had at least this latency.";
 const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
-const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations.";
-const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost activations. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.";
+const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones.";
+const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.";
 
 /// The page's scripts say the same where jitter is chosen there.
-const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost activations.";
+const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost ones.";
 
 /// Whether there is a recording that this chart can show something of.
 fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
@@ -101,10 +101,11 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     });
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
     let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
-    let without = if without { word(" As measured: skipped activations are not drawn.") } else { "" };
+    let without =
+        if without { say!(" As measured: skipped {rows} are not drawn.", rows = series.rows.plural()) } else { String::new() };
     format!(
         "{lead}{without}{}",
-        if recurring { word(" Dotted lines and ticks at the bottom: periodic late wake-ups.") } else { "" }
+        if recurring { word(" Dotted lines and ticks at the bottom: large latencies that recur.") } else { "" }
     )
 }
 

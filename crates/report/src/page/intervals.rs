@@ -6,6 +6,7 @@ use crate::format;
 use crate::language::{say, word};
 use crate::overview::Overview;
 use crate::sections::claims::{self, Said};
+use model::{ProbeStatement, RowKind};
 
 /// The confidence intervals and tails of a recording.
 pub(crate) struct ClaimsOf {
@@ -28,10 +29,11 @@ pub(crate) struct ClaimsOfThread {
 
 /// What the intervals of these recordings are of.
 pub(crate) fn claims_lead(all: &[Overview<'_>]) -> &'static str {
-    word(if all.iter().all(|overview| overview.recorded.document.probe.judges_overruns()) {
+    let are_wake_ups = |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
+    word(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
         "95 % confidence intervals for all activations that were due, skipped ones counted in, allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
     } else {
-        "95 % confidence intervals, allowing for correlation. Skipped activations are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check."
+        "95 % confidence intervals, allowing for correlation. Skipped ones are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check."
     })
 }
 

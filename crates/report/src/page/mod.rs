@@ -17,10 +17,12 @@ use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::activity::Activity;
 use crate::sections::banners::{Banner, GroupedWarning};
-use crate::sections::columns::{self, ColumnRow, Meaning, Measured};
+use crate::sections::columns::{self, ColumnRow, Meaning, Measured, Probes};
 use crate::sections::conditions::{self, Value};
+use crate::sections::glossary::{self, Word};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
+use crate::sections::rows::Rows;
 use crate::sections::verdict;
 use askama::Template;
 use chart_set::ChartSet;
@@ -79,7 +81,9 @@ pub(crate) struct Frame {
     pub(crate) title: String,
     pub(crate) verdict: String,
     pub(crate) language: &'static str,
-    pub(crate) words: &'static [(&'static str, &'static str)],
+    pub(crate) words: Vec<Word>,
+    /// What its recordings are of.
+    pub(crate) rows: Rows,
     /// What its scripts say, by their English.
     pub(crate) scripts: String,
     /// What each chart is, as JSON.
@@ -92,16 +96,21 @@ pub(crate) struct Frame {
     pub(crate) page_js: &'static str,
 }
 
-impl Speaks for Page<'_> {}
+impl Speaks for Page<'_> {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+}
 
 impl Frame {
-    pub(crate) fn new(title: &str, verdict: &str, measured: Measured) -> Frame {
+    pub(crate) fn new(title: &str, verdict: &str, measured: Measured, probes: &Probes) -> Frame {
         Frame {
             version: env!("CARGO_PKG_VERSION"),
             title: format!("{title} – teiji"),
             verdict: verdict.to_owned(),
             language: language::spoken().tag(),
-            words: &method::WORDS,
+            words: glossary::words(probes),
+            rows: probes.rows(),
             scripts: embedded(&language::of_scripts()),
             definition: embedded(&Definition::new(measured)),
             css: include_str!("../../assets/page.css"),
@@ -122,7 +131,11 @@ struct Markdown<'r> {
     pictures: Option<String>,
 }
 
-impl Speaks for Markdown<'_> {}
+impl Speaks for Markdown<'_> {
+    fn frame(&self) -> &Frame {
+        &self.page.frame
+    }
+}
 
 /// What every page begins with.
 pub(crate) struct Header {
@@ -194,7 +207,7 @@ impl<'r> Page<'r> {
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
         let title = all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str());
         Page {
-            frame: Frame::new(title, &texts.verdict, series.measured),
+            frame: Frame::new(title, &texts.verdict, series.measured, &Probes::of(all)),
             header: Header {
                 verdict: unbroken(&texts.verdict),
                 headline: more.headline.clone(),

@@ -131,6 +131,7 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
     let judged = |limit: &Limit, verdict| Judged {
         claim: Claim::Limit(limit.clone()),
         recording: "a.teiji".into(),
+        rows: model::RowKind::Activations,
         verdict,
         seen: Seen::Latency { ns: 9_000, thread: None },
         margin: None,
@@ -298,7 +299,7 @@ fn small_enough_when_everything_is_long() {
 #[test]
 fn no_recording_and_nothing_woke_are_pages_too() {
     assert!(page(&[]).contains("No recording was given."));
-    assert!(page(&[Synthetic::idle().samples(&[]).build()]).contains("No activation woke."));
+    assert!(page(&[Synthetic::idle().samples(&[]).build()]).contains("No latency was measured."));
 }
 
 /// Neither trials nor events are wake-ups, and of a histogram it is not known which latency was of which activation.

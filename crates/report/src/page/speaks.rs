@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every page says in the same way: its words, where they are explained, and text from outside as Markdown.
 
+use crate::charts::svg::escape;
 use crate::language::word;
+use crate::page::Frame;
 use crate::sections::claims::Said;
-use crate::sections::method;
 
 /// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
 pub(crate) fn markdown(text: &str) -> String {
@@ -23,9 +24,9 @@ pub(crate) fn markdown(text: &str) -> String {
     out
 }
 
-/// As HTML: a text of ours, and where its meaning stands.
-fn link(text: &str, term: &str) -> String {
-    let meaning = method::WORDS.iter().find(|(word, _)| *word == term).map(|(_, meaning)| word(meaning));
+/// As HTML: a text of ours, and where its meaning stands, which a recording may have brought along.
+fn link(frame: &Frame, text: &str, term: &str) -> String {
+    let meaning = frame.words.iter().find(|word| word.term == term).map(|word| escape(&word.meaning));
     debug_assert!(meaning.is_some(), "nobody says what {term:?} means");
     let place = place_of(term);
     format!("<a class=\"term\" href=\"#{place}\" title=\"{}\">{text}</a>", meaning.unwrap_or_default())
@@ -38,14 +39,22 @@ fn place_of(term: &str) -> String {
 
 /// What every page can say; for templates.
 pub(crate) trait Speaks {
+    /// What the page has around its sections, its words among it.
+    fn frame(&self) -> &Frame;
+
     /// In the language that is spoken.
     fn t(&self, english: &'static str) -> &'static str {
         word(english)
     }
 
-    /// The same, and where its meaning stands: a term of [`method::WORDS`].
+    /// The same, and where its meaning stands: a term of the page's words.
     fn defined(&self, english: &'static str, term: &str) -> String {
-        link(word(english), term)
+        link(self.frame(), word(english), term)
+    }
+
+    /// What rows of the page's recordings are called, and where that is explained.
+    fn rows(&self) -> String {
+        link(self.frame(), self.frame().rows.plural(), "row")
     }
 
     /// Where a term's meaning stands.
@@ -55,7 +64,7 @@ pub(crate) trait Speaks {
 
     /// A claim's subject, and where its meaning stands.
     fn subject(&self, said: &Said) -> String {
-        link(&said.about, said.term)
+        link(self.frame(), &said.about, said.term)
     }
 
     /// Text from outside in a line of Markdown: it stays text, and one line.
@@ -81,9 +90,23 @@ pub(crate) trait Speaks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::columns::{Measured, Probes};
 
-    struct Anything;
-    impl Speaks for Anything {}
+    struct Anything(Frame);
+    impl Speaks for Anything {
+        fn frame(&self) -> &Frame {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn what_a_recording_says_of_its_latency_stays_text() {
+        let mut recorded = crate::synthetic::Synthetic::idle().build();
+        recorded.document.probe.columns[0].meaning = "from \"a\" to <script>".into();
+        let probes = Probes::of(&[crate::overview::Overview::of(&recorded)]);
+        let said = Anything(Frame::new("", "", Measured::Other, &probes)).defined("latency", "latency");
+        assert!(said.contains("title=\"From &quot;a&quot; to &lt;script&gt;.\""), "{said}");
+    }
 
     #[test]
     fn text_from_outside_is_neither_a_cell_nor_a_tag_nor_a_block() {
@@ -92,7 +115,8 @@ mod tests {
             (markdown("# x").as_str(), markdown("- x").as_str(), markdown("6.1.0-56-rt").as_str()),
             (r"\# x", r"\- x", "6.1.0-56-rt")
         );
-        assert_eq!(Anything.code("a `b` c"), "`` a `b` c ``");
-        assert_eq!(Anything.code_cell("run:a | b"), r"`run:a \| b`");
+        let anything = Anything(Frame::new("", "", Measured::Other, &Probes::default()));
+        assert_eq!(anything.code("a `b` c"), "`` a `b` c ``");
+        assert_eq!(anything.code_cell("run:a | b"), r"`run:a \| b`");
     }
 }

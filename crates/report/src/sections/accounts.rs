@@ -4,6 +4,7 @@
 
 use crate::format;
 use crate::language::{say, word};
+use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, Thread};
 use stats::Activations;
 
@@ -11,6 +12,8 @@ use stats::Activations;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accounts {
     planned: Activations,
+    /// What those that were planned are; none before there are any.
+    planned_rows: Option<Rows>,
     events: u64,
     is_unknown: bool,
 }
@@ -21,12 +24,13 @@ impl Accounts {
         match thread.activations {
             None => Accounts { is_unknown: true, ..Accounts::default() },
             Some(all) if probe.rows == RowKind::Events => Accounts { events: all.due, ..Accounts::default() },
-            Some(planned) => Accounts { planned, ..Accounts::default() },
+            Some(planned) => Accounts { planned, planned_rows: Some(probe.rows.into()), ..Accounts::default() },
         }
     }
 
     pub(crate) fn merge(&mut self, other: &Accounts) {
         self.planned.merge(&other.planned);
+        self.planned_rows = self.planned_rows.into_iter().chain(other.planned_rows).reduce(Rows::and);
         self.events += other.events;
         self.is_unknown |= other.is_unknown;
     }
@@ -34,6 +38,13 @@ impl Accounts {
     /// Whether all there is happened unplanned.
     pub(crate) const fn is_of_events(&self) -> bool {
         self.events > 0 && self.planned.due == 0
+    }
+
+    /// What all of them are.
+    pub(crate) fn rows(&self) -> Rows {
+        let events = (self.events > 0).then_some(Rows::One(RowKind::Events));
+        let planned = self.planned_rows.filter(|_| self.planned.due > 0 || events.is_none());
+        planned.into_iter().chain(events).reduce(Rows::and).unwrap_or_default()
     }
 
     const fn known(&self, n: u64) -> Option<u64> {
@@ -76,13 +87,14 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();
     all.for_each(|one| sum.merge(&one));
     if sum.is_unknown {
-        return say!("No samples are known, and so not which activations were late, skipped or lost");
+        return say!("No samples are known, and so not what was late, skipped or lost");
     }
     if sum.is_of_events() {
-        return format::counted(sum.events, "event");
+        return sum.rows().counted(sum.events);
     }
+    let rows = sum.planned_rows.unwrap_or_default();
     let Activations { due, on_time, late, skipped } = sum.planned;
-    let mut text = say!("{n} of {due} on time", n = format::count(on_time), due = format::counted(due, "activation"));
+    let mut text = say!("{n} of {due} on time", n = format::count(on_time), due = rows.counted(due));
     if late > 0 {
         text += &say!(", {n} late", n = format::count(late));
     }
@@ -90,7 +102,7 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
         text += &say!(", {n} skipped", n = format::count(skipped));
     }
     if sum.events > 0 {
-        text += &say!(", and {events}", events = format::counted(sum.events, "event"));
+        text += &say!(", and {events}", events = Rows::One(RowKind::Events).counted(sum.events));
     }
     text
 }
@@ -120,6 +132,15 @@ mod tests {
         assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");
         assert_eq!(words(&[happened]), "7 events");
         assert_eq!(words(&[planned, happened]), "3 of 5 activations on time, 1 late, 1 skipped, and 7 events");
-        assert_eq!(words(&[planned, unknown]), "No samples are known, and so not which activations were late, skipped or lost");
+        assert_eq!(words(&[planned, unknown]), "No samples are known, and so not what was late, skipped or lost");
+    }
+
+    #[test]
+    fn counts_are_of_what_the_probe_has() {
+        let all = Activations { due: 5, on_time: 3, late: 1, skipped: 1 };
+        let spawn = ProbeStatement { rows: RowKind::Trials, ..ProbeStatement::cyclic() };
+        let [activations, trials] = [ProbeStatement::cyclic(), spawn].map(|probe| Accounts::of(&thread(Some(all)), &probe));
+        assert_eq!(in_words([trials, trials].into_iter()), "6 of 10 trials on time, 2 late, 2 skipped");
+        assert_eq!(in_words([activations, trials].into_iter()), "6 of 10 measurements on time, 2 late, 2 skipped");
     }
 }

@@ -7,6 +7,7 @@
 use crate::format::{at_most, count, latency};
 use crate::language::say;
 use crate::overview::{cut_short, list};
+use crate::sections::rows::Rows;
 use model::{CpuTimeChange, Document, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
@@ -69,8 +70,9 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
         kind: Kind::Unresponsive,
         percent: 0.0,
         phrase: say!(
-            "thread {threads} kept off its CPU until the run was ended, with activations waiting up to {time}",
+            "thread {threads} kept off its CPU until the run was ended, with {rows} waiting up to {time}",
             threads = list(&numbers),
+            rows = Rows::from(document.probe.rows).plural(),
             time = at_most(waited)
         ),
         short: say!("thread kept off its CPU"),

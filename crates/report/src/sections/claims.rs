@@ -6,6 +6,7 @@ use crate::format::{self, count, latency};
 use crate::language::{say, word};
 use crate::overview::{due_since_first, list};
 use crate::sections::refusals;
+use crate::sections::rows::Rows;
 use model::{Document, Thread};
 use plan::Nanos;
 use stats::{
@@ -80,14 +81,15 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
 
 /// The same without the quantiles.
 pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Said> {
+    let rows = Rows::from(document.probe.rows);
     // How far a tail goes on is said by time, and a number of events is none.
-    let mut all: Vec<Said> = document.probe.is_planned().then(|| tail(&claims.tail)).into_iter().collect();
+    let mut all: Vec<Said> = document.probe.is_planned().then(|| tail(&claims.tail, rows)).into_iter().collect();
     all.extend((!claims.modes.is_empty()).then(|| modes(&claims.modes)));
     // A number of events is no time.
     if !document.probe.is_planned() {
         return all;
     }
-    all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns))));
+    all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns, rows))));
     all.extend(claims.changes.iter().map(|one| said("change", change(one, document, thread))));
     all
 }
@@ -97,19 +99,19 @@ fn quantile(interval: &QuantileInterval) -> Said {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
-        (Some(lower), None) => say!("{seen}, at least {lower}; too few independent wake-ups for an upper bound", seen, lower),
+        (Some(lower), None) => say!("{seen}, at least {lower}; too few independent samples for an upper bound", seen, lower),
         (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
         (None, None) if interval.effective <= 0.0 => say!("{seen}; no interval, as no samples are known", seen),
-        (None, None) => say!("{seen}; too few independent wake-ups for an interval", seen),
+        (None, None) => say!("{seen}; too few independent samples for an interval", seen),
     };
     Said { about: interval.level.to_string(), term: "p99.9", words }
 }
 
 /// `once an hour 120 µs (110 to 140 µs), once a day ...`, or why not.
-fn tail(tail: &Result<TailFit, Refusal>) -> Said {
+fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Said {
     let fit = match tail {
         Ok(fit) => fit,
-        Err(why) => return said("tail", say!("not extrapolated: {why}", why = refusals::words(why))),
+        Err(why) => return said("tail", say!("not extrapolated: {why}", why = refusals::words(why, rows))),
     };
     let levels: Vec<String> = (fit.levels.iter())
         .map(|level| {
@@ -153,23 +155,23 @@ fn modes(modes: &[Mode]) -> Said {
 }
 
 /// `slower every 5,000 activations (5 s) ...`; late is an interval or more.
-pub(crate) fn period(period: &Period, interval: Nanos) -> String {
+pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let ns = period.activations * interval.0 as f64;
     let activations = format!("{:.2}", period.activations);
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
-    let (activations, time) = (thousands(activations), latency(format::rounded(ns)));
+    let (n, time) = (thousands(activations), latency(format::rounded(ns)));
     let every = if period.latency_ns >= interval.0 {
-        say!("late every {activations} activations ({time})", activations, time)
+        say!("late every {n} {rows} ({time})", n, rows = rows.plural(), time)
     } else {
-        say!("slower every {activations} activations ({time})", activations, time)
+        say!("slower every {n} {rows} ({time})", n, rows = rows.plural(), time)
     };
     let said = say!(
         "{every}: typically {latency}, at {present} % of these times, {when}",
         every,
         latency = latency(period.latency_ns),
         present = format!("{:.0}", period.present * 100.0),
-        when = off(period.jitter)
+        when = off(period.jitter, rows)
     );
     if is_as_often_as_samples_are_written(ns) {
         return say!("{period}; about the period of teiji's recorder", period = said);
@@ -187,11 +189,10 @@ fn is_as_often_as_samples_are_written(ns: f64) -> bool {
 }
 
 /// How far half of what comes every so often is from its time, in activations.
-fn off(jitter: f64) -> String {
+fn off(jitter: f64, rows: Rows) -> String {
     match format!("{:.0}", jitter.ceil()).as_str() {
-        "0" => say!("half of them at the exact activation"),
-        "1" => say!("half of them within 1 activation"),
-        n => say!("half of them within {n} activations", n),
+        "0" => say!("half of them at the exact {row}", row = rows.singular()),
+        n => say!("half of them within {rows}", rows = rows.counted(n.parse().unwrap_or(0))),
     }
 }
 
@@ -269,7 +270,7 @@ const MAX_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
     say!(
-        "{n} of the {latest} latest wake-ups of threads {one} and {other} coincide, {expected} expected by chance",
+        "{n} of the {latest} largest latencies of threads {one} and {other} coincide, {expected} expected by chance",
         n = both.together,
         latest = both.of,
         one,
@@ -282,12 +283,14 @@ fn pair(one: usize, other: usize, both: &Together) -> String {
 mod tests {
     use super::*;
 
+    const ACTIVATIONS: Rows = Rows::One(model::RowKind::Activations);
+
     /// An interval that is rounded does not become narrower.
     #[test]
     fn the_lower_end_is_rounded_down() {
         let seen =
             QuantileInterval { level: Level::P999, observed: 5_001_000, lower: Some(3_257_700), upper: None, effective: 100.0 };
-        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms; too few independent wake-ups for an upper bound");
+        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms; too few independent samples for an upper bound");
         let both = QuantileInterval { upper: Some(6_001_000), ..seen };
         assert_eq!(quantile(&both).words, "5.00 ms, between 3.25 ms and 6.01 ms");
         let early = QuantileInterval { lower: Some(-3_257_700), ..both };
@@ -299,16 +302,16 @@ mod tests {
         let five_seconds =
             Period { activations: 5_000.0, first: 17.0, jitter: 0.4, present: 0.98, latency_ns: 83_449, chance: 1e-9 };
         assert_eq!(
-            period(&five_seconds, Nanos::from_millis(1)),
+            period(&five_seconds, Nanos::from_millis(1), ACTIVATIONS),
             "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them within 1 activation"
         );
         let of_ours = Period { activations: 512.0, ..five_seconds };
-        let said = period(&of_ours, Nanos::from_millis(1));
+        let said = period(&of_ours, Nanos::from_millis(1), ACTIVATIONS);
         assert!(said.ends_with("; about the period of teiji's recorder"), "{said}");
-        assert_eq!(off(0.0), "half of them at the exact activation");
-        assert_eq!(off(2.5), "half of them within 3 activations");
+        assert_eq!(off(0.0, ACTIVATIONS), "half of them at the exact activation");
+        assert_eq!(off(2.5, ACTIVATIONS), "half of them within 3 activations");
         let overruns = Period { latency_ns: 1_000_000, ..five_seconds };
-        assert!(period(&overruns, Nanos::from_millis(1)).starts_with("late every 5,000 activations"));
+        assert!(period(&overruns, Nanos::from_millis(1), ACTIVATIONS).starts_with("late every 5,000 activations"));
         assert_eq!(thousands("12345.25"), "12,345.25");
     }
 }

@@ -2,9 +2,10 @@
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
 use crate::format::{count, micros, rounded};
-use crate::language::{say, word};
-use crate::overview::Overview;
+use crate::language::{self, say, word};
+use crate::overview::{Overview, list};
 use crate::sections::latencies::{Latencies, NOTHING};
+use crate::sections::rows::Rows;
 use model::{ColumnUnit, Document, ProbeStatement, RowKind};
 use stats::Level;
 
@@ -54,20 +55,79 @@ pub(crate) fn rows(all: &[Overview<'_>], most: usize) -> (Vec<ColumnRow>, usize)
     (rows, left_out)
 }
 
-/// What is judged, and what each further column is, of every probe but the one that needs no explanation.
+/// What is judged, and what each further column is; nothing where there is but the one probe that needs no explanation. What is not
+/// the same in all recordings is said with the names of those it holds for.
 pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
-    let mut meanings: Vec<Meaning> = Vec::new();
-    for probe in all.iter().map(|overview| &overview.recorded.document.probe).filter(|probe| **probe != ProbeStatement::cyclic())
-    {
-        for (index, column) in probe.columns.iter().enumerate() {
+    if all.iter().all(|overview| overview.recorded.document.probe == ProbeStatement::cyclic()) {
+        return Vec::new();
+    }
+    let mut found: Vec<(String, String, Vec<&str>)> = Vec::new();
+    for overview in all {
+        for (index, column) in overview.recorded.document.probe.columns.iter().enumerate() {
             let name = if index == 0 { say!("latency") } else { title(&column.name, column.unit) };
-            let known = |known: &Meaning| known.name == name && known.meaning == column.meaning;
-            if !meanings.iter().any(known) {
-                meanings.push(Meaning { name, meaning: column.meaning.to_string() });
+            let meaning = meaning(&column.meaning);
+            match found.iter_mut().find(|(known, means, _)| *known == name && *means == meaning) {
+                Some((.., recordings)) => recordings.push(&overview.name),
+                None => found.push((name, meaning, vec![&overview.name])),
             }
         }
     }
-    meanings
+    let named = |(name, meaning, recordings): (String, String, Vec<&str>)| {
+        let of_all = recordings.len() == all.len();
+        let name = if of_all { name } else { say!("{name} of {recordings}", name, recordings = list(&recordings)) };
+        Meaning { name, meaning }
+    };
+    found.into_iter().map(named).collect()
+}
+
+/// What a column says of itself, in the language that is spoken if it is one that is known.
+fn meaning(english: &str) -> String {
+    language::meaning(english).map_or_else(|| english.to_owned(), str::to_owned)
+}
+
+/// The name of a probe, and what it judges, in English.
+fn named(probe: &ProbeStatement) -> (String, String) {
+    (probe.name.to_string(), probe.columns.first().map(|column| column.meaning.to_string()).unwrap_or_default())
+}
+
+/// The probes of recordings, as far as words depend on them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Probes {
+    rows: Option<Rows>,
+    /// The name of each, and what it judges, in English.
+    judged: Vec<(String, String)>,
+}
+
+impl Probes {
+    /// Those of these recordings.
+    pub(crate) fn of(all: &[Overview<'_>]) -> Probes {
+        let mut probes = Probes::default();
+        all.iter().for_each(|overview| probes.add(&overview.recorded.document.probe));
+        probes
+    }
+
+    /// One more.
+    pub(crate) fn add(&mut self, probe: &ProbeStatement) {
+        self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
+        let one = named(probe);
+        if !self.judged.contains(&one) {
+            self.judged.push(one);
+        }
+    }
+
+    /// What their rows are.
+    pub(crate) fn rows(&self) -> Rows {
+        self.rows.unwrap_or_default()
+    }
+
+    /// The name of each and what it judges, in the language that is spoken; none where all is said of the one that needs no
+    /// explanation.
+    pub(crate) fn judged(&self) -> Vec<(&str, String)> {
+        match self.judged.as_slice() {
+            [only] if *only == named(&ProbeStatement::cyclic()) => Vec::new(),
+            all => all.iter().map(|(name, judged)| (name.as_str(), meaning(judged))).collect(),
+        }
+    }
 }
 
 /// What latencies are of.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How it was measured, with which words.
+//! How it was measured.
 
 use crate::format::{self, count};
 use crate::language::{say, word};
@@ -8,41 +8,6 @@ use crate::sections::columns;
 use crate::terminal;
 use model::ThreadEvidence;
 use plan::{Nanos, OverrunPolicy};
-
-/// The words of the field, as the page uses them.
-pub(crate) const WORDS: [(&str, &str); 16] = [
-    ("activation", "One due wake-up of a periodic thread. Every one that was due is on time, late or skipped."),
-    ("latency", "Actual minus planned wake-up time. Negative if the thread was woken early. Includes reading the clock."),
-    ("late", "Woken one interval or more after its planned time."),
-    ("skipped", "Never run: an earlier activation was so late that this one’s planned time had passed."),
-    (
-        "as measured",
-        "Figures of the activations that ran. All other figures count skipped activations in, each waiting from its planned time until the thread ran again.",
-    ),
-    (
-        "p99.9",
-        "99.9 % of the latencies were at most this; other numbers likewise (nearest rank: an observed latency). Shown if there are enough samples: p99.9 from 1,000 on.",
-    ),
-    ("sd", "Standard deviation, with divisor n − 1."),
-    ("exceedance", "The share of activations that woke with at least this latency."),
-    (
-        "95 % confidence",
-        "If the machine does not change, 95 of 100 such statements are true. Correlation between latencies is allowed for, except in the rate of latencies above the maximum: there independence is assumed, the best case.",
-    ),
-    ("lost", "Measured, but not recorded because a buffer was full."),
-    (
-        "jitter",
-        "By how much the time between two successive wake-ups differs from the interval: the difference of their latencies.",
-    ),
-    (
-        "tail",
-        "Latencies above a threshold, fitted by a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not extrapolated if a check fails.",
-    ),
-    ("modes", "Latencies cluster around several values, with significantly fewer in between."),
-    ("period", "Late wake-ups at a regular distance, found by counting distances between them (p < 0.001)."),
-    ("change", "The median or the 99th percentile differs significantly in one part of the run."),
-    ("at once", "The latest wake-ups of two threads coincide significantly more often than by chance."),
-];
 
 /// One property of all recordings.
 pub(crate) struct MethodRow {
@@ -68,7 +33,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Probe", |o| columns::probe(&o.recorded.document)),
         ("After an overrun", |o| match o.recorded.document.run.missed {
             OverrunPolicy::Skip => say!("continue at the next planned time, count the others as skipped"),
-            OverrunPolicy::CatchUp => say!("run each missed activation at once, late"),
+            OverrunPolicy::CatchUp => say!("run each missed one at once, late"),
         }),
         ("Warm-up, not counted", |o| o.warmup_ns().to_string()),
         ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
@@ -78,7 +43,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
             let held = o.recorded.document.instrument.dma_latency_held;
             word(if held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
         }),
-        ("Start to first activation", |o| {
+        ("Start until measuring began", |o| {
             o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| say!("not known"), format::latency)
         }),
         ("Page faults while measuring", |o| proof(o, |proof| Some(proof.minor_faults? + proof.major_faults?))),

@@ -4,10 +4,11 @@
 use crate::format::{self, latency};
 use crate::language::{say, word};
 use crate::sections::claims::part;
+use crate::sections::rows::Rows;
 use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
 
 /// `no extrapolation: ` stands before it.
-pub(crate) fn words(why: &Refusal) -> String {
+pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
         Refusal::OrderUnknown => say!("no samples are known, and so not whether the largest latencies came together"),
         Refusal::TooFew { latencies } => say!(
@@ -16,30 +17,30 @@ pub(crate) fn words(why: &Refusal) -> String {
             least = format::count(MIN_LATENCIES)
         ),
         Refusal::TooFewClusters { clusters } => say!(
-            "{clusters} of late wake-ups are too few for a tail fit, which needs {least}",
+            "{clusters} of large latencies are too few for a tail fit, which needs {least}",
             clusters = format::counted(*clusters as u64, "cluster"),
             least = MIN_CLUSTERS
         ),
         Refusal::Crowded { share } => say!(
-            "late wake-ups are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
+            "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
             share = format!("{:.0}", share * 100.0),
             most = format!("{:.0}", MAX_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
-            say!("all late wake-ups have the same latency: this is a limit of the clock or the machine, not a tail")
+            say!("all large latencies are equal: this is a limit of the clock or the machine, not a tail")
         }
         Refusal::Apart(apart) => lying_apart(apart),
-        Refusal::Changed(change) => changed(change),
+        Refusal::Changed(change) => changed(change, rows),
         Refusal::BadFit { chance } => {
             say!("no threshold gives an acceptable generalised Pareto fit (best {chance})", chance = rarity(*chance))
         }
         Refusal::Uneven { first_half, chance } => say!(
-            "late wake-ups are spread unevenly over the run: {share} of them in its first half ({chance})",
+            "large latencies are spread unevenly over the run: {share} of them in its first half ({chance})",
             share = format!("{:.0} %", first_half * 100.0),
             chance = rarity(*chance)
         ),
         Refusal::Drifting { first_ns, second_ns, chance } => say!(
-            "late wake-ups change during the run: median {first} in the first half, {second} in the second ({chance})",
+            "large latencies change during the run: median {first} in the first half, {second} in the second ({chance})",
             first = latency(*first_ns),
             second = latency(*second_ns),
             chance = rarity(*chance)
@@ -81,9 +82,9 @@ fn lying_apart(Apart { count, least, next, chance }: &Apart) -> String {
     }
 }
 
-fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }: &Change) -> String {
+fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }: &Change, rows: Rows) -> String {
     let how = match kind {
-        ChangeKind::Step => say!("from activation {activation} on", activation = format::count(*activation)),
+        ChangeKind::Step => say!("from {row} on", row = rows.numbered(*activation)),
         ChangeKind::Drift => word("gradually").to_owned(),
     };
     say!(
@@ -105,9 +106,12 @@ fn rarity(chance: f64) -> String {
 mod tests {
     use super::*;
 
+    const ACTIVATIONS: Rows = Rows::One(model::RowKind::Activations);
+
     #[test]
     fn a_gap_is_said_with_both_its_sides() {
-        let said = |count| words(&Refusal::Apart(Apart { count, least: 28_012_345.0, next: 31_449.0, chance: 1e-5 }));
+        let said =
+            |count| words(&Refusal::Apart(Apart { count, least: 28_012_345.0, next: 31_449.0, chance: 1e-5 }), ACTIVATIONS);
         assert!(
             said(1).starts_with("outlier: 28.0 ms, next largest 31.4 µs (p < 0.001 for one tail). It has a cause of its own")
         );
@@ -116,10 +120,13 @@ mod tests {
 
     #[test]
     fn too_few_and_too_crowded_are_told_apart() {
-        assert_eq!(words(&Refusal::TooFew { latencies: 961 }), "961 latencies are too few for a tail fit, which needs 1,000");
-        let clusters = words(&Refusal::TooFewClusters { clusters: 31 });
-        assert_eq!(clusters, "31 clusters of late wake-ups are too few for a tail fit, which needs 50");
-        let crowded = words(&Refusal::Crowded { share: 0.31 });
+        assert_eq!(
+            words(&Refusal::TooFew { latencies: 961 }, ACTIVATIONS),
+            "961 latencies are too few for a tail fit, which needs 1,000"
+        );
+        let clusters = words(&Refusal::TooFewClusters { clusters: 31 }, ACTIVATIONS);
+        assert_eq!(clusters, "31 clusters of large latencies are too few for a tail fit, which needs 50");
+        let crowded = words(&Refusal::Crowded { share: 0.31 }, ACTIVATIONS);
         assert!(crowded.ends_with("their clusters fill 31 % of the run, at most 10 % is usable"), "{crowded}");
     }
 
@@ -133,7 +140,7 @@ mod tests {
             after_ns: 24_000,
             chance: 0.0012,
         };
-        let said = words(&Refusal::Changed(change));
+        let said = words(&Refusal::Changed(change), ACTIVATIONS);
         assert!(said.ends_with("the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (p = 0.0012)"));
     }
 }

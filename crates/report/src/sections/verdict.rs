@@ -87,7 +87,7 @@ fn figures(all: &[Overview<'_>]) -> String {
         all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str()))).collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
-        return if all.is_empty() { say!("no recording was given.") } else { say!("no activation woke.") };
+        return if all.is_empty() { say!("no recording was given.") } else { say!("no latency was measured.") };
     };
     let mut phrases = vec![say!("{late} {label}", late = late(*worst), label)];
     if all.len() > MAX_LISTED {
@@ -97,7 +97,8 @@ fn figures(all: &[Overview<'_>]) -> String {
         phrases.extend(others.iter().map(|(max, label)| say!("{max} {label}", max = format::latency(*max), label)));
     }
     let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
-    let silent = if silent.is_empty() { String::new() } else { say!("; no activation woke in {names}", names = list(&silent)) };
+    let silent =
+        if silent.is_empty() { String::new() } else { say!("; no latency was measured in {names}", names = list(&silent)) };
     say!(
         "worst latency {phrases}{silent}. {on_time}.",
         phrases = phrases.join(word(", ")),
@@ -219,7 +220,7 @@ mod tests {
         let guard = ends(State::Stopped, Some(End::Guard { starved_ns: 2_000_000_000, cpu: None })).unwrap();
         assert_eq!(
             guard,
-            "The recording was stopped early by its guard: with wake-ups every 1ms, nothing else had run for 2.00 s."
+            "The recording was stopped early by its guard: at an interval of 1ms, nothing else had run for 2.00 s."
         );
         let full = ends(State::Stopped, Some(End::RecordingFailed { error: "No space left on device".into() })).unwrap();
         assert_eq!(full, "The recording was stopped early: writing it failed (No space left on device).");
@@ -230,7 +231,7 @@ mod tests {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         recorded.document.threads[0].proof.samples_lost = 12;
         assert!(said(&[recorded]).starts_with("12 samples lost, with unknown latencies. Worst latency"));
-        assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No activation woke.");
+        assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No latency was measured.");
         assert_eq!(said(&[]), "No recording was given.");
         assert!(
             said(&[Synthetic::idle().samples(&[-2_000]).build()])

@@ -19,7 +19,8 @@ use crate::sections::claims::{self, Said};
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
-use model::{RowKind, Thread};
+use crate::sections::rows::Rows;
+use model::Thread;
 use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
@@ -73,7 +74,7 @@ fn claims_of(overview: &Overview<'_>) -> String {
     let histogram = histogram::histogram(&overview.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
     if overview.has_skipped() {
-        wrapped(&mut out, "", word(" As measured: skipped activations are not drawn."));
+        wrapped(&mut out, "", &say!(" As measured: skipped {rows} are not drawn.", rows = rows_of(overview).plural()));
     }
     let document = &overview.recorded.document;
     let latest = |(index, _): &(usize, &Thread)| overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max());
@@ -87,9 +88,6 @@ fn claims_of(overview: &Overview<'_>) -> String {
         let heading = match (document.threads.len(), thread.index) {
             (1, _) => say!("What the data supports, at 95 % confidence:"),
             (2..=MAX_THREADS, thread) => say!("What the data of thread {thread} supports, at 95 % confidence:", thread),
-            (_, thread) if document.probe.rows == RowKind::Activations => {
-                say!("What the data of thread {thread}, the one with the latest wake-up, supports, at 95 % confidence:", thread)
-            }
             (_, thread) => {
                 say!("What the data of thread {thread}, the one with the largest latency, supports, at 95 % confidence:", thread)
             }
@@ -147,9 +145,13 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
 pub(crate) fn length(overview: &Overview<'_>) -> String {
     let run = &overview.recorded.document.run;
     match run.length {
-        plan::Length::Samples(n) => say!("{activations} of each thread", activations = counted(n, "activation")),
+        plan::Length::Samples(n) => say!("{rows} of each thread", rows = rows_of(overview).counted(n)),
         plan::Length::DurationNs(duration) => format::span(duration),
     }
+}
+
+fn rows_of(overview: &Overview<'_>) -> Rows {
+    overview.recorded.document.probe.rows.into()
 }
 
 fn activations(overview: &Overview<'_>) -> Table {
@@ -194,7 +196,7 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
     if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
         parts.push(if overview.measured().knows_distribution() { say!("– too few samples") } else { say!("– not known") });
     }
-    parts.extend(overview.activations.why_none().map(|why| say!("– of activations: {why}", why)));
+    parts.extend(overview.activations.why_none().map(|why| say!("– of counts: {why}", why)));
     let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
         parts.push(say!("without {time} of warm-up", time = format::span(warmup)));
@@ -219,7 +221,7 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
         return;
     }
     out.push('\n');
-    wrapped(out, "", word("As measured, without the skipped activations:"));
+    wrapped(out, "", &say!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()));
     let rows = with.iter().map(|(thread, latencies)| {
         let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(latencies.count())];
         row.extend(figures(latencies));

@@ -31,7 +31,7 @@ fn assert_judged(place: &Place, recording: &str, limits: &[&str], code: i32) {
     for limit in limits {
         let said = place.teiji(&format!("gate {recording} --limit {limit}"));
         assert_eq!(said.code, Some(code), "{limit}: {said:?}");
-        assert!(!said.out.contains("never woke"), "{limit}: {said:?}");
+        assert!(!said.out.contains("measured nothing"), "{limit}: {said:?}");
     }
 }
 
@@ -156,6 +156,8 @@ fn a_process_start_by_every_method() {
         assert!(!document.warns_of("page-faults"), "what a fork costs is what is measured");
     }
     assert_read_everywhere(&place, "fork", &["child, µs", "done, µs", "from the call to its return in the child"]);
+    let summary = place.well("show fork.teiji").out;
+    assert!(summary.contains("30 trials of each thread planned") && !summary.contains("activation"), "{summary}");
     let page = place.read("fork.html");
     assert!(!page.contains(">max jitter, µs</th>"), "nothing is said of when anything woke");
     assert!(page.contains("otherwise they have no value") && !page.contains("skipped ones counted in"), "of the trials that ran");
@@ -164,6 +166,34 @@ fn a_process_start_by_every_method() {
     place.well("measure -n 30 -t 1 -i 10ms -q -o cyclic.teiji");
     let said = place.teiji("compare fork.teiji cyclic.teiji");
     assert!(said.code == Some(2) && said.err.contains("their probes differ (cyclic; spawn)"), "{said:?}");
+}
+
+/// Whatever a probe can be set to, a Japanese page says in Japanese what it measured; and none of them but `cyclic` has activations.
+#[test]
+fn columns_of_every_probe_are_explained_in_japanese() {
+    let _turn = alone();
+    let place = Place::new();
+    let mut columns = 0;
+    for probe in probe::PROBES {
+        let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
+            probe::SettingValues::OneOf(words) => words.iter().map(|word| format!("--{} {word}", setting.name)).collect(),
+            probe::SettingValues::Time => vec![format!("--{} 2ms", setting.name)],
+        });
+        for flags in settings.chain([String::new()]) {
+            place.well(&format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji", probe.name));
+            place.well(&format!("report {columns}.teiji --lang ja -o {columns}.html --md {columns}.md"));
+            let (document, page) = (place.document(&format!("{columns}.teiji")), place.read(&format!("{columns}.md")));
+            for column in document.list("/probe/columns") {
+                let meaning = column.text("/meaning");
+                assert!(!page.contains(meaning), "{meaning} on the Japanese page of {} {flags}: {page}", probe.name);
+                columns += 1;
+            }
+            let is_of_activations = document.text("/probe/rows") == "activations";
+            assert_eq!(page.contains("起床"), is_of_activations, "{} {flags}: {page}", probe.name);
+            assert!(is_of_activations || page.contains("## 測定した量"), "{page}");
+        }
+    }
+    assert!(columns >= 20, "{columns}");
 }
 
 /// A plan varies the settings of a probe as it varies flags.
@@ -292,12 +322,12 @@ fn a_recording_of_a_histogram_only() {
     assert_read_everywhere(&place, "past", &["64.0"]);
     let show = place.well("show past.teiji").out;
     assert!(
-        show.contains("No samples are known, and so not which") && show.contains("no samples are known, and so not whether"),
+        show.contains("No samples are known, and so not what") && show.contains("no samples are known, and so not whether"),
         "{show}"
     );
     assert!(!show.contains("of 200 activations") && !show.contains("At 95 % confidence, 1,000"), "{show}");
-    assert!(show.contains("– of activations: not known"), "{show}");
-    assert!(place.read("past.md").contains("– of activations: not known."));
+    assert!(show.contains("– of counts: not known"), "{show}");
+    assert!(place.read("past.md").contains("– of counts: not known."));
     assert!(place.read("past.html").contains("\"length_ns\":0,\"min_ns\":[],\"max_ns\":[]"), "nothing is drawn over time");
     // What the buckets tell is judged; what they do not tell is not enough evidence.
     assert_judged(&place, "past.teiji", &["max<64us", "p99<10us"], 0);
@@ -335,9 +365,9 @@ fn a_recording_of_figures_only() {
     for known in ["64.0", "6.4", "6.0"] {
         assert!(show.contains(known) && page.contains(known) && markdown.contains(known), "{known}: {show}");
     }
-    assert!(show.contains("No samples are known, and so not which"), "{show}");
-    assert!(!show.contains("no activation woke") && !show.contains("At 95 % confidence, 1,000"), "{show}");
-    assert!(!page.contains("NaN") && !page.contains("null µs") && !page.contains("no activation woke"));
+    assert!(show.contains("No samples are known, and so not what"), "{show}");
+    assert!(!show.contains("no latency was measured") && !show.contains("At 95 % confidence, 1,000"), "{show}");
+    assert!(!page.contains("NaN") && !page.contains("null µs") && !page.contains("no latency was measured"));
     assert!(page.matches("Nothing to draw: there are no samples.").count() >= 3);
     assert!(!page.contains("class=\"canvas\"") && !page.contains("class=\"paper\""), "axes would make up a range");
     assert!(show.contains("– not known;") && !show.contains("too few samples"), "{show}");

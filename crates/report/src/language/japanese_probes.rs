@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Japanese for what the columns of probes are: a recording has that in English, as its probe states it.
+
+/// English and Japanese.
+pub(super) const MEANINGS: &[(&str, &str)] = &[
+    ("from the planned time until the thread runs again", "予定時刻からスレッドが再び動作するまで"),
+    ("from the call to the child's first instruction after exec", "呼び出しから、exec 後に子プロセスが最初の命令を実行するまで"),
+    ("from the planned time until the child was waited for", "予定時刻から、子プロセスの終了を待ち終えるまで"),
+    ("from the planned time until the call", "予定時刻から呼び出しまで"),
+    ("from the call to its return in the child", "呼び出しから、子プロセスに復帰するまで"),
+    // Of the probes that tests have.
+    ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
+    ("0 or 1, in turn", "0 と 1 の繰り返し"),
+    ("how long the event took", "イベントの所要時間"),
+    ("of the event, from 0", "イベントの番号(0 から)"),
+];
