@@ -202,7 +202,7 @@ impl<'a> Overview<'a> {
 
     /// How rare latencies above the maximum are.
     pub(crate) fn claim(&self) -> Option<String> {
-        claim(self.moments.count(), &self.activations)
+        claim(self.due_moments.count(), &self.activations)
     }
 
     /// How long threads ran before what is recorded; nobody warms up for events.
@@ -240,7 +240,7 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
     })
 }
 
-/// How rare latencies above the maximum of so many are.
+/// How rare latencies above the maximum of so many are: of all that were due, as a gate judges rates.
 pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
     // Without samples it is not known whether any were lost, or came together.
     accounts.due()?;

@@ -194,7 +194,7 @@ impl Matrix {
             unit: unit.to_owned(),
             label: word(self.measured.pick("the worst wake-up", "the largest latency")).to_owned(),
             claim_of: format!("{}: ", self.name(worst)),
-            claim: overview::claim(worst.stats.moments.count(), &worst.stats.activations),
+            claim: overview::claim(worst.stats.due_moments.count(), &worst.stats.activations),
         })
     }
 

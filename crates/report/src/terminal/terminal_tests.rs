@@ -21,8 +21,8 @@ thread cpu    due on-time late skipped min mean  p50   p99  p99.9     max
    all     20,000  19,994    3       3 2.8 12.3 ~9.7 ~58.4 ~292.9 1,446.9
 
 µs with skipped counted in; ~ up to 1 % high; without 600 ms of warm-up
-At 95 % confidence, 19,997 activations without a worse one establish a rate
-below 1 in 6,675, if they are independent.
+At 95 % confidence, 20,000 activations without a worse one establish a rate
+below 1 in 6,676, if they are independent.
 
 As measured, without the skipped activations:
 thread  cpu  count  min  mean  p50   p99  p99.9      max
