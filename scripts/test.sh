@@ -358,12 +358,12 @@ mkdir -p "$work"
 : >"$TEIJI_SKIPPED_TESTS"
 passed=0
 
-# The stage's own output, then how it ended: run STAGE.
+# The stage's own output, then what it took and how it ended: run STAGE.
 run() {
-    local began=$SECONDS first=()
+    local began=$SECONDS first=() TIMEFORMAT="   CPU time: %U s, and %S s in the kernel"
     [ "${yields[$1]:-}" != begin ] || first=(nice -n 19)
     echo "== $1: $(describe "$1")"
-    if "${first[@]}" bash "$0" --stage "$1" && skipped_for_a_reason; then
+    if time "${first[@]}" bash "$0" --stage "$1" && skipped_for_a_reason; then
         echo "== $1: passed in $((SECONDS - began)) s"
     else
         echo "== $1: FAILED after $((SECONDS - began)) s"
@@ -404,11 +404,17 @@ yield_to() {
     done
 }
 
-# Waits for the stages that may go on no longer once this one begins; for all at the end.
+# The places of stages in their order.
+declare -A place=([units]=0)
+for stage in "${stages[@]}" end; do
+    place[$stage]=${#place[@]}
+done
+
+# Waits for the stages that may go on no longer once this one begins, or one after it that is left out; for all at the end.
 join_until() {
     local stage ended
     for stage in "${stages[@]}"; do
-        if [ -z "${beside[$stage]:-}" ] || { [ "$1" != end ] && [ "${until[$stage]}" != "$1" ]; }; then
+        if [ -z "${beside[$stage]:-}" ] || [ "${place[${until[$stage]}]}" -gt "${place[$1]}" ]; then
             continue
         fi
         echo "== $stage: is waited for"

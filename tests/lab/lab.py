@@ -18,8 +18,8 @@ import pyarrow
 ROOT = Path(__file__).resolve().parents[2]
 TEIJI = Path(os.environ["TEIJI"]).resolve()
 ORACLE = ROOT / "tests" / "outside" / "check_recording.py"
-# Of one command; a test that takes longer has found a hang.
-PATIENCE_S = 600
+# Of one command; a test that takes longer has found a hang. Beside other stages guests have only the time that these leave.
+PATIENCE_S = 1800
 
 
 class Ended:
