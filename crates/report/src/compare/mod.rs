@@ -12,10 +12,9 @@ use crate::overview::Overview;
 use crate::sections::cautions;
 pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
-use judge::Examined;
+use judge::{Examined, RunIdentity};
 use model::Recorded;
 use stats::{Comparison, Group, Measured, compare};
-use std::collections::HashSet;
 
 /// Recordings that are taken to be repeats of one another.
 pub struct Repeats {
@@ -23,7 +22,10 @@ pub struct Repeats {
     group: Group,
     /// What the group is known by; none: its recordings' names.
     called: Option<String>,
-    /// Recordings from the lab that are the same, sample by sample, as an earlier one: they tell nothing more, and are left out.
+    /// Of which runs they are.
+    runs: Vec<RunIdentity>,
+    /// Recordings of the same run as an earlier one, as repeats in the lab are, and copies: they tell nothing more, and are left
+    /// out.
     identical: usize,
 }
 
@@ -31,15 +33,16 @@ impl Repeats {
     /// Puts recordings together.
     #[must_use]
     pub fn of(examined: Vec<Examined>) -> Self {
-        let mut repeats = Repeats { recordings: Vec::new(), group: Group::default(), called: None, identical: 0 };
+        let (recordings, runs) = (Vec::new(), Vec::new());
+        let mut repeats = Repeats { recordings, group: Group::default(), called: None, runs, identical: 0 };
         for Examined { recorded, analyses } in examined {
-            let threads: Vec<Measured> = analyses.iter().map(Measured::from).collect();
-            let from_lab = recorded.document.lab.is_some();
-            if from_lab && repeats.group.runs.contains(&threads) {
+            let run = RunIdentity::of(&recorded);
+            if repeats.runs.contains(&run) {
                 repeats.identical += 1;
                 continue;
             }
-            repeats.group.runs.push(threads);
+            repeats.runs.push(run);
+            repeats.group.runs.push(analyses.iter().map(Measured::from).collect());
             repeats.recordings.push(recorded);
         }
         repeats
@@ -139,10 +142,10 @@ impl Texts {
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
         caveats.extend(apart.iter().map(cautions::Apart::in_words));
-        let mut seen = HashSet::new();
-        let again =
-            both.iter().filter(|recorded| !seen.insert(recorded.path.canonicalize().unwrap_or_else(|_| recorded.path.clone())));
-        reservations.extend(again.map(|one| say!("{recording} is given twice and counts as two runs", recording = one.name())));
+        let in_both = |run: &RunIdentity| !run.is_deterministic() && base.runs.contains(run);
+        let again = other.recordings.iter().zip(&other.runs).filter(|(_, run)| in_both(run));
+        reservations
+            .extend(again.map(|(one, _)| say!("{recording} is given twice and counts as two runs", recording = one.name())));
         for repeats in [base, other] {
             if repeats.identical > 0 {
                 reservations.push(say!(

@@ -87,6 +87,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         " A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.",
         " 1 回目と同一の繰り返し(ラボでは同一になります)は n に含めず、表示しません。",
     ),
+    (" A copy of a recording adds nothing to n and is not drawn.", " 記録のコピーは n に含めず、表示しません。"),
     (
         "Figures in virtual ns, emulated figures and those of a machine are not comparable.",
         "仮想 ns、エミュレーション、実機の値は互いに比較できません。",

@@ -132,9 +132,20 @@ fn identical_repeats_add_no_samples() {
     );
     assert!(matrix.text(English).replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text(English));
     assert!(!matrix.text(English).contains("identical  "), "{}", matrix.text(English));
+}
+
+/// On a machine equal figures are chance, but no two runs begin in the same nanosecond.
+#[test]
+fn a_copy_of_a_recording_is_no_run() {
     let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
-    (1..=2).for_each(|repeat| here.add(0, repeat, Synthetic::idle().threads(1).due(100).build()));
-    assert_eq!(here.rows[0].stats.moments.count(), 200, "on a machine, equal figures are chance");
+    let mut one = Synthetic::idle().threads(1).due(100).build();
+    here.add(0, 1, one.clone());
+    here.add(0, 2, Recorded { path: "copy.teiji".into(), ..one.clone() });
+    assert_eq!((here.rows[0].identical, here.rows[0].stats.moments.count()), (1, 100));
+    assert!(here.text(English).replace('\n', " ").contains(" A copy of a recording adds nothing to n"), "{}", here.text(English));
+    one.document.threads[0].start_ns.0 += 1;
+    here.add(0, 3, one);
+    assert_eq!((here.rows[0].runs, here.rows[0].identical, here.rows[0].stats.moments.count()), (3, 1, 200));
 }
 
 #[test]
@@ -175,6 +186,7 @@ fn repeats_of_several_machines_are_said_to_be_so() {
     matrix.add(0, 1, Synthetic::idle().threads(1).build());
     let mut elsewhere = Synthetic::idle().threads(1).build();
     elsewhere.document.host.before.kernel = Some("5.10.0".into());
+    elsewhere.document.threads[0].start_ns.0 += 1;
     matrix.add(0, 2, elsewhere);
     let text = matrix.text(English).replace('\n', " ");
     assert!(text.contains("its repeats come from different machines, kernels or programs"), "{text}");
@@ -265,6 +277,7 @@ fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
     let desktop = || Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     let mut matrix = desktop();
     matrix.add(0, 1, recorded.clone());
+    recorded.document.threads[0].start_ns.0 += 1;
     matrix.add(0, 2, recorded);
     matrix.published = Some(Published::along().unwrap());
     let text = matrix.text(English);

@@ -30,9 +30,10 @@ use crate::format::{count, counted};
 use crate::gate::lacking;
 use crate::language::{InEach, say, word};
 use crate::overview::{Overview, list, population};
+use crate::sections::banners;
 use crate::sections::claims::Claims;
 use crate::sections::columns::{Measured, Probes};
-use crate::sections::{banners, lab};
+use crate::sections::lab::{self, Kind};
 use crate::warnings::warning_text;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
@@ -211,8 +212,13 @@ impl Matrix {
         if self.rows.iter().any(|row| row.runs > 1) {
             notes[0] += word(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
         }
-        if self.rows.iter().any(|row| row.identical > 0) {
+        let identical =
+            |in_lab: bool| self.rows.iter().any(|row| row.identical > 0 && (row.kind == Some(Kind::Virtual)) == in_lab);
+        if identical(true) {
             notes[0] += word(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
+        }
+        if identical(false) {
+            notes[0] += word(" A copy of a recording adds nothing to n and is not drawn.");
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in self.times.get() {

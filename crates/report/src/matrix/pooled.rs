@@ -2,7 +2,7 @@
 //! One combination of a plan's factors, with all that was recorded of it: repeats as if they had been one run.
 //!
 //! In the lab's virtual time a repeat is the first run over again. It tells that nothing else was at work, and nothing more
-//! about latencies, so it is counted as a run and not as samples.
+//! about latencies, so it is counted as a run and not as samples. So is a copy of a recording.
 
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
@@ -13,11 +13,10 @@ use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::lab::Kind;
 use crate::sections::latencies::Latencies;
-use judge::{Judged, Verdict};
-use model::{Document, Recorded};
+use judge::{Judged, RunIdentity, Verdict};
+use model::Document;
 use plan::Nanos;
-use stats::{Activations, Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -25,7 +24,7 @@ pub(super) struct CellStats {
     /// Which of its values each factor has.
     pub(super) at: Vec<usize>,
     pub(super) runs: u32,
-    /// Runs that were bit for bit the first one.
+    /// Recordings of a run that an earlier recording is of: repeats in the lab, and copies.
     pub(super) identical: u32,
     /// Runs of the plan that have no recording.
     pub(super) missing: u32,
@@ -48,8 +47,8 @@ pub(super) struct CellStats {
     pub(super) judged: Vec<Judged>,
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
-    /// Of each repeat that is not another's, where repeats can be identical.
-    fingerprints: Vec<u64>,
+    /// Each run once.
+    distinct: Vec<RunIdentity>,
     /// Machine, kernel and program of the first repeat: those of the others have to be the same.
     made_by: Option<String>,
 }
@@ -198,13 +197,12 @@ impl CellStats {
         self.runs += 1;
         self.texts.each(|texts| caveats::merge(&mut texts.caveats, caveats::of(document)));
         self.stats.maxima.extend(overview.due_moments.max());
-        let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
-        let fingerprint = deterministic.then(|| fingerprint(overview.recorded));
-        if fingerprint.is_some_and(|fingerprint| self.fingerprints.contains(&fingerprint)) {
+        let run = RunIdentity::of(overview.recorded);
+        if self.distinct.contains(&run) {
             self.identical += 1;
             return false;
         }
-        self.fingerprints.extend(fingerprint);
+        self.distinct.push(run);
         self.lost += overview.lost;
         self.linear.merge(&overview.linear);
         let stats = &mut self.stats;
@@ -272,7 +270,7 @@ impl CellStats {
         let made_by = made_by(&overview.recorded.document);
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
-        let differ = self.fingerprints.len() > 1;
+        let differ = self.distinct.iter().filter(|run| run.is_deterministic()).count() > 1;
         self.texts.each(|texts| texts.add(overview, other, differ));
     }
 
@@ -362,21 +360,4 @@ fn made_by(document: &Document) -> String {
     let before = &document.host.before;
     let lab = document.lab.as_ref().map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256));
     format!("{:?} {:?} {:?} {:?} {lab:?}", before.hostname, before.cpu_model, before.kernel, before.preemption)
-}
-
-/// What two runs have in common if all their samples are the same.
-fn fingerprint(recorded: &Recorded) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for thread in &recorded.threads {
-        let Activations { due, on_time, late, skipped } = thread.activations;
-        (due, on_time, late, skipped, thread.lost).hash(&mut hasher);
-        thread.histogram.buckets().for_each(|bucket| (bucket.lower, bucket.count).hash(&mut hasher));
-        thread.envelope.steps().iter().for_each(|step| (step.range(), step.missing).hash(&mut hasher));
-        thread.worst.iter().for_each(|worst| (worst.activation, worst.latency_ns).hash(&mut hasher));
-        if let Some(summary) = &thread.latency {
-            (summary.min, summary.max, summary.p50, summary.p90, summary.p99, summary.p999).hash(&mut hasher);
-            (summary.mean.to_bits(), summary.sd.map(f64::to_bits)).hash(&mut hasher);
-        }
-    }
-    hasher.finish()
 }

@@ -64,6 +64,10 @@ fn a_recording_is_not_worse_than_itself() {
     }
     assert!(one["quantiles"].as_array().unwrap().len() >= 3 && one["differs"].as_array().unwrap().is_empty(), "{one}");
     assert!(one["notes"].to_string().contains("is given twice"), "{one}");
+    // Neither is its copy, and two of them are no two runs.
+    copy_recording(&place.join("one.teiji"), &place.join("copy.teiji"));
+    let said = place.well("compare one.teiji copy.teiji --with one.teiji").out.replace('\n', " ");
+    assert!(said.contains("1 of one left out, identical to an earlier one") && said.contains("is given twice"), "{said}");
 }
 
 #[test]

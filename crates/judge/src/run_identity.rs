@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether two recordings are of one run: then the second tells nothing more, and counts neither as a run nor as samples.
+
+use model::Recorded;
+use plan::Nanos;
+use stats::{Activations, Envelope, Histogram, Statistics, Summary, Worst};
+
+/// What recordings of one run have in common, and recordings of two runs have not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunIdentity {
+    /// Where, and when each thread began. On a machine no two runs begin in the same nanosecond, so equal starts with equal
+    /// figures are a copy. In the lab's virtual time equal runs are the same run over again, whenever they began: there it is
+    /// none.
+    begun: Option<(Option<String>, Vec<Nanos>)>,
+    threads: Vec<ThreadIdentity>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct ThreadIdentity {
+    activations: Activations,
+    lost: u64,
+    latency: Option<Summary>,
+    /// None where the start says enough; of thousands of runs it would be too much to keep.
+    figures: Option<Box<(Histogram, Envelope, Vec<Worst>)>>,
+}
+
+impl RunIdentity {
+    /// That of this recording's run.
+    #[must_use]
+    pub fn of(recorded: &Recorded) -> RunIdentity {
+        let document = &recorded.document;
+        let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
+        let starts = || document.threads.iter().map(|thread| thread.start_ns).collect();
+        let thread = |thread: &Statistics| ThreadIdentity {
+            activations: thread.activations,
+            lost: thread.lost,
+            latency: thread.latency,
+            figures: deterministic.then(|| Box::new((thread.histogram.clone(), thread.envelope.clone(), thread.worst.clone()))),
+        };
+        RunIdentity {
+            begun: (!deterministic).then(|| (document.host.before.hostname.clone(), starts())),
+            threads: recorded.threads.iter().map(thread).collect(),
+        }
+    }
+
+    /// Whether the run was made in the lab's virtual time, where an equal order gives the same run.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        self.begun.is_none()
+    }
+}
