@@ -3,6 +3,7 @@
 
 use super::NextStep::{Advice, Command, Unknown};
 use super::{NextStep, Share, WarningText, list, longer, on_all_cpus, raw, share, shell_quoted};
+use crate::format::count;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
 use plan::{CpuList, LoadSpec};
 
@@ -40,7 +41,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             ("Memory could not be locked: page faults may add latency.".to_owned(), evidence, advice(next_step))
         }
         Warning::DmaLatencyNotHeld { path, reason, error } => (
-            "CPUs may enter deep idle states between activations: /dev/cpu_dma_latency is not held at 0.".to_owned(),
+            "CPUs may enter deep idle states while threads wait: /dev/cpu_dma_latency is not held at 0.".to_owned(),
             format!("cannot hold {path} at 0: {error}"),
             advice(match reason {
                 NotHeld::NotFound => {
@@ -53,7 +54,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             }),
         ),
         Warning::IntervalShort { interval_ns, missed_percent, cpu } => (
-            format!("An interval of {interval_ns} is short for this machine: many activations will be late or skipped."),
+            format!("An interval of {interval_ns} is short for this machine: many of them will be late or skipped."),
             format!("in a trial before the run: {missed_percent} %, on CPU {cpu}"),
             Advice(format!(
                 "Measure with a longer interval, such as -i {}, or with fewer threads on a CPU.",
@@ -71,15 +72,20 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             command("ps -eLo pid,rtprio,psr,comm --sort=-rtprio"),
         ),
         Warning::SamplesLost { thread, lost, woken } => (
-            format!(
-                "{lost} samples of thread {thread} were lost. Their activations are counted, but they are not in the statistics."
-            ),
-            format!("of {woken} activations that woke"),
+            if *lost == 1 {
+                format!("1 sample of thread {thread} was lost. It is counted, but it is not in the statistics.")
+            } else {
+                format!(
+                    "{} samples of thread {thread} were lost. They are counted, but they are not in the statistics.",
+                    count(*lost)
+                )
+            },
+            format!("of {} measured", count(*woken)),
             advice("Measure with a longer interval, fewer threads or less load, or record to a faster disk."),
         ),
         Warning::PageFaults { thread, minor, major } => (
             format!("Thread {thread} had page faults while measuring."),
-            format!("{minor} minor and {major} major between its first and last activation"),
+            format!("{minor} minor and {major} major while it measured"),
             advice("Lock memory: see the warning about it, or run as root."),
         ),
         Warning::AccountingDiffers { place, counted, recorded } => (
@@ -121,7 +127,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             advice(after_death(load)),
         ),
         Warning::GovernorNotPerformance { governors } => (
-            "The frequency of idle CPUs may drop, which makes wake-ups slower.".to_owned(),
+            "The frequency of idle CPUs may drop, which adds latency.".to_owned(),
             governors
                 .iter()
                 .map(|(governor, cpus)| format!("{governor} on CPU {}", CpuList::format(cpus)))
@@ -168,7 +174,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         ),
         Warning::StealTime { cpus } => (
             format!(
-                "Steal time: the hypervisor took CPU {} away for {} ms. Wake-ups due in that time were delayed.",
+                "Steal time: the hypervisor took CPU {} away for {} ms. What was due in that time was delayed.",
                 CpuList::format(&cpus.iter().map(|time| time.cpu).collect::<Vec<_>>()),
                 cpus.iter().fold(0_u64, |sum, time| sum.saturating_add(time.stolen_ms))
             ),
@@ -202,7 +208,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 )
             },
             other_work(cpus, processes),
-            advice("Stop the other work and measure again. To measure under load, add one with --load."),
+            advice(if cpus.is_empty() {
+                "Stop the other work and measure again."
+            } else {
+                "Stop the other work and measure again. To measure under load, add one with --load."
+            }),
         ),
         Warning::Other(other) => {
             (format!("{}: this version of teiji does not know this warning.", other.code), raw(other), Unknown)

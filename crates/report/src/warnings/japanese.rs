@@ -3,6 +3,7 @@
 
 use super::NextStep::{Advice, Unknown};
 use super::{NextStep, Share, WarningText, english, list, longer, on_all_cpus, raw, share, shell_quoted};
+use crate::format::count;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
 use plan::{CpuList, LoadSpec};
 
@@ -46,7 +47,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             )
         }
         Warning::DmaLatencyNotHeld { path, reason, error } => (
-            "/dev/cpu_dma_latency を 0 に固定できないため、起床の間に CPU が深いアイドル状態に入る可能性があります。".to_owned(),
+            "/dev/cpu_dma_latency を 0 に固定できないため、待機中に CPU が深いアイドル状態に入る可能性があります。".to_owned(),
             format!("{path} を 0 に固定できません: {error}"),
             advice(match reason {
                 NotHeld::NotFound => {
@@ -59,7 +60,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             }),
         ),
         Warning::IntervalShort { interval_ns, missed_percent, cpu } => (
-            format!("周期 {interval_ns} はこのマシンには短いため、多くの起床が遅延またはスキップされます。"),
+            format!("周期 {interval_ns} はこのマシンには短いため、多くが周期超過またはスキップになります。"),
             format!("測定前の試行では CPU {cpu} で {missed_percent} %"),
             Advice(format!(
                 "-i {} のように周期を長くするか、CPU あたりのスレッド数を減らして測定してください。",
@@ -78,14 +79,15 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         ),
         Warning::SamplesLost { thread, lost, woken } => (
             format!(
-                "スレッド {thread} のサンプル {lost} 個を記録できませんでした。起床回数には含めますが、統計値には含みません。"
+                "スレッド {thread} のサンプル {} 個を記録できませんでした。回数には含めますが、統計値には含みません。",
+                count(*lost)
             ),
-            format!("起床 {woken} 回中"),
+            format!("測定した {} 個のうち", count(*woken)),
             advice("周期を長くする、スレッド数や負荷を減らす、またはより高速なディスクに記録してください。"),
         ),
         Warning::PageFaults { thread, minor, major } => (
             format!("スレッド {thread} で測定中にページフォルトが発生しました。"),
-            format!("最初から最後の起床までに minor {minor} 回、major {major} 回"),
+            format!("測定中に minor {minor} 回、major {major} 回"),
             advice("メモリをロックしてください(メモリロックの警告を参照)。または root で実行してください。"),
         ),
         Warning::AccountingDiffers { place, counted, recorded } => (
@@ -138,7 +140,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             advice(after_death(load)),
         ),
         Warning::GovernorNotPerformance { governors } => (
-            "CPU ガバナーが performance ではないため、低負荷時に CPU 周波数が下がり、起床遅延が増える可能性があります。"
+            "CPU ガバナーが performance ではないため、低負荷時に CPU 周波数が下がり、レイテンシが増える可能性があります。"
                 .to_owned(),
             governors
                 .iter()
@@ -185,7 +187,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         ),
         Warning::StealTime { cpus } => (
             format!(
-                "スティール時間: ハイパーバイザーが CPU {} を合計 {} ms の間、別の処理に割り当てました。その間に予定されていた起床は遅れています。",
+                "スティール時間: ハイパーバイザーが CPU {} を合計 {} ms の間、別の処理に割り当てました。その間に予定されていたものは遅れています。",
                 CpuList::format(&cpus.iter().map(|time| time.cpu).collect::<Vec<_>>()),
                 cpus.iter().fold(0_u64, |sum, time| sum.saturating_add(time.stolen_ms))
             ),
@@ -221,7 +223,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 )
             },
             other_work(cpus, processes),
-            advice("測定に関係のない処理を停止して再測定してください。負荷時の測定では --load で負荷を追加してください。"),
+            advice(if cpus.is_empty() {
+                "測定に関係のない処理を停止して再測定してください。"
+            } else {
+                "測定に関係のない処理を停止して再測定してください。負荷時の測定では --load で負荷を追加してください。"
+            }),
         ),
         Warning::Other(other) => (format!("{}: この版の teiji では解釈できない警告です。", other.code), raw(other), Unknown),
     }

@@ -170,6 +170,25 @@ fn evidence_is_said_in_japanese() {
     }
 }
 
+/// A probe need not measure wake-ups.
+#[test]
+fn warnings_are_true_of_every_probe() {
+    for warning in all().iter().filter(|warning| !matches!(warning, Warning::AccountingDiffers { .. })) {
+        for text in parts(&warning_text(warning)).iter().chain(&parts(&in_japanese(warning))) {
+            let of_one_probe = ["activation", "wake-up", "Wake-up", "woke", "起床"].into_iter().find(|word| text.contains(word));
+            assert_eq!(of_one_probe, None, "{text}");
+        }
+    }
+}
+
+#[test]
+fn lost_samples_are_counted_as_everything_is() {
+    let lost = |lost| warning_text(&Warning::SamplesLost { thread: 0, lost, woken: 10_000 });
+    assert_eq!(lost(1).message, "1 sample of thread 0 was lost. It is counted, but it is not in the statistics.");
+    assert!(lost(1_200).message.starts_with("1,200 samples of thread 0 were lost. They are counted"));
+    assert_eq!(lost(1).evidence, "of 10,000 measured");
+}
+
 /// The same numbers, however many of them, in both languages.
 #[test]
 fn both_languages_have_the_same_figures() {
@@ -216,7 +235,7 @@ fn what_is_said_of_loads() {
 fn what_is_said_of_the_machine() {
     let said = |warning: &Warning| warning_text(warning);
     let all_stolen = Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 10, 10_000)] };
-    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. Wake-ups due in that time were delayed.";
+    let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. What was due in that time was delayed.";
     assert_eq!(said(&all_stolen).message, message);
     assert_eq!(said(&all_stolen).evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
     let few = Warning::StealTime { cpus: vec![stolen(0, 1, 100_000), stolen(1, 2, 0)] };
@@ -248,6 +267,11 @@ fn what_is_said_of_the_machine() {
     let beside = said(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
     assert!(beside.message.starts_with("Other processes used 190.0 % of one CPU"));
     assert_eq!(beside.evidence, "no visible process that is still running used CPU time");
+    // A run that has a load needs no other.
+    assert!(said(&other).next_step.to_string().ends_with("add one with --load."));
+    assert_eq!(beside.next_step.to_string(), "Stop the other work and measure again.");
+    let beside = in_japanese(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
+    assert!(!beside.next_step.to_string().contains("--load"), "{beside:?}");
 }
 
 #[test]
