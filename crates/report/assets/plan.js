@@ -295,7 +295,7 @@
     if (value === null) {
       cell.textContent = defined.nothing;
       cell.className = 'empty';
-      if (worst) cell.title = all.some((combination) => combination.recorded > 0) ? tell('too few samples for this figure') : tell('nothing recorded');
+      if (worst) cell.title = all.some((combination) => combination.recorded > 0) ? tell('too few samples for this figure, or not known') : tell('nothing recorded');
       return cell;
     }
     const button = document.createElement('button');

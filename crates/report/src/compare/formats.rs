@@ -75,6 +75,8 @@ impl Compared {
                 the_latest(maximum)
             } else if maximum.latest == 0 {
                 say!("not significant: the largest are equal, or have one cause")
+            } else if maximum.latest == 1 {
+                say!("not significant: only one independent large latency")
             } else {
                 let but = if maximum.disagrees { word(", but the largest is in the other") } else { "" };
                 format!("{}{}{but}", word("not significant: "), of_the_latest(maximum))
@@ -86,6 +88,28 @@ impl Compared {
             rows.push([format!(">{}", format::latency(rate.limit_ns)), share(rate.base), share(rate.other), times(rate)]);
         }
         rows
+    }
+
+    /// The figures with what they show; nothing where there are none.
+    fn table_in_text(&self, out: &mut String) {
+        let rows = self.rows();
+        if rows.is_empty() {
+            return;
+        }
+        let figures = rows.iter().map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec()).collect();
+        let rendered = Table { head: vec!["µs", word("first"), word("second")], rows: figures }.render();
+        let verdicts = std::iter::once("").chain(rows.iter().map(|[.., verdict]| verdict.as_str()));
+        for (line, verdict) in rendered.lines().zip(verdicts) {
+            let lead = format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
+            let mut wrapped = String::new();
+            text::wrapped(&mut wrapped, &" ".repeat(text::columns(&lead)), verdict);
+            let rest = wrapped.trim_start();
+            let _ = writeln!(out, "{}", format!("{lead}{}", rest.trim_end()).trim_end());
+        }
+        out.push('\n');
+        let (first, second) = (&self.texts().base, &self.texts().other);
+        let what = say!("First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.", first, second);
+        text::wrapped(out, "", &what);
     }
 
     /// What to keep in mind.
@@ -208,28 +232,7 @@ impl Comparisons {
             }
             text::wrapped(&mut out, "", &compared.verdict());
             out.push('\n');
-            let rows: Vec<Vec<String>> =
-                compared.rows().into_iter().map(|[name, base, other, _]| vec![name, base, other]).collect();
-            let table = Table { head: vec!["µs", word("first"), word("second")], rows };
-            let rendered = table.render();
-            let verdicts = std::iter::once(String::new()).chain(compared.rows().into_iter().map(|[.., verdict]| verdict));
-            for (line, verdict) in rendered.lines().zip(verdicts) {
-                let lead = format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
-                let mut wrapped = String::new();
-                text::wrapped(&mut wrapped, &" ".repeat(text::columns(&lead)), &verdict);
-                let rest = wrapped.trim_start();
-                let _ = writeln!(out, "{}", format!("{lead}{}", rest.trim_end()).trim_end());
-            }
-            out.push('\n');
-            text::wrapped(
-                &mut out,
-                "",
-                &say!(
-                    "First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.",
-                    first = compared.texts().base,
-                    second = compared.texts().other
-                ),
-            );
+            compared.table_in_text(&mut out);
             for note in compared.notes() {
                 text::wrapped(&mut out, "", &say!("Note: {note}.", note));
             }
@@ -259,14 +262,17 @@ impl Comparisons {
                 let _ = writeln!(out, "{}\n", say!("Caution: {caveat}.", caveat = cell(caveat)));
             }
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
-            let _ = writeln!(
-                out,
-                "| µs | {} | {} | {} |\n|---|---:|---:|---|",
-                cell(&compared.texts().base),
-                cell(&compared.texts().other),
-                word("second against first, 95 % together")
-            );
-            for row in compared.rows() {
+            let rows = compared.rows();
+            if !rows.is_empty() {
+                let _ = writeln!(
+                    out,
+                    "| µs | {} | {} | {} |\n|---|---:|---:|---|",
+                    cell(&compared.texts().base),
+                    cell(&compared.texts().other),
+                    word("second against first, 95 % together")
+                );
+            }
+            for row in rows {
                 let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
             }
             for note in compared.notes() {
@@ -352,6 +358,28 @@ mod tests {
         assert_eq!(often(2.1, None), "at least 2.10 times as often");
         assert_eq!(often(0.001, None), "the ratio is inconclusive");
         assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
+    }
+
+    #[test]
+    fn one_large_latency_is_not_one_of_one() {
+        let maximum = MaximumDifference {
+            base_ns: 2,
+            other_ns: 1,
+            latest: 1,
+            of_other: 1,
+            expected: 0.5,
+            is_significant: false,
+            disagrees: false,
+        };
+        let comparison =
+            Comparison { quantiles: Vec::new(), rate: None, maximum: Some(maximum), blocks: (1, 1), between_runs: false };
+        let mut compared = Compared { comparison, observed: [true; 2], texts: crate::language::InEach::default() };
+        let [row] = compared.rows().try_into().unwrap();
+        assert_eq!(row, ["max", "0.0", "0.0", "not significant: only one independent large latency"]);
+        compared.comparison.maximum = None;
+        let mut table = String::new();
+        compared.table_in_text(&mut table);
+        assert_eq!(table, "");
     }
 
     #[test]

@@ -224,11 +224,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("and {more} more of {pairs}", "ほかに{pairs}中 {more} 組"),
     // Why a tail is not continued.
     (
-        "{latencies} are too few for a tail fit, which needs {least}",
+        "{latencies}: too few for a tail fit, which needs {least}",
         "サンプル不足のため裾を推定できません({latencies}。{least} 個以上が必要)",
     ),
     (
-        "{clusters} of large latencies are too few for a tail fit, which needs {least}",
+        "{clusters} of large latencies: too few for a tail fit, which needs {least}",
         "大きな遅延のクラスターが不足しているため裾を推定できません({clusters}。{least} 個以上が必要)",
     ),
     (
@@ -311,6 +311,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{first} と比べた {second}: サンプル不足のため比較できません。",
     ),
     ("{recording} is given twice and counts as two runs", "{recording} が 2 回指定され、別々の測定として扱われています"),
+    ("not significant: only one independent large latency", "有意差なし: 独立した大きなレイテンシが 1 個だけです"),
     ("not significant: the largest are equal, or have one cause", "有意差なし: 上位の遅延が等しいか、同じ原因によるものです"),
     ("not significant: ", "有意差なし: "),
     (", but the largest is in the other", "。ただし最大値は逆です"),

@@ -78,7 +78,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         " Framed: drawn below. Dashed: another combination of the cell is drawn.",
         " 枠: グラフに表示中。破線の枠: 同じセルの別の組み合わせを表示中。",
     ),
-    ("too few samples for this figure", "サンプル不足"),
+    ("too few samples for this figure, or not known", "サンプル不足、または不明"),
     ("nothing recorded", "未測定"),
     ("; {n} of the cell’s {all} combinations drawn", "。セル内の {all} 通り中 {n} 通りを表示"),
     ("mean", "平均"),

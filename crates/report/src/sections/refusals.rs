@@ -12,12 +12,12 @@ pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
         Refusal::OrderUnknown => say!("no samples are known, and so not whether the largest latencies came together"),
         Refusal::TooFew { latencies } => say!(
-            "{latencies} are too few for a tail fit, which needs {least}",
+            "{latencies}: too few for a tail fit, which needs {least}",
             latencies = format::counted(*latencies, "latency"),
             least = format::count(MIN_LATENCIES)
         ),
         Refusal::TooFewClusters { clusters } => say!(
-            "{clusters} of large latencies are too few for a tail fit, which needs {least}",
+            "{clusters} of large latencies: too few for a tail fit, which needs {least}",
             clusters = format::counted(*clusters as u64, "cluster"),
             least = MIN_CLUSTERS
         ),
@@ -122,10 +122,11 @@ mod tests {
     fn too_few_and_too_crowded_are_told_apart() {
         assert_eq!(
             words(&Refusal::TooFew { latencies: 961 }, ACTIVATIONS),
-            "961 latencies are too few for a tail fit, which needs 1,000"
+            "961 latencies: too few for a tail fit, which needs 1,000"
         );
+        assert!(words(&Refusal::TooFew { latencies: 1 }, ACTIVATIONS).starts_with("1 latency: too few"));
         let clusters = words(&Refusal::TooFewClusters { clusters: 31 }, ACTIVATIONS);
-        assert_eq!(clusters, "31 clusters of large latencies are too few for a tail fit, which needs 50");
+        assert_eq!(clusters, "31 clusters of large latencies: too few for a tail fit, which needs 50");
         let crowded = words(&Refusal::Crowded { share: 0.31 }, ACTIVATIONS);
         assert!(crowded.ends_with("their clusters fill 31 % of the run, at most 10 % is usable"), "{crowded}");
     }

@@ -342,6 +342,10 @@ fn a_recording_of_a_histogram_only() {
     assert!(said.contains("past against now: not compared. The order of samples is unknown"), "{said}");
     assert!(said.contains("Note: no samples of past are known; to compare: recordings that hold every sample"), "{said}");
     assert!(!said.contains("too few"), "{said}");
+    assert!(!said.contains(" first  second") && !said.contains("these intervals hold"), "a table without rows: {said}");
+    assert!(!place.well("compare now.teiji past.teiji --anyway --md").out.contains("| µs |"));
+    place.well("compare now.teiji past.teiji --anyway --html none.html");
+    assert!(!place.read("none.html").contains("class=\"differences\""));
     let said = place.teiji("gate now.teiji --baseline past.teiji");
     assert!(said.code == Some(3) && said.out.replace("\n ", "").contains("the order of samples is unknown"), "{said:?}");
     let said = place.teiji("export past.teiji --samples");
