@@ -72,7 +72,7 @@ pub enum SettingError {
         name: String,
     },
     /// A setting of another probe.
-    #[error("the probe {probe} has no setting '{setting}'")]
+    #[error("the probe {probe} has no setting '{setting}': {}", settings_instead(probe, setting))]
     NoSetting {
         /// The probe.
         probe: &'static str,
@@ -119,6 +119,17 @@ impl SettingError {
 
 fn names() -> String {
     PROBES.iter().map(|probe| probe.name).collect::<Vec<_>>().join(", ")
+}
+
+/// What would be right in the place of a setting that this probe has not.
+fn settings_instead(probe: &str, setting: &str) -> String {
+    let has_it = |other: &&Probe| other.settings.iter().any(|one| one.name == setting);
+    let owners: Vec<&str> = PROBES.iter().filter(has_it).map(|other| other.name).collect();
+    if !owners.is_empty() {
+        return format!("it is one of the probe {}", owners.join(" and of "));
+    }
+    let own: Vec<&str> = PROBES.iter().filter(|one| one.name == probe).flat_map(|one| one.settings).map(|one| one.name).collect();
+    if own.is_empty() { "it has no settings".to_owned() } else { format!("it has {}", own.join(", ")) }
 }
 
 /// The probe of this name.
@@ -211,7 +222,9 @@ mod tests {
     fn errors_name_their_setting() {
         for (probe, settings, setting, said) in [
             ("rtc", &[][..], "probe", "there is no probe 'rtc'; there are cyclic, spawn"),
-            ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method'"),
+            ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method': it is one of the probe spawn"),
+            ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has no settings"),
+            ("spawn", &[("colour", "red")], "colour", "the probe spawn has no setting 'colour': it has method"),
             (
                 "spawn",
                 &[("method", "thread")],

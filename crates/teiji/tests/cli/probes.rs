@@ -209,7 +209,10 @@ fn plans_vary_the_settings_of_probes() {
     for (text, error) in [
         ("probe = 'spwan'", "plan.toml:2:1: there is no probe 'spwan'; there are cyclic, spawn"),
         ("probe = 'spawn'\nmethod = 'thread'", "plan.toml:3:1: invalid value 'thread' for 'method' of the probe spawn"),
-        ("probe = 'cyclic'\nmethod = 'fork'", "plan.toml:3:1: the probe cyclic has no setting 'method'"),
+        (
+            "probe = 'cyclic'\nmethod = 'fork'",
+            "plan.toml:3:1: the probe cyclic has no setting 'method': it is one of the probe spawn",
+        ),
     ] {
         std::fs::write(place.join("plan.toml"), format!("[measure]\n{text}\n")).unwrap();
         let said = place.teiji("run plan.toml --dry-run");
