@@ -47,7 +47,7 @@ pub enum SettingError {
     RateOfHostTime,
     /// A recording that does not fit into the guest.
     #[error(
-        "{activations} activations make a recording that needs {needed_mib} MiB of memory in the guest, which has {has_mib}: \
+        "{activations} samples make a recording that needs {needed_mib} MiB of memory in the guest, which has {has_mib}: \
          give it more with --memory, or measure less"
     )]
     GuestMemory {

@@ -83,10 +83,10 @@ pub enum RunError {
     #[error("an interval of {0} cannot be measured: it must be from 1us to 1h")]
     Interval(Nanos),
     /// A length of nothing.
-    #[error("a run needs at least one activation: {0}")]
+    #[error("a run needs at least one sample: {0}")]
     Empty(&'static str),
     /// Longer than a sample's row can number.
-    #[error("{0} activations of one thread are more than a recording holds (1,000,000,000,000)")]
+    #[error("{0} samples of one thread are more than a recording holds (1,000,000,000,000)")]
     TooLong(u64),
     /// Nowhere to run.
     #[error("a run needs at least one thread and at most {limit}; {asked} were asked for")]

@@ -96,7 +96,7 @@ const NOT_YET: [(&str, &str); 9] = [
     ("history", "teiji compare and teiji gate compare recordings"),
     ("serve", "teiji report writes one page that opens offline"),
     ("remote", "copy the program to the board, which needs nothing else, and the recording back"),
-    ("probes", "teiji measure measures wake-ups of periodic threads, which is its one probe"),
+    ("probes", "teiji measure --help lists the probes, each with its settings"),
 ];
 
 /// What to say beside an error about this command line, if it was meant for another program or is not there yet.
@@ -114,9 +114,6 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     let argument = context(ContextKind::InvalidArg)?;
     match error.kind() {
         ErrorKind::UnknownArgument if argument == "--pid" => program("./my-loop"),
-        ErrorKind::UnknownArgument if argument == "--probe" => {
-            Some("There is one probe yet, wake-ups of periodic threads, which needs no flag: leave --probe out.".to_owned())
-        }
         // Behind a bare -t of cyclictest the next flag is taken for its value, and what follows for a program.
         ErrorKind::UnknownArgument if !argument.starts_with('-') => program(argument).or_else(|| cyclictest(words)),
         ErrorKind::UnknownArgument => is_of_cyclictest(argument).then(|| cyclictest(words)).flatten(),

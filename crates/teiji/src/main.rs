@@ -27,7 +27,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Measure wake-up latency, now, on this machine
+    /// Measure latency, now, on this machine: of wake-ups, or of what --probe names
     Measure(commands::measure::Args),
     /// Run a plan: every combination of its factors
     Run(commands::run::Args),

@@ -12,12 +12,12 @@ use std::str::FromStr;
 /// What was said.
 #[derive(clap::Args)]
 pub struct RunFlags {
-    /// Time between two wake-ups, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds
+    /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds
     #[arg(short, long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
     interval: Interval,
     #[command(flatten)]
     probe: ProbeFlags,
-    /// Activations due per thread: N x interval is the length of the run
+    /// Activations or trials due per thread: N x interval is the length of the run
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
     samples: Option<u64>,
     /// Length of the run, such as 10s or 3h; a bare number counts seconds [default: 10s]
@@ -41,13 +41,13 @@ pub struct RunFlags {
     /// Start all threads at one instant, the n-th shifted by n x TIME [default without this: spread over one interval]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0us", value_parser = micros)]
     aligned: Option<Nanos>,
-    /// Let the threads run this long before the first recorded wake-up
+    /// Let the threads run this long before recording begins
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
     warmup: Nanos,
     /// End the run, with exit code 1, when a latency exceeds this
     #[arg(short, long, value_name = "TIME", value_parser = micros, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
-    /// After an overrun, run the missed activations late instead of skipping them
+    /// After an overrun, run the missed ones late instead of skipping them
     #[arg(long)]
     catch_up: bool,
     /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
@@ -56,7 +56,7 @@ pub struct RunFlags {
     /// Do not sync samples to the disk while measuring: a power cut may then cost more than the last second
     #[arg(long)]
     no_sync: bool,
-    /// How long loads settle before the first recorded wake-up: auto (until each is in its steady state, at most 10 s), a time
+    /// How long loads settle before recording begins: auto (until each is in its steady state, at most 10 s), a time
     /// such as 2s, or 0. With loads, unless this is 0, threads warm up for 500 ms more
     #[arg(long, value_name = "TIME", default_value = "auto", allow_hyphen_values = true)]
     settle: Settle,

@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, group = "form")]
     json: bool,
     /// One number per recording: min, mean, max, p99.9 or any quantile, µs; due, on_time, late, skipped or lost. Latencies are
-    /// those of the worst thread, counts of all threads, with skipped activations counted in, as in `teiji gate`
+    /// those of the worst thread, counts of all threads, with skipped ones counted in, as in `teiji gate`
     #[arg(long, value_name = "FIGURE", group = "form")]
     figure: Option<Figure>,
     /// Check every recording against this limit, such as 'max<100us'; may be given several times. Limits and exit code are those

@@ -278,7 +278,7 @@ mod tests {
             ("[measure]\ndistance = '2h'\nthreads = 2\n[vary]\nprio = [10, 20]", "plan.toml:2:1: prio=10: an interval of "),
             (
                 "[measure]\nduration = '99999h'\ninterval = '1ms'\nthreads = 1\n[vary]\nkernel = ['debian:amd64']\ntitle = ['512']",
-                "plan.toml:2:1: kernel=debian:amd64 title=512: 359996400000 activations make a recording",
+                "plan.toml:2:1: kernel=debian:amd64 title=512: 359996400000 samples make a recording",
             ),
         ] {
             let error = read(text).map(|points| points.len()).unwrap_err();
