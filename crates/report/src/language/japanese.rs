@@ -69,7 +69,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "サンプルがないため、大きなレイテンシが連続したかどうかは不明",
     ),
     ("Not shown: {rows}.", "表示していない行: {rows}。"),
-    (", and {events}", "、イベント{events}"),
+    (", and {events}", "、{events}"),
     ("No samples are known, and so not what was late, skipped or lost", "サンプルがないため、周期超過・スキップ・欠落は不明"),
     (", {n} late", "、周期超過 {n} 回"),
     (", {n} skipped", "、スキップ {n} 回"),

@@ -73,7 +73,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Figures of those that ran. Where the judged time begins at the planned time, all other figures count skipped ones in, each waiting from its planned time until the thread ran again.",
         "実際に実行された分だけの値。判定する時間が予定時刻から始まる場合、ほかの値は、スキップされた分も、その予定時刻からスレッドが次に動作するまで待たされたものとして含みます。",
     ),
-    ("{name} of {recordings}", "{recordings} の {name}"),
+    ("{name} ({recordings})", "{name}({recordings})"),
     ("Woken one interval or more after its planned time.", "予定時刻から 1 周期以上遅れて起床したもの。"),
     ("skipped", "スキップ"),
     (

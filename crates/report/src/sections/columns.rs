@@ -74,7 +74,7 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     }
     let named = |(name, meaning, recordings): (String, String, Vec<&str>)| {
         let of_all = recordings.len() == all.len();
-        let name = if of_all { name } else { say!("{name} of {recordings}", name, recordings = list(&recordings)) };
+        let name = if of_all { name } else { say!("{name} ({recordings})", name, recordings = list(&recordings)) };
         Meaning { name, meaning }
     };
     found.into_iter().map(named).collect()

@@ -21,6 +21,9 @@ fn recorded(rows: RowKind, title: &str) -> Recorded {
         overrun_column: (rows != RowKind::Events).then_some(1),
         ..ProbeStatement::cyclic()
     };
+    if rows == RowKind::Events {
+        recorded.document.probe.columns = vec![Column::ns("length_ns", "how long the event took")];
+    }
     recorded.document.threads[0].proof.samples_lost = 3;
     recorded
 }
@@ -129,20 +132,22 @@ fn activations_are_called_so() {
 /// One page of both says what a latency is of each, by its name, and counts them by a word for both.
 #[test]
 fn recordings_of_several_probes_each_say_what_they_measured() {
-    let recordings = [recorded(RowKind::Trials, "starts"), Synthetic::idle().title("wakes").build()];
+    let recordings =
+        [recorded(RowKind::Trials, "starts"), Synthetic::idle().title("wakes").build(), recorded(RowKind::Events, "events")];
     let options = ChartOptions::default();
     let report = Report::new(&recordings, &[], &options);
     let (english, japanese) = (report.markdown("", None, Language::English), report.markdown("", None, Language::Japanese));
     for line in [
-        "- latency of starts: from the call to the child's first instruction after exec",
-        "- latency of wakes: from the planned time until the thread runs again",
-        "- done, µs of starts: from the planned time until the child was waited for",
+        "- latency (starts): from the call to the child's first instruction after exec",
+        "- latency (wakes): from the planned time until the thread runs again",
+        "- done, µs (starts): from the planned time until the child was waited for",
     ] {
         assert!(english.contains(line), "{line} in {english}");
     }
     assert!(english.contains(" measurements on time") && !english.contains("activations on time"), "{english}");
     assert!(english.contains("other: from the call to the child's first instruction after exec. cyclic: from"), "{english}");
-    for line in ["starts の レイテンシ: 呼び出しから", "wakes の レイテンシ: 予定時刻から"] {
+    for line in ["- レイテンシ(starts): 呼び出しから", "- レイテンシ(wakes): 予定時刻から", "スキップ 3 回、イベント 20,000 件。"]
+    {
         assert!(japanese.contains(line), "{line} in {japanese}");
     }
     let one = [recorded(RowKind::Trials, "starts"), recorded(RowKind::Trials, "again")];

@@ -202,7 +202,7 @@ fn the_same_report_as_markdown_and_in_japanese() {
     place.well("report one.teiji -o seite.html --md bericht.md --lang ja");
     let (page, text) = (place.read("seite.html"), place.read("bericht.md"));
     tables_are_whole(&text);
-    assert!(page.contains("<html lang=\"ja\">") && page.contains("起床遅延のヒストグラム") && text.contains("## 測定結果"));
+    assert!(page.contains("<html lang=\"ja\">") && page.contains("レイテンシのヒストグラム") && text.contains("## 測定結果"));
     let said = place.teiji("report one.teiji --lang de");
     assert_eq!((said.code, said.err.contains("it is en or ja")), (Some(2), true), "{said:?}");
 }
