@@ -112,6 +112,8 @@ fn trials_and_events_are_no_wake_ups() {
                     assert_eq!(around(text, word), None, "{name} of {rows:?} in {language:?} says {word}");
                 }
             }
+            let (_, plan) = shown.iter().find(|(known, _)| *known == "plan's page").unwrap();
+            assert!(!plan.contains("最大レイテンシは最大"), "the largest is said once");
             for name in ["page", "Markdown", "summary", "gate", "plan's page"] {
                 let (_, text) = shown.iter().find(|(known, _)| *known == name).unwrap();
                 assert!(text.contains(own), "{name} of {rows:?} in {language:?}: {text}");
