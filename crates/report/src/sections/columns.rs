@@ -94,6 +94,8 @@ fn named(probe: &ProbeStatement) -> (String, String) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probes {
     rows: Option<Rows>,
+    /// Whether any of them has activations.
+    has_activations: bool,
     /// The name of each, and what it judges, in English.
     judged: Vec<(String, String)>,
 }
@@ -109,6 +111,7 @@ impl Probes {
     /// One more.
     pub(crate) fn add(&mut self, probe: &ProbeStatement) {
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
+        self.has_activations |= probe.rows == RowKind::Activations;
         let one = named(probe);
         if !self.judged.contains(&one) {
             self.judged.push(one);
@@ -118,6 +121,11 @@ impl Probes {
     /// What their rows are.
     pub(crate) fn rows(&self) -> Rows {
         self.rows.unwrap_or_default()
+    }
+
+    /// Whether the time between two wake-ups is anything that a reader may meet.
+    pub(crate) const fn has_activations(&self) -> bool {
+        self.has_activations
     }
 
     /// The name of each and what it judges, in the language that is spoken; none where all is said of the one that needs no

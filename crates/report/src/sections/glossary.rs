@@ -5,7 +5,6 @@ use crate::language::{say, word};
 use crate::sections::columns::Probes;
 use crate::sections::rows::Rows;
 use crate::sections::verdict::capitalised;
-use model::RowKind;
 
 /// A word and what it means, both in the language that is spoken.
 #[derive(Clone, Debug)]
@@ -23,7 +22,7 @@ pub(crate) fn words(probes: &Probes) -> Vec<Word> {
         Word { term: "row", name: rows.singular(), meaning: word(row(rows)).to_owned() },
         Word { term: "latency", name: word("latency"), meaning: latency(probes) },
     ];
-    let jitter = (rows == Rows::One(RowKind::Activations)).then_some(JITTER);
+    let jitter = probes.has_activations().then_some(JITTER);
     let terms = [("late", late(rows)), ("skipped", skipped(rows)), ("as measured", as_measured(rows))];
     let terms = terms.into_iter().chain(FIGURES).chain(jitter).chain(CLAIMS);
     words.extend(terms.map(|(term, meaning)| Word { term, name: word(term), meaning: word(meaning).to_owned() }));

@@ -152,6 +152,7 @@ fn recordings_of_several_probes_each_say_what_they_measured() {
     {
         assert!(japanese.contains(line), "{line} in {japanese}");
     }
+    assert!(english.contains("- **jitter**: "), "one of them has it: {english}");
     let one = [recorded(RowKind::Trials, "starts"), recorded(RowKind::Trials, "again")];
     let one = Report::new(&one, &[], &options).markdown("", None, Language::English);
     assert!(one.contains("- latency: from the call to"), "said once: {one}");
