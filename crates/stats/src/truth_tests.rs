@@ -306,6 +306,37 @@ fn spikes_are_found_at_any_period() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
+/// Distances between spikes of one period and those of another are multiples of their common divisor, which is no period itself.
+#[test]
+fn two_periods_are_found_and_not_what_divides_both() {
+    let mut missed = Vec::new();
+    for (one, other) in [(70_u16, 100_u16), (50, 120), (97, 101), (500, 750), (70, 300)] {
+        let found = |seed: u64| {
+            let mut latencies = normal(seed, 20_000, 0.3);
+            for (period, first) in [(one, 13), (other, 3)] {
+                latencies[first..].iter_mut().step_by(period.into()).for_each(|latency| *latency = 90_000);
+            }
+            analysis(&latencies).periods.iter().map(|period| period.activations.round()).collect::<Vec<_>>()
+        };
+        let right = (0..20).filter(|seed| found(*seed) == [f64::from(one), f64::from(other)]).count();
+        println!("every {one} and every {other}: {right} of 20; {:?}", found(0));
+        if right < 19 {
+            missed.push((one, other, right));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+    // What is late at three of ten places of one period, by chance, is of that period.
+    let found = |seed: u64| {
+        let mut numbers = Numbers::new(seed ^ 0x1234);
+        let mut latencies = normal(seed, 20_000, 0.3);
+        let often = latencies.iter_mut().step_by(10).filter(|_| numbers.below(10) < 3);
+        often.for_each(|latency| *latency = 90_000);
+        analysis(&latencies).periods.first().map(|period| period.activations.round())
+    };
+    let right = (0..20).filter(|seed| found(*seed) == Some(10.0)).count();
+    assert!(right >= 19, "every 10, at three of ten places: {right} of 20");
+}
+
 /// Every fifth latency is regular, and no later than the others: a clock's step, or a cache line.
 #[test]
 fn what_is_regular_and_not_later_is_no_period() {

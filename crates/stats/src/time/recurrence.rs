@@ -263,7 +263,7 @@ fn distinct(widths: &[Width], found: &[Found]) -> Vec<Period> {
     let mut refined: Vec<Period> = found.iter().filter_map(|one| refine(widths, *one)).collect();
     refined.sort_by(|a, b| a.activations.total_cmp(&b.activations));
     let mut periods: Vec<Period> = Vec::new();
-    for period in refined {
+    for period in refined.iter().filter(|period| !period.is_made_of(&refined)).copied() {
         let same = periods.iter_mut().find(|known| known.explains(&period));
         match same {
             // The same period, found twice: use the one that matches more of the places.
@@ -341,6 +341,14 @@ fn refine(widths: &[Width], found: Found) -> Option<Period> {
 /// how many of its places they have to be that late: the latest of any that recur are some multiple apart.
 const LATER: f64 = 1.3;
 const MOSTLY: f64 = 0.6;
+/// Other periods that are at this share of the places at which something is present leave nothing of it, if they are present at
+/// so much more of their own.
+const MORE_PRESENT: f64 = 0.2;
+const NEARLY_ALL: f64 = 0.8;
+/// At how many places that is looked for: in so many rounds of the longest other period, and so many places.
+const ROUNDS: f64 = 20.0;
+const MIN_PLACES: f64 = 200.0;
+const MAX_PLACES: f64 = 10_000.0;
 
 impl Period {
     /// Whether what recurs is clearly above the rest: later than three quarters of it, and than its median by a tenth. What is
@@ -364,5 +372,27 @@ impl Period {
                 .max((0.5 * times).clamp(1.0, (self.activations / 4.0).max(1.0)));
         let later = other.latency_ns as f64 >= LATER * self.latency_ns as f64 && other.present >= MOSTLY;
         same && (times <= 1.0 || !later)
+    }
+
+    /// Whether others, each at clearly more of its places, leave nothing of it: what recurs every 70 and what recurs every 100 is
+    /// apart by multiples of 10, and together it is at a quarter of those places.
+    fn is_made_of(&self, all: &[Period]) -> bool {
+        let others: Vec<&Period> = all.iter().filter(|other| other.present >= self.present + MORE_PRESENT).collect();
+        let longest = others.iter().map(|other| other.activations).fold(0.0, f64::max);
+        if longest <= 0.0 {
+            return false;
+        }
+        // Some rounds of the longest of them, few enough for inexact periods to stay on their places.
+        let places = (ROUNDS * longest / self.activations).clamp(MIN_PLACES, MAX_PLACES).ceil();
+        let on = |place: f64, other: &&Period| {
+            off_place(place, other.first, other.activations) <= 2.0 * (EXACT + self.jitter.max(other.jitter))
+        };
+        let (mut made, mut turn) = (0.0, 0.0);
+        while turn < places {
+            let place = self.first + turn * self.activations;
+            made += if others.iter().any(|other| on(place, other)) { 1.0 } else { 0.0 };
+            turn += 1.0;
+        }
+        made >= NEARLY_ALL * self.present * places
     }
 }
