@@ -62,8 +62,7 @@ impl Recording {
             match samples.thread.detail {
                 Detail::Samples => {}
                 Detail::Histogram => {
-                    let Ok(of_buckets) = summarise(samples.buckets(), samples.interval_ns(), AfterOverrun::Unknown, 2);
-                    return Ok((of_buckets.without_order(), Beside::default()));
+                    return Ok((Statistics::of_histogram(samples.buckets()), Beside::default()));
                 }
                 Detail::Figures => return Ok((Statistics::of_figures(samples.thread.latency_ns), Beside::default())),
             }
@@ -219,8 +218,7 @@ impl ThreadSamples<'_> {
         match self.thread.detail {
             Detail::Samples => {}
             Detail::Histogram => {
-                let Ok(of_buckets) = analyse(self.buckets(), interval_ns, AfterOverrun::Unknown, 2, exact);
-                return Ok((of_buckets.without_order(), Beside::default()));
+                return Ok((Analysis::of_histogram(self.buckets(), interval_ns, exact), Beside::default()));
             }
             Detail::Figures => return Ok((Analysis::of_figures(self.thread.latency_ns, interval_ns), Beside::default())),
         }
@@ -287,8 +285,18 @@ pub(crate) fn parse(text: &str) -> Result<Document, String> {
         Some(version) if version <= u64::from(VERSION) => {}
         _ => return Err(format!("its version is {}; this program reads versions up to {VERSION}", value["version"])),
     }
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    for (index, thread) in document.threads.iter().enumerate() {
+        let counts = thread.histogram_ns.buckets.iter().map(|bucket| bucket.count);
+        if counts.fold(0, u64::saturating_add) > MAX_COUNT {
+            return Err(format!("threads[{index}].histogram_ns counts more latencies than any run can have"));
+        }
+    }
+    Ok(document)
 }
+
+/// Latencies of a thread at most: what one has at an interval of 1 µs in 285 years, and what a float counts without a gap.
+const MAX_COUNT: u64 = 1 << 53;
 
 #[cfg(test)]
 mod tests {
@@ -301,5 +309,19 @@ mod tests {
         let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
         assert_eq!((document.run.sync, document.run.settle), (false, Settle::ForNs(Nanos::ZERO)));
         assert_eq!((document.state, document.threads[0].activations.map(|all| all.due)), (State::Complete, Some(200)));
+    }
+
+    #[test]
+    fn a_histogram_of_more_than_any_run_has() {
+        let mut document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
+        let count = |document: &mut Document, counts: [u64; 2]| {
+            document.threads[0].histogram_ns.buckets = counts.map(|count| Bucket { lower: 5, upper: 5, count }).to_vec();
+            parse(&model::document_text(document).unwrap())
+        };
+        assert!(count(&mut document, [MAX_COUNT - 1, 1]).is_ok());
+        for counts in [[MAX_COUNT, 1], [u64::MAX, u64::MAX]] {
+            let why = count(&mut document, counts).unwrap_err();
+            assert!(why.contains("threads[0].histogram_ns counts more latencies than any run can have"), "{why}");
+        }
     }
 }

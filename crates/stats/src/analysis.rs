@@ -8,11 +8,11 @@ use crate::distribution::{Counted, Distribution};
 use crate::extreme::{Latest, Observed, Tail, latest};
 use crate::interval::Latencies;
 use crate::rows::Chunk;
-use crate::summary::Collect;
+use crate::summary::{Collect, of_buckets};
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, AccountingRule, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval, Refusal,
-    Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
+    Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval,
+    Refusal, Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
 };
 use std::collections::HashMap;
 
@@ -167,15 +167,19 @@ impl Analysis {
         }
     }
 
-    /// Drops what depends on the order of rows, for rows that come from a histogram. No intervals are given then, because they
+    /// What is left where only a histogram is known: see [`Statistics::of_histogram`]. No intervals are given then, because they
     /// depend on how successive latencies are correlated.
     #[must_use]
-    pub fn without_order(mut self) -> Analysis {
-        self.is_ordered = false;
-        self.blocks = Blocks::for_rows(0);
-        (self.largest, self.periods) = (Vec::new(), Vec::new());
-        self.statistics = self.statistics.without_order();
-        self
+    pub fn of_histogram(buckets: &[Bucket], interval_ns: i64, exact: &ExactRequest) -> Analysis {
+        let (statistics, counted) = of_buckets(buckets, exact);
+        let rows = statistics.activations.due;
+        Analysis { statistics, counted, rows, ..Analysis::of_figures(None, interval_ns) }
+    }
+
+    /// What was counted.
+    #[cfg(test)]
+    pub(crate) fn counted(&self) -> &Counted {
+        &self.counted
     }
 
     fn latencies(&self) -> Latencies<'_> {

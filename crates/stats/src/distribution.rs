@@ -111,6 +111,25 @@ impl Distribution {
         }
     }
 
+    /// Counts `n` equal latencies, ns.
+    pub(crate) fn record_n(&mut self, value: i64, n: u64) {
+        self.count += n;
+        match usize::try_from(value).ok().filter(|value| *value < FINE) {
+            Some(place) => {
+                self.fine.resize(FINE, 0);
+                self.moved.resize(FINE, 0);
+                self.moved[place] += n;
+            }
+            None => {
+                self.coarse.record_n(value, n);
+                self.beyond.record_n(value, n);
+                if value > 0 {
+                    (0..n.min(self.tail.keeps() as u64)).for_each(|_| self.tail.offer(value));
+                }
+            }
+        }
+    }
+
     /// Adds another's counts.
     pub(crate) fn merge(&mut self, other: &Distribution) {
         self.fine.resize(self.fine.len().max(other.fine.len()), 0);

@@ -3,7 +3,7 @@
 //!
 //! Magnitudes below 256 have a bucket each; above, every power of two is divided into 128 equal buckets.
 
-use crate::{Level, Rows, Span};
+use crate::Level;
 use serde::{Deserialize, Serialize};
 
 /// log2 of the buckets per power of two.
@@ -41,32 +41,6 @@ impl From<(i64, i64, u64)> for Bucket {
 impl From<Bucket> for (i64, i64, u64) {
     fn from(bucket: Bucket) -> Self {
         (bucket.lower, bucket.upper, bucket.count)
-    }
-}
-
-/// Latencies of which only a histogram is left, as rows: each as large as its bucket allows, so that no figure is below the true
-/// one. Their order says nothing.
-impl Rows for [Bucket] {
-    type Error = std::convert::Infallible;
-
-    fn size_hint(&self) -> u64 {
-        self.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add)
-    }
-
-    fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), Self::Error> {
-        for bucket in self {
-            let Ok(value) = i32::try_from(bucket.upper) else {
-                (0..bucket.count).for_each(|_| visit(Span::Long(bucket.upper)));
-                continue;
-            };
-            let (values, mut left) = ([value; 4_096], bucket.count);
-            while left > 0 {
-                let now = usize::try_from(left).map_or(values.len(), |left| left.min(values.len()));
-                visit(Span::Woken(&values[..now]));
-                left -= now as u64;
-            }
-        }
-        Ok(())
     }
 }
 

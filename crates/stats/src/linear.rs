@@ -36,6 +36,11 @@ impl LinearHistogram {
         self.add(value.div_euclid(self.width_ns), 1);
     }
 
+    /// Counts `n` equal values.
+    pub(crate) fn record_n(&mut self, value: i64, n: u64) {
+        self.add(value.div_euclid(self.width_ns), n);
+    }
+
     /// Counts many values.
     pub fn record_all(&mut self, values: &[i32]) {
         values.iter().for_each(|value| self.record(i64::from(*value)));

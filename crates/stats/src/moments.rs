@@ -43,6 +43,16 @@ impl Moments {
         self.squares = self.squares.saturating_add(i128::from(value) * i128::from(value));
     }
 
+    /// Adds `n` equal values.
+    pub(crate) fn record_n(&mut self, value: i64, n: u64) {
+        if n == 0 {
+            return;
+        }
+        let [times, wide] = [i128::from(n), i128::from(value)];
+        let squares = times.saturating_mul(wide * wide);
+        self.merge(&Moments { count: n, min: value, max: value, sum: times * wide, squares });
+    }
+
     /// Adds how often each value from `first` on occurred, in ascending order; few enough that sums of their distances from the
     /// first fit 64 bits.
     pub(crate) fn record_counts(&mut self, first: i64, counts: impl IntoIterator<Item = u64>) {

@@ -6,7 +6,7 @@ use crate::distribution::{Counted, Distribution};
 use crate::quantile::{Population, Refinement};
 use crate::rows::Chunk;
 use crate::{
-    Accounting, AccountingRule, Activations, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
+    Accounting, AccountingRule, Activations, Bucket, Envelope, Extent, Histogram, Level, LinearHistogram, Moments, Rows, Worst,
     WorstActivations,
 };
 use serde::{Deserialize, Serialize};
@@ -83,12 +83,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The same of the buckets of a histogram, which say neither what happened when nor how far latencies lie from one another.
+    /// What is left where only a histogram is known: each latency as large as its bucket allows, so that no figure is below the
+    /// true one. What happened when and how far latencies lie from one another is not known.
     #[must_use]
-    pub fn without_order(mut self) -> Statistics {
-        self.latency.iter_mut().chain(&mut self.latency_with_skipped).for_each(|summary| summary.sd = None);
-        (self.worst, self.envelope, self.jitter) = (Vec::new(), Envelope::new(2), Vec::new());
-        self
+    pub fn of_histogram(buckets: &[Bucket]) -> Statistics {
+        of_buckets(buckets, &ExactRequest::default()).0
     }
 
     /// What is left where only figures were written down: they say neither how latencies were distributed nor what happened when.
@@ -114,6 +113,42 @@ impl Statistics {
     pub fn of_all_due(&self) -> (&Histogram, &Moments) {
         self.with_skipped.as_ref().map_or((&self.histogram, &self.moments), |(histogram, moments)| (histogram, moments))
     }
+}
+
+/// The figures of a histogram's buckets, and all that was counted. Takes no longer however many there are in a bucket.
+pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistics, Counted) {
+    let (mut all, mut linear) = (Distribution::new(TAIL), LinearHistogram::default());
+    let mut ascending: Vec<&Bucket> = buckets.iter().filter(|bucket| bucket.count > 0).collect();
+    ascending.sort_by_key(|bucket| bucket.upper);
+    for bucket in &ascending {
+        all.record_n(bucket.upper, bucket.count);
+        linear.record_n(bucket.upper, bucket.count);
+    }
+    let moments = all.moments();
+    let counted = Counted::from(all);
+    let at_rank = |rank: u64| {
+        let mut left = rank;
+        let bucket = ascending.iter().find(|bucket| {
+            let here = left <= bucket.count;
+            left -= if here { 0 } else { bucket.count };
+            here
+        });
+        bucket.map(|bucket| (rank, bucket.upper))
+    };
+    let levels = Level::ALL.iter().chain(&exact.levels);
+    let by_rank: BTreeMap<u64, i64> = ranks(counted.count(), levels).into_iter().filter_map(at_rank).collect();
+    let above = |limit: &i64| (*limit, ascending.iter().filter(|bucket| bucket.upper > *limit).map(|bucket| bucket.count).sum());
+    let latency = in_brief(&moments, &by_rank).map(|summary| Summary { sd: None, ..summary });
+    let count = counted.count();
+    let statistics = Statistics {
+        activations: Activations { due: count, on_time: count, late: 0, skipped: 0 },
+        histogram: counted.histogram().clone(),
+        moments,
+        linear,
+        latency_with_skipped: latency,
+        ..Statistics::of_figures(latency)
+    };
+    (statistics, counted.knowing(by_rank, exact.limits_ns.iter().map(above).collect()))
 }
 
 /// First pass: all but the quantiles.
@@ -333,7 +368,42 @@ mod tests {
         assert_eq!(statistics.worst[0], Worst { activation: 1, latency_ns: 3_200 });
     }
 
+    /// Far more in a bucket than could be gone through one by one.
+    #[test]
+    fn a_bucket_is_counted_at_once() {
+        let most = 1 << 52;
+        let buckets =
+            [Bucket { lower: 5_000, upper: 5_010, count: most }, Bucket { lower: 9_000_000, upper: 9_000_100, count: 3 }];
+        let statistics = Statistics::of_histogram(&buckets);
+        let latency = statistics.latency.unwrap();
+        assert_eq!((latency.count, latency.min, latency.max, latency.sd), (most + 3, 5_010, 9_000_100, None));
+        assert_eq!((latency.p50, latency.p9999), (Some(5_010), Some(5_010)));
+        assert_eq!(statistics.activations, Activations { due: most + 3, on_time: most + 3, late: 0, skipped: 0 });
+    }
+
     proptest! {
+        /// The same as going through every latency, each as large as its bucket allows.
+        #[test]
+        fn buckets_are_their_latencies(
+            sizes in proptest::collection::btree_map(prop_oneof![-300..400_000_i64, any::<i64>()], 0..5_000_u64, 1..9),
+            limit in prop_oneof![-300..400_000_i64, any::<i64>()],
+        ) {
+            let buckets: Vec<Bucket> =
+                sizes.iter().rev().map(|(upper, count)| Bucket { lower: upper.saturating_sub(3), upper: *upper, count: *count }).collect();
+            let rows: Vec<Span<'_>> = buckets.iter().flat_map(|bucket| (0..bucket.count).map(|_| Span::Long(bucket.upper))).collect();
+            let exact = ExactRequest { levels: vec![Level::P50, Level::P99], limits_ns: vec![limit] };
+            let (found, counted) = of_buckets(&buckets, &exact);
+            let Ok(expected) = crate::analyse(rows.as_slice(), 1_000, AfterOverrun::Unknown, 2, &exact);
+            let of_rows = &expected.statistics;
+            prop_assert_eq!(found.latency, of_rows.latency.map(|summary| Summary { sd: None, ..summary }));
+            prop_assert_eq!((&found.histogram, &found.linear), (&of_rows.histogram, &of_rows.linear));
+            prop_assert_eq!((found.moments, found.activations, found.lost), (of_rows.moments, of_rows.activations, of_rows.lost));
+            prop_assert_eq!(counted.above(limit), expected.counted().above(limit));
+            for rank in [1, counted.count() / 2, counted.count()] {
+                prop_assert_eq!(counted.at_rank(rank), expected.counted().at_rank(rank));
+            }
+        }
+
         /// Against sorting everything, the obvious way.
         #[test]
         fn exact(values in proptest::collection::vec(prop_oneof![0..900_i32, -50..2_000_i32, any::<i32>()], 1..2_000)) {

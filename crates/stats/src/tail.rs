@@ -17,6 +17,11 @@ impl Tail {
         Tail { keep: keep.max(1), values: Vec::new(), least: i64::MIN }
     }
 
+    /// How many are kept.
+    pub(crate) const fn keeps(&self) -> usize {
+        self.keep
+    }
+
     /// Offers a value.
     pub(crate) fn offer(&mut self, value: i64) {
         if value <= self.least {

@@ -414,7 +414,7 @@ fn overruns_that_are_not_known_are_not_none() {
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     for row in 0..2 {
         let mut recorded = Synthetic::idle().threads(1).build();
-        recorded.threads = recorded.threads.into_iter().map(stats::Statistics::without_order).collect();
+        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::of_histogram).collect();
         (recorded.document.threads[0].activations, recorded.document.threads[0].detail) = (None, model::Detail::Histogram);
         matrix.add(row, 1, recorded);
     }
