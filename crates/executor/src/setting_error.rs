@@ -23,7 +23,7 @@ pub enum SettingError {
     Run(#[from] RunError),
     /// The probe, or one of its settings.
     #[error(transparent)]
-    Probe(#[from] probe::SettingError),
+    Probe(#[from] probe::ProbeSettingError),
     /// Policy or priority.
     #[error(transparent)]
     Scheduling(#[from] PolicyError),

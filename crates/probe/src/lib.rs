@@ -37,7 +37,7 @@ pub use control::{Control, StopReason};
 pub use cycle::Counts;
 pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
-pub use probes::{PROBES, Probe, ProbeSetting, SettingError, SettingValues, statement};
+pub use probes::{PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, statement};
 pub use ring::Consumer;
 pub use thread::{ThreadResult, Usage};
 pub use trial::{Tried, tried};

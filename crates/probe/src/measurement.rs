@@ -2,7 +2,7 @@
 //! All measuring threads of a run.
 
 use crate::guard::Guard;
-use crate::probes::{self, SettingError};
+use crate::probes::{self, ProbeSettingError};
 use crate::thread::{Decision, STACK_BYTES, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use plan::{CpuId, Nanos, Run, Scheduling};
@@ -41,7 +41,7 @@ pub enum ProbeError {
     },
     /// The probe cannot be made ready.
     #[error(transparent)]
-    Probe(#[from] SettingError),
+    Probe(#[from] ProbeSettingError),
     /// Signals could not be set up.
     #[error("cannot set up the signal that ends a sleep: {0}")]
     Signal(io::Error),

@@ -64,7 +64,7 @@ pub enum SettingValues {
 
 /// Why a probe is not available as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingError {
+pub enum ProbeSettingError {
     /// No probe of that name.
     #[error("there is no probe '{name}'; there are {}", names())]
     NoProbe {
@@ -104,15 +104,15 @@ pub enum SettingError {
     },
 }
 
-impl SettingError {
+impl ProbeSettingError {
     /// The setting of a run that it is about.
     #[must_use]
     pub fn setting(&self) -> &str {
         match self {
-            SettingError::NoProbe { .. } | SettingError::Lacks { .. } => "probe",
-            SettingError::NoSetting { setting, .. } => setting,
-            SettingError::Value { setting, .. } => setting,
-            SettingError::EventsHaveNoNumber(_) => "samples",
+            ProbeSettingError::NoProbe { .. } | ProbeSettingError::Lacks { .. } => "probe",
+            ProbeSettingError::NoSetting { setting, .. } => setting,
+            ProbeSettingError::Value { setting, .. } => setting,
+            ProbeSettingError::EventsHaveNoNumber(_) => "samples",
         }
     }
 }
@@ -133,20 +133,20 @@ fn settings_instead(probe: &str, setting: &str) -> String {
 }
 
 /// The probe of this name.
-pub(crate) fn find(name: &str) -> Result<&'static Probe, SettingError> {
-    PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| SettingError::NoProbe { name: name.to_owned() })
+pub(crate) fn find(name: &str) -> Result<&'static Probe, ProbeSettingError> {
+    PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| ProbeSettingError::NoProbe { name: name.to_owned() })
 }
 
 /// What the probe of a run measures, if the run's settings are ones it has.
 ///
 /// # Errors
 /// Which setting it does not have, or not with this value.
-pub fn statement(run: &Run) -> Result<ProbeStatement, SettingError> {
+pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
     let probe = find(&run.probe)?;
     probe.check(&run.probe_settings)?;
     let statement = (probe.statement)(&run.probe_settings);
     if statement.rows == RowKind::Events && matches!(run.length, Length::Samples(_)) {
-        return Err(SettingError::EventsHaveNoNumber(probe.name));
+        return Err(ProbeSettingError::EventsHaveNoNumber(probe.name));
     }
     Ok(statement)
 }
@@ -158,11 +158,11 @@ impl Probe {
         (self.lacks)()
     }
 
-    fn check(&self, settings: &ProbeSettings) -> Result<(), SettingError> {
+    fn check(&self, settings: &ProbeSettings) -> Result<(), ProbeSettingError> {
         for (name, value) in settings {
             let setting = self.settings.iter().find(|setting| setting.name == name);
-            let setting = setting.ok_or_else(|| SettingError::NoSetting { probe: self.name, setting: name.clone() })?;
-            setting.values.check(value).map_err(|expected| SettingError::Value {
+            let setting = setting.ok_or_else(|| ProbeSettingError::NoSetting { probe: self.name, setting: name.clone() })?;
+            setting.values.check(value).map_err(|expected| ProbeSettingError::Value {
                 probe: self.name,
                 setting: setting.name,
                 value: value.clone(),
@@ -176,10 +176,14 @@ impl Probe {
     ///
     /// # Errors
     /// Which setting is wrong, or what the machine lacks; then why the thread could not be made.
-    pub(crate) fn launch(&self, settings: &ProbeSettings, config: ThreadConfig) -> Result<io::Result<Launched>, SettingError> {
+    pub(crate) fn launch(
+        &self,
+        settings: &ProbeSettings,
+        config: ThreadConfig,
+    ) -> Result<io::Result<Launched>, ProbeSettingError> {
         self.check(settings)?;
         match self.lacks() {
-            Some(what) => Err(SettingError::Lacks { probe: self.name, what }),
+            Some(what) => Err(ProbeSettingError::Lacks { probe: self.name, what }),
             None => Ok((self.launch)(settings, config)),
         }
     }
