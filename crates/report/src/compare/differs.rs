@@ -55,7 +55,8 @@ fn time_of(document: &Document) -> &'static str {
     })
 }
 
-/// Why figures of these must not be held against one another, the gravest first.
+/// Why figures of these must not be held against one another, the gravest first. The values of each are in the order of the
+/// documents.
 pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
     let questions: [(&str, Answer); 5] = [
@@ -69,8 +70,14 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         }),
     ];
     let differing = questions.into_iter().filter_map(|(why, answer)| {
-        let answers: BTreeSet<String> = documents.iter().map(|document| answer(document)).collect();
-        let answers = (answers.len() > 1).then(|| answers.into_iter().collect::<Vec<_>>().join("; "))?;
+        // In the order of the recordings, which are named in it too.
+        let mut answers: Vec<String> = Vec::new();
+        for given in documents.iter().map(|document| answer(document)) {
+            if !answers.contains(&given) {
+                answers.push(given);
+            }
+        }
+        let answers = (answers.len() > 1).then(|| answers.join("; "))?;
         Some(say!("{why} ({answers})", why = word(why), answers))
     });
     differing.collect()

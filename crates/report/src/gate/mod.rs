@@ -55,7 +55,7 @@ impl Gate {
         language: Language,
     ) -> Result<(), String> {
         for examined in recordings {
-            let why = || incomparable(&[&baseline.recorded.document, &examined.recorded.document]).into_iter().next();
+            let why = || incomparable(&[&examined.recorded.document, &baseline.recorded.document]).into_iter().next();
             let sentence = |why| {
                 say!(
                     "{second} cannot be compared with {first}: {why}",
