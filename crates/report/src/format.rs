@@ -130,6 +130,12 @@ pub(crate) fn one_in(rate: f64) -> String {
     count((1.0 / rate).floor() as u64)
 }
 
+/// How many times as much: `0.02`, `3.45`, `27`, `1,542`.
+pub(crate) fn ratio(ratio: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, rounded first, saturating")]
+    if ratio < 9.995 { format!("{ratio:.2}") } else { count(ratio.round() as u64) }
+}
+
 /// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel command lines come from
 /// outside, and one of them must not fill a page.
 pub(crate) fn clip(text: &str, most: usize) -> String {
@@ -190,6 +196,12 @@ mod tests {
         ] {
             assert_eq!((latency(ns).as_str(), at_most(ns).as_str()), (nearest, up), "{ns}");
         }
+    }
+
+    #[test]
+    fn ratios() {
+        let all = [0.004, 0.02, 3.449, 9.994, 9.996, 26.6, 1_542.21].map(ratio);
+        assert_eq!(all, ["0.00", "0.02", "3.45", "9.99", "10", "27", "1,542"]);
     }
 
     #[test]

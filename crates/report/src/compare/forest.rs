@@ -55,7 +55,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
 
 /// `27×`, `0.02×`.
 fn times(ratio: f64) -> String {
-    if ratio >= 10.0 { format!("{ratio:.0}×") } else { format!("{ratio:.2}×") }
+    format!("{}×", crate::format::ratio(ratio))
 }
 
 /// None where nothing could be compared.

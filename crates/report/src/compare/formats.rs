@@ -2,7 +2,7 @@
 //! A comparison for people and for programs: text, Markdown and JSON.
 
 use super::{Compared, Comparisons, Texts};
-use crate::format;
+use crate::format::{self, ratio};
 use crate::gate::change;
 use crate::language::{Language, say, speaking, word};
 use crate::overview::list;
@@ -171,15 +171,14 @@ fn the_latest(maximum: &MaximumDifference) -> String {
 
 /// `2.1 to 3.4 times as often`.
 pub(super) fn how_often(rate: &RateDifference) -> String {
-    let two = |ratio: f64| format!("{ratio:.2}");
     // What two digits show as 0.00 is no bound.
     let is_nothing = |ratio: f64| ratio < 0.005;
     match rate.upper {
         Some(upper) if is_nothing(upper) => say!("less than 0.01 times as often"),
-        Some(upper) if is_nothing(rate.lower) => say!("at most {high} times as often", high = two(upper)),
+        Some(upper) if is_nothing(rate.lower) => say!("at most {high} times as often", high = ratio(upper)),
         None if is_nothing(rate.lower) => say!("the ratio is inconclusive"),
-        Some(upper) => say!("{low} to {high} times as often", low = two(rate.lower), high = two(upper)),
-        None => say!("at least {low} times as often", low = two(rate.lower)),
+        Some(upper) => say!("{low} to {high} times as often", low = ratio(rate.lower), high = ratio(upper)),
+        None => say!("at least {low} times as often", low = ratio(rate.lower)),
     }
 }
 
@@ -354,6 +353,7 @@ mod tests {
             how_often(&RateDifference { limit_ns: 1, base: (0, 10), other: (0, 10), lower, upper })
         };
         assert_eq!(often(2.1, Some(3.4)), "2.10 to 3.40 times as often");
+        assert_eq!(often(66.44, Some(1_733.41)), "66 to 1,733 times as often");
         assert_eq!(often(0.0, Some(3.4)), "at most 3.40 times as often");
         assert_eq!(often(2.1, None), "at least 2.10 times as often");
         assert_eq!(often(0.001, None), "the ratio is inconclusive");

@@ -117,6 +117,20 @@ fn worse_than_before() {
     assert!(refusal.ends_with("their intervals differ (5us; 1ms)"), "{refusal}");
 }
 
+/// A bound just below the limit that was rounded up would read as above it, and pass.
+#[test]
+fn a_rate_is_shown_on_its_side_of_the_limit() {
+    let examined = examined(&latencies(10_000, &[]));
+    let words = |limit: &str| judged_in_words(&judge(&limit.parse().unwrap(), &examined));
+    assert_eq!(
+        words("rate(>1ms)<2.9955e-4@95%"),
+        "0 of 10,000 above 1ms, rate at most 2.995e-4; less than 0.1 % below the limit"
+    );
+    let beyond = words("rate(>1ms)<2.995e-4@95%");
+    assert!(beyond.starts_with("0 of 10,000 above 1ms, rate at most 3.00e-4; less than 0.1 % above the limit;"), "{beyond}");
+    assert_eq!(words("rate(>1ms)<1e-3@95%"), "0 of 10,000 above 1ms, rate at most 3.00e-4; 70 % below the limit");
+}
+
 #[test]
 fn every_form_says_the_same() {
     let mut examined = examined(&latencies(20_000, &[80_000]));

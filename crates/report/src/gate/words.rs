@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was claimed, seen and is lacking, in the language that is spoken.
 
-use crate::format::{self, count, counted, exact_micros};
+use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
 use crate::language::say;
 use crate::sections::rows::Rows;
 use judge::{Claim, Incomplete, Judged, Lacking, Seen};
+use plan::{Limit, Subject};
 
 /// The claim: a limit as it was written.
 pub(crate) fn claim(judged: &Judged) -> String {
@@ -46,7 +47,7 @@ pub(crate) fn seen(judged: &Judged) -> String {
         ),
         Seen::TooFew { of } => say!("{rows}: too few", rows = rows.counted(of)),
         Seen::Rate { n, of, beyond, rate, is_bound } => {
-            let (n, all, rate) = (count(n), count(of), format!("{rate:.2e}"));
+            let (n, all, rate) = (count(n), count(of), rate_beside(rate, &judged.claim));
             if is_bound {
                 say!("{n} of {all} above {limit}, rate at most {rate}", n, all, limit = beyond, rate)
             } else {
@@ -66,6 +67,13 @@ pub(crate) fn seen(judged: &Judged) -> String {
         Seen::Nothing => String::new(),
         Seen::Unknown => say!("not known"),
     }
+}
+
+/// A rate to three digits, or to as many as it takes to stand to the limit as the rate itself does.
+fn rate_beside(rate: f64, claim: &Claim) -> String {
+    let Claim::Limit(Limit { subject: Subject::Rate { limit, .. }, .. }) = claim else { return format!("{rate:.2e}") };
+    let stands = |shown: &String| shown.parse::<f64>().is_ok_and(|shown| shown.total_cmp(limit) == rate.total_cmp(limit));
+    (2..).map(|places: usize| format!("{rate:.places$e}")).take(16).find(stands).unwrap_or_else(|| format!("{rate:e}"))
 }
 
 fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> String {
@@ -129,7 +137,11 @@ pub(crate) fn whole(why: Incomplete) -> String {
 /// `16.6 % below the limit`.
 fn margin(margin: f64) -> String {
     let percent = (margin.abs() * 100.0 * 10.0).round() / 10.0;
-    if margin >= 0.0 {
+    if percent <= 0.0 && margin > 0.0 {
+        say!("less than 0.1 % below the limit")
+    } else if percent <= 0.0 && margin < 0.0 {
+        say!("less than 0.1 % above the limit")
+    } else if margin >= 0.0 {
         say!("{percent} % below the limit", percent)
     } else if percent >= 1_000.0 {
         // At 10 times the limit a percentage helps nobody.
@@ -179,11 +191,6 @@ pub(crate) fn change(lower: f64, upper: f64) -> String {
 /// From this ratio on a percentage is harder to read than the ratio.
 const TIMES: f64 = 3.0;
 
-/// Two digits, or as many as stand before the point.
-fn at_scale(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,7 +204,7 @@ mod tests {
             (0.998, 1.003, "the same to 1 %"),
             (0.998, 1.2, "between the same and 20 % higher"),
             (0.9, 151.4, "between 10 % lower and 151 times as high"),
-            (1.5, 4.25, "1.5 to 4.2 times as high"),
+            (1.5, 4.25, "1.50 to 4.25 times as high"),
             (0.931, 0.934, "7 % lower"),
             (1.068, 1.072, "7 % higher"),
             (27.1, 27.4, "27 times as high"),

@@ -65,6 +65,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("too few independent samples to compare any quantile", "独立なサンプルが少なく、比較できる分位点がありません"),
     ("{percent} % below the limit", "制限より {percent} % 小さい"),
+    ("less than 0.1 % below the limit", "制限より小さいが、差は 0.1 % 未満"),
+    ("less than 0.1 % above the limit", "制限を超過、差は 0.1 % 未満"),
     ("{percent} % above the limit", "制限を {percent} % 超過"),
     ("{n} times the limit", "制限の {n} 倍"),
 ];
