@@ -5,9 +5,10 @@ use crate::format;
 use crate::language::{say, word};
 use crate::overview::{Overview, population};
 use crate::sections::accounts::Accounts;
+use crate::sections::columns;
 use crate::sections::latencies::{Latencies, NOTHING, text as in_table};
 use judge::Examined;
-use model::{Recorded, Thread};
+use model::{ColumnUnit, ProbeStatement, Recorded, Thread};
 use plan::Count;
 use stats::{ExactRequest, Level, Statistics};
 use std::str::FromStr;
@@ -46,16 +47,42 @@ fn threads(recorded: &Recorded) -> impl Iterator<Item = (&Thread, &Statistics)> 
     recorded.document.threads.iter().zip(&recorded.threads)
 }
 
-/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
+/// A further column, by name and unit. Its figures are named as those of latencies: `done_min_ns`, `parity_min`.
+type FurtherColumn<'a> = (&'a str, ColumnUnit);
+
+/// Further columns of all these recordings, in the order in which they are met.
+fn further_columns(recordings: &[Recorded]) -> Vec<FurtherColumn<'_>> {
+    let mut columns: Vec<FurtherColumn<'_>> = Vec::new();
+    for (_, column) in recordings.iter().flat_map(|recorded| recorded.document.probe.others()) {
+        let column = (column.name.as_ref(), column.unit);
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns
+}
+
+fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.len()] {
+    OF_LATENCIES.map(|figure| match unit {
+        ColumnUnit::Nanoseconds => format!("{}_{figure}", name.strip_suffix("_ns").unwrap_or(name)),
+        ColumnUnit::Count => format!("{name}_{}", figure.strip_suffix("_ns").unwrap_or(figure)),
+    })
+}
+
+/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns. Figures of further columns and the
+/// probe come last.
 #[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     // Into memory, and each record as long as the first: nothing can fail.
     let mut write = |cells: Vec<String>| drop(writer.write_record(&cells));
     let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
-    write(OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured).collect());
+    let further = further_columns(recordings);
+    let names = OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
+    write(names.chain(further.iter().flat_map(names_of_figures)).chain(["probe".to_owned()]).collect());
     for recorded in recordings {
-        for (thread, statistics) in threads(recorded) {
+        let probe = &recorded.document.probe;
+        for (place, (thread, statistics)) in threads(recorded).enumerate() {
             let [due, on_time, late, skipped] = Accounts::of(thread, &recorded.document.probe).all();
             let lost = thread.detail.is_samples().then_some(thread.proof.samples_lost);
             let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu.to_string()];
@@ -63,6 +90,13 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
             cells.extend([due, on_time, late, skipped, lost].map(text));
             cells.extend(latencies(&Latencies::due(statistics)));
             cells.extend(latencies(&Latencies::measured(statistics)));
+            for column in &further {
+                let at = probe.others().position(|(_, known)| (known.name.as_ref(), known.unit) == *column);
+                let known = at.and_then(|at| recorded.beside.get(place)?.columns.get(at));
+                let unknown = || std::array::from_fn(|_| String::new());
+                cells.extend(known.map_or_else(unknown, |values| latencies(&Latencies::measured(values))));
+            }
+            cells.push(columns::probe(&recorded.document));
             write(cells);
         }
     }
@@ -73,29 +107,47 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
 pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     let has_skipped =
         recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
+    // That what wakes up on time is cyclic goes without saying.
+    let names_probes = recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
+    let (heading, rule) = if names_probes { (format!(" {} |", word("Probe")), "---|") } else { (String::new(), "") };
     let mut out = format!(
-        "{}\n\n| {} |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "{}\n\n| {} |{heading}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|{rule}\n",
         population(has_skipped),
         ["recording", "thread", "CPU", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"]
             .map(word)
             .join(" | ")
     );
     for recorded in recordings {
+        let probe = if names_probes { format!(" {} |", in_a_cell(&columns::probe(&recorded.document))) } else { String::new() };
         for (thread, statistics) in threads(recorded) {
             let accounts = Accounts::of(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
             let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
-            let name = recorded.name().replace('|', "\\|").replace(char::is_control, " ");
+            let name = in_a_cell(&recorded.name());
             let cells: Vec<String> = counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
-            out += &format!("| {name} | {} | {} | {} |\n", thread.index, thread.cpu, cells.join(" | "));
+            out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, thread.cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
                 let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
                 let name = say!("{name}, as measured", name);
-                out += &format!("| {name} | {} | {} | | | | {cells} |\n", thread.index, thread.cpu);
+                out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, thread.cpu);
             }
         }
     }
+    let (rows, _) = columns::rows(&Overview::of_all(recordings), usize::MAX);
+    if !rows.is_empty() {
+        let headings = ["recording", "thread", "column"].into_iter().chain(columns::FIGURES).map(word).collect::<Vec<_>>();
+        out += &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(columns::FIGURES.len()));
+    }
+    for row in rows {
+        let (recording, name) = (in_a_cell(&row.recording), in_a_cell(&row.name));
+        out += &format!("| {recording} | {} | {name} | {} |\n", row.thread, row.figures.join(" | "));
+    }
     out
+}
+
+/// A text that stays in its cell of a Markdown table.
+fn in_a_cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(char::is_control, " ")
 }
 
 /// Min, mean, p50, p99, p99.9, max, µs.
@@ -196,6 +248,7 @@ fn counted(recorded: &Recorded, of: Count) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+    use model::{Beside, Column};
     use stats::{AfterOverrun, Span, analyse};
 
     #[test]
@@ -208,12 +261,39 @@ mod tests {
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 4);
         assert!(lines[0].starts_with("recording,thread,cpu,interval_ns,due,on_time,late,skipped,lost,count,min_ns,"), "{csv}");
-        assert!(lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns"), "{csv}");
+        assert!(lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns,probe"), "{csv}");
         assert!(lines[3].contains(",2,1000,1750,") && lines[3].contains(",1000,,,,,2500,"), "p90 and more are not known: {csv}");
         let cells = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");
         let table = markdown(&recordings);
         assert!(table.contains("| few \\| here | 0 | ") && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"), "{table}");
+    }
+
+    #[test]
+    fn further_columns_and_probes_come_last() {
+        let mut three = Synthetic::idle().threads(1).samples(&[1_000, 2_500]).title("three").build();
+        let parity = Column { name: "parity".into(), unit: ColumnUnit::Count, meaning: "0 or 1".into() };
+        three.document.probe.columns.extend([Column::ns("done_ns", "to the end"), parity]);
+        three.document.probe.name = "spawn".into();
+        three.document.run.probe_settings = [("method".to_owned(), "fork".to_owned())].into();
+        let of = |values: &[i32]| {
+            let Ok(statistics) = stats::summarise(&[Span::Woken(values)][..], 1_000_000, AfterOverrun::Unknown, 2);
+            statistics
+        };
+        three.beside = vec![Beside { columns: vec![of(&[1_500, 3_500]), of(&[0, 1])], worst_times_ns: Vec::new() }];
+        let recordings = [Synthetic::idle().threads(1).title("idle").build(), three];
+        let csv = threads_csv(&recordings);
+        let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+        let cell = |row: usize, name: &str| rows[row][rows[0].iter().position(|heading| *heading == name).unwrap()];
+        assert_eq!([cell(2, "done_min_ns"), cell(2, "done_max_ns"), cell(2, "done_mean_ns")], ["1500", "3500", "2500"]);
+        assert_eq!([cell(2, "parity_count"), cell(2, "parity_max"), cell(2, "probe")], ["2", "1", "spawn (method fork)"]);
+        assert_eq!([cell(1, "done_min_ns"), cell(1, "parity_max"), cell(1, "probe")], ["", "", "cyclic"]);
+        let table = markdown(&recordings);
+        assert!(table.contains("| max | Probe |\n") && table.contains(" | 2.5 | spawn (method fork) |\n"), "{table}");
+        assert!(table.contains("| recording | thread | column | min | mean |"), "{table}");
+        assert!(table.contains("| three | 0 | done, µs | 1.5 | 2.5 | 1.5 | – | – | 3.5 |\n"), "{table}");
+        let cyclic = markdown(&recordings[..1]);
+        assert!(!cyclic.contains("Probe") && !cyclic.contains("column"), "{cyclic}");
     }
 
     #[test]

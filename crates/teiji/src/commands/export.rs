@@ -32,8 +32,8 @@ struct What {
     /// of another probe; of an event, when it happened. Values are empty where the activation was skipped or its sample lost
     #[arg(long)]
     samples: bool,
-    /// A row for each bucket of the histogram that holds latencies as measured: thread, CPU, smallest and largest latency, ns, and
-    /// how many
+    /// A row for each bucket of the histogram that holds latencies as measured: thread, CPU, smallest and largest latency, ns, how
+    /// many, the column of which these are values, and the probe. Further columns of a probe follow that which is judged
     #[arg(long)]
     histogram: bool,
 }
@@ -112,10 +112,16 @@ fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::bail!("{} holds no histogram", recorded.path.display());
     }
     let mut out = BufWriter::new(to);
-    writeln!(out, "thread,cpu,from_ns,to_ns,count")?;
-    for (thread, statistics) in recorded.document.threads.iter().zip(&recorded.threads) {
-        for bucket in statistics.histogram.buckets() {
-            writeln!(out, "{},{},{},{},{}", thread.index, thread.cpu, bucket.lower, bucket.upper, bucket.count)?;
+    writeln!(out, "thread,cpu,from_ns,to_ns,count,column,probe")?;
+    let probe = &recorded.document.probe;
+    for (place, (thread, judged)) in recorded.document.threads.iter().zip(&recorded.threads).enumerate() {
+        // Of a recording without samples the judged column alone may be known.
+        let further = recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
+        for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
+            for bucket in statistics.histogram.buckets() {
+                let (index, cpu, name) = (thread.index, thread.cpu, &column.name);
+                writeln!(out, "{index},{cpu},{},{},{},{name},{}", bucket.lower, bucket.upper, bucket.count, probe.name)?;
+            }
         }
     }
     Ok(out.flush()?)

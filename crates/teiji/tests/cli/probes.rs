@@ -61,6 +61,20 @@ fn activations_of_three_columns() {
     assert_eq!((parity.text("/name"), parity.whole("/values/max")), ("parity", 1));
     assert!((parity.number("/values/mean") - 0.5).abs() < 0.1, "{parity:?}");
     assert_read_everywhere(&place, "three", &["second_read, µs", "parity", "0 or 1, in turn"]);
+    let csv = place.well("show three.teiji --csv").out;
+    for text in [",second_read_p50_ns,", ",parity_max,", ",probe\r\n", ",example-columns\r\n"] {
+        assert!(csv.contains(text), "{text} in {csv}");
+    }
+    let md = place.well("show three.teiji --md").out;
+    assert!(md.contains("| example-columns |\n") && md.contains("| second_read, µs |"), "{md}");
+    // Every column has as many values in its histogram.
+    let histogram = place.well("export three.teiji --histogram").out;
+    assert!(histogram.starts_with("thread,cpu,from_ns,to_ns,count,column,probe\n"), "{histogram}");
+    let cells = histogram.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+    let cells: Vec<Vec<&str>> = cells.inspect(|cells| assert_eq!(cells[6], "example-columns")).collect();
+    let of = |name: &str| cells.iter().filter(|cells| cells[5] == name).map(|cells| cells[4].parse::<u64>().unwrap()).sum();
+    let values: [u64; 3] = ["latency_ns", "second_read_ns", "parity"].map(of);
+    assert!(values[0] > 0 && values == [values[0]; 3], "{histogram}");
     let rows = exported(&place, "three.teiji");
     assert_eq!(rows[0].join(","), "thread,cpu,activation,planned_ns,latency_ns,second_read_ns,parity");
     assert_eq!(rows.len(), 301);
