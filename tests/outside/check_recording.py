@@ -226,6 +226,15 @@ def check_thread(differences, folder, document, thread):
     return len(woken)
 
 
+def nice_levels(document):
+    """Each nice level that is recorded, with its place and the policy that it was had under."""
+    for number, thread in enumerate(document["threads"]):
+        yield f"threads[{number}]", thread.get("nice"), thread["scheduling"]["policy"]
+    for number, load in enumerate(document["load"]):
+        settings = dict(part.split("=", 1) for part in load["spec"].split(",") if "=" in part)
+        yield f"load[{number}]", load.get("nice"), settings.get("policy", "other")
+
+
 def check_schema(differences, document):
     """Every violation, not the first only."""
     import jsonschema
@@ -250,6 +259,9 @@ def check(folder):
     if document["state"] == "running":
         differences.found.append("state: running: the run was cut off, and there are no figures to check")
         return differences.found, ""
+    for place, nice, policy in nice_levels(document):
+        if nice is not None and policy in ("fifo", "rr"):
+            differences.found.append(f"{place}.nice: {nice}, but {policy} has no nice level")
     samples = sum(check_thread(differences, folder, document, thread) for thread in document["threads"])
     return differences.found, f"{samples} samples of {len(document['threads'])} threads, {schema}"
 

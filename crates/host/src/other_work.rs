@@ -52,6 +52,7 @@ mod tests {
             cpus: vec![CpuId(0)],
             rate: BTreeMap::new(),
             tasks: 1,
+            nice: Some(0),
             settled_after_ns: None,
             alive: true,
             missed: false,

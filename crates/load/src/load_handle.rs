@@ -274,6 +274,7 @@ impl LoadHandle {
             cpus: self.load.cpus.clone(),
             rate: self.account.rate(self.load.kind.units),
             tasks: self.load.tasks as u64,
+            nice: self.nice_of_tasks(),
             settled_after_ns: self.settled_after_ns,
             alive: self.failure.is_none(),
             missed: false,
@@ -282,6 +283,12 @@ impl LoadHandle {
         };
         evidence.missed = evidence.is_off_target();
         evidence
+    }
+
+    /// As `worker_pool::settle` gives it to them: what was asked for, or, without that, 0 or what could not be left.
+    fn nice_of_tasks(&self) -> Option<i32> {
+        let asked = Some(self.load.common.nice).filter(|nice| *nice != 0);
+        (!self.load.common.policy.is_real_time()).then(|| asked.or(self.nice).unwrap_or(0))
     }
 
     /// What it does at the moment.

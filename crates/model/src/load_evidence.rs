@@ -20,6 +20,9 @@ pub struct LoadEvidence {
     pub rate: BTreeMap<String, f64>,
     /// Processes and threads it consisted of.
     pub tasks: u64,
+    /// Their nice level. None under a real-time policy, which has none, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
     /// How long after the release of its tasks it was in its steady state, ns; null if it was not when measuring began.
     #[serde(default)]
     pub settled_after_ns: Option<u64>,

@@ -20,6 +20,9 @@ pub struct Thread {
     pub cpu: CpuId,
     /// What the scheduler granted.
     pub scheduling: Scheduling,
+    /// Its nice level. None under a real-time policy, which has none, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
     /// Its own interval, ns.
     pub interval_ns: Nanos,
     /// Planned time of activation 0, CLOCK_MONOTONIC ns: activation k was planned at this + k x interval.
@@ -85,6 +88,13 @@ pub struct ColumnFigures {
 }
 
 impl Thread {
+    /// What the scheduler granted, with a nice level that is not 0: `SCHED_FIFO 90`, `SCHED_OTHER nice 5`.
+    #[must_use]
+    pub fn granted(&self) -> String {
+        let nice = self.nice.filter(|nice| *nice != 0).map_or_else(String::new, |nice| format!(" nice {nice}"));
+        format!("{}{nice}", self.scheduling)
+    }
+
     /// A thread that has measured nothing yet.
     #[must_use]
     pub fn unmeasured(index: usize, cpu: CpuId, scheduling: Scheduling, interval_ns: Nanos, start_ns: Nanos) -> Self {
@@ -92,6 +102,7 @@ impl Thread {
             index,
             cpu,
             scheduling,
+            nice: None,
             interval_ns,
             start_ns,
             given_up_ns: None,

@@ -164,8 +164,8 @@ impl<'a> Overview<'a> {
     pub(crate) fn no_real_time(&self) -> Option<String> {
         let document = &self.recorded.document;
         let asked = document.run.scheduling;
-        let granted = document.threads.iter().map(|thread| thread.scheduling).find(|granted| !granted.policy.is_real_time());
-        match granted {
+        let granted = document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
+        match granted.map(model::Thread::granted) {
             Some(granted) if asked.policy.is_real_time() => Some(say!("{granted} instead of {asked}", granted, asked)),
             _ if asked.policy.is_real_time() && !document.instrument.real_time => {
                 Some(say!("ordinary scheduling instead of {asked}", asked))
@@ -175,14 +175,16 @@ impl<'a> Overview<'a> {
     }
 
     /// Ordinary scheduling that was asked for: no fault, but no real-time figure either.
-    pub(crate) fn ordinary(&self) -> Option<&'static str> {
-        let asked = self.recorded.document.run.scheduling.policy;
-        (!asked.is_real_time()).then(|| asked.kernel_name())
+    pub(crate) fn ordinary(&self) -> Option<String> {
+        let document = &self.recorded.document;
+        let asked = document.run.scheduling;
+        let granted = || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
+        (!asked.policy.is_real_time()).then(granted)
     }
 
     /// What scheduling it was measured with, where that was not real-time, granted or asked for.
     pub(crate) fn not_real_time(&self) -> Option<String> {
-        self.no_real_time().or_else(|| self.ordinary().map(str::to_owned))
+        self.no_real_time().or_else(|| self.ordinary())
     }
 
     /// Why the recording holds less than was asked for, as the end of a sentence that began with its name.

@@ -37,11 +37,13 @@ pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
     }
 }
 
-/// The measuring threads before their first activation.
-pub(crate) fn threads(order: &Order, starts: &[Nanos]) -> Vec<Thread> {
-    let run = &order.run;
+/// The measuring threads before their first activation; `nice` is the level that they inherited.
+pub(crate) fn threads(order: &Order, starts: &[Nanos], nice: Option<i32>) -> Vec<Thread> {
+    let (run, granted) = (&order.run, order.granted.scheduling);
+    let nice = nice.filter(|_| !granted.policy.is_real_time());
     let thread = |(index, start): (usize, &Nanos)| {
-        Thread::unmeasured(index, run.cpus[index], order.granted.scheduling, run.interval_of(index), *start)
+        let thread = Thread::unmeasured(index, run.cpus[index], granted, run.interval_of(index), *start);
+        Thread { nice, ..thread }
     };
     starts.iter().enumerate().map(thread).collect()
 }

@@ -138,7 +138,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
         let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
         let open = |first| {
             not_interrupted()?;
-            document.threads = document::threads(order, &measurement.starts(first));
+            document.threads = document::threads(order, &measurement.starts(first), nice_boost.nice_before);
             document.instrument = document::instrument(order, calibration, &conditions, slots, first, settling);
             tracks.open(&folder, &document)?;
             Ok(folder.stage(&document)?)

@@ -227,6 +227,7 @@ impl Synthetic {
             cpus: cpus.to_vec(),
             rate: BTreeMap::from([(rate.0.to_owned(), rate.1)]),
             tasks: if requested.is_some() { cpus.len() as u64 } else { 400 },
+            nice: Some(0),
             alive: true,
             settled_after_ns: Some(640_000_000),
             missed: false,

@@ -46,7 +46,7 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             add(word("No real-time rights."), say!("{measured}.", measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
-            let text = say!("{measured}, as requested. These are not real-time figures.", measured = measured(policy));
+            let text = say!("{measured}, as requested. These are not real-time figures.", measured = measured(&policy));
             add(word("Ordinary scheduling."), text, NextStep::Unknown);
         }
         if let Some(how) = overview.cut_short() {

@@ -73,7 +73,7 @@ fn interval(overview: &Overview<'_>) -> String {
 
 fn scheduling(overview: &Overview<'_>) -> String {
     let document = &overview.recorded.document;
-    let mut granted: Vec<String> = document.threads.iter().map(|thread| thread.scheduling.to_string()).collect();
+    let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
     if granted.is_empty() { say!("{scheduling} asked for", scheduling = document.run.scheduling) } else { granted.join(", ") }
 }

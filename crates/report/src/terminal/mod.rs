@@ -134,7 +134,7 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
-    let mut granted: Vec<String> = document.threads.iter().map(|thread| thread.scheduling.to_string()).collect();
+    let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
     wrapped(out, "", &parts.join(word(", ")));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));

@@ -4,7 +4,7 @@
 use crate::support::document::Document;
 use crate::support::processes::assert_gone;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Place, Running, Said, TEIJI, alone, cpus, may_real_time_or_skip, quiet_cpu, soon};
+use crate::support::{Place, Running, Said, TEIJI, alone, cpus, may_real_time_or_skip, own_nice, quiet_cpu, soon};
 use plan::CpuList;
 use rustix::process::Signal;
 use std::process::Stdio;
@@ -114,6 +114,22 @@ fn a_busy_cpu_does_not_keep_a_real_time_thread() {
         real_time < 1e6 && ordinary > 1e6
     });
     assert!(held, "real-time and ordinary: {measured:?} ns");
+}
+
+/// A nice level is part of the conditions; a real-time policy has none.
+#[test]
+fn the_nice_level_of_a_load_is_recorded() {
+    let _turn = alone();
+    let place = Place::new();
+    place.well("measure --policy batch -n 50 -t 1 -q --load cpu@5%,nice=7 --load cpu@5% -o x.teiji");
+    let document = place.document("x.teiji");
+    document.assert_adds_up();
+    let levels: Vec<&serde_json::Value> = document.0["load"].as_array().unwrap().iter().map(|load| &load["nice"]).collect();
+    // Without the right to a lower one, a load stays at what it inherits, and says so.
+    let ordinary = if document.warns_of("load-conditions") { own_nice() } else { 0 };
+    assert_eq!(levels, [7, ordinary], "{levels:?}");
+    assert_eq!(document.0["threads"][0]["nice"], own_nice());
+    place.well("verify x.teiji");
 }
 
 #[test]

@@ -53,6 +53,16 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The nice level that the tests run at, which what they start inherits.
+pub fn own_nice() -> i32 {
+    rustix::process::getpriority_process(None).unwrap()
+}
+
+/// Ordinary scheduling at this nice level, as it is shown.
+pub fn ordinary_at(nice: i32) -> String {
+    if nice == 0 { "SCHED_OTHER".to_owned() } else { format!("SCHED_OTHER nice {nice}") }
+}
+
 /// CPUs this process may use, ascending.
 pub fn cpus() -> Vec<CpuId> {
     probe::process_cpus().unwrap().inherited
