@@ -150,6 +150,10 @@ fn asked(document: &Document, differences: &mut Vec<Difference>) {
         expect("cpu", &thread.cpu, cpu);
         expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
         expect("scheduling", &thread.scheduling, &granted);
+        if let Some(nice) = thread.nice.filter(|_| thread.scheduling.policy.is_real_time()) {
+            let none = format!("none under {}", thread.scheduling);
+            differences.push(Difference::between(&format!("threads[{index}].nice"), &nice, &none));
+        }
     }
 }
 
@@ -332,6 +336,16 @@ mod tests {
             document.run.distance_ns = Nanos(500);
         };
         assert_eq!(differences_after(second), ["threads[1].interval_ns: 500000, not 500500, by run"]);
+    }
+
+    /// A recording made before nice levels were recorded has none, and a real-time policy never has one.
+    #[test]
+    fn a_real_time_policy_has_no_nice_level() {
+        assert_eq!(differences_after(|document| assert_eq!(document.threads[0].nice, None)), Vec::<String>::new());
+        assert_eq!(
+            differences_after(|document| document.threads[0].nice = Some(5)),
+            ["threads[0].nice: 5, not none under SCHED_FIFO 90"]
+        );
     }
 
     /// What the rights did not allow was not measured with.

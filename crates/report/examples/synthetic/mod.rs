@@ -183,6 +183,7 @@ impl Synthetic {
             index,
             cpu: CpuId(u32::try_from(index).unwrap_or(0)),
             scheduling: Scheduling { policy: Policy::Fifo, prio: Some(90) },
+            nice: None,
             interval_ns: Nanos(INTERVAL_NS),
             given_up_ns: None,
             start_ns: Nanos(8_000_000_000),
