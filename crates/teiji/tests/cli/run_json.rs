@@ -5,6 +5,7 @@ use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Place, SECOND, alone, cpus, is_root, may_real_time};
 use serde_json::Value;
+use std::time::Duration;
 
 const QUANTILES: [&str; 5] = ["p50", "p90", "p99", "p999", "p9999"];
 /// What is promised of each thread.
@@ -215,10 +216,18 @@ fn assert_machine(document: &Document) {
 fn while_it_runs() {
     let _turn = alone();
     let place = Place::new();
-    let running = place.start("measure -n 300 -o x.teiji");
-    let document = running.begun("x.teiji");
+    let mut running = place.start("measure -n 300 -o x.teiji");
+    let mut document = running.begun("x.teiji");
     for place in ["/end", "/ended_at", "/host/after", "/threads/0/latency_ns", "/threads/0/proof/minor_faults"] {
         assert_eq!(document.at(place), &Value::Null, "{place}");
+    }
+    // On a busy machine the start is planned anew until it can be kept, and the last plan stands.
+    while running.runs() {
+        let now = place.document("x.teiji");
+        if now.text("/state") == "running" {
+            document = now;
+        }
+        std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(running.end().code, Some(0));
     assert_eq!(place.document("x.teiji").at("/threads/0/start_ns"), document.at("/threads/0/start_ns"));
