@@ -192,18 +192,18 @@ def check_thread(differences, folder, document, thread):
     overrun = probe["overrun_column"]
     # From the planned start until the thread was free again: what tells late and skipped.
     taken = latencies if not overrun else read_samples(folder, thread["samples_file"], failed, probe, overrun)[1]
-    interval, lost = thread["interval_ns"], thread["proof"]["samples_lost"]
+    interval, lost = thread["interval_ns"], thread["evidence"]["samples_lost"]
     given_up = thread["given_up_ns"] - thread["start_ns"] if "given_up_ns" in thread else None
     is_planned = overrun is not None
-    waits = skipped_waits(woken, taken, rows, interval, document["run"]["missed"] == "catch-up", given_up) if is_planned else []
+    waits = skipped_waits(woken, taken, rows, interval, document["run"]["overrun_policy"] == "catch-up", given_up) if is_planned else []
     late = int((taken >= interval).sum()) if is_planned else 0
 
     counted = thread["activations"]
     differences.whole(f"{place}.activations.due", counted["due"], counted["on_time"] + counted["late"] + counted["skipped"])
-    differences.whole(f"{place}.proof.samples_lost", lost, counted["on_time"] + counted["late"] - len(woken))
+    differences.whole(f"{place}.evidence.samples_lost", lost, counted["on_time"] + counted["late"] - len(woken))
     if lost == 0:
-        # A thread that did not come back has no proof; what it never ran is skipped, whether or not an overrun explains it.
-        never_came_back = thread["proof"]["voluntary_switches"] is None
+        # A thread that did not come back has no evidence; what it never ran is skipped, whether or not an overrun explains it.
+        never_came_back = thread["evidence"]["voluntary_switches"] is None
         skipped = rows - len(woken) if never_came_back else len(waits)
         recomputed = {"due": rows, "on_time": len(woken) - late, "late": late, "skipped": skipped}
         differences.whole(f"{place}.activations", counted, recomputed)

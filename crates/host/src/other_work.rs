@@ -55,7 +55,7 @@ mod tests {
             nice: Some(0),
             settled_after_ns: None,
             alive: true,
-            missed: false,
+            off_target: false,
             per_cpu: Vec::new(),
             course: Vec::new(),
         }];

@@ -118,7 +118,7 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
     }
     if let Some(End::BreakAbove { thread, latency_ns, .. }) = document.end {
         let max = recorded.threads.get(thread).and_then(|statistics| statistics.moments.max());
-        let lost = document.threads.get(thread).map_or(0, |thread| thread.proof.samples_lost);
+        let lost = document.threads.get(thread).map_or(0, |thread| thread.evidence.samples_lost);
         if lost == 0 && max.is_none_or(|max| max < latency_ns) {
             let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
             differences.push(Difference::between("end.latency_ns", &latency_ns, &format!("{max} of thread {thread}")));
@@ -185,16 +185,16 @@ fn stated(document: &Document, differences: &mut Vec<Difference>) {
     }
 }
 
-/// Whether loads missed their level where it says so.
+/// Whether loads were off target where it says so.
 fn loads(document: &Document, differences: &mut Vec<Difference>) {
     for (index, load) in document.load.iter().enumerate() {
-        if load.missed != load.is_off_target() {
-            differences.push(Difference::between(&format!("load[{index}].missed"), &load.missed, &load.is_off_target()));
+        if load.off_target != load.is_off_target() {
+            differences.push(Difference::between(&format!("load[{index}].off_target"), &load.off_target, &load.is_off_target()));
         }
     }
     let any = document.load.iter().any(LoadEvidence::is_off_target);
-    if document.load_missed != any {
-        differences.push(Difference::between("load_missed", &document.load_missed, &any));
+    if document.load_off_target != any {
+        differences.push(Difference::between("load_off_target", &document.load_off_target, &any));
     }
 }
 
@@ -287,15 +287,15 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
     };
     expect("activations.due", counted.due, counted.on_time + counted.late + counted.skipped);
     expect(
-        "proof.samples_lost",
-        thread.proof.samples_lost,
+        "evidence.samples_lost",
+        thread.evidence.samples_lost,
         (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late),
     );
-    if thread.proof.samples_lost == 0 {
+    if thread.evidence.samples_lost == 0 {
         expect("activations.on_time", counted.on_time, rows.on_time);
         expect("activations.late", counted.late, rows.late);
-        // A thread that did not come back has no proof, and nothing says which of its rows between others were lost.
-        let never_run = if thread.proof.voluntary_switches.is_none() { statistics.lost } else { 0 };
+        // A thread that did not come back has no evidence, and nothing says which of its rows between others were lost.
+        let never_run = if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
         expect("activations.skipped", counted.skipped, rows.skipped + never_run);
     }
 }

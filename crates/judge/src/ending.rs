@@ -40,7 +40,7 @@ pub const fn came_to_its_end(document: &Document) -> bool {
 /// Samples that found the ring full, of all threads.
 #[must_use]
 pub fn samples_lost(document: &Document) -> u64 {
-    document.threads.iter().map(|thread| thread.proof.samples_lost).sum()
+    document.threads.iter().map(|thread| thread.evidence.samples_lost).sum()
 }
 
 /// Why a recording does not show all that it should have.
@@ -73,7 +73,7 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if lost > 0 {
         return Some(Incomplete::SamplesLost(lost));
     }
-    if document.load_missed {
+    if document.load_off_target {
         return Some(Incomplete::LoadOffTarget);
     }
     (!contradictions(recorded).is_empty()).then_some(Incomplete::Contradicts)
@@ -119,8 +119,11 @@ mod tests {
             incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new(), beside: Vec::new() })
         };
         assert_eq!(of(|_| ()), None);
-        assert_eq!(of(|document| document.load_missed = true), Some(Incomplete::LoadOffTarget));
+        assert_eq!(of(|document| document.load_off_target = true), Some(Incomplete::LoadOffTarget));
         assert_eq!(of(|document| document.end = None), Some(Incomplete::Contradicts));
-        assert_eq!(of(|document| (document.state, document.load_missed) = (State::Running, true)), Some(Incomplete::EndedEarly));
+        assert_eq!(
+            of(|document| (document.state, document.load_off_target) = (State::Running, true)),
+            Some(Incomplete::EndedEarly)
+        );
     }
 }

@@ -339,7 +339,7 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
         // Of a thread that did not come back it is not known which of its rows were lost, and which never run.
         Count::Lost => {
             let seen = |(thread, samples): (&Thread, &Statistics)| {
-                let said = thread.proof.samples_lost;
+                let said = thread.evidence.samples_lost;
                 if thread.given_up_ns.is_some() { said } else { said.max(samples.lost) }
             };
             threads.iter().zip(&recorded.threads).map(seen).sum()

@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_guest_is_told_whether_its_time_is_virtual() {
         let run = r#"{"title": "mine", "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},
-            "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "missed": "skip",
+            "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "overrun_policy": "skip",
             "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
         let run: Run = serde_json::from_str(run).unwrap();
         for (time, expected) in [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")] {

@@ -277,11 +277,11 @@ impl LoadHandle {
             nice: self.nice_of_tasks(),
             settled_after_ns: self.settled_after_ns,
             alive: self.failure.is_none(),
-            missed: false,
+            off_target: false,
             per_cpu: self.account.per_cpu(&self.load.cpus),
             course: self.account.course(),
         };
-        evidence.missed = evidence.is_off_target();
+        evidence.off_target = evidence.is_off_target();
         evidence
     }
 
@@ -324,12 +324,12 @@ impl LoadHandle {
         let mut warnings: Vec<Warning> =
             self.nice.map(|nice| Warning::LoadConditions { load: load(), nice }).into_iter().collect();
         let evidence = self.evidence();
-        if evidence.missed
+        if evidence.off_target
             && let Some((requested, (reached, cpu))) = evidence.requested.zip(evidence.farthest_off())
         {
             let busy = |on: &LoadOnCpu| Some(BusyCpu { cpu: on.cpu, percent: on.machine_busy? });
             let machine = evidence.per_cpu.iter().filter_map(busy).collect();
-            warnings.push(Warning::LoadMissed { load: load(), requested, reached, cpu, machine });
+            warnings.push(Warning::LoadOffTarget { load: load(), requested, reached, cpu, machine });
         }
         if let Some(failure) = self.failure.clone() {
             warnings.push(Warning::LoadDied { load: load(), failure, output: self.complaints.text() });

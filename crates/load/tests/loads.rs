@@ -346,7 +346,7 @@ fn levels_are_held() {
             let others = (busy - reached.mean).max(0.0);
             let off = reached.mean - level;
             assert!((-3.0 - others..3.0).contains(&off), "{load:?}");
-            assert!(load.missed == (off.abs() > 5.0) && load.requested == Some(*level), "{load:?}");
+            assert!(load.off_target == (off.abs() > 5.0) && load.requested == Some(*level), "{load:?}");
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Document {
     pub load: Vec<LoadEvidence>,
     /// Whether a load was off target by more than 5 points: the figures stand, but not for that load.
     #[serde(default)]
-    pub load_missed: bool,
+    pub load_off_target: bool,
     /// The machine before and after.
     pub host: Host,
     /// The lab it ran in; absent for a real machine.

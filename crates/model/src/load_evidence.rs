@@ -30,7 +30,7 @@ pub struct LoadEvidence {
     pub alive: bool,
     /// Whether it was more than 5 points off the level asked for.
     #[serde(default)]
-    pub missed: bool,
+    pub off_target: bool,
     /// What it reached on each of its CPUs.
     #[serde(default)]
     pub per_cpu: Vec<LoadOnCpu>,
@@ -39,7 +39,7 @@ pub struct LoadEvidence {
     pub course: Vec<(u64, f64)>,
 }
 
-/// A load this many points off its level has missed it.
+/// A load this many points off its level is off target.
 const MAX_OFF: f64 = 5.0;
 
 impl LoadEvidence {
@@ -53,7 +53,7 @@ impl LoadEvidence {
         each.chain([(together, None)]).max_by(|a, b| off(a).total_cmp(&off(b)))
     }
 
-    /// Whether it lies farther off than is allowed, on any of its CPUs: what [`LoadEvidence::missed`] is to say.
+    /// Whether it lies farther off than is allowed, on any of its CPUs: what [`LoadEvidence::off_target`] is to say.
     #[must_use]
     pub fn is_off_target(&self) -> bool {
         self.requested.zip(self.farthest_off()).is_some_and(|(asked, (reached, _))| (reached - asked).abs() > MAX_OFF)

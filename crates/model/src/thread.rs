@@ -51,7 +51,7 @@ pub struct Thread {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnFigures>,
     /// Evidence that the thread measured undisturbed by itself.
-    pub proof: ThreadEvidence,
+    pub evidence: ThreadEvidence,
 }
 
 /// What is known of a thread's latencies.
@@ -114,7 +114,7 @@ impl Thread {
             histogram_ns: HistogramDocument::default(),
             worst: Vec::new(),
             columns: Vec::new(),
-            proof: ThreadEvidence::default(),
+            evidence: ThreadEvidence::default(),
         }
     }
 }

@@ -113,7 +113,7 @@ pub enum Warning {
         nice: i32,
     },
     /// A load that was off target.
-    LoadMissed {
+    LoadOffTarget {
         /// The load.
         load: LoadSpec,
         /// CPU use asked for, percent.

@@ -62,7 +62,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub break_above_ns: Option<Nanos>,
     /// What happens after an overrun.
-    pub missed: OverrunPolicy,
+    pub overrun_policy: OverrunPolicy,
     /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
     pub hold_dma_latency: bool,
     /// Whether samples are forced to the disk while measuring, so that a power cut costs the last second at most.
@@ -120,7 +120,7 @@ impl Run {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
-            missed: OverrunPolicy::Skip,
+            overrun_policy: OverrunPolicy::Skip,
             hold_dma_latency: false,
             sync: true,
             settle: Settle::Auto,

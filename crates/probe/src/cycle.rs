@@ -27,7 +27,7 @@ pub struct Cycle {
     /// A latency above this stops the run, ns.
     pub break_above: Option<Nanos>,
     /// What happens after an overrun.
-    pub missed: OverrunPolicy,
+    pub overrun_policy: OverrunPolicy,
 }
 
 /// What became of the activations. `due` is their sum.
@@ -115,7 +115,7 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
 /// Activations whose time had come when a thread that catches up woke last, `next - 1` with this latency, and that it did not come
 /// to run because the run was stopped.
 fn never_caught_up(latency: i64, interval: i64, cycle: &Cycle, next: u64) -> u64 {
-    match cycle.missed {
+    match cycle.overrun_policy {
         OverrunPolicy::CatchUp => (latency.max(0) / interval).unsigned_abs().min(cycle.activations - next),
         OverrunPolicy::Skip => 0,
     }
@@ -124,7 +124,7 @@ fn never_caught_up(latency: i64, interval: i64, cycle: &Cycle, next: u64) -> u64
 /// Activations after `current` whose planned time is not ahead any more, and that are therefore not run.
 #[cold]
 fn passed_by(latency: i64, interval: i64, cycle: &Cycle, current: u64) -> u64 {
-    match cycle.missed {
+    match cycle.overrun_policy {
         OverrunPolicy::CatchUp => 0,
         OverrunPolicy::Skip => (latency / interval).unsigned_abs().min(cycle.activations - 1 - current),
     }
@@ -189,7 +189,7 @@ mod tests {
             interval: Nanos(INTERVAL),
             activations,
             break_above: None,
-            missed: OverrunPolicy::Skip,
+            overrun_policy: OverrunPolicy::Skip,
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn catching_up_skips_nothing() {
-        let cycle = Cycle { missed: OverrunPolicy::CatchUp, ..cycle(4) };
+        let cycle = Cycle { overrun_policy: OverrunPolicy::CatchUp, ..cycle(4) };
         let (counts, samples, _) = run(&cycle, &[0, 2_500, 1_500, 500]);
         assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 0 });
         assert_eq!(samples, [(0, 0), (1, 2_500), (2, 1_500), (3, 500)]);
@@ -270,7 +270,7 @@ mod tests {
     /// Those whose time had come are not run any more, and do not vanish.
     #[test]
     fn stopped_while_catching_up() {
-        let cycle = Cycle { missed: OverrunPolicy::CatchUp, break_above: Some(Nanos(4_000)), ..cycle(10) };
+        let cycle = Cycle { overrun_policy: OverrunPolicy::CatchUp, break_above: Some(Nanos(4_000)), ..cycle(10) };
         let (counts, samples, _) = run(&cycle, &[0, 1_500, 5_700]);
         assert_eq!(counts, Counts { on_time: 1, late: 2, skipped: 5 });
         assert_eq!(samples.len(), 3);

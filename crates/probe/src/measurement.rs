@@ -123,7 +123,7 @@ impl Measurement {
                 interval,
                 activations: run.activations_of(index),
                 break_above: run.break_above_ns,
-                missed: run.missed,
+                overrun_policy: run.overrun_policy,
             };
             let config = ThreadConfig {
                 cpu: *cpu,

@@ -148,7 +148,7 @@ fn opening(threads: u32, activations: u64) -> Document {
         warnings: Vec::new(),
         threads: cpus.iter().enumerate().map(thread).collect(),
         load: Vec::new(),
-        load_missed: false,
+        load_off_target: false,
         lab: None,
         host: Host { before: HostFacts::default(), after: None, processes: None },
         run: Run {

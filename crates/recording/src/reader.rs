@@ -126,7 +126,7 @@ impl Recording {
                 activations.due += lost;
                 activations.on_time += lost;
                 thread.activations = Some(activations);
-                thread.proof.samples_lost = lost;
+                thread.evidence.samples_lost = lost;
             }
         }
         Recorded { path: self.path, document, threads, beside }
@@ -205,7 +205,7 @@ impl ThreadSamples<'_> {
         if self.document().probe.overrun_column != Some(column) {
             return AfterOverrun::Unknown.into();
         }
-        let after = match self.document().run.missed {
+        let after = match self.document().run.overrun_policy {
             OverrunPolicy::Skip => AfterOverrun::Skip,
             OverrunPolicy::CatchUp => AfterOverrun::CatchUp,
         };

@@ -76,8 +76,8 @@ fn main() -> std::io::Result<()> {
     }
     std::fs::write(folder.join("crowded.html"), report::Report::new(&[crowded], &[], &options).html(command, English))?;
     let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
-    missed.document.load_missed = true;
-    missed.document.load[0].missed = true;
+    missed.document.load_off_target = true;
+    missed.document.load[0].off_target = true;
     missed.document.load[0].reached = Some(model::Reached { mean: 61.3, worst_second: 20.4 });
     missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
     loads.document.load[1].alive = false;
@@ -95,7 +95,7 @@ fn main() -> std::io::Result<()> {
     with_caveats.document.host.after = None;
     with_caveats.document.instrument.real_time = false;
     with_caveats.document.threads[0].scheduling = plan::Scheduling::OTHER;
-    with_caveats.document.threads[0].proof.samples_lost = 12;
+    with_caveats.document.threads[0].evidence.samples_lost = 12;
     with_caveats.document.warnings = vec![synthetic::no_real_time()];
     std::fs::write(folder.join("caveats.html"), report::Report::new(&[with_caveats], &[], &options).html(command, English))
 }

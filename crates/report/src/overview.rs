@@ -101,7 +101,7 @@ impl<'a> Overview<'a> {
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
             // The thread's own count: it knows of samples that were lost, and of activations that never ran at all.
             overview.activations.merge(&Accounts::of(thread, &recorded.document.probe));
-            overview.lost += thread.proof.samples_lost;
+            overview.lost += thread.evidence.samples_lost;
             overview.histogram.merge(&statistics.histogram);
             overview.linear.merge(&statistics.linear);
             overview.moments.merge(&statistics.moments);
@@ -193,11 +193,11 @@ impl<'a> Overview<'a> {
     }
 
     /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
-    pub(crate) fn load_missed(&self) -> Option<String> {
+    pub(crate) fn load_off_target(&self) -> Option<String> {
         let document = &self.recorded.document;
-        let missed: Vec<String> = document.load.iter().filter(|load| load.missed).map(loads::missed).collect();
+        let missed: Vec<String> = document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
         if missed.is_empty() {
-            return document.load_missed.then(|| say!("off by more than 5 points"));
+            return document.load_off_target.then(|| say!("off by more than 5 points"));
         }
         Some(list(&missed))
     }

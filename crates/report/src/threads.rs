@@ -84,7 +84,7 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
         let probe = &recorded.document.probe;
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
             let [due, on_time, late, skipped] = Accounts::of(thread, &recorded.document.probe).all();
-            let lost = thread.detail.is_samples().then_some(thread.proof.samples_lost);
+            let lost = thread.detail.is_samples().then_some(thread.evidence.samples_lost);
             let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu.to_string()];
             cells.push(thread.interval_ns.0.to_string());
             cells.extend([due, on_time, late, skipped, lost].map(text));

@@ -31,7 +31,7 @@ pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
         warnings: order.granted.warning.iter().chain(&order.warnings).cloned().collect(),
         threads: Vec::new(),
         load: Vec::new(),
-        load_missed: false,
+        load_off_target: false,
         host: Host { before, after: None, processes: None },
         lab: None,
     }
@@ -118,7 +118,7 @@ pub(crate) fn enter(thread: &mut Thread, outcome: Option<&ThreadResult>, due: u6
     let skipped = due - on_time - late;
     thread.activations = Some(Activations { due, on_time, late, skipped });
     let usage = outcome.and_then(|outcome| outcome.usage);
-    thread.proof = ThreadEvidence {
+    thread.evidence = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),
         major_faults: usage.map(|usage| usage.major_faults),
         voluntary_switches: usage.map(|usage| usage.voluntary_switches),
@@ -134,11 +134,11 @@ pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, came_back: bool) -
         let waited_ns = Nanos(i64::try_from(probe::JOIN_TIMEOUT.as_nanos()).unwrap_or(i64::MAX));
         warnings.push(Warning::ThreadUnresponsive { thread: thread.index, cpu: thread.cpu, waited_ns });
     }
-    if thread.proof.samples_lost > 0 {
+    if thread.evidence.samples_lost > 0 {
         let woken = thread.activations.map_or(0, |all| all.on_time + all.late);
-        warnings.push(Warning::SamplesLost { thread: thread.index, lost: thread.proof.samples_lost, woken });
+        warnings.push(Warning::SamplesLost { thread: thread.index, lost: thread.evidence.samples_lost, woken });
     }
-    let (minor, major) = (thread.proof.minor_faults.unwrap_or(0), thread.proof.major_faults.unwrap_or(0));
+    let (minor, major) = (thread.evidence.minor_faults.unwrap_or(0), thread.evidence.major_faults.unwrap_or(0));
     // What a trial starts may fault by its nature, as the copy of a memory map does.
     if (minor, major) != (0, 0) && rows != RowKind::Trials {
         warnings.push(Warning::PageFaults { thread: thread.index, minor, major });
@@ -162,7 +162,7 @@ mod tests {
         let Ok(statistics) = stats::summarise(rows.as_slice(), 1_000_000, AfterOverrun::Skip, 8);
         enter(&mut thread, None, due, &statistics);
         assert_eq!(thread.activations, Some(Activations { due: 10, on_time: 3, late: 0, skipped: 7 }));
-        assert_eq!((thread.proof.samples_lost, thread.proof.voluntary_switches), (0, None));
+        assert_eq!((thread.evidence.samples_lost, thread.evidence.voluntary_switches), (0, None));
         let (cpu, waited_ns) = (CpuId(1), Nanos::from_secs(3));
         let expected = [Warning::ThreadUnresponsive { thread: 0, cpu, waited_ns }];
         assert_eq!(thread_warnings(&thread, RowKind::Activations, false), expected);

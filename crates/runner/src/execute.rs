@@ -169,7 +169,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
     drop(conditions);
 
     document.load = loads.stop();
-    document.load_missed = document.load.iter().any(|load| load.missed);
+    document.load_off_target = document.load.iter().any(|load| load.off_target);
     document.warnings.extend(loads.warnings());
     let mut processes = host.process_times().since(&processes_before.0, own);
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
@@ -237,7 +237,7 @@ impl Observe<'_> {
     /// Waits until all threads have ended or the run is stopped.
     fn until_the_end(&mut self, measurement: &Measurement, recorder: &Recorder, loads: &mut Loads) {
         let expected = self.order.run.expected_ns().0 - self.order.run.whole_warmup_ns().0;
-        let allowed = match self.order.run.missed {
+        let allowed = match self.order.run.overrun_policy {
             OverrunPolicy::Skip => MAX_OVERTIME,
             OverrunPolicy::CatchUp => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
         };

@@ -162,7 +162,7 @@ impl Synthetic {
             warnings: vec![Warning::DiskSlow { max_delay_ns: Nanos::from_millis(700) }],
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
-            load_missed: false,
+            load_off_target: false,
             lab: self.lab.map(lab),
             host: Host { before: host(0, self), after: Some(host(seconds, self)), processes: None },
         };
@@ -198,7 +198,7 @@ impl Synthetic {
             },
             worst: worst.collect(),
             columns: Vec::new(),
-            proof: ThreadEvidence {
+            evidence: ThreadEvidence {
                 minor_faults: Some(0),
                 major_faults: Some(0),
                 voluntary_switches: Some(self.due),
@@ -231,7 +231,7 @@ impl Synthetic {
             nice: Some(0),
             alive: true,
             settled_after_ns: Some(640_000_000),
-            missed: false,
+            off_target: false,
             per_cpu: cpus.iter().map(on).collect(),
             course: self.course(mean),
         }

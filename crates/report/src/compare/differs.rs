@@ -64,7 +64,7 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         ("their probes differ", |document| document.probe.name.to_string()),
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
-        ("their overrun rules differ", |document| match document.run.missed {
+        ("their overrun rules differ", |document| match document.run.overrun_policy {
             plan::OverrunPolicy::Skip => say!("skipping"),
             plan::OverrunPolicy::CatchUp => say!("catching up"),
         }),

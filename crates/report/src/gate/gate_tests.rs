@@ -94,7 +94,7 @@ fn caveats_of_a_run_weaken_a_pass_and_not_a_failure() {
     assert!(passes.lacking.unwrap().starts_with("the run ended early"));
     assert_eq!(judged("max<70us", &examined).verdict, Verdict::Fail);
     examined.recorded.document.state = State::Complete;
-    examined.recorded.document.threads[0].proof.samples_lost = 2;
+    examined.recorded.document.threads[0].evidence.samples_lost = 2;
     assert_eq!(judged("max<100us", &examined).verdict, Verdict::NotEnough);
     assert_eq!(judged("lost==0", &examined).verdict, Verdict::Fail);
     assert_eq!(judged("lost<3", &examined).verdict, Verdict::Pass);
@@ -234,7 +234,7 @@ fn no_losses_are_known_of_whole_recordings_only() {
     assert_eq!(judged("lost==0", &cut).verdict, Verdict::NotEnough);
     // A limit that allows those there were.
     let mut known = examined(&latencies(2_000, &[]));
-    known.recorded.document.threads[0].proof.samples_lost = 2;
+    known.recorded.document.threads[0].evidence.samples_lost = 2;
     assert_eq!(judged("lost<5", &known).verdict, Verdict::Pass);
 }
 
@@ -273,7 +273,7 @@ fn a_statement_of_another_probe_passes_nothing() {
 fn a_thread_without_counters_has_all_that_was_planned() {
     let mut examined = examined(&latencies(2_000, &[]));
     examined.recorded.document.run.length = plan::Length::Samples(5_000);
-    examined.recorded.document.threads[0].proof.voluntary_switches = None;
+    examined.recorded.document.threads[0].evidence.voluntary_switches = None;
     assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough);
 }
 

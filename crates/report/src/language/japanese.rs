@@ -126,7 +126,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("was stopped early: writing it failed ({error})", "中断: 記録を書き込めなくなりました({error})"),
     ("{samples} lost, with unknown latencies.", "{samples}が欠落。その値は不明です。"),
-    ("Load off target{of}: {which} (load_missed).", "負荷が目標未達{of}: {which} [load_missed]。"),
+    ("Load off target{of}: {which} (load_off_target).", "負荷が目標未達{of}: {which} [load_off_target]。"),
     ("off by more than 5 points", "負荷率が目標から 5 ポイントを超えて外れました"),
     ("{spec} reached {percent} of {place}{instead}", "{spec} の {place} での実測負荷率 {percent}{instead}"),
     (" instead of {level}", "(目標 {level})"),

@@ -46,7 +46,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("asked", "目標"),
     ("cpu busy", "全体"),
     ("exited early", "途中終了"),
-    ("load_missed: more than 5 points off", "load_missed: 目標との差が 5 ポイント超"),
+    ("load_off_target: more than 5 points off", "load_off_target: 目標との差が 5 ポイント超"),
     (
         "Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total.",
         "CPU 1 個に対する百分率。タスクが CPU 間を移動する負荷では平均。全体: その CPU 全体の使用率。",

@@ -92,8 +92,8 @@ fn recordings() -> Vec<model::Recorded> {
     ];
     recordings[0].document.state = model::State::Stopped;
     recordings[0].document.end = Some(model::End::Guard { starved_ns: 2_000_000_000, cpu: None });
-    recordings[1].document.load[1].missed = true;
-    recordings[1].document.threads[0].proof.samples_lost = 3;
+    recordings[1].document.load[1].off_target = true;
+    recordings[1].document.threads[0].evidence.samples_lost = 3;
     recordings[2].document.run.scheduling = plan::Scheduling::OTHER;
     recordings[3].document.instrument.real_time = false;
     recordings

@@ -302,7 +302,7 @@ fn caveats_of_a_row_stand_before_its_figures() {
     let mut matrix = Matrix::new(None, vec!["load".into()], ["none", "cpu"].map(|load| vec![Some(load.to_owned())]).into_iter());
     matrix.add(0, 1, Synthetic::idle().threads(1).due(2_000).build());
     let mut recorded = Synthetic::hackbench().threads(1).due(2_000).build();
-    recorded.document.load_missed = true;
+    recorded.document.load_off_target = true;
     matrix.add(1, 1, recorded);
     let text = matrix.text(English);
     let lines: Vec<&str> = text.lines().collect();

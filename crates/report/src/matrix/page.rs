@@ -267,7 +267,7 @@ impl Matrix {
                     None if same(*column) => "same",
                     Some("caveats") if line.cells[*column] != "–" => "bad",
                     Some("max") => "max",
-                    Some("load, %") if self.rows[line.row].missed => "bad",
+                    Some("load, %") if self.rows[line.row].off_target => "bad",
                     Some("overruns" | "skipped") if !matches!(line.cells[*column].as_str(), "0" | "–" | "") => "bad",
                     Some("beyond") if line.cells[*column] != "–" => "bad",
                     _ => "",

@@ -19,7 +19,7 @@ fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
             // Of a large plan, every run has a caveat.
             if kernels > 10 {
                 recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
-                recorded.document.threads[0].proof.samples_lost = seed;
+                recorded.document.threads[0].evidence.samples_lost = seed;
                 recorded.document.warnings = vec![model::Warning::SamplesLost { thread: 0, lost: seed, woken: 2_000 }];
             }
             matrix.add(row, repeat, recorded);

@@ -38,7 +38,7 @@ pub(super) struct CellStats {
     pub(super) kind: Option<Kind>,
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
-    pub(super) missed: bool,
+    pub(super) off_target: bool,
     texts: InEach<Texts>,
     /// Whether real-time scheduling was asked for and not granted.
     pub(super) denied: bool,
@@ -219,7 +219,7 @@ impl CellStats {
                 None => self.reached.push((reached.mean, reached.mean)),
             }
         }
-        self.missed |= document.load_missed;
+        self.off_target |= document.load_off_target;
         self.add_caveats(overview);
         true
     }
@@ -287,7 +287,7 @@ impl CellStats {
 
     /// Whether its figures are all that was asked for.
     pub(super) fn is_whole(&self) -> bool {
-        self.runs > 0 && self.missing == 0 && self.texts().run_caveats.is_empty() && !self.missed && !self.denied
+        self.runs > 0 && self.missing == 0 && self.texts().run_caveats.is_empty() && !self.off_target && !self.denied
     }
 
     /// Of all its threads.

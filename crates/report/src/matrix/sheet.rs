@@ -210,7 +210,7 @@ fn reached(row: &CellStats) -> String {
         if low == high { low } else { format!("{low}–{high}") }
     };
     let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
-    match (reached.as_str(), row.missed) {
+    match (reached.as_str(), row.off_target) {
         ("", true) => say!("off target"),
         ("", false) => NOTHING.to_owned(),
         (reached, true) => say!("{reached} off target", reached),

@@ -49,7 +49,7 @@ impl Matrix {
 
     /// In how many a load was off target.
     pub(super) fn off_target(&self) -> usize {
-        self.rows.iter().filter(|row| row.missed).count()
+        self.rows.iter().filter(|row| row.off_target).count()
     }
 
     /// One line: how many combinations have caveats, then what the figures say, and what is missing.

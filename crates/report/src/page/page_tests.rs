@@ -271,9 +271,9 @@ fn what_loads_were_asked_for_and_reached() {
     assert!(!said.contains("load off target") && !said.contains("Load off target"));
 
     // Nothing known of each CPU: all of them together are named.
-    recorded.document.load_missed = true;
+    recorded.document.load_off_target = true;
     recorded.document.load[1].per_cpu.clear();
-    (recorded.document.load[1].missed, recorded.document.load[1].alive) = (true, false);
+    (recorded.document.load[1].off_target, recorded.document.load[1].alive) = (true, false);
     let said = page(&[recorded]);
     for there in ["<b>Load off target.</b> cpu@50% reached 50.0 %", "<b class=\"bad\">load off target</b>", "not throughout</b>"]
     {

@@ -57,7 +57,7 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             let text = say!("{of}{lost}. Their latencies are unknown.", of, lost);
             add(word("Samples lost."), text, NextStep::Unknown);
         }
-        if let Some(which) = overview.load_missed() {
+        if let Some(which) = overview.load_off_target() {
             let text = say!("{of}{which}. The figures hold, but not for the requested load.", of, which);
             add(word("Load off target."), text, NextStep::Unknown);
         }

@@ -165,7 +165,7 @@ mod tests {
     fn caveats_of_a_recording_are_cautions() {
         let mut stolen = Synthetic::hackbench().build();
         spend(&mut stolen, &[("user", 700), ("steal", 263), ("idle", 37)]);
-        stolen.document.load_missed = true;
+        stolen.document.load_off_target = true;
         let said = of(&Overview::of(&stolen));
         assert!(said[0].starts_with("a load was off") && said[1].starts_with("steal time 26.3 %"), "{said:?}");
     }

@@ -165,8 +165,8 @@ pub(crate) fn own(document: &Document) -> Vec<String> {
     let own = [
         (asked && !granted).then(|| say!("no real-time rights")),
         cut_short(document).map(|_| say!("cut short")),
-        document.threads.iter().any(|thread| thread.proof.samples_lost > 0).then(|| say!("samples lost")),
-        document.load_missed.then(|| say!("load off target")),
+        document.threads.iter().any(|thread| thread.evidence.samples_lost > 0).then(|| say!("samples lost")),
+        document.load_off_target.then(|| say!("load off target")),
     ];
     own.into_iter().flatten().collect()
 }

@@ -26,7 +26,7 @@ pub(crate) struct LoadRow {
     pub(crate) tasks: String,
     pub(crate) did: String,
     pub(crate) alive: bool,
-    pub(crate) missed: bool,
+    pub(crate) off_target: bool,
     /// Each of its CPUs, where there are several.
     pub(crate) each: Vec<CpuRow>,
     /// Of its CPUs that are not listed; nothing where all are.
@@ -59,7 +59,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             tasks: count(load.tasks),
             did: did(load).into_iter().chain([settled(load)]).collect::<Vec<_>>().join(", "),
             alive: load.alive,
-            missed: load.missed,
+            off_target: load.off_target,
             each,
             more: if more > 0 { say!("and {more} more, with no lower CPU use", more) } else { String::new() },
         }
@@ -116,7 +116,7 @@ pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
 }
 
 /// `cpu@50% reached 31.2 % of CPU 3 instead of 50 %`, where it lies farthest off.
-pub(crate) fn missed(load: &LoadEvidence) -> String {
+pub(crate) fn off_target(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
     let instead = load.requested.map_or_else(String::new, |asked| say!(" instead of {level}", level = level(asked)));
     load.farthest_off().map_or_else(
@@ -188,17 +188,17 @@ mod tests {
         let mut load = Synthetic::hackbench().load("cpu@50%").build().document.load[1].clone();
         load.reached = Some(Reached { mean: 31.24, worst_second: 30.0 });
         load.per_cpu.clear();
-        assert_eq!(missed(&load), "cpu@50% reached 31.2 % of each CPU instead of 50 %");
+        assert_eq!(off_target(&load), "cpu@50% reached 31.2 % of each CPU instead of 50 %");
         // Right on average, and on one CPU far off.
         let on =
             |cpu, mean| LoadOnCpu { cpu: CpuId(cpu), reached: Some(Reached { mean, worst_second: 0.0 }), machine_busy: None };
         load.reached = Some(Reached { mean: 47.0, worst_second: 30.0 });
         load.per_cpu = vec![on(0, 50.0), on(3, 44.0)];
-        assert_eq!(missed(&load), "cpu@50% reached 44.0 % of CPU 3 instead of 50 %");
+        assert_eq!(off_target(&load), "cpu@50% reached 44.0 % of CPU 3 instead of 50 %");
         assert!(load.is_off_target());
         load.per_cpu[1] = on(3, 45.5);
         assert!(!load.is_off_target());
         load.reached = None;
-        assert_eq!(missed(&load), "CPU use of cpu@50% could not be measured");
+        assert_eq!(off_target(&load), "CPU use of cpu@50% could not be measured");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Command {
     pub(crate) line: String,
 }
 
-/// What was asked, how it was done, and the proof that the threads measured undisturbed by themselves.
+/// What was asked, how it was done, and the evidence that the threads measured undisturbed by themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
     let questions: [(&'static str, Answer); 15] = [
@@ -31,7 +31,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Interval", interval),
         ("Scheduling", scheduling),
         ("Probe", |o| columns::probe(&o.recorded.document)),
-        ("After an overrun", |o| match o.recorded.document.run.missed {
+        ("After an overrun", |o| match o.recorded.document.run.overrun_policy {
             OverrunPolicy::Skip => say!("continue at the next planned time, count the others as skipped"),
             OverrunPolicy::CatchUp => say!("run each missed one at once, late"),
         }),
@@ -46,8 +46,8 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Start until measuring began", |o| {
             o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| say!("not known"), format::latency)
         }),
-        ("Page faults while measuring", |o| proof(o, |proof| Some(proof.minor_faults? + proof.major_faults?))),
-        ("Preempted while measuring", |o| proof(o, |proof| proof.involuntary_switches)),
+        ("Page faults while measuring", |o| evidence(o, |evidence| Some(evidence.minor_faults? + evidence.major_faults?))),
+        ("Preempted while measuring", |o| evidence(o, |evidence| evidence.involuntary_switches)),
         ("Samples lost", |o| count(o.lost)),
     ];
     let row = |(name, answer): (&'static str, Answer)| {
@@ -89,8 +89,8 @@ fn clock(overview: &Overview<'_>) -> String {
 }
 
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
-fn proof(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
-    let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.proof)).sum();
+fn evidence(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
+    let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.evidence)).sum();
     sum.map_or_else(|| say!("not known"), |n| if n == 0 { say!("none") } else { count(n) })
 }
 

@@ -24,7 +24,7 @@ fn recorded(rows: RowKind, title: &str) -> Recorded {
     if rows == RowKind::Events {
         recorded.document.probe.columns = vec![Column::ns("length_ns", "how long the event took")];
     }
-    recorded.document.threads[0].proof.samples_lost = 3;
+    recorded.document.threads[0].evidence.samples_lost = 3;
     recorded
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
 fn caveats_of(all: &[Overview<'_>]) -> Vec<String> {
     let mut sentences = cut_short(all);
     sentences.extend(lost(all));
-    sentences.extend(load_missed(all));
+    sentences.extend(load_off_target(all));
     sentences.extend(contradicting(all));
     sentences
 }
@@ -128,7 +128,7 @@ fn lost(all: &[Overview<'_>]) -> Option<String> {
 /// One sentence for each recording whose figures were changed after they had been taken.
 fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
     // What was lost or missed is said already, and is no contradiction.
-    let is_whole = |overview: &&Overview<'_>| overview.lost == 0 && !overview.recorded.document.load_missed;
+    let is_whole = |overview: &&Overview<'_>| overview.lost == 0 && !overview.recorded.document.load_off_target;
     let contradicts = all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
     let sentence = |overview: &Overview<'_>| {
         let name = if all.len() == 1 { "run.json".to_owned() } else { format!("{}/run.json", overview.name) };
@@ -138,11 +138,12 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
 }
 
 /// One sentence for each recording whose load was not the one asked for, with the name that `run.json` has for it.
-fn load_missed(all: &[Overview<'_>]) -> Vec<String> {
+fn load_off_target(all: &[Overview<'_>]) -> Vec<String> {
     let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { say!(" in {name}", name = overview.name) };
-    let sentence =
-        |overview: &Overview<'_>, which: String| say!("Load off target{of}: {which} (load_missed).", of = of(overview), which);
-    all.iter().filter_map(|overview| overview.load_missed().map(|which| sentence(overview, which))).collect()
+    let sentence = |overview: &Overview<'_>, which: String| {
+        say!("Load off target{of}: {which} (load_off_target).", of = of(overview), which)
+    };
+    all.iter().filter_map(|overview| overview.load_off_target().map(|which| sentence(overview, which))).collect()
 }
 
 #[cfg(test)]
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn lost_samples_and_nothing_at_all() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
-        recorded.document.threads[0].proof.samples_lost = 12;
+        recorded.document.threads[0].evidence.samples_lost = 12;
         assert!(said(&[recorded]).starts_with("12 samples lost, with unknown latencies. Worst latency"));
         assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No latency was measured.");
         assert_eq!(said(&[]), "No recording was given.");
@@ -242,15 +243,16 @@ mod tests {
     #[test]
     fn a_load_off_its_level_is_named() {
         let mut recorded = Synthetic::hackbench().load("cpu@50%").samples(IDLE).build();
-        assert!(!said(std::slice::from_ref(&recorded)).contains("load_missed"));
-        recorded.document.load_missed = true;
+        assert!(!said(std::slice::from_ref(&recorded)).contains("load_off_target"));
+        recorded.document.load_off_target = true;
         let unnamed = said(std::slice::from_ref(&recorded));
-        assert!(unnamed.starts_with("Load off target: off by more than 5 points (load_missed). Steal time"), "{unnamed}");
-        recorded.document.load[1].missed = true;
+        assert!(unnamed.starts_with("Load off target: off by more than 5 points (load_off_target). Steal time"), "{unnamed}");
+        recorded.document.load[1].off_target = true;
         recorded.document.load[1].reached = Some(model::Reached { mean: 31.2, worst_second: 30.0 });
         let named = said(std::slice::from_ref(&recorded));
         assert!(
-            named.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_missed). Steal time"),
+            named
+                .starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_off_target). Steal time"),
             "{named}"
         );
         let both = said(&[Synthetic::idle().samples(IDLE).build(), recorded]);

@@ -34,7 +34,7 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
         }
         let mut said = did(load);
         said.extend((!load.alive).then(|| say!("exited early")));
-        said.extend(load.missed.then(|| say!("load_missed: more than 5 points off")));
+        said.extend(load.off_target.then(|| say!("load_off_target: more than 5 points off")));
         if !said.is_empty() {
             lines.push(format!("  {}", said.join(word(", "))));
         }
@@ -52,13 +52,13 @@ mod tests {
     #[test]
     fn each_cpu_has_a_line_and_each_load_its_work() {
         let mut loads = Synthetic::hackbench().load("cpu@50%").build().document.load;
-        loads[1].missed = true;
+        loads[1].off_target = true;
         loads[0].alive = false;
         let text = table(&loads);
         let of_cpus: usize = loads.iter().map(|load| load.per_cpu.len()).sum();
         assert_eq!(text.lines().count(), 1 + of_cpus + loads.len() + 2, "{text}");
         assert!(text.contains("messages/s, ") && text.contains("exited early"), "{text}");
-        assert!(text.contains("load_missed: more than 5 points off") && text.contains("50.0"), "{text}");
+        assert!(text.contains("load_off_target: more than 5 points off") && text.contains("50.0"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 }

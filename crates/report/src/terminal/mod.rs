@@ -281,7 +281,7 @@ fn load(out: &mut String, overview: &Overview<'_>) {
 /// What a load was asked for and what it did, as one phrase.
 fn reached(load: &model::LoadEvidence) -> String {
     let mut parts = vec![say!("asked for {level}", level = loads::requested(load))];
-    if load.missed {
+    if load.off_target {
         parts.push(say!("OFF TARGET"));
     }
     let percent = |value| loads::percent(Some(value));

@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn caveats_stand_above_the_table() {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
-        recordings[1].document.load_missed = true;
+        recordings[1].document.load_off_target = true;
         let text = table(&recordings);
-        let said = "Load off target in hackbench: off by more than 5 points (load_missed). Steal time 1.0 % \
+        let said = "Load off target in hackbench: off by more than 5 points (load_off_target). Steal time 1.0 % \
                     (100 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench.";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front.replace("\n  ", " ").replace('\n', " "), said, "{text}");

@@ -103,7 +103,7 @@ fn caveats_come_before_the_figures() {
     recorded.document.state = State::Running;
     recorded.document.instrument.real_time = false;
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
-    recorded.document.threads[0].proof.samples_lost = 3;
+    recorded.document.threads[0].evidence.samples_lost = 3;
     recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let said = said(&recorded);
     assert_eq!(said, SPOILED, "\n{said}");
@@ -112,12 +112,15 @@ fn caveats_come_before_the_figures() {
 #[test]
 fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
     let mut recorded = Synthetic::idle().load("cpu@50%").build();
-    recorded.document.load_missed = true;
+    recorded.document.load_off_target = true;
     let load = &mut recorded.document.load[0];
-    (load.missed, load.alive) = (true, false);
+    (load.off_target, load.alive) = (true, false);
     load.reached = Some(model::Reached { mean: 31.2, worst_second: 12.0 });
     let said = said(&recorded);
-    assert!(said.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %\n(load_missed)."), "{said}");
+    assert!(
+        said.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %\n(load_off_target)."),
+        "{said}"
+    );
     assert!(said.contains(MISSED), "{said}");
 }
 

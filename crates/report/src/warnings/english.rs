@@ -113,9 +113,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             format!("it runs at nice {nice}, inherited from its parent, and may not return to 0"),
             advice("Start the measurement without nice."),
         ),
-        Warning::LoadMissed { load, requested, reached, cpu, machine } => (
+        Warning::LoadOffTarget { load, requested, reached, cpu, machine } => (
             format!(
-                "load_missed: load '{load}' was off target, at {reached:.1} % of {place} instead of {requested:.1} %. The figures do not hold for that load.",
+                "load_off_target: load '{load}' was off target, at {reached:.1} % of {place} instead of {requested:.1} %. The figures do not hold for that load.",
                 place = cpu.map_or_else(|| "its CPUs".to_owned(), |cpu| format!("CPU {cpu}")),
             ),
             machine.iter().map(busy_in_all).collect::<Vec<_>>().join(", "),

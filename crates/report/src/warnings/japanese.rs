@@ -126,9 +126,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             format!("親プロセスと同じ nice {nice} で動作しており、0 に戻す権限がありません"),
             advice("nice を付けずに測定を開始してください。"),
         ),
-        Warning::LoadMissed { load, requested, reached, cpu, machine } => (
+        Warning::LoadOffTarget { load, requested, reached, cpu, machine } => (
             format!(
-                "負荷の目標未達(load_missed): '{load}' の {place} での実測負荷率 {reached:.1} %(目標 {requested:.1} %)。測定値は目標の負荷率での値ではありません。",
+                "負荷の目標未達(load_off_target): '{load}' の {place} での実測負荷率 {reached:.1} %(目標 {requested:.1} %)。測定値は目標の負荷率での値ではありません。",
                 place = cpu.map_or_else(|| "割り当てた CPU".to_owned(), |cpu| format!("CPU {cpu}")),
             ),
             machine.iter().map(busy_in_all).collect::<Vec<_>>().join("; "),

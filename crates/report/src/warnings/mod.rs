@@ -117,7 +117,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         Warning::LoadsElsewhere { load, .. }
         | Warning::LoadNotSettled { load, .. }
         | Warning::LoadConditions { load, .. }
-        | Warning::LoadMissed { load, .. }
+        | Warning::LoadOffTarget { load, .. }
         | Warning::LoadDied { load, .. } => load.to_string(),
         Warning::ClocksourceSlow { clocksource, .. } => clocksource.clone(),
         Warning::ClocksourceChanged { before, after } => format!("{before} {after}"),

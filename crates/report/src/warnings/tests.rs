@@ -37,7 +37,7 @@ fn all() -> Vec<Warning> {
     let (asked, granted) = (Scheduling::DEFAULT, Scheduling::OTHER);
     let died = |spec: &str, failure| Warning::LoadDied { load: load(spec), failure, output: String::new() };
     let held = |reason| Warning::DmaLatencyNotHeld { path: text("/dev/cpu_dma_latency"), reason, error: text("refused") };
-    let missed = |cpu| Warning::LoadMissed {
+    let missed = |cpu| Warning::LoadOffTarget {
         load: load("cpu@50%"),
         requested: 50.0,
         reached: 31.25,
@@ -119,7 +119,7 @@ fn kind(warning: &Warning) -> usize {
         Warning::LoadsElsewhere { .. } => 9,
         Warning::LoadNotSettled { .. } => 10,
         Warning::LoadConditions { .. } => 11,
-        Warning::LoadMissed { .. } => 12,
+        Warning::LoadOffTarget { .. } => 12,
         Warning::LoadDied { .. } => 13,
         Warning::GovernorNotPerformance { .. } => 14,
         Warning::FrequencyChanged { .. } => 15,
@@ -307,7 +307,7 @@ fn an_unknown_warning_is_shown_by_its_code_and_fields() {
 #[test]
 fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
     let missed = |spec: &str, reached| {
-        subject(&Warning::LoadMissed { load: load(spec), requested: 50.0, reached, cpu: None, machine: Vec::new() })
+        subject(&Warning::LoadOffTarget { load: load(spec), requested: 50.0, reached, cpu: None, machine: Vec::new() })
     };
     assert_eq!(missed("cpu@50%", 85.7), missed("cpu@50%", 90.6));
     assert_ne!(missed("cpu@50%", 85.7), missed("cpu@100%", 85.7));

@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Outcome {
         let text = report::warning_text(&warning, Language::English);
         output::complain(&format!("Warning: {} Seen: {}", text.message, text.evidence));
     }
-    let held = evidence.iter().all(|load| load.alive && !load.missed);
+    let held = evidence.iter().all(|load| load.alive && !load.off_target);
     output::say(&if args.json {
         model::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::run_failed)?
     } else {

@@ -130,7 +130,7 @@ impl RunFlags {
             aligned_ns: self.aligned,
             warmup_ns: self.warmup,
             break_above_ns: self.break_above,
-            missed: if self.catch_up { OverrunPolicy::CatchUp } else { OverrunPolicy::Skip },
+            overrun_policy: if self.catch_up { OverrunPolicy::CatchUp } else { OverrunPolicy::Skip },
             hold_dma_latency: !self.no_dma_latency,
             sync: !self.no_sync,
             settle: self.settle,

@@ -29,7 +29,7 @@ fn alone_it_says_what_it_reached() {
     assert!((10.0..43.0).contains(&load.number("/reached/mean")), "{load:?}");
     assert!(load.number("/reached/worst_second") <= load.number("/reached/mean"), "{load:?}");
     assert!(load.number("/rate/updates_per_s") > 1e4, "{load:?}");
-    assert_eq!(said.code == Some(0), load.at("/missed") == false, "{said:?}");
+    assert_eq!(said.code == Some(0), load.at("/off_target") == false, "{said:?}");
     assert!(place.listing().is_empty());
 }
 
@@ -49,12 +49,12 @@ fn a_load_that_misses_its_level_marks_the_run() {
     let load = format!("--load cpu@100%,cpus={0} --load mem-access@100%,cpus={0}", quiet_cpu());
     let said = place.well(&format!("measure -i 1ms -d 2500ms {load} -o x.teiji"));
     let document = place.document("x.teiji");
-    assert!(document.at("/load_missed") == true && document.warns_of("load-missed"), "{:?}", document.at("/load"));
-    assert!(document.list("/load").iter().all(|load| load.at("/missed") == true && load.number("/reached/mean") < 95.0));
-    assert!(said.out.contains("load_missed"), "{}", said.out);
-    assert!(place.well("show x.teiji").out.contains("load_missed"));
+    assert!(document.at("/load_off_target") == true && document.warns_of("load-off-target"), "{:?}", document.at("/load"));
+    assert!(document.list("/load").iter().all(|load| load.at("/off_target") == true && load.number("/reached/mean") < 95.0));
+    assert!(said.out.contains("load_off_target"), "{}", said.out);
+    assert!(place.well("show x.teiji").out.contains("load_off_target"));
     place.well("report x.teiji -o x.html");
-    assert!(place.read("x.html").contains("load_missed"));
+    assert!(place.read("x.html").contains("load_off_target"));
 }
 
 /// CPU times, interrupts and steal time are differences between the two looks, and are said of the measurement.

@@ -76,7 +76,7 @@ fn a_changed_figure_is_named() {
         "/threads/0/histogram_ns/buckets/1/2",
         "/threads/0/worst/9/activation",
         "/threads/0/worst/3/planned_ns",
-        "/threads/0/proof/samples_lost",
+        "/threads/0/evidence/samples_lost",
     ];
     let _original = measured();
     for figure in figures {
@@ -125,7 +125,7 @@ fn a_changed_end_is_named() {
             value["state"] = json!("stopped");
             value["end"] = json!({ "reason": "break-above", "thread": 0, "activation": 3, "latency_ns": 3_600_000_000_000_i64 });
         }),
-        ("load_missed: recorded true", "recomputed false", |value| value["load_missed"] = json!(true)),
+        ("load_off_target: recorded true", "recomputed false", |value| value["load_off_target"] = json!(true)),
         ("threads[0].samples_file: recorded ../../samples-0.arrows", "samples-0.arrows", |value| {
             value["threads"][0]["samples_file"] = json!("../../samples-0.arrows");
         }),

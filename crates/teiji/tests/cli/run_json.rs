@@ -21,7 +21,7 @@ const OF_A_THREAD: [&str; 12] = [
     "latency_with_skipped_ns",
     "histogram_ns",
     "worst",
-    "proof",
+    "evidence",
 ];
 /// What is promised of the machine, before and after.
 const OF_THE_MACHINE: [&str; 16] = [
@@ -120,13 +120,13 @@ fn assert_histogram(thread: &Document) {
 /// The evidence that a thread did nothing but sleep and wake.
 fn assert_proof(thread: &Document) {
     for key in ["minor_faults", "major_faults", "voluntary_switches", "involuntary_switches", "samples_lost"] {
-        assert!(thread.whole(&format!("/proof/{key}")) >= 0, "{key}");
+        assert!(thread.whole(&format!("/evidence/{key}")) >= 0, "{key}");
     }
-    assert_eq!(thread.whole("/proof/samples_lost"), 0);
-    assert_eq!(thread.whole("/proof/major_faults"), 0);
+    assert_eq!(thread.whole("/evidence/samples_lost"), 0);
+    assert_eq!(thread.whole("/evidence/major_faults"), 0);
     // It never sleeps more often than it is due, a few stray wake-ups aside.
     let woken = thread.whole("/activations/on_time") + thread.whole("/activations/late");
-    let sleeps = thread.whole("/proof/voluntary_switches");
+    let sleeps = thread.whole("/evidence/voluntary_switches");
     assert!(sleeps <= woken + 10 && sleeps >= thread.whole("/activations/on_time") / 2, "{sleeps} of {woken}");
 }
 
@@ -146,7 +146,7 @@ fn locked_memory_faults_no_page() {
             assert!(document.warns_of("memory-not-locked"));
             return skipped(Need::LockedMemory, "memory cannot be locked by this user");
         }
-        let of = |thread: &Document| ["minor", "major"].map(|kind| thread.whole(&format!("/proof/{kind}_faults")));
+        let of = |thread: &Document| ["minor", "major"].map(|kind| thread.whole(&format!("/evidence/{kind}_faults")));
         faults = document.threads().iter().map(of).collect();
         assert_eq!(document.warns_of("page-faults"), faults.iter().any(|faults| *faults != [0, 0]), "{faults:?}");
         if faults.iter().all(|faults| *faults == [0, 0]) {
@@ -182,7 +182,7 @@ fn assert_load(document: &Document) {
     assert!(load.number("/rate/iterations_per_s") > 1e4, "{load:?}");
     assert_eq!(*load.at("/alive"), Value::Bool(true));
     assert_eq!(load.list("/cpus").len(), cpus().len());
-    assert_eq!((load.list("/per_cpu").len(), load.at("/missed") == document.at("/load_missed")), (cpus().len(), true));
+    assert_eq!((load.list("/per_cpu").len(), load.at("/off_target") == document.at("/load_off_target")), (cpus().len(), true));
     let start = document.threads()[0].whole("/start_ns");
     for point in load.list("/course") {
         assert!(point.whole("/0") > start && (0.0..101.0).contains(&point.number("/1")), "{load:?}");
@@ -218,7 +218,7 @@ fn while_it_runs() {
     let place = Place::new();
     let mut running = place.start("measure -n 300 -o x.teiji");
     let mut document = running.begun("x.teiji");
-    for place in ["/end", "/ended_at", "/host/after", "/threads/0/latency_ns", "/threads/0/proof/minor_faults"] {
+    for place in ["/end", "/ended_at", "/host/after", "/threads/0/latency_ns", "/threads/0/evidence/minor_faults"] {
         assert_eq!(document.at(place), &Value::Null, "{place}");
     }
     // On a busy machine the start is planned anew until it can be kept, and the last plan stands.

@@ -79,8 +79,8 @@ pub fn run(args: &Args) -> Outcome {
         };
         let verdict = if holds { "meets" } else { "exceeds" };
         output::say(&format!("{kernel} {verdict} {}: {}", args.limit, report::judged_in_words(&judged, Language::English)));
-        if recorded.document.load_missed {
-            output::complain(&format!("{kernel}: a load was off target (load_missed)"));
+        if recorded.document.load_off_target {
+            output::complain(&format!("{kernel}: a load was off target (load_off_target)"));
         }
         time = report::what_time_is(&recorded, Language::English);
         measured += 1;

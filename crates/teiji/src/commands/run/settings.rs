@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(points[1].label, "interval=300us load=cpu@50%");
         let run = points[1].run.as_ref().unwrap();
         assert_eq!((run.interval_ns.0, run.cpus.as_slice(), run.loads.len()), (300_000, [CpuId(1)].as_slice(), 1));
-        assert_eq!(run.missed, plan::OverrunPolicy::CatchUp);
+        assert_eq!(run.overrun_policy, plan::OverrunPolicy::CatchUp);
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
     }
 

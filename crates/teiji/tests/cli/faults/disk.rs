@@ -33,7 +33,7 @@ fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("complete", "done"));
     for thread in document.threads() {
-        assert_eq!((thread.whole("/activations/due"), thread.whole("/proof/samples_lost")), (9_000, 0));
+        assert_eq!((thread.whole("/activations/due"), thread.whole("/evidence/samples_lost")), (9_000, 0));
     }
     // A power cut in those seconds would have cost more than one.
     assert!(document.warns_of("disk-slow"), "{:?}", document.at("/warnings"));

@@ -133,7 +133,7 @@ fn assert_kept_what_was_written(document: &Document) {
         let due = thread.whole("/activations/due");
         assert!((5_000..300_000).contains(&due), "{due}");
         counted += thread.counted();
-        lost += thread.whole("/proof/samples_lost");
+        lost += thread.whole("/evidence/samples_lost");
     }
     assert!(lost > 0 && counted > 20_000, "{counted} on disk, {lost} lost");
 }

@@ -35,7 +35,7 @@ fn assert_lost_what_rings_do_not_hold(place: &Place, document: &Document, least_
         assert_eq!(thread.whole("/activations/due"), 14_000);
         // A busy machine skips some of them, which are not lost.
         let skipped = thread.whole("/activations/skipped");
-        let lost = thread.whole("/proof/samples_lost");
+        let lost = thread.whole("/evidence/samples_lost");
         assert!((least_ms - held - skipped..=most_ms - held).contains(&lost), "{lost} lost, rings of {held}: {thread:?}");
     }
     place.well("verify x.teiji");

@@ -58,7 +58,7 @@ impl Document {
             let [due, on_time, late, skipped] =
                 ["due", "on_time", "late", "skipped"].map(|what| thread.whole(&format!("/activations/{what}")));
             assert_eq!(due, on_time + late + skipped, "{thread:?}");
-            assert_eq!(on_time + late, thread.counted() + thread.whole("/proof/samples_lost"), "{thread:?}");
+            assert_eq!(on_time + late, thread.counted() + thread.whole("/evidence/samples_lost"), "{thread:?}");
         }
         assert!(!self.warns_of("accounting-differs"), "{:?}", self.at("/warnings"));
     }
