@@ -3,12 +3,12 @@
 //! or refused, and nothing is found beyond its end.
 #![no_main]
 
-use lab::{Found, archive_files, find_frame, inspect_image};
+use lab::{Scanned, archive_files, find_frame, inspect_image};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut rest = bytes;
-    while let Found::Frame { end, payload, .. } = find_frame(rest) {
+    while let Scanned::Frame { end, payload, .. } = find_frame(rest) {
         assert!(payload.len() < end && end <= rest.len());
         rest = &rest[end..];
     }

@@ -5,7 +5,7 @@
 //! A run that ends early is evidence: of a machine that starves or a disk that fails. What it recorded is set aside
 //! before the next attempt, and never removed. Only what the user stops by a signal is not kept.
 
-use crate::folder::{Found, ResultsFolder, find_recording};
+use crate::folder::{RecordingState, ResultsFolder, find_recording};
 use anyhow::Context;
 use model::{Document, End, Recorded};
 use plan::PlannedRun;
@@ -118,12 +118,12 @@ impl Execution<'_> {
         for run in 0..self.runs.len() {
             let path = self.path(run);
             match find_recording(&path)? {
-                Found::Done => {
+                RecordingState::Done => {
                     observer.observe(run, &Event::WasDone(Recording::open(&path)?.document()));
                     continue;
                 }
-                Found::Nothing => {}
-                Found::Partial => observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?)),
+                RecordingState::Nothing => {}
+                RecordingState::Partial => observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?)),
             }
             missing.push(run);
         }
@@ -187,7 +187,7 @@ impl Execution<'_> {
                     let disk_failed = failed.add(*run, &error);
                     maker.observe(*run, &Event::Failed(&error));
                     // It began, and an error came before it knew its end.
-                    if find_recording(&path)? == Found::Partial {
+                    if find_recording(&path)? == RecordingState::Partial {
                         maker.observe(*run, &Event::SetAside(&self.folder.set_aside(&path)?));
                     }
                     if disk_failed {

@@ -33,7 +33,7 @@ pub struct ResultsFolder {
 
 /// What has become of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum RecordingState {
     /// Nothing yet.
     Nothing,
     /// A whole recording.
@@ -222,21 +222,21 @@ pub(crate) fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
 ///
 /// # Errors
 /// When it cannot be read, or is something else.
-pub fn find_recording(recording: &Path) -> anyhow::Result<Found> {
+pub fn find_recording(recording: &Path) -> anyhow::Result<RecordingState> {
     match recording.symlink_metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(RecordingState::Nothing),
         found => found.with_context(|| format!("cannot look at {}", recording.display()))?,
     };
     // After a power cut, the last document may be empty or half there.
     let text = fs::read(recording.join("run.json")).unwrap_or_default();
     if recording.is_dir() && serde_json::from_slice::<serde_json::Value>(&text).is_err() {
-        return Ok(Found::Partial);
+        return Ok(RecordingState::Partial);
     }
     let opened = Recording::open(recording).with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
     let has_all = |thread: &Thread| !thread.detail.is_samples() || has_its_end(&recording.join(&thread.samples_file));
     let is_whole = judge::came_to_its_end(document) && document.threads.iter().all(has_all);
-    Ok(if is_whole { Found::Done } else { Found::Partial })
+    Ok(if is_whole { RecordingState::Done } else { RecordingState::Partial })
 }
 
 /// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a document and lose samples.

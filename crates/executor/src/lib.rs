@@ -17,5 +17,5 @@ pub use boots::{Boot, WantedBoot, boots, boots_missing};
 pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure,
 };
-pub use folder::{Found, ResultsFolder, find_recording, incomplete, new_folder, plan_file, recording};
+pub use folder::{RecordingState, ResultsFolder, find_recording, incomplete, new_folder, plan_file, recording};
 pub use setting_error::{SettingError, checked_run};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The columns of a `cpu` line. Kernels before 2.6.33 have fewer; what later ones append is not ours to name.
 const STATES: [&str; 10] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
 /// Fewer columns than any kernel ever wrote.
-const FEWEST: usize = 4;
+const MIN_COLUMNS: usize = 4;
 /// USER_HZ is 100 in the user space of every architecture Linux still runs on, whatever the kernel's own tick.
 pub(crate) const MS_PER_TICK: u64 = 10;
 
@@ -47,8 +47,8 @@ fn times<'a>(words: impl Iterator<Item = &'a str>, cpu: CpuId) -> Result<BTreeMa
         let ticks: u64 = word.parse().map_err(|_| (format!("{state} of CPU {cpu}"), not_a_number(word)))?;
         times.insert(state.to_owned(), ticks.saturating_mul(MS_PER_TICK));
     }
-    if times.len() < FEWEST {
-        return Err((format!("times of CPU {cpu}"), format!("{} columns, at least {FEWEST} are needed", times.len())));
+    if times.len() < MIN_COLUMNS {
+        return Err((format!("times of CPU {cpu}"), format!("{} columns, at least {MIN_COLUMNS} are needed", times.len())));
     }
     Ok(times)
 }
@@ -114,7 +114,7 @@ mod tests {
             let mut faults = Vec::new();
             let cpus = parse(&text, &mut faults);
             prop_assert!(faults.iter().all(|fault| fault.line.is_none_or(|line| (1..=text.lines().count()).contains(&line))));
-            prop_assert!(cpus.values().all(|times| times.is_empty() || times.len() >= FEWEST));
+            prop_assert!(cpus.values().all(|times| times.is_empty() || times.len() >= MIN_COLUMNS));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! One guest, from its start to its result.
 
 use crate::board::{Accelerator, Board, CONSOLE, INITRAMFS, RESULTS};
-use crate::channel::{self, Found, FrameKind};
+use crate::channel::{self, FrameKind, Scanned};
 use crate::emulator::{self, Emulator};
 use crate::order::Refusal;
 use crate::scratch::ScratchFolder;
@@ -298,26 +298,26 @@ impl Running {
         self.heard = Instant::now();
         loop {
             let end = match channel::find(&self.bytes) {
-                Found::Part { here, of } if of > 0 => {
+                Scanned::Part { here, of } if of > 0 => {
                     self.stage = Stage::Sending { here, of };
                     return Ok(None);
                 }
-                Found::Part { .. } => {
+                Scanned::Part { .. } => {
                     // Noise so far; only its end can be the beginning of something.
                     let noise = self.bytes.len().saturating_sub(channel::HEADER);
                     self.bytes.drain(..noise);
                     return Ok(None);
                 }
-                Found::Damaged { why, .. } => {
+                Scanned::Damaged { why, .. } => {
                     return Err(BootError::Damaged { why: why.to_owned(), console: self.last_lines() });
                 }
-                Found::Frame { kind: FrameKind::Begun, end, .. } => {
+                Scanned::Frame { kind: FrameKind::Begun, end, .. } => {
                     self.begun = Some(Instant::now());
                     self.stage = Stage::Measuring;
                     end
                 }
-                Found::Frame { kind: FrameKind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
-                Found::Frame { kind: FrameKind::Refused, payload, .. } => {
+                Scanned::Frame { kind: FrameKind::Results, payload, .. } => return Ok(Some(payload.to_vec())),
+                Scanned::Frame { kind: FrameKind::Refused, payload, .. } => {
                     let refusal: Refusal = serde_json::from_slice(payload).unwrap_or_else(|error| Refusal {
                         error: format!("it could not do it, and its reason cannot be read: {error}"),
                         bad_input: false,

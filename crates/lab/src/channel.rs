@@ -19,7 +19,7 @@ const HASH_AT: usize = LENGTH_AT + 8;
 /// Bytes before a payload.
 pub(crate) const HEADER: usize = HASH_AT + 32;
 /// More than any guest's memory holds of results.
-const LONGEST: u64 = 8 << 30;
+const MAX_PAYLOAD: u64 = 8 << 30;
 
 /// What a frame is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn hash(kind: u8, length: &[u8], payload: &[u8]) -> [u8; 32] {
 
 /// What stands in a stream of bytes so far.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum Scanned<'a> {
     /// A whole frame, and how many bytes it and what lay before it took.
     Frame {
         /// What it is about.
@@ -91,8 +91,8 @@ pub enum Found<'a> {
 
 /// Looks for the first frame.
 #[must_use]
-pub fn find(bytes: &[u8]) -> Found<'_> {
-    let nothing = Found::Part { here: 0, of: 0 };
+pub fn find(bytes: &[u8]) -> Scanned<'_> {
+    let nothing = Scanned::Part { here: 0, of: 0 };
     let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else { return nothing };
     let frame = &bytes[start..];
     let Some(header) = frame.get(..HEADER) else { return nothing };
@@ -100,17 +100,17 @@ pub fn find(bytes: &[u8]) -> Found<'_> {
     let mut length = [0; 8];
     length.copy_from_slice(&header[LENGTH_AT..HASH_AT]);
     let length = u64::from_le_bytes(length);
-    let Some(kind) = FrameKind::from_code(header[KIND_AT]) else { return Found::Damaged { why: "its kind is unknown", end } };
-    if length > LONGEST {
-        return Found::Damaged { why: "its length is impossible", end };
+    let Some(kind) = FrameKind::from_code(header[KIND_AT]) else { return Scanned::Damaged { why: "its kind is unknown", end } };
+    if length > MAX_PAYLOAD {
+        return Scanned::Damaged { why: "its length is impossible", end };
     }
     let rest = &frame[HEADER..];
     let payload = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-    let Some(payload) = payload else { return Found::Part { here: rest.len() as u64, of: length } };
+    let Some(payload) = payload else { return Scanned::Part { here: rest.len() as u64, of: length } };
     if hash(header[KIND_AT], &header[LENGTH_AT..HASH_AT], payload) != header[HASH_AT..HEADER] {
-        return Found::Damaged { why: "its content does not have the hash it was sent with", end };
+        return Scanned::Damaged { why: "its content does not have the hash it was sent with", end };
     }
-    Found::Frame { kind, payload, end: start + HEADER + payload.len() }
+    Scanned::Frame { kind, payload, end: start + HEADER + payload.len() }
 }
 
 #[cfg(test)]
@@ -131,8 +131,8 @@ mod tests {
         bytes.extend(b"more noise \nteiji-f");
         let results = bytes.len();
         bytes.extend(frame(FrameKind::Results, b"\nteiji-f1 within a payload is no frame"));
-        let Found::Frame { kind: FrameKind::Begun, payload: b"", end } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
-        let Found::Frame { kind: FrameKind::Results, payload, end: behind } = find(&bytes[end..]) else { panic!() };
+        let Scanned::Frame { kind: FrameKind::Begun, payload: b"", end } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
+        let Scanned::Frame { kind: FrameKind::Results, payload, end: behind } = find(&bytes[end..]) else { panic!() };
         assert_eq!(payload, b"\nteiji-f1 within a payload is no frame");
         assert_eq!(end + behind, bytes.len());
         assert!(results > end);
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn a_frame_that_is_still_coming() {
         let bytes = frame(FrameKind::Results, &[7; 1_000]);
-        assert_eq!(find(&bytes[..HEADER - 1]), Found::Part { here: 0, of: 0 });
-        assert_eq!(find(&bytes[..HEADER + 400]), Found::Part { here: 400, of: 1_000 });
+        assert_eq!(find(&bytes[..HEADER - 1]), Scanned::Part { here: 0, of: 0 });
+        assert_eq!(find(&bytes[..HEADER + 400]), Scanned::Part { here: 400, of: 1_000 });
     }
 
     #[test]
@@ -152,9 +152,9 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 0x10;
             match find(&bad) {
-                Found::Damaged { .. } => {}
+                Scanned::Damaged { .. } => {}
                 // A longer length: still waiting for what never comes, and that is noticed by time.
-                Found::Part { of, .. } if (LENGTH_AT..HASH_AT).contains(&at) => assert!(of > 13),
+                Scanned::Part { of, .. } if (LENGTH_AT..HASH_AT).contains(&at) => assert!(of > 13),
                 other => panic!("byte {at}: {other:?}"),
             }
         }
@@ -165,8 +165,8 @@ mod tests {
         let mut bytes = frame(FrameKind::Results, b"eighteen late");
         bytes.remove(HEADER + 3);
         bytes.extend(frame(FrameKind::Begun, b""));
-        let Found::Damaged { end, .. } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
-        assert!(matches!(find(&bytes[end..]), Found::Frame { kind: FrameKind::Begun, .. }), "what follows is found");
+        let Scanned::Damaged { end, .. } = find(&bytes) else { panic!("{:?}", find(&bytes)) };
+        assert!(matches!(find(&bytes[end..]), Scanned::Frame { kind: FrameKind::Begun, .. }), "what follows is found");
     }
 
     proptest! {

@@ -183,7 +183,7 @@ fn loopback_up() -> io::Result<()> {
 struct Unseen;
 
 impl ProgressObserver for Unseen {
-    fn looks_on(&self) -> bool {
+    fn observes(&self) -> bool {
         false
     }
 

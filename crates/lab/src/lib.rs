@@ -44,7 +44,7 @@ mod timeouts;
 pub use archive::{ArchiveError, files as archive_files};
 pub use board::Accelerator;
 pub use boot::{BootError, Stage};
-pub use channel::{Found, find as find_frame};
+pub use channel::{Scanned, find as find_frame};
 pub use debian::fetch;
 pub use emulator::{EmulatorError, become_emulator};
 pub use identical::{Divergence, first_divergence};

@@ -29,14 +29,14 @@ impl Tried {
 /// Length of a trial: short, because a run is to begin at once, and a CPU may be locked up for as long.
 const LENGTH_NS: i64 = 2_000_000;
 /// Activations of a trial at least, whatever its length.
-const LEAST: i64 = 20;
+const MIN_ACTIVATIONS: i64 = 20;
 
 /// Runs the threads of a run for a few milliseconds, with its interval and the scheduling they were granted.
 ///
 /// # Errors
 /// When a thread cannot be made, pinned or scheduled.
 pub fn tried(run: &Run, scheduling: Scheduling) -> Result<Vec<Tried>, ProbeError> {
-    let activations = u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(LEAST)).unwrap_or(0);
+    let activations = u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(MIN_ACTIVATIONS)).unwrap_or(0);
     let (length, warmup_ns) = (Length::Samples(activations), Nanos::ZERO);
     let short = Run { length, warmup_ns, break_above_ns: None, loads: Vec::new(), ..run.clone() };
     let measurement = Measurement::prepare(&short, scheduling, &Control::new())?;

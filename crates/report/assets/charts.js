@@ -28,14 +28,14 @@ const Charts = (() => {
   const colourOf = (recording, place) => colour(recording.place ?? place);
   const dashOf = (recording, place) => dash(recording.dash ?? recording.place ?? place);
   /** Recordings that are named when one is pointed at; the rest are counted. */
-  const MOST_NAMED = 6;
+  const MAX_NAMED = 6;
 
   /** `a 3 · b 5 · and 2 more`; a recording of which there is nothing to say, or that is not shown, is not among them. */
   function readOut(u, recordings, of) {
     const said = recordings.map((recording, n) => (u.series[n + 1].show ? of(recording) : null)).filter((text) => text !== null);
     if (said.length === 0) return tell('none');
-    const more = said.length > MOST_NAMED ? [tell('and {n} more', { n: said.length - MOST_NAMED })] : [];
-    return [...said.slice(0, MOST_NAMED), ...more].join(' · ');
+    const more = said.length > MAX_NAMED ? [tell('and {n} more', { n: said.length - MAX_NAMED })] : [];
+    return [...said.slice(0, MAX_NAMED), ...more].join(' · ');
   }
 
   const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });

@@ -9,7 +9,7 @@
   const byRow = new Map(combinations.map((combination) => [combination.row, combination]));
   const at = (id) => document.getElementById(id);
   /** More curves than this cannot be distinguished. */
-  const MOST = 16;
+  const MAX_DRAWN = 16;
   const named = (value) => value ?? defined.nothing;
   /** As the program names combinations: kernels and loads are known by their looks. */
   const nameOf = (combination) => varied.flatMap((factor) => {
@@ -51,7 +51,7 @@
         courses.push(...each);
         continue;
       }
-      const room = Math.max(0, MOST - recordings.length);
+      const room = Math.max(0, MAX_DRAWN - recordings.length);
       leftOut += Math.max(0, each.length - room);
       recordings.push(...each.slice(0, room));
       courses.push(...each.slice(0, room));
@@ -67,7 +67,7 @@
     if (combinations.every((combination) => combination.recorded === 0)) parts.push(tell('Nothing is recorded yet.'));
     else if (rows.length === 0) parts.push(tell(at('heat') ? 'Nothing drawn: tick combinations in the table, or click in the heat map.' : 'Nothing drawn: tick combinations in the table.'));
     else if (rows.some((combination) => combination.recorded > 1)) parts.push(tell(pooled ? 'Repeats of each combination pooled; over time each separately.' : 'Each repeat separately.'));
-    if (leftOut > 0) parts.push(tell('Repeats not drawn: {n}. At most {most} curves are drawn.', { n: leftOut, most: MOST }));
+    if (leftOut > 0) parts.push(tell('Repeats not drawn: {n}. At most {most} curves are drawn.', { n: leftOut, most: MAX_DRAWN }));
     if (absent > 0) parts.push(tell('{n} runs have no latency over time on this page. Those with the largest latencies do.', { n: absent }));
     return parts.join(' ');
   }
@@ -116,7 +116,7 @@
 
   function refusal(row) {
     if (chosen.has(row)) return '';
-    if (chosen.size >= MOST) return tell('At most {n} combinations can be drawn: untick one first.', { n: MOST });
+    if (chosen.size >= MAX_DRAWN) return tell('At most {n} combinations can be drawn: untick one first.', { n: MAX_DRAWN });
     return canBeDrawn(byRow.get(row)) ? '' : tell('The distribution of this combination is left out, for lack of space.');
   }
 

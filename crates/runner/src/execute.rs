@@ -44,7 +44,7 @@ pub struct Order {
 /// Observes the progress of a run. Called at ordinary priority, a few times a second.
 pub trait ProgressObserver {
     /// Whether it wants figures at all; asked once, since figures that are not shown are not computed.
-    fn looks_on(&self) -> bool;
+    fn observes(&self) -> bool;
     /// How far it is.
     fn progress(&mut self, progress: &Progress);
 }
@@ -98,7 +98,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 /// # Errors
 /// When it could not begin: then nothing is left behind. A run that ends early, or whose recording fails half-way, is no
 /// error here but says so in its document.
-pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
+pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::opening(order, host.snapshot());
     let own = std::process::id();
@@ -123,7 +123,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
         document.host.before = host.snapshot();
         processes_before = (host.process_times(), host.waited_for_ms(own));
     }
-    let poll = if watch.looks_on() { POLL_SHOWN } else { POLL };
+    let poll = if observer.observes() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
     let not_interrupted = || if cancelled() { Err(RunnerError::Interrupted) } else { Ok(()) };
     let mut prepare = || -> Result<(Nanos, Recorder), RunnerError> {
@@ -134,7 +134,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
         }
         let consumers = std::mem::take(&mut measurement.consumers);
         let no_thread = |does| move |source| RunnerError::Thread { does, source };
-        let tracks = Tracks::new(&folder, &document, consumers, watch.looks_on());
+        let tracks = Tracks::new(&folder, &document, consumers, observer.observes());
         let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
         let open = |first| {
             not_interrupted()?;
@@ -157,7 +157,7 @@ pub fn execute(order: &Order, signals: &Signals, watch: &mut dyn ProgressObserve
             return Err(error);
         }
     };
-    let mut observe = Observe { order, signals, control: &control, begin, poll, watch };
+    let mut observe = Observe { order, signals, control: &control, begin, poll, observer };
     observe.until_the_end(&measurement, &recorder, &mut loads);
     let outcomes = measurement.join();
     let ended = Monotonic.now();
@@ -230,7 +230,7 @@ struct Observe<'a> {
     control: &'a Control,
     begin: Nanos,
     poll: Duration,
-    watch: &'a mut dyn ProgressObserver,
+    observer: &'a mut dyn ProgressObserver,
 }
 
 impl Observe<'_> {
@@ -245,9 +245,9 @@ impl Observe<'_> {
         while !measurement.is_finished() && !self.control.is_stopped() {
             loads.poll();
             let elapsed = Nanos(Monotonic.now().0 - self.begin.0);
-            if self.watch.looks_on() {
+            if self.observer.observes() {
                 let (elapsed_ns, expected_ns, loads) = (elapsed, self.order.run.measured_ns(), loads.now());
-                self.watch.progress(&Progress { elapsed_ns, expected_ns, threads: recorder.shown(), loads });
+                self.observer.progress(&Progress { elapsed_ns, expected_ns, threads: recorder.shown(), loads });
             }
             if self.signals.caught().is_some() || recorder.has_failed() {
                 self.control.stop(StopReason::Asked);

@@ -64,7 +64,7 @@ impl Live {
 }
 
 impl ProgressObserver for Live {
-    fn looks_on(&self) -> bool {
+    fn observes(&self) -> bool {
         self.drawing.is_some()
     }
 

@@ -37,7 +37,7 @@ pub(crate) const DISK: LoadType = LoadType {
 /// Of each task's file, unless `size=` says otherwise.
 const SIZE: u64 = 16 << 20;
 /// The smallest file.
-const LEAST: u64 = 4_096;
+const MIN_SIZE: u64 = 4_096;
 /// Written at a time.
 const BLOCK: usize = 1 << 20;
 
@@ -70,13 +70,13 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     let dir = options.value("dir").map_or_else(usual_dir, PathBuf::from);
     if options.elsewhere() {
         let size = options
-            .parsed("size", "a size such as 64M, from 4K up", |text| limits::parse_size(text).filter(|size| *size >= LEAST))?;
+            .parsed("size", "a size such as 64M, from 4K up", |text| limits::parse_size(text).filter(|size| *size >= MIN_SIZE))?;
         return Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE) }));
     }
     let free = rustix::fs::statvfs(&dir).ok().filter(|_| dir.is_dir());
     let free = free.ok_or_else(|| options.refuse("dir", "a directory on the disk that is to be busy"))?;
     let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.sharing().max(1);
-    if most < LEAST {
+    if most < MIN_SIZE {
         return Err(options.refuse("dir", "a directory on a disk with room: this one is full"));
     }
     let expected = format!(
@@ -84,7 +84,8 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
         limits::human_readable(most),
         dir.display()
     );
-    let size = options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (LEAST..=most).contains(size)))?;
+    let size =
+        options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (MIN_SIZE..=most).contains(size)))?;
     // Asked, not tried: a check changes nothing.
     access(&dir, Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;

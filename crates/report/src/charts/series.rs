@@ -300,18 +300,18 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// More steps than a screen has columns leave something to zoom into.
-    const MOST: usize = 4_096;
+    const MAX_STEPS: usize = 4_096;
     /// Fewer would be no picture of a thread.
-    const LEAST: usize = 24;
+    const MIN_STEPS: usize = 24;
 
     pub(crate) fn share(all: &[Overview<'_>], most_steps: usize) -> Steps {
         let threads: usize = all.iter().map(|overview| overview.recorded.threads.len()).sum();
-        let together = (most_steps / 3 / all.len().max(1)).clamp(2, Self::MOST);
-        let each = (most_steps * 2 / 3 / threads.max(1)).min(Self::MOST);
+        let together = (most_steps / 3 / all.len().max(1)).clamp(2, Self::MAX_STEPS);
+        let each = (most_steps * 2 / 3 / threads.max(1)).min(Self::MAX_STEPS);
         // A single thread of each recording is all of its threads together.
-        let wanted = each >= Self::LEAST && threads > all.len();
+        let wanted = each >= Self::MIN_STEPS && threads > all.len();
         Steps {
-            together: if wanted { together } else { (most_steps / all.len().max(1)).clamp(2, Self::MOST) },
+            together: if wanted { together } else { (most_steps / all.len().max(1)).clamp(2, Self::MAX_STEPS) },
             each: if wanted { each } else { 0 },
         }
     }

@@ -14,7 +14,7 @@ const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const LINE: f64 = 30.0;
 /// Ratios beyond these are arrows at the edge.
-const MOST: f64 = 20.0;
+const MAX_RATIO: f64 = 20.0;
 
 /// A line of the picture.
 struct Line {
@@ -62,7 +62,7 @@ fn times(ratio: f64) -> String {
 pub(super) fn draw(compared: &Compared) -> Option<String> {
     let lines = lines(compared);
     let ends = || lines.iter().flat_map(|line| [Some(line.ratio), Some(line.lower), line.upper]).flatten();
-    let (low, high) = (ends().fold(0.9, f64::min).max(1.0 / MOST), ends().fold(1.1, f64::max).min(MOST));
+    let (low, high) = (ends().fold(0.9, f64::min).max(1.0 / MAX_RATIO), ends().fold(1.1, f64::max).min(MAX_RATIO));
     let bottom = TOP + LINE * lines.len() as f64;
     if lines.is_empty() {
         return None;

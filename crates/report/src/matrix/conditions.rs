@@ -19,7 +19,7 @@ const MAX_VALUES: usize = 8;
 /// Warnings that are told.
 const MAX_WARNINGS: usize = 60;
 /// Characters of a value.
-const LONGEST: usize = 600;
+const MAX_LETTERS: usize = 600;
 
 /// A fact, and how many runs had which value of it.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Conditions {
     }
 
     fn fact(&mut self, name: &'static str, value: &str, changed: bool) {
-        let value = clip(value, LONGEST);
+        let value = clip(value, MAX_LETTERS);
         let place = self.facts.iter().position(|fact| fact.name == name).unwrap_or_else(|| {
             self.facts.push(Fact { name, values: Vec::new(), changed: 0 });
             self.facts.len() - 1

@@ -14,7 +14,7 @@ const LINE: f64 = 18.0;
 /// A letter's width.
 const LETTER: f64 = 7.5;
 /// Letters of a value that have room.
-const LONGEST: usize = 34;
+const MAX_LETTERS: usize = 34;
 
 /// Grounds and the figures on them, as the page's style has them for light colours.
 const COLD: &str = "#e8f0f8";
@@ -43,7 +43,7 @@ impl Matrix {
 }
 
 fn label(value: Option<&str>) -> String {
-    crate::format::clip(value.unwrap_or(NOTHING), LONGEST)
+    crate::format::clip(value.unwrap_or(NOTHING), MAX_LETTERS)
 }
 
 fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: &Matrix) -> String {

@@ -9,7 +9,7 @@ use crate::warnings::{NextStep, warning_text};
 use model::{Document, Warning};
 
 /// Characters of a message or a piece of evidence.
-const LONGEST: usize = 1_000;
+const MAX_LETTERS: usize = 1_000;
 /// Warnings shown; no recording of ours has as many.
 const MAX_WARNINGS: usize = 60;
 
@@ -25,7 +25,7 @@ pub(crate) struct Banner {
 impl Banner {
     pub(crate) fn new(title: &'static str, text: String, next_step: &NextStep) -> Self {
         let is_command = next_step.is_command();
-        Banner { title, text, next_step: format::clip(&next_step.to_string(), LONGEST), is_command }
+        Banner { title, text, next_step: format::clip(&next_step.to_string(), MAX_LETTERS), is_command }
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
 /// A warning as it is shown.
 pub(crate) fn grouped(warning: &Warning, recordings: String) -> GroupedWarning {
     let text = warning_text(warning);
-    let clip = |text: &str| format::clip(text, LONGEST);
+    let clip = |text: &str| format::clip(text, MAX_LETTERS);
     GroupedWarning {
         message: clip(&text.message),
         evidence: clip(&text.evidence),

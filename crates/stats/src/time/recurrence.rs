@@ -23,7 +23,7 @@ const SPARSE: usize = 32;
 const MIN_EVENTS: usize = 5;
 /// At a rarity of one in so many, a period is at least that many bins over this: what recurs more often shows where more bins
 /// count as late.
-const SHORTEST: usize = 4;
+const MIN_PERIOD: usize = 4;
 /// What is late at fewer than this share of its places is not called a period.
 const MIN_PRESENT: f64 = 0.1;
 /// What recurs exactly is off its activation by up to half of one, as its place lies between two.
@@ -187,7 +187,7 @@ const GROUP: u32 = 5 * WIDER;
 
 /// A distance whose count stands out.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Candidate {
     log2: u32,
     rarity: usize,
     apart: usize,
@@ -250,8 +250,8 @@ impl Recurrence {
         let mut found = Vec::new();
         for width in &widths {
             for (rarity, distances) in width.by_rarity.iter().enumerate() {
-                let at = |(apart, half, chance)| Found { log2: width.log2, rarity, apart, half, chance: chance * tried };
-                found.extend(distances.stand_out(RARITIES[rarity] / SHORTEST, CHANCE / tried).into_iter().map(at));
+                let at = |(apart, half, chance)| Candidate { log2: width.log2, rarity, apart, half, chance: chance * tried };
+                found.extend(distances.stand_out(RARITIES[rarity] / MIN_PERIOD, CHANCE / tried).into_iter().map(at));
             }
         }
         distinct(&widths, &found)
@@ -259,7 +259,7 @@ impl Recurrence {
 }
 
 /// The fundamental ones: not a multiple of another, nor the same one seen in wider bins.
-fn distinct(widths: &[Width], found: &[Found]) -> Vec<Period> {
+fn distinct(widths: &[Width], found: &[Candidate]) -> Vec<Period> {
     let mut refined: Vec<Period> = found.iter().filter_map(|one| refine(widths, *one)).collect();
     refined.sort_by(|a, b| a.activations.total_cmp(&b.activations));
     let mut periods: Vec<Period> = Vec::new();
@@ -289,7 +289,7 @@ fn distinct(widths: &[Width], found: &[Found]) -> Vec<Period> {
     clippy::cast_sign_loss,
     reason = "activations of a window"
 )]
-fn refine(widths: &[Width], found: Found) -> Option<Period> {
+fn refine(widths: &[Width], found: Candidate) -> Option<Period> {
     let width = widths.iter().find(|width| width.log2 == found.log2)?;
     let late = &width.by_rarity[found.rarity].latest;
     let bin = (1_u64 << found.log2) as f64;

@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Outcome {
         checked(&args.measured, &guest).map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {
-        place_flags::there_if_a_path(name).map_err(Failure::run_failed)?;
+        place_flags::check_path_exists(name).map_err(Failure::run_failed)?;
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;

@@ -9,7 +9,7 @@ mod rerun;
 mod run;
 mod show;
 
-pub use place_flags::{PlaceFlags, kernels as kernels_of, there_if_a_path};
+pub use place_flags::{PlaceFlags, check_path_exists, kernels as kernels_of};
 pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 

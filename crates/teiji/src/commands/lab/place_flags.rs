@@ -134,7 +134,7 @@ pub fn cpus(guest: &Guest) -> ProcessCpus {
 }
 
 /// Whether a kernel that is given as a path is there: one that is mistyped should be known before others are measured.
-pub fn there_if_a_path(name: &KernelName) -> Result<(), SettingError> {
+pub fn check_path_exists(name: &KernelName) -> Result<(), SettingError> {
     if let KernelName::Path(path) = name {
         Kernel::at(path)?;
     }
@@ -144,7 +144,7 @@ pub fn there_if_a_path(name: &KernelName) -> Result<(), SettingError> {
 /// Kernels by name, fetched if they are not in the cache.
 pub fn kernels(names: &[KernelName], say: &mut dyn FnMut(&str)) -> anyhow::Result<Vec<Kernel>> {
     // Before anything is fetched.
-    names.iter().try_for_each(there_if_a_path)?;
+    names.iter().try_for_each(check_path_exists)?;
     let find = |name: &KernelName| match name {
         KernelName::Path(path) => Ok(Kernel::at(path)?),
         KernelName::Debian { flavour, version } => {

@@ -2,7 +2,7 @@
 //! From a plan's settings to checked runs. A setting is a flag by its long name, so the flags themselves read it: there is one
 //! place that knows what they mean, and here only where in the plan each was written.
 
-use crate::commands::lab::{PlaceFlags, checked, there_if_a_path};
+use crate::commands::lab::{PlaceFlags, check_path_exists, checked};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
 use clap::error::{ContextKind, ContextValue};
@@ -134,7 +134,7 @@ fn point(
             Some(here(&flags.measured, cpus, rooms).map_err(wrong)?)
         }
         Some(name) => {
-            there_if_a_path(name).map_err(wrong)?;
+            check_path_exists(name).map_err(wrong)?;
             let guests = flags.place.guests(std::slice::from_ref(name)).map_err(wrong)?;
             time = guests.first().map(|guest| guest.time);
             let runs = guests.iter().map(|guest| checked(&flags.measured, guest));

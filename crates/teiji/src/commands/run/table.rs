@@ -4,7 +4,7 @@
 use super::settings::label;
 use super::{read, runs};
 use anyhow::Context;
-use executor::{Found, find_recording, plan_file};
+use executor::{RecordingState, find_recording, plan_file};
 use judge::Examined;
 use plan::Limit;
 use plan::{Combination, Plan, PlannedRun};
@@ -64,7 +64,7 @@ impl Begun {
         let mut runs = Vec::with_capacity(planned.len());
         for (place, run) in planned.iter().enumerate() {
             let recording = executor::recording(path, place, planned.len(), &labels[run.combination]);
-            let is_done = find_recording(&recording)? == Found::Done;
+            let is_done = find_recording(&recording)? == RecordingState::Done;
             runs.push((*run, is_done.then_some(recording)));
         }
         let incomplete = executor::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
