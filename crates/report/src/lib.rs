@@ -33,7 +33,7 @@ pub use format::latency;
 pub use gate::Gate;
 use judge::Judged;
 pub use language::Language;
-use language::{speaking, word};
+use language::{in_language, translated};
 pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settings_of};
 use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
@@ -50,13 +50,13 @@ pub use warnings::{NextStep, WarningText};
 /// What `teiji lab run` ends with: recordings below one another, a line each.
 #[must_use]
 pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
-    speaking(language, || terminal::side_by_side::table(recordings))
+    in_language(language, || terminal::side_by_side::table(recordings))
 }
 
 /// What the ns of a recording from the lab are, to be shown with any figure of it; none for a real machine.
 #[must_use]
 pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
-    speaking(language, || {
+    in_language(language, || {
         let mut out = String::new();
         recorded.document.lab.as_ref().map(|lab| text::wrapped(&mut out, "", &lab::time_of(lab)))?;
         Some(out)
@@ -66,23 +66,23 @@ pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
 /// What `teiji load` ends with: what each load reached, on each of its CPUs.
 #[must_use]
 pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
-    speaking(language, || terminal::load_table::table(loads))
+    in_language(language, || terminal::load_table::table(loads))
 }
 
 /// The verdict of one recording among many, each of which need not say again what the ns of the lab are: one line with the one
 /// figure, and with its caveats.
 #[must_use]
 pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
-    speaking(language, || sections::verdict::without_lab(&[Overview::of(recorded)]))
+    in_language(language, || sections::verdict::without_lab(&[Overview::of(recorded)]))
 }
 
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`; none where nothing is
 /// amiss.
 #[must_use]
 pub fn caveats(document: &Document, language: Language) -> Option<String> {
-    speaking(language, || {
+    in_language(language, || {
         let short = caveats::in_short(document);
-        (!short.is_empty()).then(|| short.join(word(", ")))
+        (!short.is_empty()).then(|| short.join(translated(", ")))
     })
 }
 
@@ -90,36 +90,36 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
 /// SIGINT`.
 #[must_use]
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
-    speaking(language, || overview::cut_short(document))
+    in_language(language, || overview::cut_short(document))
 }
 
 /// A warning as sentences.
 #[must_use]
 pub fn warning_text(warning: &Warning, language: Language) -> WarningText {
-    speaking(language, || warnings::warning_text(warning))
+    in_language(language, || warnings::warning_text(warning))
 }
 
 /// What was seen, how far off the limit, and what is lacking.
 #[must_use]
 pub fn judged_in_words(judged: &Judged, language: Language) -> String {
-    speaking(language, || gate::judged_in_words(judged))
+    in_language(language, || gate::judged_in_words(judged))
 }
 
 /// As a table of Markdown: a row for each thread of each recording, latencies in µs, and below it one as measured where
 /// activations were skipped.
 #[must_use]
 pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
-    speaking(language, || threads::markdown(recordings))
+    in_language(language, || threads::markdown(recordings))
 }
 
 /// A number of things: `1 sample`, `12 samples`, `3 latencies`.
 #[must_use]
 pub fn counted(n: u64, name: &str, language: Language) -> String {
-    speaking(language, || format::counted(n, name))
+    in_language(language, || format::counted(n, name))
 }
 
 /// A length of time: `10 s`, `2.5 min`, `3 h`, `34.7 days`.
 #[must_use]
 pub fn span(length: Nanos, language: Language) -> String {
-    speaking(language, || format::span(length))
+    in_language(language, || format::span(length))
 }

@@ -3,7 +3,7 @@
 
 use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::sections::accounts::Accounts;
 use crate::sections::claims::Claims;
 use crate::sections::latencies::Latencies;
@@ -125,16 +125,16 @@ impl<'a> Overview<'a> {
 
     /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to say here.
     pub(crate) fn condition(&self) -> String {
-        self.under().unwrap_or_else(|| say!("with no load added"))
+        self.under().unwrap_or_else(|| tr!("with no load added"))
     }
 
     /// `under hackbench` or `no load added`, for a heading.
     pub(crate) fn load_added(&self) -> String {
-        self.under().unwrap_or_else(|| say!("no load added"))
+        self.under().unwrap_or_else(|| tr!("no load added"))
     }
 
     fn under(&self) -> Option<String> {
-        self.loads().map(|loads| say!("under {loads}", loads = format::clip(&loads, MAX_NAME)))
+        self.loads().map(|loads| tr!("under {loads}", loads = format::clip(&loads, MAX_NAME)))
     }
 
     /// Latencies over all threads, skipped activations counted in.
@@ -166,9 +166,9 @@ impl<'a> Overview<'a> {
         let asked = document.run.scheduling;
         let granted = document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
         match granted.map(model::Thread::granted) {
-            Some(granted) if asked.policy.is_real_time() => Some(say!("{granted} instead of {asked}", granted, asked)),
+            Some(granted) if asked.policy.is_real_time() => Some(tr!("{granted} instead of {asked}", granted, asked)),
             _ if asked.policy.is_real_time() && !document.instrument.real_time => {
-                Some(say!("ordinary scheduling instead of {asked}", asked))
+                Some(tr!("ordinary scheduling instead of {asked}", asked))
             }
             _ => None,
         }
@@ -197,7 +197,7 @@ impl<'a> Overview<'a> {
         let document = &self.recorded.document;
         let missed: Vec<String> = document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
         if missed.is_empty() {
-            return document.load_off_target.then(|| say!("off by more than 5 points"));
+            return document.load_off_target.then(|| tr!("off by more than 5 points"));
         }
         Some(list(&missed))
     }
@@ -235,7 +235,7 @@ pub(crate) fn due_since_first(document: &Document, thread: &Thread, activation: 
 
 /// Of which activations a table's latencies are.
 pub(crate) fn population(has_skipped: bool) -> &'static str {
-    word(if has_skipped {
+    translated(if has_skipped {
         "Latencies in µs, skipped ones counted in, each from its planned time."
     } else {
         "Latencies in µs, as measured."
@@ -249,7 +249,7 @@ pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
     // Of one or two samples nothing can be said that is worth saying.
     (samples >= 10).then(|| {
-        say!(
+        tr!(
             "At 95 % confidence, {samples} without a worse one establish a rate below 1 in {one_in}, if they are independent",
             samples = accounts.rows().counted(samples),
             one_in = format::one_in(rate)
@@ -262,35 +262,35 @@ pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
 pub(crate) fn cut_short(document: &Document) -> Option<String> {
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
-        (State::Running, _) => say!("is incomplete: it was cut off, and at most its last second is missing"),
-        (State::Stopped, None | Some(End::Done)) => say!("was stopped before its planned end"),
-        (State::Stopped, Some(End::Signal { name })) => say!("was stopped early by {name}", name),
-        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => say!(
+        (State::Running, _) => tr!("is incomplete: it was cut off, and at most its last second is missing"),
+        (State::Stopped, None | Some(End::Done)) => tr!("was stopped before its planned end"),
+        (State::Stopped, Some(End::Signal { name })) => tr!("was stopped early by {name}", name),
+        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
             "was stopped early: {row} of thread {thread} had a latency of {latency}, above --break-above",
             row = Rows::from(document.probe.rows).numbered(*activation),
             thread,
             latency = format::latency(*latency_ns)
         ),
-        (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => say!(
+        (State::Stopped, Some(End::Guard { starved_ns, cpu: None })) => tr!(
             "was stopped early by its guard: at an interval of {interval}, nothing else had run for {time}",
             interval = document.run.interval_ns,
             time = format::latency(*starved_ns)
         ),
-        (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => say!(
+        (State::Stopped, Some(End::Guard { starved_ns, cpu: Some(cpu) })) => tr!(
             "was stopped early by its guard: at an interval of {interval}, nothing else had run on CPU {cpu} for {time}",
             interval = document.run.interval_ns,
             cpu,
             time = format::latency(*starved_ns)
         ),
         (State::Stopped, Some(End::ProbeFailed { error })) => {
-            say!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
+            tr!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
         }
-        (State::Stopped, Some(End::Overtime { by_ns })) => say!(
+        (State::Stopped, Some(End::Overtime { by_ns })) => tr!(
             "was stopped early: its threads had not ended {time} after their last planned time",
             time = format::latency(*by_ns)
         ),
         (State::Stopped, Some(End::RecordingFailed { error })) => {
-            say!("was stopped early: writing it failed ({error})", error = format::clip(error, 200))
+            tr!("was stopped early: writing it failed ({error})", error = format::clip(error, 200))
         }
     };
     Some(end)
@@ -318,7 +318,7 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
         [one] => one.as_ref().to_owned(),
         [first @ .., last] => {
             let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-            say!("{first} and {last}", first = first.join(word(", ")), last = last.as_ref())
+            tr!("{first} and {last}", first = first.join(translated(", ")), last = last.as_ref())
         }
     }
 }

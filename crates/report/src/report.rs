@@ -5,7 +5,7 @@ use crate::charts;
 use crate::charts::options::ChartOptions;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
-use crate::language::{InEach, Language, speaking};
+use crate::language::{InEach, Language, in_language};
 use crate::overview::{self, Overview};
 use crate::page::{self, FactRow, Headline};
 use crate::sections::activity::{self, Activity};
@@ -61,7 +61,7 @@ impl<'a> Report<'a> {
         Report { recorded: recordings.len(), options, texts, page_texts: OnceCell::new(), charted }
     }
 
-    /// In the language that is spoken.
+    /// In the current language.
     pub(crate) fn page_texts(&self) -> &PageTexts {
         let texts = || PageTexts {
             headline: page::worst_figure(&self.charted),
@@ -72,7 +72,7 @@ impl<'a> Report<'a> {
         self.page_texts.get_or_init(|| InEach::new(texts)).get()
     }
 
-    /// In the language that is spoken.
+    /// In the current language.
     pub(crate) fn texts(&self) -> &Texts {
         self.texts.get()
     }
@@ -80,20 +80,20 @@ impl<'a> Report<'a> {
     /// One line with the one figure, and with its caveats: no real-time rights, a run cut short, lost samples.
     #[must_use]
     pub fn verdict(&self, language: Language) -> &str {
-        speaking(language, || &self.texts().verdict)
+        in_language(language, || &self.texts().verdict)
     }
 
     /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, within 80 columns unless a figure is
     /// longer.
     #[must_use]
     pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
-        speaking(language, || terminal::summary(self, paint))
+        in_language(language, || terminal::summary(self, paint))
     }
 
     /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
     #[must_use]
     pub fn terminal_claims(&self, language: Language) -> String {
-        speaking(language, || terminal::claims(self))
+        in_language(language, || terminal::claims(self))
     }
 
     /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.
@@ -101,20 +101,20 @@ impl<'a> Report<'a> {
     /// `command_line` is what the page says it was made by.
     #[must_use]
     pub fn html(&self, command_line: &str, language: Language) -> String {
-        speaking(language, || page::html(self, command_line))
+        in_language(language, || page::html(self, command_line))
     }
 
     /// The same content as Markdown, for an issue or a wiki. `pictures` is where the files of [`Report::svg_charts`] lie, as a
     /// link says it.
     #[must_use]
     pub fn markdown(&self, command_line: &str, pictures: Option<&str>, language: Language) -> String {
-        speaking(language, || page::markdown(self, command_line, pictures))
+        in_language(language, || page::markdown(self, command_line, pictures))
     }
 
     /// The charts as files: name and content. They are drawn from the same series as the page's.
     #[must_use]
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
-        speaking(language, || {
+        in_language(language, || {
             let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);
             let file = |chart: Chart| (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted));
             Chart::ALL.into_iter().map(file).collect()

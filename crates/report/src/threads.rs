@@ -2,7 +2,7 @@
 //! Figures of recordings for programs and for other texts: a row for each thread, or one figure alone.
 
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::{Overview, population};
 use crate::sections::accounts::Accounts;
 use crate::sections::columns;
@@ -109,12 +109,12 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
         recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
     // That what wakes up on time is cyclic goes without saying.
     let names_probes = recordings.iter().any(|recorded| recorded.document.probe != ProbeStatement::cyclic());
-    let (heading, rule) = if names_probes { (format!(" {} |", word("Probe")), "---|") } else { (String::new(), "") };
+    let (heading, rule) = if names_probes { (format!(" {} |", translated("Probe")), "---|") } else { (String::new(), "") };
     let mut out = format!(
         "{}\n\n| {} |{heading}\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|{rule}\n",
         population(has_skipped),
         ["recording", "thread", "CPU", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"]
-            .map(word)
+            .map(translated)
             .join(" | ")
     );
     for recorded in recordings {
@@ -128,14 +128,14 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, thread.cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
                 let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
-                let name = say!("{name}, as measured", name);
+                let name = tr!("{name}, as measured", name);
                 out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, thread.cpu);
             }
         }
     }
     let (rows, _) = columns::rows(&Overview::of_all(recordings), usize::MAX);
     if !rows.is_empty() {
-        let headings = ["recording", "thread", "column"].into_iter().chain(columns::FIGURES).map(word).collect::<Vec<_>>();
+        let headings = ["recording", "thread", "column"].into_iter().chain(columns::FIGURES).map(translated).collect::<Vec<_>>();
         out += &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(columns::FIGURES.len()));
     }
     for row in rows {

@@ -4,7 +4,7 @@
 
 use crate::charts::options::{AxisScale, Heights, OverTime};
 use crate::charts::svg::DASHES;
-use crate::language::word;
+use crate::language::translated;
 use crate::sections::columns::Measured;
 use serde::Serialize;
 
@@ -97,16 +97,16 @@ impl Axis {
 }
 
 impl Definition {
-    /// Of charts of these, in the language that is spoken.
+    /// Of charts of these, in the current language.
     pub(crate) fn new(measured: Measured) -> Definition {
-        let of = |of_wake_ups, of_others| word(measured.pick(of_wake_ups, of_others));
+        let of = |of_wake_ups, of_others| translated(measured.pick(of_wake_ups, of_others));
         let time = || {
-            let name = word("time since measuring began, s");
+            let name = translated("time since measuring began, s");
             Axis::tight(name, name)
         };
-        let latency = |floor| Axis { floor, ..Axis::tight(word("latency, µs"), word("latency, µs (logarithmic)")) };
-        let jitter = word("jitter, µs");
-        let load = word("load, %");
+        let latency = |floor| Axis { floor, ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)")) };
+        let jitter = translated("jitter, µs");
+        let load = translated("load, %");
         Definition {
             histogram: Axes {
                 x: latency(0.064),
@@ -121,7 +121,7 @@ impl Definition {
                     linear: [0.0, 0.06],
                     min_width: 1.0,
                     with_zero: true,
-                    ..Axis::tight("µs", word("latency, µs (logarithmic)"))
+                    ..Axis::tight("µs", translated("latency, µs (logarithmic)"))
                 },
             },
             jitter: Axes {
@@ -167,7 +167,7 @@ impl Definition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::{Language, speaking};
+    use crate::language::{Language, in_language};
 
     #[test]
     fn an_axis_reaches_beyond_its_values_as_defined() {
@@ -184,7 +184,8 @@ mod tests {
         let names = Definition::new(Measured::WakeUps).steps;
         assert_eq!(names.name(Some("1 µs"), 4.4, Heights::Counts), "activations in bins of 1 µs");
         assert_eq!(names.name(None, 4.4, Heights::Shares), "% of activations in a step of 4.4 %");
-        let japanese = speaking(Language::Japanese, || Definition::new(Measured::WakeUps).steps.name(None, 4.4, Heights::Counts));
+        let japanese =
+            in_language(Language::Japanese, || Definition::new(Measured::WakeUps).steps.name(None, 4.4, Heights::Counts));
         let of_events = Definition::new(Measured::Other).steps.name(Some("1 µs"), 4.4, Heights::Counts);
         assert_eq!(of_events, "latencies in bins of 1 µs");
         assert_eq!(japanese, "4.4 % 刻みごとの起床回数");

@@ -9,7 +9,7 @@ use crate::charts::series::Charts;
 use crate::charts::svg::colour;
 use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, framed, stroke, us};
-use crate::language::say;
+use crate::language::tr;
 
 /// Edges in µs, and the heights between them of each recording.
 struct Bars {
@@ -92,7 +92,7 @@ pub(crate) fn draw(charts: &Charts, description: &str) -> String {
         svg.path(&[steps], &stroke(place, 1.6));
     }
     let x = if style.x == AxisScale::Log { axes.x.full_name } else { axes.x.name };
-    let y = if style.y == AxisScale::Log { say!("{what} (logarithmic)", what = bars.label) } else { bars.label };
+    let y = if style.y == AxisScale::Log { tr!("{what} (logarithmic)", what = bars.label) } else { bars.label };
     plot.names(&mut svg, x, &y);
     svg.finish()
 }

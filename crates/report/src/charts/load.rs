@@ -8,7 +8,7 @@ use crate::charts::scale::{Scale, tick_label};
 use crate::charts::svg::{Anchor, Svg, colour, dash};
 use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
-use crate::language::say;
+use crate::language::tr;
 use crate::sections::columns::Measured;
 use crate::sections::loads;
 
@@ -64,11 +64,11 @@ pub(crate) fn draw(svg: &mut Svg, above: &Plot, place: usize, courses: &LoadCour
 /// Names for the legend; the last may be of those that are not drawn.
 fn names(courses: &LoadCourses) -> Vec<String> {
     let name = |course: &LoadCourse| {
-        let asked = course.requested.map_or_else(|| say!("as much as it gets"), loads::level);
-        say!("{load}, asked for {asked}", load = course.spec, asked)
+        let asked = course.requested.map_or_else(|| tr!("as much as it gets"), loads::level);
+        tr!("{load}, asked for {asked}", load = course.spec, asked)
     };
     let left_out =
-        (courses.left_out > 0).then(|| say!("{loads} not drawn", loads = counted(courses.left_out as u64, "more load")));
+        (courses.left_out > 0).then(|| tr!("{loads} not drawn", loads = counted(courses.left_out as u64, "more load")));
     courses.drawn.iter().map(name).chain(left_out).collect()
 }
 

@@ -16,7 +16,7 @@ pub(crate) mod time;
 pub(crate) mod words;
 
 use crate::gate::LimitLine;
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::Overview;
 use crate::terminal::text;
 use definition::Definition;
@@ -269,7 +269,7 @@ fn exceedance(charts: &Charts, description: &str) -> String {
 
 /// A share as people say it: `1 in 1,000`.
 fn one_in(share: f64) -> String {
-    if share > 0.999 { say!("all") } else { say!("1 in {n}", n = tick_label((1.0 / share).round())) }
+    if share > 0.999 { tr!("all") } else { tr!("1 in {n}", n = tick_label((1.0 / share).round())) }
 }
 
 #[cfg(test)]

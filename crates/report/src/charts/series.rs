@@ -10,7 +10,7 @@ use crate::charts::load_course::{self, LoadCourses};
 use crate::charts::options::{ChartOptions, OverTime, Style};
 use crate::format;
 use crate::gate::LimitLine;
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::{Overview, due_since_first, start_since_first};
 use crate::sections::claims::{self, Claims};
 use crate::sections::columns::Measured;
@@ -66,7 +66,7 @@ pub(crate) struct Interval {
 
 impl Interval {
     fn new(ns: i64) -> Interval {
-        Interval { ns, name: say!("one interval, {time}", time = format::span(Nanos(ns))) }
+        Interval { ns, name: tr!("one interval, {time}", time = format::span(Nanos(ns))) }
     }
 }
 
@@ -115,7 +115,7 @@ impl Recurring {
                 first_ns: start_ns + period.first * interval.0 as f64,
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
-                    say!("thread {thread}: {words}", thread = index, words = claims::period(period, interval, rows))
+                    tr!("thread {thread}: {words}", thread = index, words = claims::period(period, interval, rows))
                 } else {
                     claims::period(period, interval, rows)
                 },

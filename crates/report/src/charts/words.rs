@@ -4,7 +4,7 @@
 use crate::charts::options::OverTime;
 use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
@@ -35,7 +35,7 @@ impl Chart {
     }
 
     pub(crate) fn title(self) -> &'static str {
-        word(match self {
+        translated(match self {
             Chart::Histogram => "Histogram of latencies",
             Chart::Time => "Latency over time",
             Chart::Exceedance => "Exceedance",
@@ -45,9 +45,9 @@ impl Chart {
     /// The title of a picture: what is without its skipped activations says so, as tables count them in.
     pub(crate) fn headed(self, charts: &Charts) -> String {
         let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
-        let title = if jitter { word("Jitter over time") } else { self.title() };
+        let title = if jitter { translated("Jitter over time") } else { self.title() };
         match without_skipped(charts) {
-            Some(without) => say!("{title}, as measured, {without}", title, without),
+            Some(without) => tr!("{title}, as measured, {without}", title, without),
             None => title.to_owned(),
         }
     }
@@ -68,18 +68,18 @@ impl Chart {
                 "Share with at least this latency, both axes logarithmic.",
             ),
         };
-        let mut parts = vec![word(what).to_owned()];
-        parts.extend(without_skipped(charts).map(|without| say!("As measured, {without}.", without)));
+        let mut parts = vec![translated(what).to_owned()];
+        parts.extend(without_skipped(charts).map(|without| tr!("As measured, {without}.", without)));
         for (place, overview) in all.iter().enumerate().take(MAX_READ_OUT) {
             let figures = match self {
                 Chart::Histogram => distribution(overview),
                 Chart::Time => course(charts, place, overview),
                 Chart::Exceedance => rarity(overview),
             };
-            parts.push(say!("{name}: {figures}.", name = overview.name, figures));
+            parts.push(tr!("{name}: {figures}.", name = overview.name, figures));
         }
         if all.len() > MAX_READ_OUT {
-            parts.push(say!("And {recordings} more.", recordings = counted((all.len() - MAX_READ_OUT) as u64, "recording")));
+            parts.push(tr!("And {recordings} more.", recordings = counted((all.len() - MAX_READ_OUT) as u64, "recording")));
         }
         parts.join(" ")
     }
@@ -87,12 +87,12 @@ impl Chart {
 
 /// `without the 3 skipped activations`, where there are any.
 fn without_skipped(charts: &Charts) -> Option<String> {
-    (charts.skipped > 0).then(|| say!("without the {skipped}", skipped = charts.rows.counted_skipped(charts.skipped)))
+    (charts.skipped > 0).then(|| tr!("without the {skipped}", skipped = charts.rows.counted_skipped(charts.skipped)))
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
-    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return say!("no latency was measured") };
-    let mut text = say!(
+    let (Some(min), Some(max)) = (overview.moments.min(), overview.moments.max()) else { return tr!("no latency was measured") };
+    let mut text = tr!(
         "{latencies} from {min} to {max}",
         latencies = counted(overview.moments.count(), "latency"),
         min = latency(min),
@@ -101,10 +101,10 @@ fn distribution(overview: &Overview<'_>) -> String {
     // Of what is drawn, which has no skipped activations.
     let measured = overview.measured();
     if let Some(median) = measured.quantile(Level::P50) {
-        text += &say!(", half of them up to {median}", median = latency(median));
+        text += &tr!(", half of them up to {median}", median = latency(median));
     }
     if let Some(p99) = measured.quantile(Level::P99) {
-        text += &say!(", 99 % up to {p99}", p99 = latency(p99));
+        text += &tr!(", 99 % up to {p99}", p99 = latency(p99));
     }
     text
 }
@@ -113,7 +113,7 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     let series = &charts.recordings[place];
     let mut text = format!("{:.1} s", Nanos(series.time.length_ns).as_secs_f64());
     if let (Some(worst), Some(min)) = (series.worst.first(), overview.moments.min()) {
-        text += &say!(
+        text += &tr!(
             ", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}",
             min = latency(min),
             max = latency(worst.latency_ns),
@@ -123,13 +123,13 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     }
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {
-        text += &say!("; {rows} skipped or lost", rows = Rows::from(overview.recorded.document.probe.rows).counted(missing));
+        text += &tr!("; {rows} skipped or lost", rows = Rows::from(overview.recorded.document.probe.rows).counted(missing));
     }
     for load in &series.loads.drawn {
         let percent = || load.points.iter().map(|(_, percent)| *percent);
         let (least, most) = (percent().fold(f64::INFINITY, f64::min), percent().fold(0.0, f64::max));
-        let asked = load.requested.map_or_else(|| say!("as much as it gets"), loads::level);
-        text += &say!(
+        let asked = load.requested.map_or_else(|| tr!("as much as it gets"), loads::level);
+        text += &tr!(
             "; load {load}, asked for {asked}, used from {least} % to {most} % of each of its CPUs",
             load = load.spec,
             asked,
@@ -138,7 +138,7 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
         );
     }
     if series.loads.left_out > 0 {
-        text += &say!("; {loads} not drawn", loads = counted(series.loads.left_out as u64, "load"));
+        text += &tr!("; {loads} not drawn", loads = counted(series.loads.left_out as u64, "load"));
     }
     text
 }
@@ -146,16 +146,20 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
 fn rarity(overview: &Overview<'_>) -> String {
     let points = rarities(overview);
     if !overview.measured().knows_distribution() {
-        return say!("not known");
+        return tr!("not known");
     }
     if points.is_empty() {
-        return say!("no latency was measured");
+        return tr!("no latency was measured");
     }
     let points: Vec<String> = points
         .into_iter()
-        .map(|(one_in, ns)| say!("1 in {one_in} at {time} or more", one_in = count(one_in), time = latency(ns)))
+        .map(|(one_in, ns)| tr!("1 in {one_in} at {time} or more", one_in = count(one_in), time = latency(ns)))
         .collect();
-    say!("{points}; the worst at {max}", points = points.join(word(", ")), max = latency(overview.moments.max().unwrap_or(0)))
+    tr!(
+        "{points}; the worst at {max}",
+        points = points.join(translated(", ")),
+        max = latency(overview.moments.max().unwrap_or(0))
+    )
 }
 
 /// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples carry.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
 use crate::sections::conditions;
@@ -26,7 +26,7 @@ const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start until measuring began", "
 /// Every fact of machine and method in which the groups differ, and what was not alike while they were measured.
 pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>) -> Vec<Differing> {
     let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::of).collect();
-    let unknown = || say!("not known");
+    let unknown = || tr!("not known");
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
         let values: Vec<String> = fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
         (fact.name, values)
@@ -37,7 +37,7 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>
     (facts.chain(rows.map(|row| (row.name, row.values))))
         .chain([("Load", loads)])
         .map(|(name, values)| Differing {
-            name: word(name).to_owned(),
+            name: translated(name).to_owned(),
             base: distinct(&values[..base.len()]),
             other: distinct(&values[base.len()..]),
         })
@@ -48,7 +48,7 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>
 
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
-    word(match Kind::of(document.lab.as_ref()) {
+    translated(match Kind::of(document.lab.as_ref()) {
         Kind::Machine => "a real machine",
         Kind::Virtual => "the lab's virtual time",
         Kind::Emulated => "the lab, emulated",
@@ -65,8 +65,8 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
         ("their overrun rules differ", |document| match document.run.overrun_policy {
-            plan::OverrunPolicy::Skip => say!("skipping"),
-            plan::OverrunPolicy::CatchUp => say!("catching up"),
+            plan::OverrunPolicy::Skip => tr!("skipping"),
+            plan::OverrunPolicy::CatchUp => tr!("catching up"),
         }),
     ];
     let differing = questions.into_iter().filter_map(|(why, answer)| {
@@ -78,7 +78,7 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
             }
         }
         let answers = (answers.len() > 1).then(|| answers.join("; "))?;
-        Some(say!("{why} ({answers})", why = word(why), answers))
+        Some(tr!("{why} ({answers})", why = translated(why), answers))
     });
     differing.collect()
 }

@@ -6,7 +6,7 @@ use crate::charts::SOFT;
 use crate::charts::scale::Scale;
 use crate::charts::svg::{Anchor, Svg, colour};
 use crate::gate::change;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 
 const WIDTH: u32 = 960;
 const LEFT: f64 = 92.0;
@@ -68,14 +68,14 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred pixels")]
-    let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &say!("Differences"), &compared.verdict());
+    let mut svg = Svg::new(WIDTH, (bottom + 48.0) as u32, &tr!("Differences"), &compared.verdict());
     let x = Scale::log(low / 1.05, high * 1.05, LEFT, RIGHT);
     for tick in x.ticks(6) {
         svg.line((x.at(tick), TOP), (x.at(tick), bottom), "stroke=\"#e3e5e8\" fill=\"none\"");
         svg.text(x.at(tick), bottom + 18.0, Anchor::Middle, SOFT, &crate::charts::scale::tick_label(tick));
     }
     svg.line((x.at(1.0), TOP - 8.0), (x.at(1.0), bottom), "stroke=\"#16191d\" fill=\"none\"");
-    svg.text(x.at(1.0), TOP - 12.0, Anchor::Middle, &format!("{SOFT} font-size=\"11\""), word("equal"));
+    svg.text(x.at(1.0), TOP - 12.0, Anchor::Middle, &format!("{SOFT} font-size=\"11\""), translated("equal"));
     let mut clipped = false;
     for (place, line) in lines.iter().enumerate() {
         let y = TOP + LINE * (place as f64 + 0.5);
@@ -103,9 +103,9 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         }
         svg.text(RIGHT + 20.0, y + 4.0, Anchor::Start, if line.told { "fill=\"#16191d\"" } else { SOFT }, &line.words);
     }
-    svg.text(f64::midpoint(LEFT, RIGHT), bottom + 38.0, Anchor::Middle, SOFT, word("second over first (logarithmic)"));
+    svg.text(f64::midpoint(LEFT, RIGHT), bottom + 38.0, Anchor::Middle, SOFT, translated("second over first (logarithmic)"));
     if clipped {
-        svg.text(RIGHT, bottom + 38.0, Anchor::End, SOFT, &format!("▸ {}", word("beyond the axis")));
+        svg.text(RIGHT, bottom + 38.0, Anchor::End, SOFT, &format!("▸ {}", translated("beyond the axis")));
     }
     Some(svg.finish())
 }

@@ -4,7 +4,7 @@
 use super::{Compared, Comparisons, Texts};
 use crate::format::{self, ratio};
 use crate::gate::change;
-use crate::language::{Language, say, speaking, word};
+use crate::language::{Language, in_language, tr, translated};
 use crate::overview::list;
 use crate::terminal::text::{self, Table};
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use std::fmt::Write as _;
 /// `p99.9 is 31 to 44 % lower`, or `no significant difference in p99.9`.
 fn quantile(difference: &QuantileDifference) -> String {
     if difference.is_significant() {
-        say!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
+        tr!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
     } else {
-        say!("no significant difference in {figures}", figures = difference.level)
+        tr!("no significant difference in {figures}", figures = difference.level)
     }
 }
 
@@ -27,9 +27,9 @@ impl Compared {
         if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.is_significant) {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
-                say!("{second} against {first}: too few independent samples to compare.", second, first)
+                tr!("{second} against {first}: too few independent samples to compare.", second, first)
             } else {
-                say!(
+                tr!(
                     "{second} against {first}: not compared. The order of samples is unknown, so how they depend on one another \
                      cannot be estimated.",
                     second,
@@ -43,17 +43,17 @@ impl Compared {
         let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
         match maximum {
             Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
-            Some(_) => same.push(say!("the maximum")),
+            Some(_) => same.push(tr!("the maximum")),
             None => {}
         }
         if !same.is_empty() {
-            parts.push(say!("no significant difference in {figures}", figures = list(&same)));
+            parts.push(tr!("no significant difference in {figures}", figures = list(&same)));
         }
-        say!(
+        tr!(
             "{second} against {first}: {parts}.",
             second = self.texts().other,
             first = self.texts().base,
-            parts = parts.join(word("; "))
+            parts = parts.join(translated("; "))
         )
     }
 
@@ -61,7 +61,7 @@ impl Compared {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
             .map(|one| {
-                let told = if one.is_significant() { "" } else { word("not significant: ") };
+                let told = if one.is_significant() { "" } else { translated("not significant: ") };
                 [
                     one.level.to_string(),
                     format!("{}{}", about[0], format::micros(one.base_ns)),
@@ -74,17 +74,17 @@ impl Compared {
             let verdict = if maximum.is_significant {
                 the_latest(maximum)
             } else if maximum.latest == 0 {
-                say!("not significant: the largest are equal, or have one cause")
+                tr!("not significant: the largest are equal, or have one cause")
             } else if maximum.latest == 1 {
-                say!("not significant: only one independent large latency")
+                tr!("not significant: only one independent large latency")
             } else {
-                let but = if maximum.disagrees { word(", but the largest is in the other") } else { "" };
-                format!("{}{}{but}", word("not significant: "), of_the_latest(maximum))
+                let but = if maximum.disagrees { translated(", but the largest is in the other") } else { "" };
+                format!("{}{}{but}", translated("not significant: "), of_the_latest(maximum))
             };
             rows.push(["max".to_owned(), format::micros(maximum.base_ns), format::micros(maximum.other_ns), verdict]);
         }
         if let Some(rate) = &self.comparison.rate {
-            let share = |(beyond, of): (u64, u64)| say!("{n} of {all}", n = format::count(beyond), all = format::count(of));
+            let share = |(beyond, of): (u64, u64)| tr!("{n} of {all}", n = format::count(beyond), all = format::count(of));
             rows.push([format!(">{}", format::latency(rate.limit_ns)), share(rate.base), share(rate.other), times(rate)]);
         }
         rows
@@ -97,7 +97,7 @@ impl Compared {
             return;
         }
         let figures = rows.iter().map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec()).collect();
-        let rendered = Table { head: vec!["µs", word("first"), word("second")], rows: figures }.render();
+        let rendered = Table { head: vec!["µs", translated("first"), translated("second")], rows: figures }.render();
         let verdicts = std::iter::once("").chain(rows.iter().map(|[.., verdict]| verdict.as_str()));
         for (line, verdict) in rendered.lines().zip(verdicts) {
             let lead = format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
@@ -108,7 +108,7 @@ impl Compared {
         }
         out.push('\n');
         let (first, second) = (&self.texts().base, &self.texts().other);
-        let what = say!("First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.", first, second);
+        let what = tr!("First: {first}. Second: {second}. Together these intervals hold at 95 % confidence.", first, second);
         text::wrapped(out, "", &what);
     }
 
@@ -117,19 +117,18 @@ impl Compared {
         let mut notes = self.texts().reservations.clone();
         let unordered = &self.texts().unordered;
         if !unordered.is_empty() {
-            notes.push(say!(
+            notes.push(tr!(
                 "no samples of {recordings} are known; to compare: recordings that hold every sample, as teiji measure makes \
                  them",
                 recordings = list(unordered)
             ));
         }
         if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
-            notes.push(say!("~: of all threads and runs together, from the histogram, up to 1 % above"));
+            notes.push(tr!("~: of all threads and runs together, from the histogram, up to 1 % above"));
         }
         if !self.comparison.between_runs {
-            notes.push(say!(
-                "few runs of each: this holds for these runs only, other runs on the same machine may differ by more"
-            ));
+            notes
+                .push(tr!("few runs of each: this holds for these runs only, other runs on the same machine may differ by more"));
         }
         notes
     }
@@ -139,7 +138,7 @@ use stats::Comparison;
 
 /// `19 of the 20 latest wake-ups`.
 fn of_the_latest(maximum: &MaximumDifference) -> String {
-    say!(
+    tr!(
         "the second has {n} of the {latest} largest, {expected} expected",
         n = maximum.of_other,
         latest = maximum.latest,
@@ -153,14 +152,9 @@ fn the_latest(maximum: &MaximumDifference) -> String {
     let (n, latest, expected) = (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));
     // The longer of two groups has more of the latest anyway: what counts is whether it has more than its share.
     if more {
-        say!(
-            "the second has more of the {latest} largest latencies than expected: {n} instead of {expected}",
-            latest,
-            n,
-            expected
-        )
+        tr!("the second has more of the {latest} largest latencies than expected: {n} instead of {expected}", latest, n, expected)
     } else {
-        say!(
+        tr!(
             "the second has fewer of the {latest} largest latencies than expected: {n} instead of {expected}",
             latest,
             n,
@@ -174,17 +168,17 @@ pub(super) fn how_often(rate: &RateDifference) -> String {
     // What two digits show as 0.00 is no bound.
     let is_nothing = |ratio: f64| ratio < 0.005;
     match rate.upper {
-        Some(upper) if is_nothing(upper) => say!("less than 0.01 times as often"),
-        Some(upper) if is_nothing(rate.lower) => say!("at most {high} times as often", high = ratio(upper)),
-        None if is_nothing(rate.lower) => say!("the ratio is inconclusive"),
-        Some(upper) => say!("{low} to {high} times as often", low = ratio(rate.lower), high = ratio(upper)),
-        None => say!("at least {low} times as often", low = ratio(rate.lower)),
+        Some(upper) if is_nothing(upper) => tr!("less than 0.01 times as often"),
+        Some(upper) if is_nothing(rate.lower) => tr!("at most {high} times as often", high = ratio(upper)),
+        None if is_nothing(rate.lower) => tr!("the ratio is inconclusive"),
+        Some(upper) => tr!("{low} to {high} times as often", low = ratio(rate.lower), high = ratio(upper)),
+        None => tr!("at least {low} times as often", low = ratio(rate.lower)),
     }
 }
 
 /// The same with whether that is more than chance.
 fn times(rate: &RateDifference) -> String {
-    format!("{}{}", if rate.is_significant() { "" } else { word("not significant: ") }, how_often(rate))
+    format!("{}{}", if rate.is_significant() { "" } else { translated("not significant: ") }, how_often(rate))
 }
 
 /// A text longer than this is shown where it differs only.
@@ -211,13 +205,13 @@ impl Comparisons {
     /// What the ns are, to stand above the text; none where all are of real machines.
     #[must_use]
     pub fn what_time_is(&self, language: Language) -> Option<&str> {
-        speaking(language, || self.time.get().as_deref())
+        in_language(language, || self.time.get().as_deref())
     }
 
     /// For a terminal.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        speaking(language, || self.in_text())
+        in_language(language, || self.in_text())
     }
 
     fn in_text(&self) -> String {
@@ -227,17 +221,17 @@ impl Comparisons {
                 out.push('\n');
             }
             for caveat in &compared.texts().caveats {
-                text::wrapped(&mut out, "", &say!("Caution: {caveat}.", caveat));
+                text::wrapped(&mut out, "", &tr!("Caution: {caveat}.", caveat));
             }
             text::wrapped(&mut out, "", &compared.verdict());
             out.push('\n');
             compared.table_in_text(&mut out);
             for note in compared.notes() {
-                text::wrapped(&mut out, "", &say!("Note: {note}.", note));
+                text::wrapped(&mut out, "", &tr!("Note: {note}.", note));
             }
             let differs =
                 if compared.texts().differing.is_empty() { "Nothing else is known to differ." } else { "What else differs:" };
-            let _ = writeln!(out, "\n{}", word(differs));
+            let _ = writeln!(out, "\n{}", translated(differs));
             for fact in &compared.texts().differing {
                 let (base, other) = unlike(&fact.base.join(", "), &fact.other.join(", "));
                 let both = format!("{}: {} | {}", fact.name, format::clip(&base, 200), format::clip(&other, 200));
@@ -250,15 +244,15 @@ impl Comparisons {
     /// For an issue or a wiki.
     #[must_use]
     pub fn markdown(&self, language: Language) -> String {
-        speaking(language, || self.in_markdown())
+        in_language(language, || self.in_markdown())
     }
 
     fn in_markdown(&self) -> String {
         let mut out = String::new();
-        let cell = crate::page::speaks::markdown;
+        let cell = crate::page::localised::markdown;
         for compared in &self.all {
             for caveat in &compared.texts().caveats {
-                let _ = writeln!(out, "{}\n", say!("Caution: {caveat}.", caveat = cell(caveat)));
+                let _ = writeln!(out, "{}\n", tr!("Caution: {caveat}.", caveat = cell(caveat)));
             }
             let _ = writeln!(out, "**{}**\n", cell(&compared.verdict()));
             let rows = compared.rows();
@@ -268,20 +262,20 @@ impl Comparisons {
                     "| µs | {} | {} | {} |\n|---|---:|---:|---|",
                     cell(&compared.texts().base),
                     cell(&compared.texts().other),
-                    word("second against first, 95 % together")
+                    translated("second against first, 95 % together")
                 );
             }
             for row in rows {
                 let _ = writeln!(out, "| {} |", row.map(|text| cell(&text)).join(" | "));
             }
             for note in compared.notes() {
-                let _ = writeln!(out, "\n{}", say!("Note: {note}.", note = cell(&note)));
+                let _ = writeln!(out, "\n{}", tr!("Note: {note}.", note = cell(&note)));
             }
             if !compared.texts().differing.is_empty() {
                 let _ = writeln!(
                     out,
                     "\n| {} | {} | {} |\n|---|---|---|",
-                    word("what else differs"),
+                    translated("what else differs"),
                     cell(&compared.texts().base),
                     cell(&compared.texts().other)
                 );
@@ -298,7 +292,7 @@ impl Comparisons {
     /// For programs. Ratios are second over first.
     #[must_use]
     pub fn json(&self) -> Value {
-        speaking(Language::English, || self.in_json())
+        in_language(Language::English, || self.in_json())
     }
 
     fn in_json(&self) -> Value {

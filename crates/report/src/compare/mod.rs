@@ -7,7 +7,7 @@ mod forest;
 mod formats;
 mod page;
 
-use crate::language::{InEach, Language, say, speaking, spoken};
+use crate::language::{InEach, Language, current_language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 pub(crate) use differs::incomparable;
@@ -56,7 +56,10 @@ impl Repeats {
 
     /// What is said before any figure: where its ns come from.
     fn what_time_is(&self) -> Option<String> {
-        self.recordings.iter().find_map(|recorded| crate::what_time_is(recorded, spoken())).map(|text| text.trim_end().to_owned())
+        self.recordings
+            .iter()
+            .find_map(|recorded| crate::what_time_is(recorded, current_language()))
+            .map(|text| text.trim_end().to_owned())
     }
 
     /// `vanilla`, or `vanilla and 2 more`.
@@ -65,7 +68,7 @@ impl Repeats {
             return name.clone();
         }
         let first = self.recordings.first().map(Recorded::name).unwrap_or_default();
-        if self.recordings.len() > 1 { say!("{first} and {n} more", first, n = self.recordings.len() - 1) } else { first }
+        if self.recordings.len() > 1 { tr!("{first} and {n} more", first, n = self.recordings.len() - 1) } else { first }
     }
 }
 
@@ -117,7 +120,7 @@ impl Comparisons {
 impl Compared {
     fn of(base: &Repeats, other: &Repeats, anyway: bool, language: Language) -> Result<Compared, String> {
         let texts = InEach::new(|| Texts::new(base, other));
-        if !anyway && let Some(sentence) = speaking(language, || texts.get().refusal(base, other)) {
+        if !anyway && let Some(sentence) = in_language(language, || texts.get().refusal(base, other)) {
             return Err(sentence);
         }
         Ok(Compared {
@@ -127,7 +130,7 @@ impl Compared {
         })
     }
 
-    /// In the language that is spoken.
+    /// In the current language.
     fn texts(&self) -> &Texts {
         self.texts.get()
     }
@@ -145,10 +148,10 @@ impl Texts {
         let in_both = |run: &RunIdentity| !run.is_deterministic() && base.runs.contains(run);
         let again = other.recordings.iter().zip(&other.runs).filter(|(_, run)| in_both(run));
         reservations
-            .extend(again.map(|(one, _)| say!("{recording} is given twice and counts as two runs", recording = one.name())));
+            .extend(again.map(|(one, _)| tr!("{recording} is given twice and counts as two runs", recording = one.name())));
         for repeats in [base, other] {
             if repeats.identical > 0 {
-                reservations.push(say!(
+                reservations.push(tr!(
                     "{n} of {recordings} left out, identical to an earlier one",
                     recordings = repeats.name(),
                     n = repeats.identical
@@ -165,7 +168,7 @@ impl Texts {
     /// Why the groups are not compared; none if nothing is against it.
     fn refusal(&self, base: &Repeats, other: &Repeats) -> Option<String> {
         let why = self.incomparable.first()?;
-        Some(say!(
+        Some(tr!(
             "{first} and {second} cannot be compared: {why}; to compare them anyway: --anyway",
             first = base.name(),
             second = other.name(),

@@ -5,10 +5,10 @@
 use super::{Comparisons, Repeats, forest};
 use crate::charts::options::ChartOptions;
 use crate::charts::series::{Charts, MAX_CHARTED};
-use crate::language::{Language, say, speaking};
+use crate::language::{Language, in_language, tr};
 use crate::overview::{self, Overview};
 use crate::page::chart_set::ChartSet;
-use crate::page::speaks::Speaks;
+use crate::page::localised::Localised;
 use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
 use crate::sections::banners;
 use crate::sections::columns::{Measured, Probes};
@@ -28,7 +28,7 @@ struct Page {
     commands: Vec<Command>,
 }
 
-impl Speaks for Page {
+impl Localised for Page {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -58,7 +58,7 @@ impl Comparisons {
     pub fn html(&self, groups: &[Repeats], command_line: &str, language: Language) -> String {
         let mut steps = 24_000;
         loop {
-            let page = speaking(language, || self.page(groups, command_line, steps));
+            let page = in_language(language, || self.page(groups, command_line, steps));
             if page.len() < MAX_BYTES || steps < 64 {
                 return page;
             }
@@ -81,8 +81,8 @@ impl Comparisons {
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);
         let verdicts = self.verdicts();
         let title = match self.all.as_slice() {
-            [only] => say!("{second} against {first}", second = only.texts().other, first = only.texts().base),
-            all => say!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
+            [only] => tr!("{second} against {first}", second = only.texts().other, first = only.texts().base),
+            all => tr!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
         };
         rendered(&Page {
             frame: Frame::new(&title, &verdicts.join(" "), series.measured, &Probes::of(&each)),
@@ -103,10 +103,10 @@ impl Comparisons {
 fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize), measured: Measured) -> String {
     let recordings: usize = groups.iter().map(|group| group.recordings.len()).sum();
     let mut parts = vec![crate::format::counted(recordings as u64, "recording")];
-    parts.extend(several.then(|| say!("distributions of all repeats, latency over time of the worst one")));
+    parts.extend(several.then(|| tr!("distributions of all repeats, latency over time of the worst one")));
     parts.extend((drawn < all).then(|| match measured {
-        Measured::WakeUps => say!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn),
-        Measured::Other => say!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn),
+        Measured::WakeUps => tr!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn),
+        Measured::Other => tr!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn),
     }));
     parts.join(" · ")
 }
@@ -119,10 +119,10 @@ impl Section {
             first: texts.base.clone(),
             second: texts.other.clone(),
             verdict: compared.verdict(),
-            caveats: texts.caveats.iter().map(|caveat| say!("Caution: {caveat}.", caveat)).collect(),
+            caveats: texts.caveats.iter().map(|caveat| tr!("Caution: {caveat}.", caveat)).collect(),
             svg: if drawn { forest::draw(compared) } else { None },
             rows: compared.rows(),
-            notes: compared.notes().iter().map(|note| say!("Note: {note}.", note)).collect(),
+            notes: compared.notes().iter().map(|note| tr!("Note: {note}.", note)).collect(),
             differing: (texts.differing.iter())
                 .map(|fact| Differs { name: fact.name.clone(), first: fact.base.join("; "), second: fact.other.join("; ") })
                 .collect(),

@@ -3,7 +3,7 @@
 
 use super::words::{claim, judged_in_words, lacking, seen};
 use super::{Gate, Tally};
-use crate::language::{Language, say, speaking};
+use crate::language::{Language, in_language, tr};
 use crate::terminal::text;
 use judge::{Judged, Verdict};
 use serde_json::{Value, json};
@@ -14,16 +14,16 @@ impl Gate {
     /// For a terminal.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        speaking(language, || self.in_text())
+        in_language(language, || self.in_text())
     }
 
     fn in_text(&self) -> String {
         let Tally { all, fail, lack } = self.tally();
         let head = match self.verdict() {
-            Verdict::Pass => say!("PASS: {all}", all),
-            Verdict::Fail if lack > 0 => say!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack),
-            Verdict::Fail => say!("FAIL: {n} of {all}", n = fail, all),
-            Verdict::NotEnough => say!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
+            Verdict::Pass => tr!("PASS: {all}", all),
+            Verdict::Fail if lack > 0 => tr!("FAIL: {n} of {all}; {lack} without enough evidence", n = fail, all, lack),
+            Verdict::Fail => tr!("FAIL: {n} of {all}", n = fail, all),
+            Verdict::NotEnough => tr!("NOT ENOUGH EVIDENCE: {n} of {all}", n = lack, all),
         };
         let mut out = format!("{head}\n");
         let mut recording = Path::new("");
@@ -32,7 +32,7 @@ impl Gate {
                 recording = &judged.recording;
                 text::unwrapped(&mut out, "", &recording.display().to_string().replace('\n', ""));
                 for caveat in self.caveats_of(recording) {
-                    text::wrapped(&mut out, "  ", &say!("Caution: {caveat}.", caveat));
+                    text::wrapped(&mut out, "  ", &tr!("Caution: {caveat}.", caveat));
                 }
             }
             let mark = match judged.verdict {
@@ -49,7 +49,7 @@ impl Gate {
     /// For programs.
     #[must_use]
     pub fn json(&self) -> Value {
-        speaking(Language::English, || self.in_json())
+        in_language(Language::English, || self.in_json())
     }
 
     fn in_json(&self) -> Value {
@@ -71,7 +71,7 @@ impl Gate {
     /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error, not a failure.
     #[must_use]
     pub fn junit(&self) -> String {
-        speaking(Language::English, || self.in_junit())
+        in_language(Language::English, || self.in_junit())
     }
 
     fn in_junit(&self) -> String {
@@ -106,7 +106,7 @@ impl Gate {
     /// As TAP, version 13. Not enough evidence is not ok.
     #[must_use]
     pub fn tap(&self) -> String {
-        speaking(Language::English, || self.in_tap())
+        in_language(Language::English, || self.in_tap())
     }
 
     fn in_tap(&self) -> String {

@@ -4,7 +4,7 @@
 use super::words::{lacking, seen};
 use super::*;
 use crate::format;
-use crate::language::{Language, speaking};
+use crate::language::{Language, in_language};
 use crate::synthetic::Synthetic;
 use judge::Verdict;
 use model::State;
@@ -479,7 +479,7 @@ fn on_two_threads(latencies: &[i32]) -> Examined {
     Examined { recorded, analyses: one.analyses.into_iter().chain(other.analyses).collect() }
 }
 
-/// Whatever a limit finds, judged and shown where Japanese is spoken.
+/// Whatever a limit finds, judged and shown in Japanese.
 #[test]
 fn every_finding_is_japanese() {
     let mut late = vec![15_000; 2_000];
@@ -499,7 +499,7 @@ fn every_finding_is_japanese() {
     let limits = latencies.chain(rates).chain(counts).filter_map(|text| text.parse::<Limit>().ok());
     let limits: Vec<Limit> = limits.collect();
     assert!(limits.len() > 50, "{}", limits.len());
-    let found = speaking(Language::Japanese, || {
+    let found = in_language(Language::Japanese, || {
         let found = all.iter().flat_map(|examined| limits.iter().map(move |limit| judge(limit, examined)));
         found.map(|judged| (claim(&judged), judged_in_words(&judged))).collect::<Vec<_>>()
     });

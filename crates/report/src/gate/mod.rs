@@ -8,7 +8,7 @@ mod words;
 
 use crate::compare::incomparable;
 use crate::format::counted;
-use crate::language::{InEach, Language, say, speaking};
+use crate::language::{InEach, Language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use judge::{Examined, Judged, Verdict, judge, judge_against};
@@ -57,14 +57,14 @@ impl Gate {
         for examined in recordings {
             let why = || incomparable(&[&examined.recorded.document, &baseline.recorded.document]).into_iter().next();
             let sentence = |why| {
-                say!(
+                tr!(
                     "{second} cannot be compared with {first}: {why}",
                     second = examined.recorded.path.display(),
                     first = baseline.recorded.path.display(),
                     why
                 )
             };
-            if let Some(sentence) = speaking(language, || why().map(sentence)) {
+            if let Some(sentence) = in_language(language, || why().map(sentence)) {
                 return Err(sentence);
             }
             let path = examined.recorded.path.display().to_string();
@@ -109,7 +109,7 @@ impl Gate {
         }
         let limits: BTreeSet<String> = self.judged.iter().map(claim).collect();
         let with = |verdict: Verdict| recordings.values().filter(|worst| **worst == verdict).count() as u64;
-        let all = say!(
+        let all = tr!(
             "{recordings}, checked against {limits}",
             recordings = counted(recordings.len() as u64, "recording"),
             limits = counted(limits.len() as u64, "limit")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was claimed, seen and is lacking, in the language that is spoken.
+//! What was claimed, seen and is lacking, in the current language.
 
 use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
-use crate::language::say;
+use crate::language::tr;
 use crate::sections::rows::Rows;
 use judge::{Claim, Incomplete, Judged, Lacking, Seen};
 use plan::{Limit, Subject};
@@ -14,8 +14,8 @@ pub(crate) fn claim(judged: &Judged) -> String {
         Claim::NotWorse { level, by, than } => {
             let (percent, than) = (percent(*by), than.display());
             match level {
-                Some(level) => say!("{level} at most {percent} worse than {than}", level, percent, than),
-                None => say!("no quantile more than {percent} worse than {than}", percent, than),
+                Some(level) => tr!("{level} at most {percent} worse than {than}", level, percent, than),
+                None => tr!("no quantile more than {percent} worse than {than}", percent, than),
             }
         }
     }
@@ -25,19 +25,19 @@ pub(crate) fn claim(judged: &Judged) -> String {
 pub(crate) fn seen(judged: &Judged) -> String {
     let rows = Rows::from(judged.rows);
     match judged.seen {
-        Seen::Latency { ns, thread: None } => say!("{micros} µs", micros = exact_micros(ns)),
+        Seen::Latency { ns, thread: None } => tr!("{micros} µs", micros = exact_micros(ns)),
         Seen::Latency { ns, thread: Some(thread) } => {
-            say!("{micros} µs on thread {thread}", micros = exact_micros(ns), thread)
+            tr!("{micros} µs on thread {thread}", micros = exact_micros(ns), thread)
         }
         Seen::Quantile { observed_ns, upper_ns, thread } => quantile(&exact_micros(observed_ns), upper_ns, thread),
-        Seen::Beyond { n, of, level, thread: None } => say!(
+        Seen::Beyond { n, of, level, thread: None } => tr!(
             "{n} of {all} above it, {level} allows 1 in {one_in}",
             n = count(n),
             all = count(of),
             level,
             one_in = count(level.needs())
         ),
-        Seen::Beyond { n, of, level, thread: Some(thread) } => say!(
+        Seen::Beyond { n, of, level, thread: Some(thread) } => tr!(
             "{n} of {all} above it on thread {thread}, {level} allows 1 in {one_in}",
             n = count(n),
             all = count(of),
@@ -45,27 +45,27 @@ pub(crate) fn seen(judged: &Judged) -> String {
             level,
             one_in = count(level.needs())
         ),
-        Seen::TooFew { of } => say!("{rows}: too few", rows = rows.counted(of)),
+        Seen::TooFew { of } => tr!("{rows}: too few", rows = rows.counted(of)),
         Seen::Rate { n, of, beyond, rate, is_bound } => {
             let (n, all, rate) = (count(n), count(of), rate_beside(rate, &judged.claim));
             if is_bound {
-                say!("{n} of {all} above {limit}, rate at most {rate}", n, all, limit = beyond, rate)
+                tr!("{n} of {all} above {limit}, rate at most {rate}", n, all, limit = beyond, rate)
             } else {
-                say!("{n} of {all} above {limit}, rate {rate}", n, all, limit = beyond, rate)
+                tr!("{n} of {all} above {limit}, rate {rate}", n, all, limit = beyond, rate)
             }
         }
-        Seen::Count { n, due } => say!("{n} of {rows}", n = count(n), rows = rows.counted(due)),
-        Seen::Change { ns, is_exact, base_ns, base_is_exact, lower, upper } => say!(
+        Seen::Count { n, due } => tr!("{n} of {rows}", n = count(n), rows = rows.counted(due)),
+        Seen::Change { ns, is_exact, base_ns, base_is_exact, lower, upper } => tr!(
             "{is} after {was}: {change}",
             is = compared(ns, is_exact),
             was = compared(base_ns, base_is_exact),
             change = change(lower, upper)
         ),
-        Seen::NeverWoke(thread) => say!("thread {thread} measured nothing", thread),
-        Seen::NothingWoke => say!("nothing was measured"),
-        Seen::NoThreads => say!("it has no threads"),
+        Seen::NeverWoke(thread) => tr!("thread {thread} measured nothing", thread),
+        Seen::NothingWoke => tr!("nothing was measured"),
+        Seen::NoThreads => tr!("it has no threads"),
         Seen::Nothing => String::new(),
-        Seen::Unknown => say!("not known"),
+        Seen::Unknown => tr!("not known"),
     }
 }
 
@@ -78,19 +78,19 @@ fn rate_beside(rate: f64, claim: &Claim) -> String {
 
 fn quantile(micros: &str, upper_ns: Option<i64>, thread: Option<usize>) -> String {
     match (upper_ns.map(exact_micros), thread) {
-        (Some(upper), None) => say!("at most {upper} µs, {observed} observed", upper, observed = micros),
+        (Some(upper), None) => tr!("at most {upper} µs, {observed} observed", upper, observed = micros),
         (Some(upper), Some(thread)) => {
-            say!("at most {upper} µs, {observed} observed on thread {thread}", upper, observed = micros, thread)
+            tr!("at most {upper} µs, {observed} observed on thread {thread}", upper, observed = micros, thread)
         }
-        (None, None) => say!("{micros} µs observed, upper bound unknown", micros),
-        (None, Some(thread)) => say!("{micros} µs observed on thread {thread}, upper bound unknown", micros, thread),
+        (None, None) => tr!("{micros} µs observed, upper bound unknown", micros),
+        (None, Some(thread)) => tr!("{micros} µs observed on thread {thread}, upper bound unknown", micros, thread),
     }
 }
 
 /// A quantile as it is shown: of several threads it is that of all of them together, and not quite the observed one.
 fn compared(ns: i64, is_exact: bool) -> String {
     let time = format::latency(ns);
-    if is_exact { time } else { say!("~{time} of all threads", time) }
+    if is_exact { time } else { tr!("~{time} of all threads", time) }
 }
 
 /// Why there is not enough evidence; none where what was seen says it.
@@ -98,39 +98,39 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
         Lacking::Whole(why) => whole(why),
-        Lacking::Activations(level) => say!("{level} needs {needs}", level, needs = count(level.needs())),
+        Lacking::Activations(level) => tr!("{level} needs {needs}", level, needs = count(level.needs())),
         Lacking::Bound(level) => {
-            say!("too few {rows} for an upper bound of {level} at this confidence", level, rows = rows.plural())
+            tr!("too few {rows} for an upper bound of {level} at this confidence", level, rows = rows.plural())
         }
-        Lacking::CloserBound => say!("a longer run would give a tighter bound"),
+        Lacking::CloserBound => tr!("a longer run would give a tighter bound"),
         Lacking::MoreWithin(more) => {
-            say!("needs {rows}, none above the limit", rows = rows.counted_more(more))
+            tr!("needs {rows}, none above the limit", rows = rows.counted_more(more))
         }
-        Lacking::LongerRun => say!("needs a longer run"),
-        Lacking::LongerRuns => say!("needs longer runs"),
+        Lacking::LongerRun => tr!("needs a longer run"),
+        Lacking::LongerRuns => tr!("needs longer runs"),
         Lacking::Samples => {
-            say!(
+            tr!(
                 "the recording holds no samples, which would show what was late, skipped or lost and how latencies were distributed"
             )
         }
-        Lacking::Unplanned => say!("events are not planned: none is late or skipped"),
+        Lacking::Unplanned => tr!("events are not planned: none is late or skipped"),
         Lacking::ValuesOfSkipped(skipped) => {
-            say!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
+            tr!("{skipped} skipped, which have no value to be judged", skipped = count(skipped))
         }
-        Lacking::Independent => say!("too few independent samples to compare any quantile"),
-        Lacking::Order => say!("the order of samples is unknown, so how they depend on one another cannot be estimated"),
+        Lacking::Independent => tr!("too few independent samples to compare any quantile"),
+        Lacking::Order => tr!("the order of samples is unknown, so how they depend on one another cannot be estimated"),
     })
 }
 
 /// Why a recording does not show all that it should have.
 pub(crate) fn whole(why: Incomplete) -> String {
     match why {
-        Incomplete::EndedEarly => say!("the run ended early, and the rest is unknown"),
+        Incomplete::EndedEarly => tr!("the run ended early, and the rest is unknown"),
         Incomplete::SamplesLost(lost) => {
-            say!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
+            tr!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
         }
-        Incomplete::LoadOffTarget => say!("a load was off target"),
-        Incomplete::Contradicts => say!("run.json contradicts its samples: teiji verify lists the differences"),
+        Incomplete::LoadOffTarget => tr!("a load was off target"),
+        Incomplete::Contradicts => tr!("run.json contradicts its samples: teiji verify lists the differences"),
     }
 }
 
@@ -138,16 +138,16 @@ pub(crate) fn whole(why: Incomplete) -> String {
 fn margin(margin: f64) -> String {
     let percent = (margin.abs() * 100.0 * 10.0).round() / 10.0;
     if percent <= 0.0 && margin > 0.0 {
-        say!("less than 0.1 % below the limit")
+        tr!("less than 0.1 % below the limit")
     } else if percent <= 0.0 && margin < 0.0 {
-        say!("less than 0.1 % above the limit")
+        tr!("less than 0.1 % above the limit")
     } else if margin >= 0.0 {
-        say!("{percent} % below the limit", percent)
+        tr!("{percent} % below the limit", percent)
     } else if percent >= 1_000.0 {
         // At 10 times the limit a percentage helps nobody.
-        say!("{n} times the limit", n = format!("{:.0}", margin.abs() + 1.0))
+        tr!("{n} times the limit", n = format!("{:.0}", margin.abs() + 1.0))
     } else {
-        say!("{percent} % above the limit", percent)
+        tr!("{percent} % above the limit", percent)
     }
 }
 
@@ -168,23 +168,23 @@ fn percent(share: f64) -> String {
 pub(crate) fn change(lower: f64, upper: f64) -> String {
     let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0).round();
     let side = |ratio: f64| match ratio {
-        ratio if percent(ratio) < 1.0 => say!("the same"),
-        ratio if ratio < 1.0 => say!("{n} % lower", n = percent(ratio)),
-        ratio if ratio < TIMES => say!("{n} % higher", n = percent(ratio)),
-        ratio => say!("{n} times as high", n = at_scale(ratio)),
+        ratio if percent(ratio) < 1.0 => tr!("the same"),
+        ratio if ratio < 1.0 => tr!("{n} % lower", n = percent(ratio)),
+        ratio if ratio < TIMES => tr!("{n} % higher", n = percent(ratio)),
+        ratio => tr!("{n} times as high", n = at_scale(ratio)),
     };
     let (low, high) = (percent(lower), percent(upper));
     match (lower < 1.0, upper < 1.0) {
-        _ if low < 1.0 && high < 1.0 => say!("the same to 1 %"),
-        (true, true) if low == high => say!("{n} % lower", n = low),
-        (false, false) if low == high && upper < TIMES => say!("{n} % higher", n = low),
+        _ if low < 1.0 && high < 1.0 => tr!("the same to 1 %"),
+        (true, true) if low == high => tr!("{n} % lower", n = low),
+        (false, false) if low == high && upper < TIMES => tr!("{n} % higher", n = low),
         (false, false) if low >= 1.0 && upper >= TIMES && at_scale(lower) == at_scale(upper) => {
-            say!("{n} times as high", n = at_scale(lower))
+            tr!("{n} times as high", n = at_scale(lower))
         }
-        (true, true) if high >= 1.0 => say!("{low} to {high} % lower", low = high, high = low),
-        (false, false) if low >= 1.0 && upper < TIMES => say!("{low} to {high} % higher", low, high),
-        (false, false) if low >= 1.0 => say!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
-        _ => say!("between {low} and {high}", low = side(lower), high = side(upper)),
+        (true, true) if high >= 1.0 => tr!("{low} to {high} % lower", low = high, high = low),
+        (false, false) if low >= 1.0 && upper < TIMES => tr!("{low} to {high} % higher", low, high),
+        (false, false) if low >= 1.0 => tr!("{low} to {high} times as high", low = at_scale(lower), high = at_scale(upper)),
+        _ => tr!("between {low} and {high}", low = side(lower), high = side(upper)),
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The language of a report. Every sentence stands where it is said, in English; a catalogue has it in the other languages.
 //!
-//! Every public function that writes text takes its language and has it spoken ([`speaking`]) until it returns. In between the
+//! Every public function that writes text takes its language, which is the current one ([`in_language`]) until it returns. In between the
 //! language is that of the thread, as with gettext, so that none of the hundreds of functions that make a sentence or a part of
 //! one needs a parameter for it. Nobody outside this crate can set it, and nothing that is kept is in one language: what has to be
 //! said of something that is let go before anyone asks for text is made [in each](InEach).
@@ -48,25 +48,25 @@ impl Language {
 }
 
 thread_local! {
-    static SPOKEN: Cell<Language> = const { Cell::new(Language::English) };
+    static CURRENT: Cell<Language> = const { Cell::new(Language::English) };
 }
 
 /// Has whatever `speak` writes in this language.
-pub(crate) fn speaking<T>(language: Language, speak: impl FnOnce() -> T) -> T {
+pub(crate) fn in_language<T>(language: Language, speak: impl FnOnce() -> T) -> T {
     /// Gives the language back, whatever happens meanwhile.
     struct Before(Language);
     impl Drop for Before {
         fn drop(&mut self) {
-            SPOKEN.set(self.0);
+            CURRENT.set(self.0);
         }
     }
-    let _before = Before(SPOKEN.replace(language));
+    let _before = Before(CURRENT.replace(language));
     speak()
 }
 
-/// The language that is spoken.
-pub(crate) fn spoken() -> Language {
-    SPOKEN.get()
+/// The current language.
+pub(crate) fn current_language() -> Language {
+    CURRENT.get()
 }
 
 /// Texts, or what holds them, in each language: made while what they tell of is there, and read in any language later.
@@ -75,20 +75,20 @@ pub(crate) struct InEach<T>([T; Language::ALL.len()]);
 
 impl<T> InEach<T> {
     pub(crate) fn new(make: impl Fn() -> T) -> InEach<T> {
-        InEach(Language::ALL.map(|language| speaking(language, &make)))
+        InEach(Language::ALL.map(|language| in_language(language, &make)))
     }
 
-    /// Changes the texts of each language, with it spoken.
+    /// Changes the texts of each language, while it is the current one.
     pub(crate) fn each(&mut self, mut change: impl FnMut(&mut T)) {
         for (language, texts) in Language::ALL.into_iter().zip(&mut self.0) {
-            speaking(language, || change(texts));
+            in_language(language, || change(texts));
         }
     }
 
-    /// Those of the language that is spoken.
+    /// Those of the current language.
     pub(crate) fn get(&self) -> &T {
         let [english, japanese] = &self.0;
-        match spoken() {
+        match current_language() {
             Language::English => english,
             Language::Japanese => japanese,
         }
@@ -105,9 +105,9 @@ fn in_japanese() -> impl Iterator<Item = (&'static str, &'static str)> {
     page.into_iter().chain([japanese_gate::TEXTS, japanese_terminal::TEXTS]).flatten().copied()
 }
 
-/// A text without figures, in the language that is spoken.
-pub(crate) fn word(english: &'static str) -> &'static str {
-    match spoken() {
+/// A text without figures, in the current language.
+pub(crate) fn translated(english: &'static str) -> &'static str {
+    match current_language() {
         Language::English => english,
         Language::Japanese => {
             let known = JAPANESE.get(english).copied();
@@ -117,9 +117,9 @@ pub(crate) fn word(english: &'static str) -> &'static str {
     }
 }
 
-/// What a column of a probe is, as the probe states it, in the language that is spoken; none where nobody has translated it.
+/// What a column of a probe is, as the probe states it, in the current language; none where nobody has translated it.
 pub(crate) fn meaning(english: &str) -> Option<&'static str> {
-    match spoken() {
+    match current_language() {
         Language::English => None,
         Language::Japanese => {
             japanese_probes::MEANINGS.iter().find(|(known, _)| *known == english).map(|(_, japanese)| *japanese)
@@ -129,7 +129,7 @@ pub(crate) fn meaning(english: &str) -> Option<&'static str> {
 
 /// How so many (`{n}`) of a thing are counted where that is not by a plural.
 pub(crate) fn thing(english: &str) -> Option<&'static str> {
-    match spoken() {
+    match current_language() {
         Language::English => None,
         Language::Japanese => {
             let known = japanese::THINGS.iter().find(|(thing, _)| *thing == english);
@@ -142,7 +142,7 @@ pub(crate) fn thing(english: &str) -> Option<&'static str> {
 /// A text with figures: each `{name}` in it becomes the value of that name.
 pub(crate) fn filled(english: &'static str, values: &[(&str, &dyn Display)]) -> String {
     let mut out = String::new();
-    let mut rest = word(english);
+    let mut rest = translated(english);
     while let Some((before, behind)) = rest.split_once('{') {
         let Some((name, after)) = behind.split_once('}') else { break };
         out.push_str(before);
@@ -156,16 +156,16 @@ pub(crate) fn filled(english: &'static str, values: &[(&str, &dyn Display)]) -> 
     out + rest
 }
 
-/// A sentence in the language that is spoken: `say!("{n} of {all} are late", n, all = counted(3))`.
-macro_rules! say {
-    ($text:literal $(,)?) => { $crate::language::word($text).to_owned() };
+/// A sentence in the current language: `tr!("{n} of {all} are late", n, all = counted(3))`.
+macro_rules! tr {
+    ($text:literal $(,)?) => { $crate::language::translated($text).to_owned() };
     ($text:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
         $crate::language::filled($text, &[$((stringify!($name), &$crate::language::value!($name $(, $value)?))),+])
     };
 }
-pub(crate) use say;
+pub(crate) use tr;
 
-/// The value of a name in [`say`].
+/// The value of a name in [`tr!`].
 macro_rules! value {
     ($name:ident) => {
         $name
@@ -178,7 +178,7 @@ pub(crate) use value;
 
 /// The texts that the page's scripts say, by their English; none for English itself.
 pub(crate) fn of_scripts() -> impl Serialize {
-    let texts: BTreeMap<&str, &str> = match spoken() {
+    let texts: BTreeMap<&str, &str> = match current_language() {
         Language::English => BTreeMap::new(),
         Language::Japanese => japanese_scripts::TEXTS.iter().copied().collect(),
     };

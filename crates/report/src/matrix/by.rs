@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::pooled::{CellStats, Figures, PooledThread, parts};
 use crate::format::{count, micros};
-use crate::language::{Language, say, speaking, word};
+use crate::language::{Language, in_language, tr, translated};
 use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
 use stats::Level;
@@ -54,14 +54,14 @@ impl Matrix {
     /// # Errors
     /// When the plan does not vary this factor: says which it varies.
     pub fn by(&self, factor: &str, language: Language) -> Result<String, String> {
-        speaking(language, || self.in_words_by(factor))
+        in_language(language, || self.in_words_by(factor))
     }
 
     fn in_words_by(&self, factor: &str) -> Result<String, String> {
         let factor = self.varied.iter().copied().find(|place| self.factors[*place].name == factor).ok_or_else(|| {
             let known: Vec<&str> = self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
-            let known = if known.is_empty() { say!("nothing") } else { known.join(word(", ")) };
-            say!("the plan does not vary '{factor}': it varies {known}", factor, known)
+            let known = if known.is_empty() { tr!("nothing") } else { known.join(translated(", ")) };
+            tr!("the plan does not vary '{factor}': it varies {known}", factor, known)
         })?;
         let values = &self.factors[factor].values;
         let mut alike: Alike<'_> = BTreeMap::new();
@@ -84,10 +84,10 @@ impl Matrix {
         if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
             let name = &self.factors[factor].name;
             let nothing =
-                say!("–: not measured. No two combinations differ in {name} alone, so its effect cannot be shown.", name);
+                tr!("–: not measured. No two combinations differ in {name} alone, so its effect cannot be shown.", name);
             wrapped(&mut out, "", &nothing);
         }
-        wrapped(&mut out, "", word("How certain a difference is: teiji compare, with a recording of each."));
+        wrapped(&mut out, "", translated("How certain a difference is: teiji compare, with a recording of each."));
         self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
         Ok(out)
     }
@@ -112,7 +112,7 @@ impl Matrix {
                 pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
             said.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
-            said.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((word("max"), ""), &pairs)));
+            said.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)));
         }
         said
     }
@@ -122,8 +122,8 @@ impl Matrix {
             (0..self.factors.len()).filter(|place| *place != factor && self.varied.contains(place)).collect();
         let mut head: Vec<String> = others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
-        head.extend(by_thread.then(|| say!("thread")));
-        head.push(say!("figure"));
+        head.extend(by_thread.then(|| tr!("thread")));
+        head.push(tr!("figure"));
         let texts = head.len();
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().unwrap_or_else(|| NOTHING.to_owned())));
         let mut lines = vec![head];
@@ -134,14 +134,14 @@ impl Matrix {
                 let mut line: Vec<String> =
                     others.iter().map(|place| if index == 0 { value(place) } else { String::new() }).collect();
                 line.extend(by_thread.then(|| if index == 0 { one.thread() } else { String::new() }));
-                line.push(word(figure).to_owned());
+                line.push(translated(figure).to_owned());
                 line.extend(cases.iter().map(|case| case.map_or_else(|| NOTHING.to_owned(), |case| of.text(&case.figures()))));
                 lines.push(line);
             }
             if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
-                line.push(say!("caveats"));
-                let caveats = |row: &CellStats| Some(row.in_short().join(word(", "))).filter(|text| !text.is_empty());
+                line.push(tr!("caveats"));
+                let caveats = |row: &CellStats| Some(row.in_short().join(translated(", "))).filter(|text| !text.is_empty());
                 line.extend(
                     cases.iter().map(|case| case.and_then(|case| caveats(case.row)).unwrap_or_else(|| NOTHING.to_owned())),
                 );
@@ -242,25 +242,25 @@ impl Change {
         if sum.was == 0 && sum.is == 0 {
             let (value, cases) = (&self.value, self.in_all());
             return Some(if self.first == "none" {
-                say!("{value}: no overruns, as without{cases}.", value, cases)
+                tr!("{value}: no overruns, as without{cases}.", value, cases)
             } else {
-                say!("{value}: no overruns, as with {first}{cases}.", value, first = self.first, cases)
+                tr!("{value}: no overruns, as with {first}{cases}.", value, first = self.first, cases)
             });
         }
         let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
-        if let Some(unlike) = self.unlike(word("overruns"), &ways) {
+        if let Some(unlike) = self.unlike(translated("overruns"), &ways) {
             return Some(unlike);
         }
         let of = |n: u64, due: u64| {
             let (n, all) = (count(n), count(due));
-            if (0.95..=1.05).contains(&sum.exposed()) { n } else { say!("{n} of {all}", n, all) }
+            if (0.95..=1.05).contains(&sum.exposed()) { n } else { tr!("{n} of {all}", n, all) }
         };
         let (was, is) = (of(sum.was, sum.due_was), of(sum.is, sum.due_is));
-        let total = if self.cases > 1 { word(" in all") } else { "" };
+        let total = if self.cases > 1 { translated(" in all") } else { "" };
         let (value, rest) = (&self.value, self.against() + &self.in_all());
         match sum.way() {
-            Way::Up => Some(say!("{value} raises overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
-            Way::Down => Some(say!("{value} lowers overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
+            Way::Up => Some(tr!("{value} raises overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
+            Way::Down => Some(tr!("{value} lowers overruns from {was} to {is}{total}{rest}.", value, was, is, total, rest)),
             Way::Neither => None,
         }
     }
@@ -276,25 +276,25 @@ impl Change {
         if let [(was, is)] = pairs {
             let (was, is) = (format!("{about}{}", micros(*was)), format!("{about}{}", micros(*is)));
             return Some(if decided == Way::Down {
-                say!("{value} lowers {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
+                tr!("{value} lowers {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
             } else {
-                say!("{value} raises {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
+                tr!("{value} raises {figure} from {was} to {is} µs{against}.", value, figure, was, is, against)
             });
         }
         let times = |pair: (i64, i64)| if decided == Way::Down { 1.0 / factor(pair) } else { factor(pair) };
         let factors: Vec<f64> = pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| times(*pair)).collect();
         let (least, most) = factors.iter().fold((f64::MAX, 0.0_f64), |(least, most), one| (least.min(*one), most.max(*one)));
         let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
-        let times = if least == most { most } else { say!("{least} to {most}", least, most) };
+        let times = if least == most { most } else { tr!("{least} to {most}", least, most) };
         let cases = if factors.len() == self.cases {
             self.in_all()
         } else {
-            say!(", in {n} of {all} cases with all else equal", n = factors.len(), all = self.cases)
+            tr!(", in {n} of {all} cases with all else equal", n = factors.len(), all = self.cases)
         };
         Some(if decided == Way::Down {
-            say!("{value} lowers {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
+            tr!("{value} lowers {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
         } else {
-            say!("{value} raises {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
+            tr!("{value} raises {figure} {times} times{against}{cases}.", value, figure, times, against, cases)
         })
     }
 
@@ -302,7 +302,7 @@ impl Change {
     fn unlike(&self, figure: &str, ways: &[Way]) -> Option<String> {
         let of = |way: Way| ways.iter().filter(|one| **one == way).count();
         (of(Way::Up) > 0 && of(Way::Down) > 0).then(|| {
-            say!(
+            tr!(
                 "{value} raises {figure} in {up}, lowers it in {down} of {all} cases{against}.",
                 value = self.value,
                 figure,
@@ -315,11 +315,11 @@ impl Change {
     }
 
     fn against(&self) -> String {
-        if self.first == "none" { String::new() } else { say!(" against {first}", first = self.first) }
+        if self.first == "none" { String::new() } else { tr!(" against {first}", first = self.first) }
     }
 
     fn in_all(&self) -> String {
-        if self.cases > 1 { say!(", all else equal in {n} cases", n = count(self.cases as u64)) } else { String::new() }
+        if self.cases > 1 { tr!(", all else equal in {n} cases", n = count(self.cases as u64)) } else { String::new() }
     }
 }
 

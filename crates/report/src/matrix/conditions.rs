@@ -4,7 +4,7 @@
 //! A table with a column for each run, as a report of a few recordings has it, would be wider than anyone reads.
 
 use crate::format::{clip, counted};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::banners::{self, GroupedWarning};
 use crate::sections::conditions;
@@ -65,7 +65,7 @@ impl Conditions {
         let one = std::slice::from_ref(overview);
         for fact in conditions::facts(one) {
             let [value] = fact.values.as_slice() else { continue };
-            self.fact(fact.name, value.before.as_deref().unwrap_or_else(|| word("not known")), value.changed);
+            self.fact(fact.name, value.before.as_deref().unwrap_or_else(|| translated("not known")), value.changed);
         }
         for row in method::rows(one) {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
@@ -112,20 +112,19 @@ impl Conditions {
         let values = if fact.values.len() > MAX_VALUES {
             // Such as a machine's load average: another every time.
             let told: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
-            vec![(format!("{}, …", told.join("; ")), say!("more than {n} values", n = MAX_VALUES))]
+            vec![(format!("{}, …", told.join("; ")), tr!("more than {n} values", n = MAX_VALUES))]
         } else {
             fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
         };
-        let changed =
-            if fact.changed > 0 { say!("in {runs}", runs = counted(fact.changed.into(), "run")) } else { String::new() };
+        let changed = if fact.changed > 0 { tr!("in {runs}", runs = counted(fact.changed.into(), "run")) } else { String::new() };
         FactRow { name: fact.name, values, changed }
     }
 
     /// All warnings, each once, with the number of runs that have it.
     pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
         let told = |Told { first, runs, differ }: &Told| {
-            let of = if *runs == self.runs { String::new() } else { say!("in {runs}", runs = counted((*runs).into(), "run")) };
-            let differ = if *differ { word(" (the figures are those of the first)") } else { "" };
+            let of = if *runs == self.runs { String::new() } else { tr!("in {runs}", runs = counted((*runs).into(), "run")) };
+            let differ = if *differ { translated(" (the figures are those of the first)") } else { "" };
             banners::grouped(first, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(told).collect()

@@ -10,7 +10,7 @@ use crate::charts::load_course;
 use crate::charts::options::Style;
 use crate::charts::series::{self, Curve, Series, Steps};
 use crate::gate::LimitLine;
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::Overview;
 use crate::sections::lab::Kind;
 use serde::Serialize;
@@ -205,7 +205,7 @@ impl Matrix {
     fn overview<'k>(&self, kept: &'k TopRuns) -> Overview<'k> {
         let row = &self.rows[kept.row];
         let name = self.name(row);
-        let name = if row.runs - row.identical > 1 { say!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };
+        let name = if row.runs - row.identical > 1 { tr!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };
         Overview { name, claims: &kept.claims, ..Overview::of(&kept.recorded) }
     }
 

@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::heat::{Cells, FIGURES, Figure, HeatMap, SHADES};
 use crate::charts::svg::{Anchor, Svg, mixed};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::list;
 use crate::sections::latencies::NOTHING;
 
@@ -29,9 +29,9 @@ impl Matrix {
         let (map, figure) = (self.heat()?, &FIGURES[0]);
         let cells = self.cells(&map, figure)?;
         let across: Vec<&str> = map.across.iter().map(|factor| self.factors[*factor].name.as_str()).collect();
-        let folded = if cells.folded { word(", the worst of all other factors") } else { "" };
-        let on = cells.kind.map_or_else(String::new, |kind| say!(" (time: {kind})", kind = kind.name()));
-        let title = say!(
+        let folded = if cells.folded { translated(", the worst of all other factors") } else { "" };
+        let on = cells.kind.map_or_else(String::new, |kind| tr!(" (time: {kind})", kind = kind.name()));
+        let title = tr!(
             "Largest latency by {down} and {across}{folded}{on}",
             down = self.factors[map.down].name,
             across = list(&across),
@@ -59,7 +59,7 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
     let (low, high) = range.map_or((0, 0), |[(_, low), (_, high)]| (low, high));
     let [from, to] =
         range.map_or([NOTHING, NOTHING].map(str::to_owned), |ends| ends.map(|(row, value)| figure.label(row, value)));
-    let description = say!("From {low} to {high}; each cell has its figure written into it.", low = from, high = to);
+    let description = tr!("From {low} to {high}; each cell has its figure written into it.", low = from, high = to);
     let mut svg = Svg::new(960, height, title, &description);
     let ink = "fill=\"#16191d\"";
     let soft = crate::charts::SOFT;
@@ -94,7 +94,7 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
         }
     }
     let below = top + ROW * cells.cells.len() as f64 + 24.0;
-    let scale = say!("largest latency of all repeats; darker is larger, logarithmic from {low} to {high}", low = from, high = to);
+    let scale = tr!("largest latency of all repeats; darker is larger, logarithmic from {low} to {high}", low = from, high = to);
     svg.text(left, below, Anchor::Start, soft, &scale);
     svg.finish()
 }

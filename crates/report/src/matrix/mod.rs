@@ -28,7 +28,7 @@ pub use settings::{SETTINGS, normalised, settings_of};
 use crate::charts::options::ChartOptions;
 use crate::format::{count, counted};
 use crate::gate::lacking;
-use crate::language::{InEach, say, word};
+use crate::language::{InEach, tr, translated};
 use crate::overview::{Overview, list, population};
 use crate::sections::banners;
 use crate::sections::claims::Claims;
@@ -182,7 +182,7 @@ impl Matrix {
             Some(if ["kernel", "load"].contains(&key) && value != "none" { value.to_owned() } else { format!("{key}={value}") })
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
-        if values.is_empty() { say!("all runs") } else { values.join(word(", ")) }
+        if values.is_empty() { tr!("all runs") } else { values.join(translated(", ")) }
     }
 
     /// Some of these rows by name: `a, b and 52 more`.
@@ -190,7 +190,7 @@ impl Matrix {
         let rows: Vec<&CellStats> = rows.collect();
         let mut names: Vec<String> = rows.iter().take(MAX_NAMED).map(|row| self.name(row)).collect();
         let more = rows.len() - names.len();
-        names.extend((more > 0).then(|| say!("{n} more", n = count(more as u64))));
+        names.extend((more > 0).then(|| tr!("{n} more", n = count(more as u64))));
         // Names have commas of their own.
         names.join("; ")
     }
@@ -199,7 +199,7 @@ impl Matrix {
     fn incomplete_by_name(&self) -> String {
         let mut names: Vec<String> = self.incomplete.iter().take(MAX_NAMED).cloned().collect();
         let more = self.incomplete.len() - names.len();
-        names.extend((more > 0).then(|| say!("{n} more", n = count(more as u64))));
+        names.extend((more > 0).then(|| tr!("{n} more", n = count(more as u64))));
         format!("{}.", names.join(", "))
     }
 
@@ -207,18 +207,19 @@ impl Matrix {
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![population(self.rows.iter().any(CellStats::has_skipped)).to_owned()];
         if self.rows.iter().any(CellStats::is_about) {
-            notes[0] += word(" ~: from the histogram, up to 1 % above.");
+            notes[0] += translated(" ~: from the histogram, up to 1 % above.");
         }
         if self.rows.iter().any(|row| row.runs > 1) {
-            notes[0] += word(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
+            notes[0] += translated(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
         }
         let identical =
             |in_lab: bool| self.rows.iter().any(|row| row.identical > 0 && (row.kind == Some(Kind::Virtual)) == in_lab);
         if identical(true) {
-            notes[0] += word(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
+            notes[0] +=
+                translated(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
         }
         if identical(false) {
-            notes[0] += word(" A copy of a recording adds nothing to n and is not drawn.");
+            notes[0] += translated(" A copy of a recording adds nothing to n and is not drawn.");
         }
         let measured = self.rows.iter().filter(|row| row.runs > 0).count();
         for (text, rows) in self.times.get() {
@@ -230,23 +231,23 @@ impl Matrix {
             notes.push(format!("{of}{text}"));
         }
         if self.kinds().len() > 1 {
-            notes.push(say!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
+            notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
         }
         notes.extend(self.caveat_notes());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
-            notes.push(say!("{runs} of the plan have no recording: {rows}.", runs = counted(self.missing(), "run"), rows));
+            notes.push(tr!("{runs} of the plan have no recording: {rows}.", runs = counted(self.missing(), "run"), rows));
         }
         if !self.incomplete.is_empty() {
-            notes.push(say!(
+            notes.push(tr!(
                 "{recordings} of incomplete runs: not in the table. {names}",
                 recordings = counted(self.incomplete.len() as u64, "recording"),
                 names = self.incomplete_by_name()
             ));
         }
         if let Some(most) = self.claims_left_out_above {
-            notes.push(say!(
+            notes.push(tr!(
                 "Plans of more than {n} runs have no confidence intervals here. teiji show prints those of each recording.",
                 n = most
             ));
@@ -270,11 +271,11 @@ impl Matrix {
             }
         }
         let told =
-            |(text, rows): &(&String, Vec<&CellStats>)| say!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
+            |(text, rows): &(&String, Vec<&CellStats>)| tr!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
         let mut notes: Vec<String> = known.iter().map(told).collect();
-        notes.extend((more > 0).then(|| say!("And {rows} like these.", rows = counted(more, "combination"))));
+        notes.extend((more > 0).then(|| tr!("And {rows} like these.", rows = counted(more, "combination"))));
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
-        notes.extend(grant.map(|grant| say!("For real-time rights: {grant}", grant)));
+        notes.extend(grant.map(|grant| tr!("For real-time rights: {grant}", grant)));
         notes
     }
 
@@ -291,8 +292,8 @@ impl Matrix {
             let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking);
             let why = why.and_then(|what| lacking(what, self.probes.rows()));
             let not_told =
-                (not_told > 0).then(|| say!(", inconclusive in {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
-            say!(
+                (not_told > 0).then(|| tr!(", inconclusive in {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
+            tr!(
                 "{figure} exceeded its limit in {beyond} of {all}{not_told}",
                 figure = limit.name(),
                 beyond,
@@ -301,10 +302,10 @@ impl Matrix {
             )
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
-        Some(say!(
+        Some(tr!(
             "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
             wanted = list(&wanted),
-            judged = judged.join(word("; "))
+            judged = judged.join(translated("; "))
         ))
     }
 }

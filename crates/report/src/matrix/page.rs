@@ -10,12 +10,12 @@ use crate::charts;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
 use crate::format::{self, count, counted};
-use crate::language::{Language, say, speaking, word};
+use crate::language::{Language, in_language, tr, translated};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{ClaimsOf, claims_lead, claims_of};
 use crate::page::limits::LimitsView;
-use crate::page::speaks::Speaks;
+use crate::page::localised::Localised;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
 use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::method::{self, Command};
@@ -53,7 +53,7 @@ struct Page {
     plan_js: &'static str,
 }
 
-impl Speaks for Page {
+impl Localised for Page {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -67,7 +67,7 @@ struct Markdown {
     pictures: Option<String>,
 }
 
-impl Speaks for Markdown {
+impl Localised for Markdown {
     fn frame(&self) -> &Frame {
         &self.page.frame
     }
@@ -118,7 +118,7 @@ impl Matrix {
     /// says it was made by.
     #[must_use]
     pub fn html(&self, plan: &str, command_line: &str, language: Language) -> String {
-        speaking(language, || self.in_html(plan, command_line))
+        in_language(language, || self.in_html(plan, command_line))
     }
 
     fn in_html(&self, plan: &str, command_line: &str) -> String {
@@ -140,7 +140,7 @@ impl Matrix {
     #[must_use]
     pub fn page_as_markdown(&self, plan: &str, command_line: &str, pictures: Option<&str>, language: Language) -> String {
         let budget = SizeBudget { rows: 0, curves: 0, runs: 0, steps: 2, equal_bins: 0 };
-        speaking(language, || {
+        in_language(language, || {
             let page = self.content(plan, command_line, self.views(10_000, true), budget, MAX_ROWS);
             rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
         })
@@ -156,7 +156,12 @@ impl Matrix {
         let (head, rows, without) = self.table(&sheet, rows);
         let drawing = self.drawing(budget);
         Page {
-            frame: Frame::new(self.title.as_deref().unwrap_or_else(|| word("A plan")), &verdict, self.measured, &self.probes),
+            frame: Frame::new(
+                self.title.as_deref().unwrap_or_else(|| translated("A plan")),
+                &verdict,
+                self.measured,
+                &self.probes,
+            ),
             header: Header {
                 verdict: unbroken(&self.headline()),
                 headline: self.worst_figure(),
@@ -167,7 +172,7 @@ impl Matrix {
             head,
             rows,
             left_out: left_out(without, |n| {
-                say!("{n} more combinations are left out. The largest latencies are among those shown.", n)
+                tr!("{n} more combinations are left out. The largest latencies are among those shown.", n)
             }),
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
@@ -175,7 +180,7 @@ impl Matrix {
             claims_lead: claims_lead(&self.worst_runs()),
             drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.get().warnings(),
-            more_warnings: left_out(self.conditions.get().more_warnings(), |n| say!("More warnings, each of some runs: {n}.", n)),
+            more_warnings: left_out(self.conditions.get().more_warnings(), |n| tr!("More warnings, each of some runs: {n}.", n)),
             facts: self.conditions.get().rows(),
             plan: format::clip(plan, MAX_PLAN),
             commands: method::commands(&[], command_line),
@@ -192,7 +197,7 @@ impl Matrix {
         Some(Headline {
             number: number.to_owned(),
             unit: unit.to_owned(),
-            label: word(self.measured.pick("the worst wake-up", "the largest latency")).to_owned(),
+            label: translated(self.measured.pick("the worst wake-up", "the largest latency")).to_owned(),
             claim_of: format!("{}: ", self.name(worst)),
             claim: overview::claim(worst.stats.due_moments.count(), &worst.stats.activations),
         })
@@ -205,9 +210,9 @@ impl Matrix {
         let mut parts: Vec<String> = title.collect();
         parts.push(counted(self.rows.len() as u64, "combination"));
         let identical: u64 = self.rows.iter().map(|row| u64::from(row.identical)).sum();
-        let again = if identical > 0 { say!(", {n} of them identical to another", n = count(identical)) } else { String::new() };
+        let again = if identical > 0 { tr!(", {n} of them identical to another", n = count(identical)) } else { String::new() };
         parts.push(format!("{}{again}", counted(runs, "run")));
-        parts.extend((self.missing() > 0).then(|| say!("{n} missing", n = count(self.missing()))));
+        parts.extend((self.missing() > 0).then(|| tr!("{n} missing", n = count(self.missing()))));
         parts.extend(self.by_first_factor());
         parts.join(" · ")
     }
@@ -218,30 +223,29 @@ impl Matrix {
         let mut told: Vec<Banner> = Vec::new();
         for (text, of) in self.times.get() {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
-            told.push(Banner::new(word("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
+            told.push(Banner::new(translated("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
         }
         let rights = self.rights();
         if !rights.is_empty() {
-            let text = say!("{rights}. These are not real-time figures.", rights);
+            let text = tr!("{rights}. These are not real-time figures.", rights);
             let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            told.push(Banner::new(word("Rights and scheduling."), text, &grant));
+            told.push(Banner::new(translated("Rights and scheduling."), text, &grant));
         }
         let (with_caveats, missed) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
-            let text = say!("{rows}: see below the table.", rows = rows(with_caveats));
-            told.push(Banner::new(word("Caveats."), text, &NextStep::Unknown));
+            let text = tr!("{rows}: see below the table.", rows = rows(with_caveats));
+            told.push(Banner::new(translated("Caveats."), text, &NextStep::Unknown));
         }
         if missed > 0 {
-            let text =
-                say!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
-            told.push(Banner::new(word("Load off target."), text, &NextStep::Unknown));
+            let text = tr!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
+            told.push(Banner::new(translated("Load off target."), text, &NextStep::Unknown));
         }
         if self.missing() > 0 {
-            let text = say!(
+            let text = tr!(
                 "{runs} of the plan have no recording. To run them: teiji run --resume.",
                 runs = counted(self.missing(), "run")
             );
-            told.push(Banner::new(word("Incomplete plan."), text, &NextStep::Unknown));
+            told.push(Banner::new(translated("Incomplete plan."), text, &NextStep::Unknown));
         }
         told
     }
@@ -300,7 +304,7 @@ impl Matrix {
             let over_time = chart == Chart::Time;
             let all = if over_time { self.worst_runs() } else { self.selected_pooled() };
             let series = Charts::new(&all, &self.options, steps);
-            let panels = if over_time { word(" A panel for each run.") } else { "" };
+            let panels = if over_time { translated(" A panel for each run.") } else { "" };
             ChartView {
                 id: chart.file(),
                 title: chart.title(),
@@ -317,7 +321,7 @@ impl Matrix {
     /// The charts as files: name and content; of what the page draws at first, over time of each combination its worst run.
     #[must_use]
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
-        speaking(language, || {
+        in_language(language, || {
             let drawn = self.views(charts::STEPS_OF_A_FILE, false).into_iter().filter_map(|view| Some((view.id, view.svg?)));
             drawn.chain(self.heat_map().map(|svg| ("heat-map", svg))).map(|(name, svg)| (format!("{name}.svg"), svg)).collect()
         })

@@ -7,7 +7,7 @@
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
 use crate::format::counted;
-use crate::language::{InEach, say};
+use crate::language::{InEach, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
@@ -274,7 +274,7 @@ impl CellStats {
         self.texts.each(|texts| texts.add(overview, other, differ));
     }
 
-    /// In the language that is spoken.
+    /// In the current language.
     pub(super) fn texts(&self) -> &Texts {
         self.texts.get()
     }
@@ -325,18 +325,18 @@ impl CellStats {
 impl Texts {
     /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`, the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
-        let denied = overview.no_real_time().map(|how| say!("No real-time rights ({how})", how));
-        let ordinary = || overview.ordinary().map(|policy| say!("Ordinary scheduling ({policy})", policy));
+        let denied = overview.no_real_time().map(|how| tr!("No real-time rights ({how})", how));
+        let ordinary = || overview.ordinary().map(|policy| tr!("Ordinary scheduling ({policy})", policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
-        let marks = [other.then(|| say!("mixed machines")), differ.then(|| say!("repeats differ"))];
+        let marks = [other.then(|| tr!("mixed machines")), differ.then(|| tr!("repeats differ"))];
         for mark in caveats::own(&overview.recorded.document).into_iter().chain(marks.into_iter().flatten()) {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);
             }
         }
-        let lost = (overview.lost > 0).then(|| say!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| say!("its repeats come from different machines, kernels or programs"));
-        let differ = differ.then(|| say!("its repeats in the lab differ, though equal runs are identical"));
+        let lost = (overview.lost > 0).then(|| tr!("lost {samples}", samples = counted(overview.lost, "sample")));
+        let other = other.then(|| tr!("its repeats come from different machines, kernels or programs"));
+        let differ = differ.then(|| tr!("its repeats in the lab differ, though equal runs are identical"));
         for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);

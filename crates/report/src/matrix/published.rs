@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Published figures for comparison with a plan's: which of them were measured under the settings of a combination.
 
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::Overview;
 use model::{Document, Thread};
 use plan::{LoadSpec, Policy};
@@ -74,8 +74,8 @@ pub(crate) struct PublishedRun {
 impl PublishedRun {
     /// `fifo 49`, and which thread of several it was; an unknown policy is named as such.
     pub(crate) fn thread(&self) -> String {
-        let thread = self.thread_number.map_or_else(String::new, |thread| say!(", thread {thread}", thread));
-        self.scheduling.clone().unwrap_or_else(|| say!("policy unknown")) + &thread
+        let thread = self.thread_number.map_or_else(String::new, |thread| tr!(", thread {thread}", thread));
+        self.scheduling.clone().unwrap_or_else(|| tr!("policy unknown")) + &thread
     }
 }
 

@@ -5,8 +5,8 @@ use super::Matrix;
 use super::pooled::{CellStats, PooledThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
-use crate::language::{Language, say, speaking, word};
-use crate::page::speaks::markdown;
+use crate::language::{Language, in_language, tr, translated};
+use crate::page::localised::markdown;
 use crate::sections::lab::Kind;
 use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
@@ -60,7 +60,7 @@ pub(super) struct Column {
 
 impl Column {
     fn of_figure(name: &'static str) -> Self {
-        Column { name: word(name).to_owned(), figure: Some(name) }
+        Column { name: translated(name).to_owned(), figure: Some(name) }
     }
 
     fn of_factor(name: &str) -> Self {
@@ -124,7 +124,7 @@ impl Table {
     /// The number of a source, from 1.
     fn reference(&mut self, run: &PublishedRun) -> usize {
         let mut parts = vec![run.source.clone(), run.hardware.clone(), format!("Linux {}", run.kernel), run.thread()];
-        parts.extend(run.samples.map(|samples| say!("{n} wake-ups", n = count(samples))));
+        parts.extend(run.samples.map(|samples| tr!("{n} wake-ups", n = count(samples))));
         parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
         let text = parts.join("; ");
         let known = self.references.iter().position(|known| *known == text).unwrap_or_else(|| {
@@ -157,19 +157,19 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole:
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let all = part.map_or_else(|| row.figures(), PooledThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
-        same if same + 1 == row.runs => say!("{n} identical", n = row.runs),
+        same if same + 1 == row.runs => tr!("{n} identical", n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
     });
     let runs = match row.missing {
         0 if whole => NOTHING.to_owned(),
         0 => count(row.runs.into()),
-        missing => say!("{n} of {all}", n = row.runs, all = row.runs + missing),
+        missing => tr!("{n} of {all}", n = row.runs, all = row.runs + missing),
     };
     let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
     let quantile = |quantile| all.due.quantile_text(quantile);
     let thread = part.map_or_else(|| NOTHING.to_owned(), PooledThread::label);
-    let caveats = row.in_short().join(word(", "));
+    let caveats = row.in_short().join(translated(", "));
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     let figures = [
         of_row(caveats),
@@ -211,9 +211,9 @@ fn reached(row: &CellStats) -> String {
     };
     let reached = row.reached.iter().map(range).collect::<Vec<_>>().join(" + ");
     match (reached.as_str(), row.off_target) {
-        ("", true) => say!("off target"),
+        ("", true) => tr!("off target"),
         ("", false) => NOTHING.to_owned(),
-        (reached, true) => say!("{reached} off target", reached),
+        (reached, true) => tr!("{reached} off target", reached),
         (reached, false) => reached.to_owned(),
     }
 }
@@ -222,7 +222,7 @@ impl Matrix {
     /// For a terminal. A plan with many factors is wider than 80 columns.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        speaking(language, || self.in_text())
+        in_language(language, || self.in_text())
     }
 
     fn in_text(&self) -> String {
@@ -253,7 +253,7 @@ impl Matrix {
     /// As a table of Markdown, for an issue or a wiki.
     #[must_use]
     pub fn markdown(&self, language: Language) -> String {
-        speaking(language, || self.in_markdown())
+        in_language(language, || self.in_markdown())
     }
 
     fn in_markdown(&self) -> String {
@@ -280,7 +280,7 @@ impl Table {
     /// `[1] who, when, on what`; and how many stand there at all.
     pub(super) fn sources(&self) -> impl Iterator<Item = String> + '_ {
         let theirs = |(beside, all): (usize, usize)| {
-            say!("{beside} of {all} match a combination.", beside, all = counted(all as u64, "published figure"))
+            tr!("{beside} of {all} match a combination.", beside, all = counted(all as u64, "published figure"))
         };
         let references = self.references.iter().enumerate().map(|(place, text)| format!("[{}] {text}", place + 1));
         self.published.map(theirs).into_iter().chain(references)

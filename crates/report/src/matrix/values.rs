@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::pooled::{CellStats, PooledThread, beside, parts};
 use super::published::PublishedRun;
-use crate::language::{Language, speaking};
+use crate::language::{Language, in_language};
 use crate::sections::lab::Kind;
 use crate::sections::latencies::Latencies;
 use judge::Verdict;
@@ -73,7 +73,7 @@ impl Matrix {
     /// have measured more than once stands there as often.
     #[must_use]
     pub fn csv(&self) -> String {
-        speaking(Language::English, || self.in_csv())
+        in_language(Language::English, || self.in_csv())
     }
 
     fn in_csv(&self) -> String {
@@ -158,7 +158,7 @@ impl Matrix {
     /// For a program.
     #[must_use]
     pub fn json(&self) -> Value {
-        speaking(Language::English, || self.in_json())
+        in_language(Language::English, || self.in_json())
     }
 
     fn in_json(&self) -> Value {

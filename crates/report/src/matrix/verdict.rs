@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::pooled::CellStats;
 use crate::format::{count, counted, latency};
-use crate::language::{Language, say, speaking, word};
+use crate::language::{Language, in_language, tr, translated};
 use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::lab::{self, Kind};
@@ -55,17 +55,17 @@ impl Matrix {
     /// One line: how many combinations have caveats, then what the figures say, and what is missing.
     #[must_use]
     pub fn verdict(&self, language: Language) -> String {
-        speaking(language, || self.sentences())
+        in_language(language, || self.sentences())
     }
 
     pub(super) fn sentences(&self) -> String {
         let of = |n: usize| counted(n as u64, "combination");
         let (with_caveats, missed) = (self.with_caveats(), self.off_target());
         let mut sentences: Vec<String> = Vec::new();
-        sentences.extend((with_caveats > 0).then(|| say!("Caveats in {rows}.", rows = of(with_caveats))));
-        sentences.extend((missed > 0).then(|| say!("Load off target in {rows}.", rows = of(missed))));
+        sentences.extend((with_caveats > 0).then(|| tr!("Caveats in {rows}.", rows = of(with_caveats))));
+        sentences.extend((missed > 0).then(|| tr!("Load off target in {rows}.", rows = of(missed))));
         sentences.push(self.headline());
-        let missing = || say!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
+        let missing = || tr!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
         sentences.extend((self.missing() > 0).then(missing));
         sentences.join(" ")
     }
@@ -77,7 +77,7 @@ impl Matrix {
         rows.clone().for_each(|row| caveats::merge(&mut worst, row.texts().caveats.clone()));
         let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
         let rows = counted(rows.count() as u64, "combination");
-        (!short.is_empty()).then(|| say!("at worst {caveats} in {rows}", rows, caveats = short.join(word(", "))))
+        (!short.is_empty()).then(|| tr!("at worst {caveats} in {rows}", rows, caveats = short.join(translated(", "))))
     }
 
     /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the smallest maximum of each
@@ -85,22 +85,22 @@ impl Matrix {
     pub(super) fn headline(&self) -> String {
         let kinds = self.kinds();
         if kinds.is_empty() || self.largest_first().is_empty() {
-            let nothing = word(if kinds.is_empty() { "nothing is recorded yet" } else { "no latency was measured" });
-            return say!("{rows}, and {nothing}.", rows = counted(self.rows.len() as u64, "combination"), nothing);
+            let nothing = translated(if kinds.is_empty() { "nothing is recorded yet" } else { "no latency was measured" });
+            return tr!("{rows}, and {nothing}.", rows = counted(self.rows.len() as u64, "combination"), nothing);
         }
         let rights = Some(self.rights()).filter(|rights| !rights.is_empty());
         let conditions: Vec<String> = rights.into_iter().chain(self.caveats()).collect();
         let conditions = if conditions.is_empty() {
             String::new()
         } else {
-            verdict::capitalised(&say!("{conditions}: ", conditions = conditions.join(word("; "))))
+            verdict::capitalised(&tr!("{conditions}: ", conditions = conditions.join(translated("; "))))
         };
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
         let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
-        let woke = word(if before.is_empty() { "Worst latency" } else { "worst latency" });
-        let (extremes, on_time) = (extremes.join(word("; ")), on_time(&self.rows));
-        let text = say!("{before}{woke} {extremes}. {on_time}.", before, woke, extremes, on_time);
+        let woke = translated(if before.is_empty() { "Worst latency" } else { "worst latency" });
+        let (extremes, on_time) = (extremes.join(translated("; ")), on_time(&self.rows));
+        let text = tr!("{before}{woke} {extremes}. {on_time}.", before, woke, extremes, on_time);
         text.replace(char::is_control, " ")
     }
 
@@ -111,18 +111,18 @@ impl Matrix {
         let max = |row: &CellStats| latency(row.stats.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
-            Kind::Machine => word(", on a machine's own clock,"),
-            Kind::Virtual => word(", in virtual ns,"),
-            Kind::Emulated => word(", emulated,"),
+            Kind::Machine => translated(", on a machine's own clock,"),
+            Kind::Virtual => translated(", in virtual ns,"),
+            Kind::Emulated => translated(", emulated,"),
         };
         let with =
-            |row: &CellStats| if self.varied.is_empty() { String::new() } else { say!(" with {name}", name = self.name(row)) };
-        let mut text = say!("{max}{on}{with}", max = max(worst), on, with = with(worst));
+            |row: &CellStats| if self.varied.is_empty() { String::new() } else { tr!(" with {name}", name = self.name(row)) };
+        let mut text = tr!("{max}{on}{with}", max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
-            text += &say!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
+            text += &tr!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
             // The smallest of what is there as it was asked for: half a run has a small maximum too.
             if let Some(best) = latest[1..].iter().rev().find(|row| row.is_whole()) {
-                text += &say!(", {max}{with} (the smallest)", max = max(best), with = with(best));
+                text += &tr!(", {max}{with} (the smallest)", max = max(best), with = with(best));
             }
         }
         Some(text)
@@ -144,15 +144,15 @@ impl Matrix {
             if rows == measured {
                 String::new()
             } else {
-                say!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
+                tr!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
             }
         };
         let told: Vec<String> = known.iter().take(MAX_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
-        told.join(word("; "))
+        told.join(translated("; "))
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,
-    /// debian:rt-amd64 5.43 µs`. Only combinations that are there with each of its values are spoken of.
+    /// debian:rt-amd64 5.43 µs`. Only combinations that were measured with each of its values count.
     pub(super) fn by_first_factor(&self) -> Option<String> {
         let factor = *self.varied.first()?;
         let values: Vec<&str> = self.factors[factor].values.iter().flatten().map(String::as_str).collect();
@@ -177,12 +177,12 @@ impl Matrix {
             .map(|(place, value)| Some(format!("{value} {}", latency(worst(place)?))))
             .collect::<Option<_>>()?;
         let pairs =
-            if whole.len() > 1 { say!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };
-        Some(say!(
+            if whole.len() > 1 { tr!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };
+        Some(tr!(
             "Largest latency by {factor}{pairs}: {values}.",
             factor = self.factors[factor].name,
             pairs,
-            values = told.join(word(", "))
+            values = told.join(translated(", "))
         ))
     }
 }
@@ -191,7 +191,7 @@ fn on_time(rows: &[CellStats]) -> String {
     let mut text = accounts::in_words(rows.iter().map(|row| row.stats.activations));
     let lost: u64 = rows.iter().map(|row| row.lost).sum();
     if lost > 0 {
-        text += &say!(", {samples} lost", samples = counted(lost, "sample"));
+        text += &tr!(", {samples} lost", samples = counted(lost, "sample"));
     }
     text
 }

@@ -5,7 +5,7 @@ use crate::charts;
 use crate::charts::options::OverTime;
 use crate::charts::series::{Charts, Series};
 use crate::charts::words::Chart;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::page::embedded;
 use crate::page::tables::{self, DataTable};
@@ -86,10 +86,10 @@ fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
 /// What a reader must know to read the chart.
 pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> String {
     if !all.is_empty() && !knows_any(chart, all) {
-        return say!("Nothing to draw: there are no samples.");
+        return tr!("Nothing to draw: there are no samples.");
     }
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
-    let lead = word(match chart {
+    let lead = translated(match chart {
         Chart::Histogram => series.measured.pick(EVERY, EVERY_OTHER),
         Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
         Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
@@ -102,10 +102,10 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
     let without = !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
     let without =
-        if without { say!(" As measured: skipped {rows} are not drawn.", rows = series.rows.plural()) } else { String::new() };
+        if without { tr!(" As measured: skipped {rows} are not drawn.", rows = series.rows.plural()) } else { String::new() };
     format!(
         "{lead}{without}{}",
-        if recurring { word(" Dotted lines and ticks at the bottom: large latencies that recur.") } else { "" }
+        if recurring { translated(" Dotted lines and ticks at the bottom: large latencies that recur.") } else { "" }
     )
 }
 
@@ -137,7 +137,7 @@ fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
     most.iter()
         .map(|thread| ThreadChoice {
             index: thread.thread,
-            name: say!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu = thread.cpu),
+            name: tr!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu = thread.cpu),
         })
         .collect()
 }

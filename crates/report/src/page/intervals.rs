@@ -3,9 +3,9 @@
 
 use crate::charts::svg;
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
-use crate::sections::claims::{self, Said};
+use crate::sections::claims::{self, Message};
 use model::{ProbeStatement, RowKind};
 
 /// The confidence intervals and tails of a recording.
@@ -16,7 +16,7 @@ pub(crate) struct ClaimsOf {
     pub(crate) levels: Vec<String>,
     pub(crate) threads: Vec<ClaimsOfThread>,
     pub(crate) left_out: String,
-    pub(crate) at_once: Vec<Said>,
+    pub(crate) at_once: Vec<Message>,
 }
 
 /// The same of one of its threads.
@@ -24,13 +24,13 @@ pub(crate) struct ClaimsOfThread {
     pub(crate) name: String,
     /// In the order of the levels: the figure, and its interval.
     pub(crate) quantiles: Vec<(String, String)>,
-    pub(crate) claims: Vec<Said>,
+    pub(crate) claims: Vec<Message>,
 }
 
 /// What the intervals of these recordings are of.
 pub(crate) fn claims_lead(all: &[Overview<'_>]) -> &'static str {
     let are_wake_ups = |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
-    word(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
+    translated(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
         "95 % confidence intervals for all activations that were due, skipped ones counted in, allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
     } else {
         "95 % confidence intervals, allowing for correlation. Skipped ones are counted in where the time judged runs from their planned time; otherwise they have no value. A tail is extrapolated only if it passes every check."
@@ -53,7 +53,7 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
             let mut quantiles: Vec<(String, String)> = claims.quantiles.iter().map(claims::interval).collect();
             quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
             ClaimsOfThread {
-                name: say!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
+                name: tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
                 quantiles,
                 claims: claims::beside_quantiles(claims, document, thread),
             }
@@ -64,7 +64,7 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
             threads: threads.collect(),
             levels,
             left_out: if left_out > 0 {
-                say!("Not listed: {threads}, none later than those listed.", threads = format::counted(left_out as u64, "thread"))
+                tr!("Not listed: {threads}, none later than those listed.", threads = format::counted(left_out as u64, "thread"))
             } else {
                 String::new()
             },

@@ -2,7 +2,7 @@
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each recording.
 
 use crate::gate::{Gate, Tally, claim, judged_in_words, sign};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use judge::{Judged, Verdict};
 
 /// Limits that are listed; those that fail come first.
@@ -37,9 +37,9 @@ impl LimitsView {
         let verdict = gate.verdict();
         let Tally { all, fail, lack } = gate.tally();
         let headline = match verdict {
-            Verdict::Pass => say!("Pass: {all}", all),
-            Verdict::Fail => say!("Fail: {n} of {all}", n = fail, all),
-            Verdict::NotEnough => say!("Not enough evidence: {n} of {all}", n = lack, all),
+            Verdict::Pass => tr!("Pass: {all}", all),
+            Verdict::Fail => tr!("Fail: {n} of {all}", n = fail, all),
+            Verdict::NotEnough => tr!("Not enough evidence: {n} of {all}", n = lack, all),
         };
         let mut judged: Vec<&Judged> = gate.judged.iter().collect();
         judged.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
@@ -50,7 +50,7 @@ impl LimitsView {
             headline,
             rows: judged.into_iter().take(MAX_ROWS).map(row).collect(),
             left_out: crate::page::left_out(left_out, |n| {
-                say!("{n} more limits are not listed. No verdict among them is worse.", n)
+                tr!("{n} more limits are not listed. No verdict among them is worse.", n)
             }),
         })
     }
@@ -60,7 +60,7 @@ fn row(judged: &Judged) -> LimitRow {
     LimitRow {
         kind: kind(judged.verdict),
         sign: sign(judged.verdict),
-        verdict: word(match judged.verdict {
+        verdict: translated(match judged.verdict {
             Verdict::Pass => "pass",
             Verdict::Fail => "fail",
             Verdict::NotEnough => "not enough evidence",

@@ -4,15 +4,15 @@
 pub(crate) mod chart_set;
 pub(crate) mod intervals;
 pub(crate) mod limits;
+pub(crate) mod localised;
 #[cfg(test)]
 pub(crate) mod page_tests;
-pub(crate) mod speaks;
 pub(crate) mod tables;
 
 use crate::charts::definition::Definition;
 use crate::charts::series::Charts;
 use crate::format;
-use crate::language::{self, say, word};
+use crate::language::{self, tr, translated};
 use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::activity::Activity;
@@ -28,7 +28,7 @@ use askama::Template;
 use chart_set::ChartSet;
 use intervals::{ClaimsOf, claims_lead, claims_of};
 use limits::LimitsView;
-use speaks::Speaks;
+use localised::Localised;
 use tables::{SummaryRecording, WorstTable};
 
 /// A page stays below this, whatever was recorded.
@@ -96,7 +96,7 @@ pub(crate) struct Frame {
     pub(crate) page_js: &'static str,
 }
 
-impl Speaks for Page<'_> {
+impl Localised for Page<'_> {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -108,7 +108,7 @@ impl Frame {
             version: env!("CARGO_PKG_VERSION"),
             title: format!("{title} – teiji"),
             verdict: verdict.to_owned(),
-            language: language::spoken().tag(),
+            language: language::current_language().tag(),
             words: glossary::words(probes),
             rows: probes.rows(),
             scripts: embedded(&language::of_scripts()),
@@ -131,7 +131,7 @@ struct Markdown<'r> {
     pictures: Option<String>,
 }
 
-impl Speaks for Markdown<'_> {
+impl Localised for Markdown<'_> {
     fn frame(&self) -> &Frame {
         &self.page.frame
     }
@@ -205,7 +205,7 @@ impl<'r> Page<'r> {
         let (summary, rows_left_out) = tables::summary(all, budget.rows);
         let (further, further_left_out) = columns::rows(all, budget.rows);
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
-        let title = all.first().map_or_else(|| word("No recording"), |overview| overview.name.as_str());
+        let title = all.first().map_or_else(|| translated("No recording"), |overview| overview.name.as_str());
         Page {
             frame: Frame::new(title, &texts.verdict, series.measured, &Probes::of(all)),
             header: Header {
@@ -219,7 +219,7 @@ impl<'r> Page<'r> {
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
             summary,
             rows_left_out: left_out(rows_left_out, |n| {
-                say!("Not shown: {threads}, none later than those shown.", threads = format::counted(n as u64, "thread"))
+                tr!("Not shown: {threads}, none later than those shown.", threads = format::counted(n as u64, "thread"))
             }),
             approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
             has_skipped: all.iter().any(Overview::has_skipped),
@@ -229,7 +229,7 @@ impl<'r> Page<'r> {
             meanings: columns::meanings(all),
             further,
             further_figures: columns::FIGURES,
-            further_left_out: left_out(further_left_out, |n| say!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
+            further_left_out: left_out(further_left_out, |n| tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
             claims: claims_of(all, budget.rows),
             claims_lead: claims_lead(all),
             drawn: ChartSet::of(&series, all),
@@ -239,7 +239,7 @@ impl<'r> Page<'r> {
             worst_unknown: all.iter().any(|one| !judge::knows_order(&one.recorded.document)),
             warnings: &texts.warnings,
             loads,
-            loads_left_out: left_out(loads_left_out, |n| say!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
+            loads_left_out: left_out(loads_left_out, |n| tr!("Not listed: {loads}.", loads = format::counted(n as u64, "load"))),
             names: all.iter().map(|overview| overview.name.clone()).collect(),
             facts: &more.facts,
             activity: &more.activity,
@@ -281,8 +281,8 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
         number: number.to_owned(),
         unit: unit.to_owned(),
         label: match Measured::of_documents(std::iter::once(&worst.recorded.document)) {
-            Measured::WakeUps => say!("the worst wake-up, {label}", label),
-            Measured::Other => say!("the largest latency, {label}", label),
+            Measured::WakeUps => tr!("the worst wake-up, {label}", label),
+            Measured::Other => tr!("the largest latency, {label}", label),
         },
         claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         claim: worst.claim(),
@@ -304,8 +304,8 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     if all.len() < recorded {
         let n = all.len();
         parts.push(match Measured::of(all) {
-            Measured::WakeUps => say!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n),
-            Measured::Other => say!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n),
+            Measured::WakeUps => tr!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n),
+            Measured::Other => tr!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n),
         });
     }
     parts.join(" · ")

@@ -6,7 +6,7 @@ use crate::charts::series::{Charts, Time};
 use crate::charts::svg;
 use crate::charts::words;
 use crate::format::{self, count, micros, rounded};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::columns::Measured;
@@ -85,7 +85,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             }
             shown += 1;
             let figures = figures(&Latencies::due(statistics));
-            let (name, cpu) = (say!("thread {thread}", thread = thread.index), thread.cpu.to_string());
+            let (name, cpu) = (tr!("thread {thread}", thread = thread.index), thread.cpu.to_string());
             rows.push(Row {
                 kind: "thread",
                 thread: thread.index,
@@ -95,7 +95,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 figures,
             });
             if statistics.with_skipped.is_some() {
-                let name = say!("as measured");
+                let name = tr!("as measured");
                 rows.push(Row {
                     kind: "measured",
                     thread: thread.index,
@@ -174,7 +174,7 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
         let range = format!("{} – {}", micros(*from), micros(*to));
         sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
     });
-    DataTable { title: word("The counts as a table"), head: head("µs", charts), rows: rows.collect() }
+    DataTable { title: translated("The counts as a table"), head: head("µs", charts), rows: rows.collect() }
 }
 
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
@@ -184,13 +184,13 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
         let cells = rarities
             .iter()
             .map(|points| points.get(row).map_or_else(|| NOTHING.to_owned(), |(_, ns)| format!("~{}", micros(*ns))));
-        std::iter::once(say!("1 in {n}", n = count(*one_in))).chain(cells).collect()
+        std::iter::once(tr!("1 in {n}", n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
     let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| NOTHING.to_owned(), micros));
-    rows.push(std::iter::once(say!("the worst")).chain(maxima).collect());
-    let head = std::iter::once(say!("latency at least, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
-    DataTable { title: word("The curve as a table"), head, rows }
+    rows.push(std::iter::once(tr!("the worst")).chain(maxima).collect());
+    let head = std::iter::once(tr!("latency at least, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
+    DataTable { title: translated("The curve as a table"), head, rows }
 }
 
 /// Blocks of time in the table.
@@ -223,21 +223,21 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             rows.push(row);
         }
     }
-    let mut head = vec![say!("recording and time"), say!("min, µs"), say!("max, µs")];
+    let mut head = vec![tr!("recording and time"), tr!("min, µs"), tr!("max, µs")];
     if any_jitter {
-        head.extend([say!("min jitter, µs"), say!("max jitter, µs")]);
+        head.extend([tr!("min jitter, µs"), tr!("max jitter, µs")]);
     }
-    head.push(say!("skipped or lost"));
-    head.extend(any_load.then(|| say!("CPU use of each load")));
-    DataTable { title: word("The course as a table"), head, rows }
+    head.push(tr!("skipped or lost"));
+    head.extend(any_load.then(|| tr!("CPU use of each load")));
+    DataTable { title: translated("The course as a table"), head, rows }
 }
 
 pub(crate) fn worst_title(measured: Measured) -> &'static str {
-    word(measured.pick("The worst wake-ups", "The largest latencies"))
+    translated(measured.pick("The worst wake-ups", "The largest latencies"))
 }
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
-    [measured.pick("µs late", "latency, µs"), "at, s", "CPU", "thread", measured.pick("activation", "number")].map(word)
+    [measured.pick("µs late", "latency, µs"), "at, s", "CPU", "thread", measured.pick("activation", "number")].map(translated)
 }
 
 pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {

@@ -3,7 +3,7 @@
 //! never planned.
 
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, Thread};
 use stats::Activations;
@@ -71,9 +71,9 @@ impl Accounts {
     /// Why there are no numbers of late and skipped activations, where there are none.
     pub(crate) fn why_none(&self) -> Option<&'static str> {
         if self.is_unknown {
-            return Some(word("not known"));
+            return Some(translated("not known"));
         }
-        self.is_of_events().then(|| word("events are not planned"))
+        self.is_of_events().then(|| translated("events are not planned"))
     }
 
     /// Due, on time, late, skipped.
@@ -87,22 +87,22 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();
     all.for_each(|one| sum.merge(&one));
     if sum.is_unknown {
-        return say!("No samples are known, and so not what was late, skipped or lost");
+        return tr!("No samples are known, and so not what was late, skipped or lost");
     }
     if sum.is_of_events() {
         return sum.rows().counted(sum.events);
     }
     let rows = sum.planned_rows.unwrap_or_default();
     let Activations { due, on_time, late, skipped } = sum.planned;
-    let mut text = say!("{n} of {due} on time", n = format::count(on_time), due = rows.counted(due));
+    let mut text = tr!("{n} of {due} on time", n = format::count(on_time), due = rows.counted(due));
     if late > 0 {
-        text += &say!(", {n} late", n = format::count(late));
+        text += &tr!(", {n} late", n = format::count(late));
     }
     if skipped > 0 {
-        text += &say!(", {n} skipped", n = format::count(skipped));
+        text += &tr!(", {n} skipped", n = format::count(skipped));
     }
     if sum.events > 0 {
-        text += &say!(", and {events}", events = Rows::One(RowKind::Events).counted(sum.events));
+        text += &tr!(", and {events}", events = Rows::One(RowKind::Events).counted(sum.events));
     }
     text
 }

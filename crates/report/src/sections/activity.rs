@@ -2,7 +2,7 @@
 //! The tables of what happened on the machine meanwhile.
 
 use crate::format::{self, count};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::events::{self, Delta, Source};
 
@@ -30,19 +30,19 @@ pub(crate) struct Cell {
 pub(crate) fn all(all: &[Overview<'_>]) -> Vec<Activity> {
     vec![
         Activity {
-            title: word("Where the CPUs’ time went"),
-            lead: say!("All CPUs, between the two snapshots of the machine."),
+            title: translated("Where the CPUs’ time went"),
+            lead: tr!("All CPUs, between the two snapshots of the machine."),
             rows: cpu_time(all),
         },
-        counted(word("Interrupts during the run"), events::interrupts(all)),
-        counted(word("Softirqs during the run"), events::softirqs(all)),
+        counted(translated("Interrupts during the run"), events::interrupts(all)),
+        counted(translated("Softirqs during the run"), events::softirqs(all)),
     ]
 }
 
 fn counted(title: &'static str, (sources, more): (Vec<Source>, usize)) -> Activity {
-    let mut lead = say!("Counts on all CPUs, and how often a second.");
+    let mut lead = tr!("Counts on all CPUs, and how often a second.");
     if more > 0 {
-        lead += &say!(" Left out: {sources} with fewer.", sources = format::counted(more as u64, "source"));
+        lead += &tr!(" Left out: {sources} with fewer.", sources = format::counted(more as u64, "source"));
     }
     let row = |source: Source| Row {
         name: format::clip(&source.name, 40),
@@ -61,7 +61,7 @@ fn cell(delta: &Delta) -> Cell {
     let rate = delta
         .per_second
         .map(|rate| if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", count(rate.round() as u64)) });
-    let mostly = delta.mostly.map(|(cpu, percent)| say!("{percent} % on CPU {cpu}", percent, cpu));
+    let mostly = delta.mostly.map(|(cpu, percent)| tr!("{percent} % on CPU {cpu}", percent, cpu));
     Cell { figure: count(delta.count), beside: rate.into_iter().chain(mostly).collect::<Vec<_>>().join(", "), bad: false }
 }
 
@@ -87,7 +87,7 @@ fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
 }
 
 fn meaning(kind: &str) -> &'static str {
-    word(match kind {
+    translated(match kind {
         "iowait" => "idle, waiting for I/O",
         "irq" => "in interrupt handlers",
         "softirq" => "in softirqs",

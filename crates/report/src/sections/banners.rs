@@ -2,7 +2,7 @@
 //! What a reader must know before the figures: their caveats, and the conditions.
 
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::lab;
 use crate::warnings::{NextStep, warning_text};
@@ -35,31 +35,31 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
     for overview in all {
         let only = all.len() == 1;
         let of = if only { String::new() } else { format!("{}: ", overview.name) };
-        let it = if only { word("This recording") } else { overview.name.as_str() };
+        let it = if only { translated("This recording") } else { overview.name.as_str() };
         let measured = |how: &str| {
-            if only { say!("Measured with {how}", how) } else { say!("{name}: measured with {how}", name = overview.name, how) }
+            if only { tr!("Measured with {how}", how) } else { tr!("{name}: measured with {how}", name = overview.name, how) }
         };
         let mut add = |title, text, next_step| banners.push(Banner::new(title, text, &next_step));
         if let Some(how) = overview.no_real_time() {
             let denied = denied(&overview.recorded.document);
             let next_step = denied.map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            add(word("No real-time rights."), say!("{measured}.", measured = measured(&how)), next_step);
+            add(translated("No real-time rights."), tr!("{measured}.", measured = measured(&how)), next_step);
         }
         if let Some(policy) = overview.ordinary() {
-            let text = say!("{measured}, as requested. These are not real-time figures.", measured = measured(&policy));
-            add(word("Ordinary scheduling."), text, NextStep::Unknown);
+            let text = tr!("{measured}, as requested. These are not real-time figures.", measured = measured(&policy));
+            add(translated("Ordinary scheduling."), text, NextStep::Unknown);
         }
         if let Some(how) = overview.cut_short() {
-            add(word("Incomplete run."), say!("{recording} {how}.", recording = it, how), NextStep::Unknown);
+            add(translated("Incomplete run."), tr!("{recording} {how}.", recording = it, how), NextStep::Unknown);
         }
         if overview.lost > 0 {
             let lost = format::counted(overview.lost, "sample");
-            let text = say!("{of}{lost}. Their latencies are unknown.", of, lost);
-            add(word("Samples lost."), text, NextStep::Unknown);
+            let text = tr!("{of}{lost}. Their latencies are unknown.", of, lost);
+            add(translated("Samples lost."), text, NextStep::Unknown);
         }
         if let Some(which) = overview.load_off_target() {
-            let text = say!("{of}{which}. The figures hold, but not for the requested load.", of, which);
-            add(word("Load off target."), text, NextStep::Unknown);
+            let text = tr!("{of}{which}. The figures hold, but not for the requested load.", of, which);
+            add(translated("Load off target."), text, NextStep::Unknown);
         }
     }
     // What the ns are, before anything is said of them.

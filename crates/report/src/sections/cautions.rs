@@ -4,7 +4,7 @@
 
 use crate::format::count;
 use crate::gate::whole;
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::{Overview, list};
 use crate::sections::caveats;
 use crate::sections::events::{self, Source};
@@ -41,7 +41,7 @@ fn spent(overview: &Overview<'_>) -> Option<Spent> {
 
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn of(overview: &Overview<'_>) -> Vec<String> {
-    let mut all: Vec<String> = overview.not_real_time().map(|how| say!("measured with {how}", how)).into_iter().collect();
+    let mut all: Vec<String> = overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(whole));
     all.extend(caveats::of(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
     all
@@ -57,7 +57,7 @@ pub(crate) struct Apart {
 impl Apart {
     /// `steal time: 26.3 % | 1.3 %`.
     pub(crate) fn in_words(&self) -> String {
-        say!("{name}: {base} against {other}", name = self.name, base = self.other, other = self.base)
+        tr!("{name}: {base} against {other}", name = self.name, base = self.other, other = self.base)
     }
 }
 
@@ -72,14 +72,14 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     if let Some((first, second)) = both(|spent| spent.steal)
         && (first - second).abs() >= MIN_STEAL
     {
-        apart.push(Apart { name: say!("steal time"), base: percent(first), other: percent(second) });
+        apart.push(Apart { name: tr!("steal time"), base: percent(first), other: percent(second) });
     }
     let loads = |group: &[Overview<'_>]| group.first().and_then(Overview::loads);
     if loads(base) == loads(other)
         && let Some((first, second)) = both(|spent| spent.busy)
         && (first - second).abs() >= POINTS_APART
     {
-        apart.push(Apart { name: say!("CPUs busy, with any work"), base: percent(first), other: percent(second) });
+        apart.push(Apart { name: tr!("CPUs busy, with any work"), base: percent(first), other: percent(second) });
     }
     apart.extend(interrupts(all, first));
     apart
@@ -121,7 +121,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     differ
         .into_iter()
         .map(|(source, a, b)| Apart {
-            name: say!("interrupts {name}", name = name(source)),
+            name: tr!("interrupts {name}", name = name(source)),
             base: per_second(a),
             other: per_second(b),
         })
@@ -139,7 +139,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
             }
         }
     }
-    by_caveat.into_iter().map(|(why, names)| say!("{recording}: {why}", recording = list(&names), why)).collect()
+    by_caveat.into_iter().map(|(why, names)| tr!("{recording}: {why}", recording = list(&names), why)).collect()
 }
 
 #[cfg(test)]

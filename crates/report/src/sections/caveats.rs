@@ -5,7 +5,7 @@
 //! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of the recording's warning.
 
 use crate::format::{at_most, count, latency};
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::{cut_short, list};
 use crate::sections::rows::Rows;
 use model::{CpuTimeChange, Document, Thread, Warning, changes};
@@ -54,8 +54,8 @@ pub(crate) fn of(document: &Document) -> Vec<Caveat> {
     let not_settled = document.warnings.iter().any(|warning| matches!(warning, Warning::LoadNotSettled { .. })).then(|| Caveat {
         kind: Kind::LoadNotSettled,
         percent: 0.0,
-        phrase: say!("load not steady when measuring began"),
-        short: say!("load not steady"),
+        phrase: tr!("load not steady when measuring began"),
+        short: tr!("load not steady"),
     });
     let of_the_run = unresponsive(document).into_iter().chain(loads_elsewhere(document));
     of_the_run.chain(of_machine(document)).chain(not_settled).collect()
@@ -69,13 +69,13 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
     Some(Caveat {
         kind: Kind::Unresponsive,
         percent: 0.0,
-        phrase: say!(
+        phrase: tr!(
             "thread {threads} kept off its CPU until the run was ended, with {rows} waiting up to {time}",
             threads = list(&numbers),
             rows = Rows::from(document.probe.rows).plural(),
             time = at_most(waited)
         ),
-        short: say!("thread kept off its CPU"),
+        short: tr!("thread kept off its CPU"),
     })
 }
 
@@ -88,8 +88,8 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
         return None;
     }
     let cpus = CpuList::format(&bare.into_iter().collect::<Vec<_>>());
-    let phrase = say!("no load on measured CPU {cpus}", cpus);
-    Some(Caveat { kind: Kind::LoadsElsewhere, percent: 0.0, phrase, short: say!("no load on CPU {cpus}", cpus) })
+    let phrase = tr!("no load on measured CPU {cpus}", cpus);
+    Some(Caveat { kind: Kind::LoadsElsewhere, percent: 0.0, phrase, short: tr!("no load on CPU {cpus}", cpus) })
 }
 
 /// The caveats found in the two snapshots of the machine.
@@ -106,14 +106,14 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
         clocksource.map(|fact| Caveat {
             kind: Kind::Clocksource,
             percent: 0.0,
-            phrase: say!("clocksource changed from {was} to {is}", was = fact.before, is = fact.after),
-            short: say!("clocksource changed"),
+            phrase: tr!("clocksource changed from {was} to {is}", was = fact.before, is = fact.after),
+            short: tr!("clocksource changed"),
         }),
         online.map(|fact| Caveat {
             kind: Kind::CpusOnline,
             percent: 0.0,
-            phrase: say!("CPUs online changed from {was} to {is}", was = fact.before, is = fact.after),
-            short: say!("CPUs changed"),
+            phrase: tr!("CPUs online changed from {was} to {is}", was = fact.before, is = fact.after),
+            short: tr!("CPUs changed"),
         }),
     ];
     all.into_iter().flatten().collect()
@@ -133,8 +133,8 @@ fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
     Some(Caveat {
         kind: Kind::Steal,
         percent: share,
-        phrase: say!("steal time {percent} % ({time}) on CPU {cpu}", percent, time, cpu = worst.cpu),
-        short: say!("steal {percent} %", percent),
+        phrase: tr!("steal time {percent} % ({time}) on CPU {cpu}", percent, time, cpu = worst.cpu),
+        short: tr!("steal {percent} %", percent),
     })
 }
 
@@ -142,10 +142,10 @@ fn other_work(document: &Document) -> Option<Caveat> {
     let other = document.other_work()?;
     let percent = tenths(other.percent);
     let phrase = match other.cpus.first() {
-        Some(busy) => say!("other work used {percent} % of CPU {cpu}", cpu = busy.cpu, percent),
-        None => say!("other processes used {percent} % of a CPU", percent),
+        Some(busy) => tr!("other work used {percent} % of CPU {cpu}", cpu = busy.cpu, percent),
+        None => tr!("other processes used {percent} % of a CPU", percent),
     };
-    Some(Caveat { kind: Kind::OtherWork, percent: other.percent, phrase, short: say!("other work {percent} %", percent) })
+    Some(Caveat { kind: Kind::OtherWork, percent: other.percent, phrase, short: tr!("other work {percent} %", percent) })
 }
 
 /// A share to a tenth of a percent; one that is there is not shown as 0.
@@ -163,10 +163,10 @@ pub(crate) fn own(document: &Document) -> Vec<String> {
     let asked = document.run.scheduling.policy.is_real_time();
     let granted = document.instrument.real_time && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
-        (asked && !granted).then(|| say!("no real-time rights")),
-        cut_short(document).map(|_| say!("cut short")),
-        document.threads.iter().any(|thread| thread.evidence.samples_lost > 0).then(|| say!("samples lost")),
-        document.load_off_target.then(|| say!("load off target")),
+        (asked && !granted).then(|| tr!("no real-time rights")),
+        cut_short(document).map(|_| tr!("cut short")),
+        document.threads.iter().any(|thread| thread.evidence.samples_lost > 0).then(|| tr!("samples lost")),
+        document.load_off_target.then(|| tr!("load off target")),
     ];
     own.into_iter().flatten().collect()
 }
@@ -191,9 +191,9 @@ pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
         let (name, worst) = having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
         let mut text = worst.phrase.clone();
         if all.len() > 1 {
-            text += &say!(" in {name}", name);
+            text += &tr!(" in {name}", name);
             let more = having().count() - 1;
-            text += &if more > 0 { say!(" and {n} more", n = count(more as u64)) } else { String::new() };
+            text += &if more > 0 { tr!(" and {n} more", n = count(more as u64)) } else { String::new() };
         }
         Some(text)
     };

@@ -3,7 +3,7 @@
 //! extrapolated, periods, changes, what happened on several CPUs at once.
 
 use crate::format::{self, count, latency};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::{due_since_first, list};
 use crate::sections::refusals;
 use crate::sections::rows::Rows;
@@ -51,7 +51,7 @@ impl Claims {
 
 /// One claim: what it is about, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct Message {
     /// `p99.9`, `tail`, `period`, `change`, `together`.
     pub(crate) about: String,
     /// The word that says what that is.
@@ -59,12 +59,12 @@ pub(crate) struct Said {
     pub(crate) words: String,
 }
 
-fn said(about: &'static str, words: String) -> Said {
-    Said { about: word(about).to_owned(), term: about, words }
+fn said(about: &'static str, words: String) -> Message {
+    Message { about: translated(about).to_owned(), term: about, words }
 }
 
 /// Everything that is claimed of one thread.
-pub(crate) fn of_thread(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Said> {
+pub(crate) fn of_thread(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Message> {
     claims.quantiles.iter().map(quantile).chain(beside_quantiles(claims, document, thread)).collect()
 }
 
@@ -80,10 +80,10 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
 }
 
 /// The same without the quantiles.
-pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Said> {
+pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Message> {
     let rows = Rows::from(document.probe.rows);
     // How far a tail goes on is said by time, and a number of events is none.
-    let mut all: Vec<Said> = document.probe.is_planned().then(|| tail(&claims.tail, rows)).into_iter().collect();
+    let mut all: Vec<Message> = document.probe.is_planned().then(|| tail(&claims.tail, rows)).into_iter().collect();
     all.extend((!claims.modes.is_empty()).then(|| modes(&claims.modes)));
     // A number of events is no time.
     if !document.probe.is_planned() {
@@ -95,42 +95,42 @@ pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Th
 }
 
 /// `83.4 µs, between 80.1 µs and 90.2 µs`.
-fn quantile(interval: &QuantileInterval) -> Said {
+fn quantile(interval: &QuantileInterval) -> Message {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
-        (Some(lower), Some(upper)) => say!("{seen}, between {lower} and {upper}", seen, lower, upper),
-        (Some(lower), None) => say!("{seen}, at least {lower}; too few independent samples for an upper bound", seen, lower),
-        (None, Some(upper)) => say!("{seen}, at most {upper}", seen, upper),
-        (None, None) if interval.effective <= 0.0 => say!("{seen}; no interval, as no samples are known", seen),
-        (None, None) => say!("{seen}; too few independent samples for an interval", seen),
+        (Some(lower), Some(upper)) => tr!("{seen}, between {lower} and {upper}", seen, lower, upper),
+        (Some(lower), None) => tr!("{seen}, at least {lower}; too few independent samples for an upper bound", seen, lower),
+        (None, Some(upper)) => tr!("{seen}, at most {upper}", seen, upper),
+        (None, None) if interval.effective <= 0.0 => tr!("{seen}; no interval, as no samples are known", seen),
+        (None, None) => tr!("{seen}; too few independent samples for an interval", seen),
     };
-    Said { about: interval.level.to_string(), term: "p99.9", words }
+    Message { about: interval.level.to_string(), term: "p99.9", words }
 }
 
 /// `once an hour 120 µs (110 to 140 µs), once a day ...`, or why not.
-fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Said {
+fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
     let fit = match tail {
         Ok(fit) => fit,
-        Err(why) => return said("tail", say!("not extrapolated: {why}", why = refusals::words(why, rows))),
+        Err(why) => return said("tail", tr!("not extrapolated: {why}", why = refusals::words(why, rows))),
     };
     let levels: Vec<String> = (fit.levels.iter())
         .map(|level| {
             let [at, lower, upper] = [level.level_ns, level.lower_ns, level.upper_ns].map(|ns| latency(format::rounded(ns)));
-            let once = word(match level.horizon.name {
+            let once = translated(match level.horizon.name {
                 "hour" => "once an hour",
                 "day" => "once a day",
                 _ => "once a year",
             });
-            say!("{once} above {at} ({lower} to {upper})", once, at, lower, upper)
+            tr!("{once} above {at} ({lower} to {upper})", once, at, lower, upper)
         })
         .collect();
-    let shape = word(match fit.region.shape {
+    let shape = translated(match fit.region.shape {
         (_, upper) if upper < 0.0 => "bounded",
         (lower, _) if lower > 0.0 => "heavy-tailed",
         _ => "bounded or heavy-tailed, not certain",
     });
     let two = |value: f64| format!("{value:.2}");
-    let basis = say!(
+    let basis = tr!(
         "{latencies} above {threshold} in {clusters}, shape {xi} ({lower} to {upper}): {shape}",
         latencies = format::counted(fit.exceedances as u64, "latency"),
         threshold = latency(fit.threshold_ns),
@@ -141,16 +141,16 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Said {
         shape
     );
     if levels.is_empty() {
-        let words = say!("not extrapolated: the run is too short for once an hour ({basis})", basis);
+        let words = tr!("not extrapolated: the run is too short for once an hour ({basis})", basis);
         return said("tail", words);
     }
-    said("tail", say!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
+    said("tail", tr!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
 }
 
 /// `71 % around 12.3 µs, 24 % around 31.0 µs and 5 % around 83.4 µs`.
-fn modes(modes: &[Mode]) -> Said {
+fn modes(modes: &[Mode]) -> Message {
     let one =
-        |mode: &Mode| say!("{share} % around {peak}", share = format!("{:.0}", mode.share * 100.0), peak = latency(mode.peak_ns));
+        |mode: &Mode| tr!("{share} % around {peak}", share = format!("{:.0}", mode.share * 100.0), peak = latency(mode.peak_ns));
     said("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
 }
 
@@ -162,11 +162,11 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
     let activations = activations.trim_end_matches('0').trim_end_matches('.');
     let (n, time) = (thousands(activations), latency(format::rounded(ns)));
     let every = if period.latency_ns >= interval.0 {
-        say!("late every {n} {rows} ({time})", n, rows = rows.plural(), time)
+        tr!("late every {n} {rows} ({time})", n, rows = rows.plural(), time)
     } else {
-        say!("slower every {n} {rows} ({time})", n, rows = rows.plural(), time)
+        tr!("slower every {n} {rows} ({time})", n, rows = rows.plural(), time)
     };
-    let said = say!(
+    let said = tr!(
         "{every}: typically {latency}, at {present} % of these times, {when}",
         every,
         latency = latency(period.latency_ns),
@@ -174,7 +174,7 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
         when = off(period.jitter, rows)
     );
     if is_as_often_as_samples_are_written(ns) {
-        return say!("{period}; about the period of teiji's recorder", period = said);
+        return tr!("{period}; about the period of teiji's recorder", period = said);
     }
     said
 }
@@ -191,8 +191,8 @@ fn is_as_often_as_samples_are_written(ns: f64) -> bool {
 /// How far half of what comes every so often is from its time, in activations.
 fn off(jitter: f64, rows: Rows) -> String {
     match format!("{:.0}", jitter.ceil()).as_str() {
-        "0" => say!("half of them at the exact {row}", row = rows.singular()),
-        n => say!("half of them within {rows}", rows = rows.counted(n.parse().unwrap_or(0))),
+        "0" => tr!("half of them at the exact {row}", row = rows.singular()),
+        n => tr!("half of them within {rows}", rows = rows.counted(n.parse().unwrap_or(0))),
     }
 }
 
@@ -205,7 +205,7 @@ fn thousands(number: &str) -> String {
 
 /// What of the latencies changed.
 pub(crate) fn part(part: Part) -> &'static str {
-    word(match part {
+    translated(match part {
         Part::Middle => "the median",
         Part::Late => "the 99th percentile",
     })
@@ -217,14 +217,14 @@ fn change(change: &Change, document: &Document, thread: &Thread) -> String {
     match change.kind {
         ChangeKind::Step => {
             let at = due_since_first(document, thread, change.activation);
-            say!("{which} goes from {before} to {after} at about {at}", which, before, after, at = format::span(Nanos(at)))
+            tr!("{which} goes from {before} to {after} at about {at}", which, before, after, at = format::span(Nanos(at)))
         }
-        ChangeKind::Drift => say!("{which} drifts from {before} to {after} over the run", which, before, after),
+        ChangeKind::Drift => tr!("{which} drifts from {before} to {after} over the run", which, before, after),
     }
 }
 
 /// Threads that are late at the same moments, beyond chance.
-pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
+pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Message> {
     if !document.probe.is_planned() {
         return Vec::new();
     }
@@ -255,10 +255,10 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Said> {
     }
     found.sort_by_key(|(_, _, both)| std::cmp::Reverse(both.together));
     let more = found.len().saturating_sub(MAX_PAIRS);
-    let mut all: Vec<Said> =
+    let mut all: Vec<Message> =
         found.iter().take(MAX_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
     if more > 0 {
-        all.push(said("at once", say!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
+        all.push(said("at once", tr!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
     }
     all
 }
@@ -269,7 +269,7 @@ const MAX_COMPARED: usize = 256;
 const MAX_PAIRS: usize = 3;
 
 fn pair(one: usize, other: usize, both: &Together) -> String {
-    say!(
+    tr!(
         "{n} of the {latest} largest latencies of threads {one} and {other} coincide, {expected} expected by chance",
         n = both.together,
         latest = both.of,

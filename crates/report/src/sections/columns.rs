@@ -2,7 +2,7 @@
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
 use crate::format::{count, micros, rounded};
-use crate::language::{self, say, word};
+use crate::language::{self, tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::latencies::{Latencies, NOTHING};
 use crate::sections::rows::Rows;
@@ -64,7 +64,7 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     let mut found: Vec<(String, String, Vec<&str>)> = Vec::new();
     for overview in all {
         for (index, column) in overview.recorded.document.probe.columns.iter().enumerate() {
-            let name = if index == 0 { say!("latency") } else { title(&column.name, column.unit) };
+            let name = if index == 0 { tr!("latency") } else { title(&column.name, column.unit) };
             let meaning = meaning(&column.meaning);
             match found.iter_mut().find(|(known, means, _)| *known == name && *means == meaning) {
                 Some((.., recordings)) => recordings.push(&overview.name),
@@ -74,13 +74,13 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     }
     let named = |(name, meaning, recordings): (String, String, Vec<&str>)| {
         let of_all = recordings.len() == all.len();
-        let name = if of_all { name } else { say!("{name} ({recordings})", name, recordings = list(&recordings)) };
+        let name = if of_all { name } else { tr!("{name} ({recordings})", name, recordings = list(&recordings)) };
         Meaning { name, meaning }
     };
     found.into_iter().map(named).collect()
 }
 
-/// What a column says of itself, in the language that is spoken if it is one that is known.
+/// What a column says of itself, in the current language if it is one that is known.
 fn meaning(english: &str) -> String {
     language::meaning(english).map_or_else(|| english.to_owned(), str::to_owned)
 }
@@ -128,7 +128,7 @@ impl Probes {
         self.has_activations
     }
 
-    /// The name of each and what it judges, in the language that is spoken; none where all is said of the one that needs no
+    /// The name of each and what it judges, in the current language; none where all is said of the one that needs no
     /// explanation.
     pub(crate) fn judged(&self) -> Vec<(&str, String)> {
         match self.judged.as_slice() {
@@ -171,9 +171,9 @@ impl Measured {
 /// What a latency is, in these recordings.
 pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
     if meanings(all).is_empty() {
-        word("Latency is how long after its planned time a thread woke. Times in µs.")
+        translated("Latency is how long after its planned time a thread woke. Times in µs.")
     } else {
-        word("Latency is what a recording's probe judges: see What was measured. Times in µs.")
+        translated("Latency is what a recording's probe judges: see What was measured. Times in µs.")
     }
 }
 

@@ -3,7 +3,7 @@
 //! recordings differ.
 
 use crate::format::{self, count};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::lab;
 use model::{HostFacts, Lab};
@@ -54,7 +54,7 @@ const QUESTIONS: [Question; 21] = [
     fixed("CPUs online", |facts| Some(cpus_online(facts)).filter(|list| !list.is_empty())),
     fixed("Architecture", |facts| Some(facts.architecture.clone()).filter(|text| !text.is_empty())),
     fixed("Virtual machine", |facts| {
-        facts.hypervisor.map(|below| word(if below { "yes, on a hypervisor" } else { "no" }).to_owned())
+        facts.hypervisor.map(|below| translated(if below { "yes, on a hypervisor" } else { "no" }).to_owned())
     }),
     fixed("Memory", |facts| facts.memory_total_kib.map(mebibytes)),
     fixed("Kernel", |facts| facts.kernel.clone()),
@@ -116,7 +116,7 @@ fn value(question: &Question, host: &model::Host) -> Value {
     let answer = |facts: &HostFacts| (question.answer)(facts).map(|text| format::clip(&text, MAX_FACT));
     let before = answer(&host.before);
     let after =
-        host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| say!("not known")));
+        host.after.as_ref().map(answer).filter(|after| *after != before).map(|after| after.unwrap_or_else(|| tr!("not known")));
     let changed = after.is_some() && !question.moves;
     Value { before, after, changed }
 }
@@ -126,7 +126,7 @@ fn cpus_online(facts: &HostFacts) -> String {
 }
 
 fn or_none(text: &str) -> String {
-    if text.trim().is_empty() { say!("none") } else { text.trim().to_owned() }
+    if text.trim().is_empty() { tr!("none") } else { text.trim().to_owned() }
 }
 
 fn mebibytes(kib: u64) -> String {
@@ -136,10 +136,10 @@ fn mebibytes(kib: u64) -> String {
 fn throttling(facts: &HostFacts) -> Option<String> {
     let runtime = facts.rt_runtime_us?;
     if runtime < 0 {
-        return Some(say!("off: real-time threads may use all CPU time"));
+        return Some(tr!("off: real-time threads may use all CPU time"));
     }
-    let period = facts.rt_period_us.map_or_else(|| say!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
-    Some(say!("real-time threads may use {runtime} ms of {period}", runtime = runtime / 1_000, period))
+    let period = facts.rt_period_us.map_or_else(|| tr!("a period"), |us| format!("{} ms", count(us.unsigned_abs() / 1_000)));
+    Some(tr!("real-time threads may use {runtime} ms of {period}", runtime = runtime / 1_000, period))
 }
 
 /// `performance`, or `0-1: performance; 2: powersave`.

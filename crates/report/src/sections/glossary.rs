@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words of the field, as a page uses them: what a latency is, and what is late, is what its recordings' probes make of it.
 
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::sections::columns::Probes;
 use crate::sections::rows::Rows;
 use crate::sections::verdict::capitalised;
 
-/// A word and what it means, both in the language that is spoken.
+/// A word and what it means, both in the current language.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     /// By which templates find it.
@@ -19,13 +19,13 @@ pub(crate) struct Word {
 pub(crate) fn words(probes: &Probes) -> Vec<Word> {
     let rows = probes.rows();
     let mut words = vec![
-        Word { term: "row", name: rows.singular(), meaning: word(row(rows)).to_owned() },
-        Word { term: "latency", name: word("latency"), meaning: latency(probes) },
+        Word { term: "row", name: rows.singular(), meaning: translated(row(rows)).to_owned() },
+        Word { term: "latency", name: translated("latency"), meaning: latency(probes) },
     ];
     let jitter = probes.has_activations().then_some(JITTER);
     let terms = [("late", late(rows)), ("skipped", skipped(rows)), ("as measured", as_measured(rows))];
     let terms = terms.into_iter().chain(FIGURES).chain(jitter).chain(CLAIMS);
-    words.extend(terms.map(|(term, meaning)| Word { term, name: word(term), meaning: word(meaning).to_owned() }));
+    words.extend(terms.map(|(term, meaning)| Word { term, name: translated(term), meaning: translated(meaning).to_owned() }));
     words
 }
 
@@ -70,13 +70,13 @@ fn row(rows: Rows) -> &'static str {
 
 /// What the probe states; of several probes, each with its name.
 fn latency(probes: &Probes) -> String {
-    let sentence = |meaning: &str| capitalised(meaning) + word(".");
+    let sentence = |meaning: &str| capitalised(meaning) + translated(".");
     match probes.judged().as_slice() {
-        [] => say!("Actual minus planned wake-up time. Negative if the thread was woken early. Includes reading the clock."),
+        [] => tr!("Actual minus planned wake-up time. Negative if the thread was woken early. Includes reading the clock."),
         [(_, only)] => sentence(only),
         several => {
-            let each: Vec<String> = several.iter().map(|(probe, meaning)| say!("{probe}: {meaning}.", probe, meaning)).collect();
-            say!("As the probe of a recording has it. {each}", each = each.join(" "))
+            let each: Vec<String> = several.iter().map(|(probe, meaning)| tr!("{probe}: {meaning}.", probe, meaning)).collect();
+            tr!("As the probe of a recording has it. {each}", each = each.join(" "))
         }
     }
 }

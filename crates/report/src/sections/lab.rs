@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must be shown with every figure from the lab: what its ns are, and what is not in them.
 
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::{Overview, list};
 use model::Lab;
 
 /// What the ns of one recording are; none for a real machine.
 pub(crate) fn time_of(lab: &Lab) -> String {
     match lab.ns_per_instruction {
-        Some(ns) => say!(
+        Some(ns) => tr!(
             "Virtual ns: instructions x 2^{shift} (each instruction takes {ns} ns). The kernel's paths, locks and preemption points \
              are real; caches, buses, firmware and other hardware are not modelled.",
             shift = ns.trailing_zeros(),
             ns
         ),
-        None => say!(
+        None => tr!(
             "Emulated on the host's clock ({how}): whatever else the host did is in the figures, and they cannot be repeated.",
-            how = if lab.accelerator == "kvm" { "KVM" } else { word("QEMU translating each instruction") }
+            how = if lab.accelerator == "kvm" { "KVM" } else { translated("QEMU translating each instruction") }
         ),
     }
 }
@@ -31,7 +31,7 @@ pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(&'static str, String)> {
         match kinds.iter_mut().find(|(_, known, _)| *known == text) {
             Some((.., names)) => names.push(&overview.name),
             None => {
-                let title = word(if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." });
+                let title = translated(if lab.ns_per_instruction.is_some() { "Virtual time." } else { "Emulated." });
                 kinds.push((title, text, vec![&overview.name]));
             }
         }
@@ -67,7 +67,7 @@ impl Kind {
 
     /// For people.
     pub(crate) fn name(self) -> &'static str {
-        word(self.key())
+        translated(self.key())
     }
 
     /// For a program.
@@ -91,11 +91,11 @@ pub(crate) fn in_short_of(kinds: impl Iterator<Item = Kind> + Clone) -> Option<&
     if all(Kind::Machine) {
         None
     } else if all(Kind::Virtual) {
-        Some(word("In the lab's virtual time (instructions, not a board's ns): "))
+        Some(translated("In the lab's virtual time (instructions, not a board's ns): "))
     } else if kinds.clone().all(|kind| kind != Kind::Machine) {
-        Some(word("In the lab, emulated: "))
+        Some(translated("In the lab, emulated: "))
     } else {
-        Some(word("Partly in the lab, partly on real machines: "))
+        Some(translated("Partly in the lab, partly on real machines: "))
     }
 }
 

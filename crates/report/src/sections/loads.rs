@@ -2,7 +2,7 @@
 //! What each load was asked for and what it reached: the words for it, and the table of the page.
 
 use crate::format::{self, count};
-use crate::language::say;
+use crate::language::tr;
 use crate::overview::Overview;
 use crate::sections::latencies::NOTHING;
 use model::{LoadEvidence, LoadOnCpu};
@@ -61,7 +61,7 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
             alive: load.alive,
             off_target: load.off_target,
             each,
-            more: if more > 0 { say!("and {more} more, with no lower CPU use", more) } else { String::new() },
+            more: if more > 0 { tr!("and {more} more, with no lower CPU use", more) } else { String::new() },
         }
     };
     (every.iter().take(most_rows).map(row).collect(), every.len().saturating_sub(most_rows))
@@ -95,7 +95,7 @@ pub(crate) fn cpus_listed(load: &LoadEvidence) -> (Vec<CpuRow>, usize) {
 
 /// The level asked for; a load without one takes what is left.
 pub(crate) fn requested(load: &LoadEvidence) -> String {
-    load.requested.map_or_else(|| say!("as much as it gets"), level)
+    load.requested.map_or_else(|| tr!("as much as it gets"), level)
 }
 
 /// `50 %`, `12.5 %`.
@@ -118,12 +118,12 @@ pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
 /// `cpu@50% reached 31.2 % of CPU 3 instead of 50 %`, where it lies farthest off.
 pub(crate) fn off_target(load: &LoadEvidence) -> String {
     let spec = format::clip(&load.spec, 60);
-    let instead = load.requested.map_or_else(String::new, |asked| say!(" instead of {level}", level = level(asked)));
+    let instead = load.requested.map_or_else(String::new, |asked| tr!(" instead of {level}", level = level(asked)));
     load.farthest_off().map_or_else(
-        || say!("CPU use of {spec} could not be measured", spec),
+        || tr!("CPU use of {spec} could not be measured", spec),
         |(reached, cpu)| {
-            let place = cpu.map_or_else(|| say!("each CPU"), |cpu| format!("CPU {cpu}"));
-            say!("{spec} reached {percent} of {place}{instead}", spec, percent = percent(Some(reached)), place, instead)
+            let place = cpu.map_or_else(|| tr!("each CPU"), |cpu| format!("CPU {cpu}"));
+            tr!("{spec} reached {percent} of {place}{instead}", spec, percent = percent(Some(reached)), place, instead)
         },
     )
 }
@@ -131,8 +131,8 @@ pub(crate) fn off_target(load: &LoadEvidence) -> String {
 /// `steady after 640 ms`.
 pub(crate) fn settled(load: &LoadEvidence) -> String {
     load.settled_after_ns.map_or_else(
-        || say!("not steady when measuring began"),
-        |after| say!("steady after {time}", time = format::latency(after.cast_signed())),
+        || tr!("not steady when measuring began"),
+        |after| tr!("steady after {time}", time = format::latency(after.cast_signed())),
     )
 }
 

@@ -2,7 +2,7 @@
 //! How it was measured.
 
 use crate::format::{self, count};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::columns;
 use crate::terminal;
@@ -32,19 +32,19 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Scheduling", scheduling),
         ("Probe", |o| columns::probe(&o.recorded.document)),
         ("After an overrun", |o| match o.recorded.document.run.overrun_policy {
-            OverrunPolicy::Skip => say!("continue at the next planned time, count the others as skipped"),
-            OverrunPolicy::CatchUp => say!("run each missed one at once, late"),
+            OverrunPolicy::Skip => tr!("continue at the next planned time, count the others as skipped"),
+            OverrunPolicy::CatchUp => tr!("run each missed one at once, late"),
         }),
         ("Warm-up, not counted", |o| o.warmup_ns().to_string()),
-        ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| say!("never"), |limit| limit.to_string())),
+        ("Break above", |o| o.recorded.document.run.break_above_ns.map_or_else(|| tr!("never"), |limit| limit.to_string())),
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
         ("CPU latency (/dev/cpu_dma_latency)", |o| {
             let held = o.recorded.document.instrument.dma_latency_held;
-            word(if held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
+            translated(if held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
         }),
         ("Start until measuring began", |o| {
-            o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| say!("not known"), format::latency)
+            o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| tr!("not known"), format::latency)
         }),
         ("Page faults while measuring", |o| evidence(o, |evidence| Some(evidence.minor_faults? + evidence.major_faults?))),
         ("Preempted while measuring", |o| evidence(o, |evidence| evidence.involuntary_switches)),
@@ -59,7 +59,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
 }
 
 fn yes(is: bool) -> String {
-    word(if is { "yes" } else { "no" }).to_owned()
+    translated(if is { "yes" } else { "no" }).to_owned()
 }
 
 fn interval(overview: &Overview<'_>) -> String {
@@ -67,7 +67,7 @@ fn interval(overview: &Overview<'_>) -> String {
     if run.distance_ns == Nanos::ZERO {
         run.interval_ns.to_string()
     } else {
-        say!("{interval}, each further thread {distance} more", interval = run.interval_ns, distance = run.distance_ns)
+        tr!("{interval}, each further thread {distance} more", interval = run.interval_ns, distance = run.distance_ns)
     }
 }
 
@@ -75,12 +75,12 @@ fn scheduling(overview: &Overview<'_>) -> String {
     let document = &overview.recorded.document;
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
-    if granted.is_empty() { say!("{scheduling} asked for", scheduling = document.run.scheduling) } else { granted.join(", ") }
+    if granted.is_empty() { tr!("{scheduling} asked for", scheduling = document.run.scheduling) } else { granted.join(", ") }
 }
 
 fn clock(overview: &Overview<'_>) -> String {
     let instrument = &overview.recorded.document.instrument;
-    say!(
+    tr!(
         "{clock}, resolution {resolution} ns, a reading costs {cost} ns",
         clock = instrument.clock,
         resolution = instrument.clock_resolution_ns,
@@ -91,7 +91,7 @@ fn clock(overview: &Overview<'_>) -> String {
 /// A sum over all threads; a thread that did not live to say leaves the sum unknown.
 fn evidence(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> String {
     let sum: Option<u64> = overview.recorded.document.threads.iter().map(|thread| of(&thread.evidence)).sum();
-    sum.map_or_else(|| say!("not known"), |n| if n == 0 { say!("none") } else { count(n) })
+    sum.map_or_else(|| tr!("not known"), |n| if n == 0 { tr!("none") } else { count(n) })
 }
 
 /// What is said of the warm-up below the summary.
@@ -101,10 +101,10 @@ pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
     match (least, most) {
         (_, Nanos(..=0)) => String::new(),
         _ if least == most => {
-            say!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(most))
+            tr!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(most))
         }
         // Threads warm up longer beside loads.
-        _ => say!(
+        _ => tr!(
             "The first {least} to {most} of each recording were warm-up and are not in the figures.",
             least = format::span(least),
             most = format::span(most)
@@ -125,7 +125,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
         })
         .collect();
     if !of_page.is_empty() {
-        commands.push(Command { what: say!("this page"), line: format::clip(of_page, MAX_COMMAND) });
+        commands.push(Command { what: tr!("this page"), line: format::clip(of_page, MAX_COMMAND) });
     }
     commands
 }

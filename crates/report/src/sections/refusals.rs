@@ -2,7 +2,7 @@
 //! Why a tail is not continued, in words, with the evidence.
 
 use crate::format::{self, latency};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::sections::claims::part;
 use crate::sections::rows::Rows;
 use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
@@ -10,47 +10,47 @@ use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES,
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
-        Refusal::OrderUnknown => say!("no samples are known, and so not whether the largest latencies came together"),
-        Refusal::TooFew { latencies } => say!(
+        Refusal::OrderUnknown => tr!("no samples are known, and so not whether the largest latencies came together"),
+        Refusal::TooFew { latencies } => tr!(
             "{latencies}: too few for a tail fit, which needs {least}",
             latencies = format::counted(*latencies, "latency"),
             least = format::count(MIN_LATENCIES)
         ),
-        Refusal::TooFewClusters { clusters } => say!(
+        Refusal::TooFewClusters { clusters } => tr!(
             "{clusters} of large latencies: too few for a tail fit, which needs {least}",
             clusters = format::counted(*clusters as u64, "cluster"),
             least = MIN_CLUSTERS
         ),
-        Refusal::Crowded { share } => say!(
+        Refusal::Crowded { share } => tr!(
             "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
             share = format!("{:.0}", share * 100.0),
             most = format!("{:.0}", MAX_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
-            say!("all large latencies are equal: this is a limit of the clock or the machine, not a tail")
+            tr!("all large latencies are equal: this is a limit of the clock or the machine, not a tail")
         }
         Refusal::Apart(apart) => lying_apart(apart),
         Refusal::Changed(change) => changed(change, rows),
         Refusal::BadFit { chance } => {
-            say!("no threshold gives an acceptable generalised Pareto fit (best {chance})", chance = rarity(*chance))
+            tr!("no threshold gives an acceptable generalised Pareto fit (best {chance})", chance = rarity(*chance))
         }
-        Refusal::Uneven { first_half, chance } => say!(
+        Refusal::Uneven { first_half, chance } => tr!(
             "large latencies are spread unevenly over the run: {share} of them in its first half ({chance})",
             share = format!("{:.0} %", first_half * 100.0),
             chance = rarity(*chance)
         ),
-        Refusal::Drifting { first_ns, second_ns, chance } => say!(
+        Refusal::Drifting { first_ns, second_ns, chance } => tr!(
             "large latencies change during the run: median {first} in the first half, {second} in the second ({chance})",
             first = latency(*first_ns),
             second = latency(*second_ns),
             chance = rarity(*chance)
         ),
         Refusal::TooHeavy { shape } => {
-            say!("the tail may be so heavy (shape up to {shape}) that it has no mean and no bound", shape = format!("{shape:.2}"))
+            tr!("the tail may be so heavy (shape up to {shape}) that it has no mean and no bound", shape = format!("{shape:.2}"))
         }
         Refusal::Disagree { peaks, blocks } => {
             let [lower, upper, low, high] = [peaks.0, peaks.1, blocks.0, blocks.1].map(|ns| latency(format::rounded(ns)));
-            say!(
+            tr!(
                 "two extrapolations disagree: for a run ten times as long, peaks over threshold give {lower} to {upper}, block maxima {low} to {high}",
                 lower,
                 upper,
@@ -65,14 +65,14 @@ fn lying_apart(Apart { count, least, next, chance }: &Apart) -> String {
     let [least, next] = [*least, *next].map(|ns| latency(format::rounded(ns)));
     let chance = rarity(*chance);
     if *count == 1 {
-        say!(
+        tr!(
             "outlier: {least}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
             least,
             next,
             chance
         )
     } else {
-        say!(
+        tr!(
             "{count} outliers: {least} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
             count,
             least,
@@ -84,10 +84,10 @@ fn lying_apart(Apart { count, least, next, chance }: &Apart) -> String {
 
 fn changed(Change { part: which, kind, activation, before_ns, after_ns, chance }: &Change, rows: Rows) -> String {
     let how = match kind {
-        ChangeKind::Step => say!("from {row} on", row = rows.numbered(*activation)),
-        ChangeKind::Drift => word("gradually").to_owned(),
+        ChangeKind::Step => tr!("from {row} on", row = rows.numbered(*activation)),
+        ChangeKind::Drift => translated("gradually").to_owned(),
     };
-    say!(
+    tr!(
         "latencies change during the run: {which} goes from {before} to {after} {how} ({chance})",
         which = part(*which),
         before = latency(*before_ns),

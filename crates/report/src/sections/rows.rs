@@ -2,7 +2,7 @@
 //! What the rows of recordings are called: as their probe has it, and by a common word where a text is about several probes.
 
 use crate::format::{count, counted};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use model::{Document, RowKind};
 
@@ -51,21 +51,21 @@ impl Rows {
     pub(crate) fn numbered(self, n: u64) -> String {
         let n = count(n);
         match self {
-            Rows::One(RowKind::Activations) => say!("activation {n}", n),
-            Rows::One(RowKind::Trials) => say!("trial {n}", n),
-            Rows::One(RowKind::Events) => say!("event {n}", n),
-            Rows::Several => say!("measurement {n}", n),
+            Rows::One(RowKind::Activations) => tr!("activation {n}", n),
+            Rows::One(RowKind::Trials) => tr!("trial {n}", n),
+            Rows::One(RowKind::Events) => tr!("event {n}", n),
+            Rows::Several => tr!("measurement {n}", n),
         }
     }
 
     /// One of them.
     pub(crate) fn singular(self) -> &'static str {
-        self.pick(word("activation"), word("trial"), word("event"), word("measurement"))
+        self.pick(translated("activation"), translated("trial"), translated("event"), translated("measurement"))
     }
 
     /// All of them.
     pub(crate) fn plural(self) -> &'static str {
-        self.pick(word("activations"), word("trials"), word("events"), word("measurements"))
+        self.pick(translated("activations"), translated("trials"), translated("events"), translated("measurements"))
     }
 
     /// The one that is about these.
@@ -88,7 +88,7 @@ impl From<RowKind> for Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::{Language, speaking};
+    use crate::language::{Language, in_language};
 
     const ALL: [Rows; 4] =
         [Rows::One(RowKind::Activations), Rows::One(RowKind::Trials), Rows::One(RowKind::Events), Rows::Several];
@@ -106,7 +106,7 @@ mod tests {
                     rows.plural().to_owned(),
                 ]
             };
-            let all = ALL.map(|rows| speaking(language, || words(rows)));
+            let all = ALL.map(|rows| in_language(language, || words(rows)));
             for (place, words) in all.iter().enumerate() {
                 assert!(words[0].contains("1,000") && words[3].contains("4,711"), "{words:?}");
                 for other in &all[..place] {

@@ -2,7 +2,7 @@
 //! The one line for a reader with ten seconds: the worst latency, the load, and the caveats.
 
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::accounts;
 use crate::sections::caveats;
@@ -25,7 +25,7 @@ pub(crate) fn without_lab(all: &[Overview<'_>]) -> String {
 /// What the figures must not be read without, where they do not stand in one line: in sentences, or empty.
 pub(crate) fn caveats_alone(all: &[Overview<'_>]) -> String {
     let conditions = capitalised(conditions(all).trim_end_matches([':', ' ']));
-    let conditions = (!conditions.is_empty()).then(|| conditions + word("."));
+    let conditions = (!conditions.is_empty()).then(|| conditions + translated("."));
     let sentences: Vec<String> = caveats_of(all).into_iter().chain(conditions).collect();
     sentences.join(" ").replace(char::is_control, " ")
 }
@@ -45,14 +45,14 @@ fn sentences(all: &[Overview<'_>], lab: &str) -> String {
     sentences.join(" ").replace(char::is_control, " ")
 }
 
-/// How each recording is spoken of: by its load where that tells them apart, otherwise by its name.
+/// How each recording is named: by its load where loads differ, otherwise by its name.
 pub(crate) fn labels(all: &[Overview<'_>]) -> Vec<String> {
     let conditions: Vec<String> = all.iter().map(Overview::condition).collect();
     let distinct: BTreeSet<&String> = conditions.iter().collect();
     if distinct.len() == all.len() {
         conditions
     } else {
-        all.iter().map(|overview| say!("in {name}", name = overview.name)).collect()
+        all.iter().map(|overview| tr!("in {name}", name = overview.name)).collect()
     }
 }
 
@@ -65,20 +65,20 @@ pub(crate) fn capitalised(sentence: &str) -> String {
 fn conditions(all: &[Overview<'_>]) -> String {
     let documents: Vec<_> = all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document)).collect();
     let said: Vec<String> = rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
-    if said.is_empty() { String::new() } else { say!("{conditions}: ", conditions = said.join(word("; "))) }
+    if said.is_empty() { String::new() } else { tr!("{conditions}: ", conditions = said.join(translated("; "))) }
 }
 
 fn rights(all: &[Overview<'_>]) -> Option<String> {
     let denied: Vec<(&Overview<'_>, String)> = all.iter().filter_map(|o| o.no_real_time().map(|how| (o, how))).collect();
     if let Some((_, how)) = denied.first() {
         if denied.len() == all.len() {
-            return Some(say!("No real-time rights ({how})", how));
+            return Some(tr!("No real-time rights ({how})", how));
         }
         let names: Vec<&str> = denied.iter().map(|(overview, _)| overview.name.as_str()).collect();
-        return Some(say!("No real-time rights in {names} ({how})", names = list(&names), how));
+        return Some(tr!("No real-time rights in {names} ({how})", names = list(&names), how));
     }
     let policy = all.iter().find_map(Overview::ordinary)?;
-    all.iter().all(|overview| overview.ordinary().is_some()).then(|| say!("Ordinary scheduling ({policy})", policy))
+    all.iter().all(|overview| overview.ordinary().is_some()).then(|| tr!("Ordinary scheduling ({policy})", policy))
 }
 
 fn figures(all: &[Overview<'_>]) -> String {
@@ -87,21 +87,21 @@ fn figures(all: &[Overview<'_>]) -> String {
         all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str()))).collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
-        return if all.is_empty() { say!("no recording was given.") } else { say!("no latency was measured.") };
+        return if all.is_empty() { tr!("no recording was given.") } else { tr!("no latency was measured.") };
     };
-    let mut phrases = vec![say!("{late} {label}", late = late(*worst), label)];
+    let mut phrases = vec![tr!("{late} {label}", late = late(*worst), label)];
     if all.len() > MAX_LISTED {
-        phrases[0] += &say!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
-        phrases.extend(others.last().map(|(max, label)| say!("{max} {label} (the best)", max = format::latency(*max), label)));
+        phrases[0] += &tr!(" (the worst of {n} recordings)", n = format::count(all.len() as u64));
+        phrases.extend(others.last().map(|(max, label)| tr!("{max} {label} (the best)", max = format::latency(*max), label)));
     } else {
-        phrases.extend(others.iter().map(|(max, label)| say!("{max} {label}", max = format::latency(*max), label)));
+        phrases.extend(others.iter().map(|(max, label)| tr!("{max} {label}", max = format::latency(*max), label)));
     }
     let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
     let silent =
-        if silent.is_empty() { String::new() } else { say!("; no latency was measured in {names}", names = list(&silent)) };
-    say!(
+        if silent.is_empty() { String::new() } else { tr!("; no latency was measured in {names}", names = list(&silent)) };
+    tr!(
         "worst latency {phrases}{silent}. {on_time}.",
-        phrases = phrases.join(word(", ")),
+        phrases = phrases.join(translated(", ")),
         silent,
         on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
     )
@@ -109,20 +109,20 @@ fn figures(all: &[Overview<'_>]) -> String {
 
 /// `1.24 ms`; a latency below 0 is early.
 fn late(max: i64) -> String {
-    if max < 0 { say!("-{time} (early)", time = format::latency(-max)) } else { format::latency(max) }
+    if max < 0 { tr!("-{time} (early)", time = format::latency(-max)) } else { format::latency(max) }
 }
 
 /// One sentence for each recording that holds less than was asked for.
 fn cut_short(all: &[Overview<'_>]) -> Vec<String> {
-    let subject = |overview: &Overview<'_>| if all.len() == 1 { say!("The recording") } else { overview.name.clone() };
+    let subject = |overview: &Overview<'_>| if all.len() == 1 { tr!("The recording") } else { overview.name.clone() };
     all.iter()
-        .filter_map(|overview| overview.cut_short().map(|how| say!("{recording} {how}.", recording = subject(overview), how)))
+        .filter_map(|overview| overview.cut_short().map(|how| tr!("{recording} {how}.", recording = subject(overview), how)))
         .collect()
 }
 
 fn lost(all: &[Overview<'_>]) -> Option<String> {
     let sum: u64 = all.iter().map(|overview| overview.lost).sum();
-    (sum > 0).then(|| say!("{samples} lost, with unknown latencies.", samples = format::counted(sum, "sample")))
+    (sum > 0).then(|| tr!("{samples} lost, with unknown latencies.", samples = format::counted(sum, "sample")))
 }
 
 /// One sentence for each recording whose figures were changed after they had been taken.
@@ -132,17 +132,16 @@ fn contradicting(all: &[Overview<'_>]) -> Vec<String> {
     let contradicts = all.iter().filter(is_whole).filter(|one| !judge::contradictions(one.recorded).is_empty());
     let sentence = |overview: &Overview<'_>| {
         let name = if all.len() == 1 { "run.json".to_owned() } else { format!("{}/run.json", overview.name) };
-        say!("{name} contradicts its samples: teiji verify lists the differences.", name)
+        tr!("{name} contradicts its samples: teiji verify lists the differences.", name)
     };
     contradicts.map(sentence).collect()
 }
 
 /// One sentence for each recording whose load was not the one asked for, with the name that `run.json` has for it.
 fn load_off_target(all: &[Overview<'_>]) -> Vec<String> {
-    let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { say!(" in {name}", name = overview.name) };
-    let sentence = |overview: &Overview<'_>, which: String| {
-        say!("Load off target{of}: {which} (load_off_target).", of = of(overview), which)
-    };
+    let of = |overview: &Overview<'_>| if all.len() == 1 { String::new() } else { tr!(" in {name}", name = overview.name) };
+    let sentence =
+        |overview: &Overview<'_>, which: String| tr!("Load off target{of}: {which} (load_off_target).", of = of(overview), which);
     all.iter().filter_map(|overview| overview.load_off_target().map(|which| sentence(overview, which))).collect()
 }
 

@@ -2,7 +2,7 @@
 //! What loads that ran alone have reached, for a terminal: a line for each CPU of each load.
 
 use crate::format;
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::sections::loads::did;
 use crate::terminal::text::{left, right};
 use model::LoadEvidence;
@@ -18,7 +18,7 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
         format!("{} {}", left(load, WIDEST), figures.join(" "))
     };
     let percent = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
-    let mut lines = vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"].map(word))];
+    let mut lines = vec![line(["load", "cpu", "asked", "reached", "worst second", "cpu busy"].map(translated))];
     for load in loads {
         for (index, on) in load.per_cpu.iter().enumerate() {
             // Tasks that move between CPUs: what they reached, they reached on all of them together.
@@ -33,14 +33,14 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
             ]));
         }
         let mut said = did(load);
-        said.extend((!load.alive).then(|| say!("exited early")));
-        said.extend(load.off_target.then(|| say!("load_off_target: more than 5 points off")));
+        said.extend((!load.alive).then(|| tr!("exited early")));
+        said.extend(load.off_target.then(|| tr!("load_off_target: more than 5 points off")));
         if !said.is_empty() {
-            lines.push(format!("  {}", said.join(word(", "))));
+            lines.push(format!("  {}", said.join(translated(", "))));
         }
     }
     lines.push(String::new());
-    lines.push(say!("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total."));
+    lines.push(tr!("Percent of one CPU, averaged over the load's CPUs where its tasks move; cpu busy: total."));
     lines.join("\n")
 }
 

@@ -11,11 +11,11 @@ pub(crate) mod side_by_side;
 pub(crate) mod text;
 
 use crate::format::{self, count, counted, rounded};
-use crate::language::{say, word};
+use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::banners::GroupedWarning;
-use crate::sections::claims::{self, Said};
+use crate::sections::claims::{self, Message};
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
@@ -33,10 +33,10 @@ pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
         out.push('\n');
         heading(&mut out, overview);
         out.push('\n');
-        out.push_str(&activations(overview).painted(paint, &[word("late"), word("skipped")]));
+        out.push_str(&activations(overview).painted(paint, &[translated("late"), translated("skipped")]));
         legend(&mut out, overview, paint);
         if let Some(claim) = overview.claim() {
-            wrapped(&mut out, "", &(claim + word(".")));
+            wrapped(&mut out, "", &(claim + translated(".")));
         }
         as_measured(&mut out, overview);
         further_columns(&mut out, overview);
@@ -74,7 +74,7 @@ fn claims_of(overview: &Overview<'_>) -> String {
     let histogram = histogram::histogram(&overview.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
     if overview.has_skipped() {
-        wrapped(&mut out, "", &say!(" As measured: skipped {rows} are not drawn.", rows = rows_of(overview).plural()));
+        wrapped(&mut out, "", &tr!(" As measured: skipped {rows} are not drawn.", rows = rows_of(overview).plural()));
     }
     let document = &overview.recorded.document;
     let latest = |(index, _): &(usize, &Thread)| overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max());
@@ -86,10 +86,10 @@ fn claims_of(overview: &Overview<'_>) -> String {
         }
         out.push('\n');
         let heading = match (document.threads.len(), thread.index) {
-            (1, _) => say!("What the data supports, at 95 % confidence:"),
-            (2..=MAX_THREADS, thread) => say!("What the data of thread {thread} supports, at 95 % confidence:", thread),
+            (1, _) => tr!("What the data supports, at 95 % confidence:"),
+            (2..=MAX_THREADS, thread) => tr!("What the data of thread {thread} supports, at 95 % confidence:", thread),
             (_, thread) => {
-                say!("What the data of thread {thread}, the one with the largest latency, supports, at 95 % confidence:", thread)
+                tr!("What the data of thread {thread}, the one with the largest latency, supports, at 95 % confidence:", thread)
             }
         };
         wrapped(&mut out, "", &heading);
@@ -107,8 +107,8 @@ fn claims_of(overview: &Overview<'_>) -> String {
 const MAX_THREADS: usize = 2;
 
 /// One below the other, what each is about in front.
-fn list_claims(out: &mut String, all: &[Said]) {
-    for Said { about, words, .. } in all {
+fn list_claims(out: &mut String, all: &[Message]) {
+    for Message { about, words, .. } in all {
         let mut lines = String::new();
         wrapped(&mut lines, "          ", words);
         // What it is about stands where its first line is indented.
@@ -124,28 +124,28 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let host = &document.host.before;
     let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
     if document.probe.is_planned() {
-        parts[0] += &say!(", every {interval}", interval = document.run.interval_ns);
+        parts[0] += &tr!(", every {interval}", interval = document.run.interval_ns);
     }
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
-        parts[0] += &say!(" (+{distance} for each further thread)", distance = document.run.distance_ns);
+        parts[0] += &tr!(" (+{distance} for each further thread)", distance = document.run.distance_ns);
     }
-    parts.push(say!("{length} planned", length = length(overview)));
+    parts.push(tr!("{length} planned", length = length(overview)));
     parts.push(overview.load_added());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
-    wrapped(out, "", &parts.join(word(", ")));
+    wrapped(out, "", &parts.join(translated(", ")));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
-    wrapped(out, "", &say!("{scheduling} on Linux {machine}", scheduling, machine));
+    wrapped(out, "", &tr!("{scheduling} on Linux {machine}", scheduling, machine));
 }
 
 /// How long the run was to be.
 pub(crate) fn length(overview: &Overview<'_>) -> String {
     let run = &overview.recorded.document.run;
     match run.length {
-        plan::Length::Samples(n) => say!("{rows} of each thread", rows = rows_of(overview).counted(n)),
+        plan::Length::Samples(n) => tr!("{rows} of each thread", rows = rows_of(overview).counted(n)),
         plan::Length::DurationNs(duration) => format::span(duration),
     }
 }
@@ -155,7 +155,8 @@ fn rows_of(overview: &Overview<'_>) -> Rows {
 }
 
 fn activations(overview: &Overview<'_>) -> Table {
-    let head = ["thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(word);
+    let head =
+        ["thread", "cpu", "due", "on-time", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated);
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
@@ -166,7 +167,7 @@ fn activations(overview: &Overview<'_>) -> Table {
         })
         .collect();
     if rows.len() > 1 {
-        let mut row = vec![say!("all"), String::new()];
+        let mut row = vec![tr!("all"), String::new()];
         row.extend(accounts(&overview.activations));
         row.extend(figures(&overview.due()));
         rows.push(row);
@@ -188,21 +189,21 @@ fn figures(latencies: &Latencies<'_>) -> Vec<String> {
 
 /// What the signs of the table mean, in one line.
 fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
-    let mut parts = vec![if overview.has_skipped() { say!("µs with skipped counted in") } else { say!("µs as measured") }];
+    let mut parts = vec![if overview.has_skipped() { tr!("µs with skipped counted in") } else { tr!("µs as measured") }];
     if overview.recorded.threads.len() > 1 {
-        parts.push(say!("~ up to 1 % high"));
+        parts.push(tr!("~ up to 1 % high"));
     }
     let too_few = |latencies: Latencies<'_>| latencies.count() > 0 && latencies.quantile(Level::P999).is_none();
     if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
-        parts.push(if overview.measured().knows_distribution() { say!("– too few samples") } else { say!("– not known") });
+        parts.push(if overview.measured().knows_distribution() { tr!("– too few samples") } else { tr!("– not known") });
     }
-    parts.extend(overview.activations.why_none().map(|why| say!("– of counts: {why}", why)));
+    parts.extend(overview.activations.why_none().map(|why| tr!("– of counts: {why}", why)));
     let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
-        parts.push(say!("without {time} of warm-up", time = format::span(warmup)));
+        parts.push(tr!("without {time} of warm-up", time = format::span(warmup)));
     }
     let mut legend = String::from("\n");
-    wrapped(&mut legend, "", &parts.join(word("; ")));
+    wrapped(&mut legend, "", &parts.join(translated("; ")));
     out.push_str(&paint.soft(&legend));
 }
 
@@ -221,13 +222,13 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
         return;
     }
     out.push('\n');
-    wrapped(out, "", &say!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()));
+    wrapped(out, "", &tr!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()));
     let rows = with.iter().map(|(thread, latencies)| {
         let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(latencies.count())];
         row.extend(figures(latencies));
         row
     });
-    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"].map(word).to_vec();
+    let head = ["thread", "cpu", "count", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated).to_vec();
     out.push_str(&Table { head, rows: rows.collect() }.render());
 }
 
@@ -241,11 +242,11 @@ fn further_columns(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     let (rows, left_out) = of_columns::rows(all, MAX_COLUMN_ROWS);
     if !rows.is_empty() {
-        let head = [&["column", "thread"][..], &of_columns::FIGURES].concat().into_iter().map(word).collect();
+        let head = [&["column", "thread"][..], &of_columns::FIGURES].concat().into_iter().map(translated).collect();
         let cells = |row: ColumnRow| [row.name, row.thread.to_string()].into_iter().chain(row.figures).collect();
         out.push_str(&Table { head, rows: rows.into_iter().map(cells).collect() }.render());
         if left_out > 0 {
-            wrapped(out, "", &say!("Not shown: {rows}.", rows = counted(left_out as u64, "row")));
+            wrapped(out, "", &tr!("Not shown: {rows}.", rows = counted(left_out as u64, "row")));
         }
         out.push('\n');
     }
@@ -264,14 +265,14 @@ fn load(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     if document.load.is_empty() {
-        wrapped(out, "", word("Load: requested, but its CPU use was not recorded."));
+        wrapped(out, "", translated("Load: requested, but its CPU use was not recorded."));
     }
     for load in &document.load {
         let (cpus, did) = (plan::CpuList::format(&load.cpus), reached(load));
         let sentence = if load.cpus.len() == 1 {
-            say!("Load {load} on CPU {cpus}: {did}.", load = load.spec, cpus, did)
+            tr!("Load {load} on CPU {cpus}: {did}.", load = load.spec, cpus, did)
         } else {
-            say!("Load {load} on CPUs {cpus}: {did}.", load = load.spec, cpus, did)
+            tr!("Load {load} on CPUs {cpus}: {did}.", load = load.spec, cpus, did)
         };
         wrapped(out, "", &sentence);
         each_cpu(out, load);
@@ -280,24 +281,24 @@ fn load(out: &mut String, overview: &Overview<'_>) {
 
 /// What a load was asked for and what it did, as one phrase.
 fn reached(load: &model::LoadEvidence) -> String {
-    let mut parts = vec![say!("asked for {level}", level = loads::requested(load))];
+    let mut parts = vec![tr!("asked for {level}", level = loads::requested(load))];
     if load.off_target {
-        parts.push(say!("OFF TARGET"));
+        parts.push(tr!("OFF TARGET"));
     }
     let percent = |value| loads::percent(Some(value));
     parts.push(load.reached.map_or_else(
-        || say!("its CPU use could not be measured"),
+        || tr!("its CPU use could not be measured"),
         |reached| {
             let (mean, worst) = (percent(reached.mean), percent(reached.worst_second));
-            say!("{mean} of each CPU reached ({worst} in its worst second)", mean, worst)
+            tr!("{mean} of each CPU reached ({worst} in its worst second)", mean, worst)
         },
     ));
-    parts.extend(loads::busy(load).map(|busy| say!("machine {busy} busy there", busy = percent(busy))));
+    parts.extend(loads::busy(load).map(|busy| tr!("machine {busy} busy there", busy = percent(busy))));
     parts.extend(loads::did(load));
     parts.push(counted(load.tasks, "task"));
     parts.push(loads::settled(load));
-    parts.push(if load.alive { say!("alive throughout") } else { say!("EXITED EARLY") });
-    parts.join(word(", "))
+    parts.push(if load.alive { tr!("alive throughout") } else { tr!("EXITED EARLY") });
+    parts.join(translated(", "))
 }
 
 /// Where a load has several CPUs, what it reached on each.
@@ -307,10 +308,10 @@ fn each_cpu(out: &mut String, load: &model::LoadEvidence) {
         return;
     }
     let rows = listed.into_iter().map(|row| vec![row.cpu, row.mean, row.worst, row.busy]).collect();
-    let head = ["cpu", "reached", "worst second", "machine busy"].map(word).to_vec();
+    let head = ["cpu", "reached", "worst second", "machine busy"].map(translated).to_vec();
     Table { head, rows }.render().lines().for_each(|line| unwrapped(out, "  ", line));
     if more > 0 {
-        wrapped(out, "  ", &say!("{cpus} more, with no lower CPU use.", cpus = counted(more as u64, "CPU")));
+        wrapped(out, "  ", &tr!("{cpus} more, with no lower CPU use.", cpus = counted(more as u64, "CPU")));
     }
 }
 
@@ -319,7 +320,7 @@ fn next_step(out: &mut String, step: &str, is_command: bool) {
     if step.is_empty() {
         return;
     }
-    let text = format!("{} {step}", word("Next:"));
+    let text = format!("{} {step}", translated("Next:"));
     if is_command { unwrapped(out, "  ", &text) } else { wrapped(out, "  ", &text) }
 }
 
@@ -327,14 +328,14 @@ fn warn(out: &mut String, warning: &GroupedWarning, paint: Paint) {
     let mut message = String::new();
     let GroupedWarning { message: text, recordings, .. } = warning;
     let sentence = if recordings.is_empty() {
-        say!("Warning: {message}", message = text)
+        tr!("Warning: {message}", message = text)
     } else {
-        say!("Warning in {recordings}: {message}", recordings, message = text)
+        tr!("Warning in {recordings}: {message}", recordings, message = text)
     };
     wrapped(&mut message, "", &sentence);
     out.push_str(&paint.warning(&message));
     if !warning.evidence.is_empty() {
-        wrapped(out, "  ", &say!("Seen: {evidence}", evidence = warning.evidence));
+        wrapped(out, "  ", &tr!("Seen: {evidence}", evidence = warning.evidence));
     }
     next_step(out, &warning.next_step, warning.is_command);
 }

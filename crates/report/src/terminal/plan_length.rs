@@ -2,7 +2,7 @@
 //! How long a run must be to claim a rate, in words: with what the claim rests on.
 
 use crate::format;
-use crate::language::{Language, say, speaking, word};
+use crate::language::{Language, in_language, tr, translated};
 use crate::terminal::text;
 use plan::Nanos;
 
@@ -26,7 +26,7 @@ impl PlanLength {
     /// For a terminal.
     #[must_use]
     pub fn text(&self, language: Language) -> String {
-        speaking(language, || self.in_text())
+        in_language(language, || self.in_text())
     }
 
     fn in_text(&self) -> String {
@@ -34,21 +34,21 @@ impl PlanLength {
         let percent = percent.trim_end_matches('0').trim_end_matches('.');
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, saturating")]
         let one_in = (1.0 / self.rate).round() as u64;
-        let rate = say!(
+        let rate = tr!(
             "{activations} without an exceedance establish at {percent} % confidence a rate below 1 in {one_in}, if they are \
              independent.",
             activations = format::counted(self.samples, "activation"),
             percent,
             one_in = format::count(one_in)
         );
-        let time = self.duration.map_or_else(|| say!("longer than 292 years"), format::span);
+        let time = self.duration.map_or_else(|| tr!("longer than 292 years"), format::span);
         let lasting = if self.threads == 1 {
-            say!("At {interval} that is {time}.", interval = self.interval, time)
+            tr!("At {interval} that is {time}.", interval = self.interval, time)
         } else {
-            say!("At {interval} on {threads} threads that is {time}.", interval = self.interval, threads = self.threads, time)
+            tr!("At {interval} on {threads} threads that is {time}.", interval = self.interval, threads = self.threads, time)
         };
         let mut out = String::new();
-        for text in [&rate, &lasting, word("Latencies come in bursts and machines change, so this is the minimum.")] {
+        for text in [&rate, &lasting, translated("Latencies come in bursts and machines change, so this is the minimum.")] {
             text::wrapped(&mut out, "", text);
         }
         out

@@ -2,7 +2,7 @@
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
 use crate::format::{count, exact_micros, micros, rounded};
-use crate::language::word;
+use crate::language::translated;
 use crate::overview::{Overview, population};
 use crate::sections::lab;
 use crate::sections::latencies::NOTHING;
@@ -14,7 +14,7 @@ use stats::Level;
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
     let all = Overview::of_all(recordings);
-    let head = ["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(word).to_vec();
+    let head = ["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated).to_vec();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
     let text = if lab::is_virtual(&all) { exact_micros } else { micros };
     let rows = all.iter().map(|overview| row(overview, text)).collect();

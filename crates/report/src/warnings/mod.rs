@@ -7,7 +7,7 @@
 mod english;
 mod japanese;
 
-use crate::language::{Language, spoken};
+use crate::language::{Language, current_language};
 use model::{OtherWarning, Warning};
 use plan::{LoadSpec, Nanos};
 use serde_json::Value;
@@ -51,9 +51,9 @@ impl fmt::Display for NextStep {
     }
 }
 
-/// A warning in the language that is spoken.
+/// A warning in the current language.
 pub(crate) fn warning_text(warning: &Warning) -> WarningText {
-    match spoken() {
+    match current_language() {
         Language::English => english::text(warning),
         Language::Japanese => japanese::text(warning),
     }

@@ -2,7 +2,7 @@
 //! What is said of each kind of warning, in both languages.
 
 use super::*;
-use crate::language::speaking;
+use crate::language::in_language;
 use model::{BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime};
 use plan::{CpuId, Nanos, Scheduling};
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ fn all() -> Vec<Warning> {
 }
 
 fn in_japanese(warning: &Warning) -> WarningText {
-    speaking(Language::Japanese, || warning_text(warning))
+    in_language(Language::Japanese, || warning_text(warning))
 }
 
 fn parts(text: &WarningText) -> [String; 3] {

@@ -2,9 +2,9 @@
 //! What every page says in the same way: its words, where they are explained, and text from outside as Markdown.
 
 use crate::charts::svg::escape;
-use crate::language::word;
+use crate::language::translated;
 use crate::page::Frame;
-use crate::sections::claims::Said;
+use crate::sections::claims::Message;
 
 /// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
 pub(crate) fn markdown(text: &str) -> String {
@@ -38,18 +38,18 @@ fn place_of(term: &str) -> String {
 }
 
 /// What every page can say; for templates.
-pub(crate) trait Speaks {
+pub(crate) trait Localised {
     /// What the page has around its sections, its words among it.
     fn frame(&self) -> &Frame;
 
-    /// In the language that is spoken.
+    /// In the current language.
     fn t(&self, english: &'static str) -> &'static str {
-        word(english)
+        translated(english)
     }
 
     /// The same, and where its meaning stands: a term of the page's words.
     fn defined(&self, english: &'static str, term: &str) -> String {
-        link(self.frame(), word(english), term)
+        link(self.frame(), translated(english), term)
     }
 
     /// What rows of the page's recordings are called, and where that is explained.
@@ -63,7 +63,7 @@ pub(crate) trait Speaks {
     }
 
     /// A claim's subject, and where its meaning stands.
-    fn subject(&self, said: &Said) -> String {
+    fn subject(&self, said: &Message) -> String {
         link(self.frame(), &said.about, said.term)
     }
 
@@ -93,7 +93,7 @@ mod tests {
     use crate::sections::columns::{Measured, Probes};
 
     struct Anything(Frame);
-    impl Speaks for Anything {
+    impl Localised for Anything {
         fn frame(&self) -> &Frame {
             &self.0
         }
