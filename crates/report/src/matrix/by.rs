@@ -2,7 +2,7 @@
 //! The values of one factor side by side, all else equal, and in words what each value does.
 
 use super::Matrix;
-use super::pooled::{CellStats, Figures, PooledThread, parts};
+use super::cell_stats::{CellStats, CellThread, Figures, parts};
 use crate::format::{count, micros};
 use crate::language::{Language, in_language, tr, translated};
 use crate::sections::latencies::NOTHING;
@@ -31,17 +31,17 @@ enum Of {
 #[derive(Clone, Copy)]
 struct Case<'m> {
     row: &'m CellStats,
-    thread: Option<&'m PooledThread>,
+    thread: Option<&'m CellThread>,
 }
 
 impl<'m> Case<'m> {
     fn figures(self) -> Figures<'m> {
-        self.thread.map_or_else(|| self.row.figures(), PooledThread::figures)
+        self.thread.map_or_else(|| self.row.figures(), CellThread::figures)
     }
 
     /// `1: 1500us`, as the table has it.
     fn thread(self) -> String {
-        self.thread.map_or_else(|| NOTHING.to_owned(), PooledThread::label)
+        self.thread.map_or_else(|| NOTHING.to_owned(), CellThread::label)
     }
 }
 

@@ -4,7 +4,7 @@
 //! and the page's script by the same ones as JSON.
 
 use super::Matrix;
-use super::pooled::CellStats;
+use super::cell_stats::CellStats;
 use crate::format::{count, latency, rounded};
 use crate::sections::lab::Kind;
 use crate::sections::latencies::NOTHING;

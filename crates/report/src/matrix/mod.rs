@@ -6,6 +6,7 @@
 //! is to draw, so a plan of thousands needs no more memory than its histograms.
 
 mod by;
+mod cell_stats;
 mod conditions;
 mod drawing;
 mod heat;
@@ -15,10 +16,9 @@ mod matrix_tests;
 mod page;
 #[cfg(test)]
 mod page_tests;
-mod pooled;
 mod published;
 mod settings;
-mod sheet;
+mod table;
 mod values;
 mod verdict;
 
@@ -35,11 +35,11 @@ use crate::sections::claims::Claims;
 use crate::sections::columns::{Measured, Probes};
 use crate::sections::lab::{self, Kind};
 use crate::warnings::warning_text;
+use cell_stats::CellStats;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
 use model::{Recorded, Warning};
 use plan::Limit;
-use pooled::CellStats;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 

@@ -5,7 +5,7 @@ use super::Matrix;
 use super::conditions::FactRow;
 use super::drawing::SizeBudget;
 use super::heat::FIGURES;
-use super::sheet::Table;
+use super::table::Table;
 use crate::charts;
 use crate::charts::series::Charts;
 use crate::charts::words::Chart;
@@ -257,7 +257,7 @@ impl Matrix {
             columns.iter().map(|column| Head { name: sheet.head[*column].name.clone(), is_factor: sheet.is_text(*column) });
         let wanted = self.first_rows(room);
         let mut rows: Vec<Row> = Vec::new();
-        let mut before: Option<&super::sheet::Line> = None;
+        let mut before: Option<&super::table::Line> = None;
         for line in sheet.lines.iter().filter(|line| wanted.contains(&line.row)) {
             let again = before.is_some_and(|before| before.row == line.row);
             // Same as above, in this factor and all before it.

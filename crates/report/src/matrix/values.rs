@@ -2,7 +2,7 @@
 //! The table of a plan's results for programs: comma-separated values, and JSON. Times are ns.
 
 use super::Matrix;
-use super::pooled::{CellStats, PooledThread, beside, parts};
+use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
 use crate::language::{Language, in_language};
 use crate::sections::lab::Kind;
@@ -106,8 +106,8 @@ impl Matrix {
     }
 
     /// Of one thread, where threads have lines of their own; what is true of the whole row stands in each of them.
-    fn ours(&self, row: &CellStats, part: Option<&PooledThread>) -> [String; OURS.len()] {
-        let all = part.map_or_else(|| row.figures(), PooledThread::figures);
+    fn ours(&self, row: &CellStats, part: Option<&CellThread>) -> [String; OURS.len()] {
+        let all = part.map_or_else(|| row.figures(), CellThread::figures);
         // Of several loads, in their order.
         let percent = |of: fn(&(f64, f64)) -> String| row.reached.iter().map(of).collect::<Vec<_>>().join(" ");
         let of_runs = |n: u64| text((row.runs > 0).then_some(n));
@@ -216,7 +216,7 @@ impl Matrix {
 
 impl Matrix {
     /// A thread with an interval of its own.
-    fn thread_json(&self, thread: &PooledThread) -> Value {
+    fn thread_json(&self, thread: &CellThread) -> Value {
         let all = thread.figures();
         let mut object = json!({
             "thread": thread.index,

@@ -2,7 +2,7 @@
 //! A plan in a few sentences: the largest and the smallest maximum of its combinations, and what its first factor does.
 
 use super::Matrix;
-use super::pooled::CellStats;
+use super::cell_stats::CellStats;
 use crate::format::{count, counted, latency};
 use crate::language::{Language, in_language, tr, translated};
 use crate::sections::accounts;

@@ -2,7 +2,7 @@
 //! The table of a plan's results as people read it: in a terminal, in Markdown, and in the page.
 
 use super::Matrix;
-use super::pooled::{CellStats, PooledThread, beside, parts};
+use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::language::{Language, in_language, tr, translated};
@@ -149,13 +149,13 @@ impl Table {
 
 /// The factors' values and our figures, of one thread or of all. What is true of the whole row stands in its first line. How
 /// many runs there are is told unless it is one each, `whole`.
-fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole: bool) -> Vec<String> {
+fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: bool) -> Vec<String> {
     let again = part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
     let of_row = |text: String| if again { String::new() } else { text };
     // In virtual time each ns is meant.
     let text = if row.kind == Some(Kind::Virtual) { exact_micros } else { micros };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
-    let all = part.map_or_else(|| row.figures(), PooledThread::figures);
+    let all = part.map_or_else(|| row.figures(), CellThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
         same if same + 1 == row.runs => tr!("{n} identical", n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),
@@ -168,7 +168,7 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&PooledThread>, whole:
     let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
     let quantile = |quantile| all.due.quantile_text(quantile);
-    let thread = part.map_or_else(|| NOTHING.to_owned(), PooledThread::label);
+    let thread = part.map_or_else(|| NOTHING.to_owned(), CellThread::label);
     let caveats = row.in_short().join(translated(", "));
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
     let figures = [

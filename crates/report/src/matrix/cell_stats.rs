@@ -31,7 +31,7 @@ pub(super) struct CellStats {
     pub(super) lost: u64,
     pub(super) linear: LinearHistogram,
     /// Of all its threads.
-    pub(super) stats: PooledStats,
+    pub(super) stats: CellFigures,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
     /// On what time the figures are; of the first run.
@@ -43,7 +43,7 @@ pub(super) struct CellStats {
     /// Whether real-time scheduling was asked for and not granted.
     pub(super) denied: bool,
     /// Its threads, where they have intervals of their own: figures of one are no figures of the other.
-    pub(super) threads: Vec<PooledThread>,
+    pub(super) threads: Vec<CellThread>,
     pub(super) judged: Vec<Judged>,
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
@@ -68,7 +68,7 @@ pub(super) struct Texts {
 
 /// What is summed up over repeats, of a combination or of one of its threads.
 #[derive(Debug, Default)]
-pub(super) struct PooledStats {
+pub(super) struct CellFigures {
     pub(super) activations: Accounts,
     pub(super) histogram: Histogram,
     pub(super) moments: Moments,
@@ -80,7 +80,7 @@ pub(super) struct PooledStats {
     pub(super) maxima: Vec<i64>,
 }
 
-impl PooledStats {
+impl CellFigures {
     /// The largest latency, ns, skipped activations counted in: what tables, maps and verdicts call the maximum.
     pub(super) fn max(&self) -> Option<i64> {
         self.due_moments.max()
@@ -100,10 +100,10 @@ impl PooledStats {
 
 /// One thread of a combination, over all repeats.
 #[derive(Debug)]
-pub(super) struct PooledThread {
+pub(super) struct CellThread {
     pub(super) index: usize,
     pub(super) interval_ns: Nanos,
-    stats: PooledStats,
+    stats: CellFigures,
     key: Option<MatchKey>,
 }
 
@@ -157,7 +157,7 @@ impl Figures<'_> {
     }
 }
 
-impl PooledThread {
+impl CellThread {
     /// `1: 1500us`.
     pub(super) fn label(&self) -> String {
         format!("{}: {}", self.index, self.interval_ns)
@@ -232,10 +232,10 @@ impl CellStats {
         let recorded = overview.recorded;
         for (thread, statistics) in recorded.document.threads.iter().zip(&recorded.threads) {
             let place = self.threads.iter().position(|known| known.index == thread.index).unwrap_or_else(|| {
-                self.threads.push(PooledThread {
+                self.threads.push(CellThread {
                     index: thread.index,
                     interval_ns: thread.interval_ns,
-                    stats: PooledStats::default(),
+                    stats: CellFigures::default(),
                     key: MatchKey::of_thread(&recorded.document, thread),
                 });
                 self.threads.len() - 1
@@ -298,7 +298,7 @@ impl CellStats {
     /// Whether any of its quantiles is not the observed one.
     pub(super) fn is_about(&self) -> bool {
         let is_about = |all: Figures<'_>| all.due.about() != "" && all.due.quantile(Level::P50).is_some();
-        parts(self).into_iter().any(|part| is_about(part.map_or_else(|| self.figures(), PooledThread::figures)))
+        parts(self).into_iter().any(|part| is_about(part.map_or_else(|| self.figures(), CellThread::figures)))
     }
 
     /// Samples that were lost; none where nothing is recorded, or where that is not known.
@@ -346,12 +346,12 @@ impl Texts {
 }
 
 /// A row's threads where they have intervals of their own; otherwise the row as one.
-pub(super) fn parts(row: &CellStats) -> Vec<Option<&PooledThread>> {
+pub(super) fn parts(row: &CellStats) -> Vec<Option<&CellThread>> {
     if row.threads.is_empty() { vec![None] } else { row.threads.iter().map(Some).collect() }
 }
 
 /// What others have measured under the same circumstances as such a part.
-pub(super) fn beside(row: &CellStats, part: Option<&PooledThread>, published: &Published) -> Vec<Arc<PublishedRun>> {
+pub(super) fn beside(row: &CellStats, part: Option<&CellThread>, published: &Published) -> Vec<Arc<PublishedRun>> {
     part.map_or_else(|| row.beside(published), |part| part.beside(published))
 }
 
