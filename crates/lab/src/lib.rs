@@ -7,7 +7,7 @@
 //! the kernel's paths, its locks and its preemption points are real; caches, buses and firmware are not there.
 //!
 //! ```text
-//! plan::Run + plan::Guest -> kernels (cache, debian) -> initramfs: this program, the order, modules
+//! plan::Run + plan::Guest -> kernels (with their cache), debian -> initramfs: this program, the order, modules
 //!     -> QEMU (emulator, board, boot)
 //!            guest: init -> runner::execute -> recording -> channel: frames with length and hash
 //!     -> session: NAME.teiji, its document with the lab's part, console.log
@@ -17,7 +17,7 @@
 //! touch: terminals; who wants to see it passes a [`GuestObserver`].
 //!
 //! Two of the program's hidden verbs have their bodies here: [`init`], the guest's first process, and [`become_emulator`],
-//! the process that turns into QEMU. A new machine is one entry in `board.rs`.
+//! the process that turns into QEMU. A new machine is an entry in `board.rs`, and its name in `plan`.
 #![forbid(unsafe_code)]
 
 mod archive;

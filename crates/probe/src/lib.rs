@@ -7,7 +7,7 @@
 //! probe measures may take more of them: a process that is started is many.
 //!
 //! In: a [`plan::Run`]. Out: samples, by [`Consumer::drain`]; at the end a [`ThreadResult`] per thread. Must not touch:
-//! files, statistics, terminals.
+//! recordings, statistics, terminals.
 #![deny(unsafe_code)]
 
 mod affinity;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings as people read them.
 //!
-//! Here live the summary in a terminal, the verdict in one line, the offline HTML page and the SVG files. Both kinds of
-//! chart are drawn from the same series, so that they cannot disagree.
+//! Here live the summary in a terminal, the verdict in one line, the offline HTML page, Markdown and the SVG files, of single recordings,
+//! plans (`matrix/`), comparisons and what a gate judged; each in the languages of `language/`. Both kinds of chart are drawn
+//! from the same series, so that they cannot disagree.
 //!
-//! In: recordings as read back, [`model::Recorded`]. Out: text, in the language that each function is given; what only programs
+//! In: recordings as read back, [`model::Recorded`], with what [`judge`] found. Out: text, in the language that each function is given; what only programs
 //! read (JSON, CSV, JUnit's XML, TAP) is English. Must not touch: files, clocks, the machine; whoever calls knows where the text
 //! goes.
 #![forbid(unsafe_code)]
