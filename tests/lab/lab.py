@@ -20,6 +20,8 @@ TEIJI = Path(os.environ["TEIJI"]).resolve()
 ORACLE = ROOT / "tests" / "outside" / "check_recording.py"
 # Of one command; a test that takes longer has found a hang. Beside other stages guests have only the time that these leave.
 PATIENCE_S = 1800
+# Of a kernel that boots while loads of other stages take both CPUs.
+BOOT_TIMEOUT = ("--boot-timeout", "900s")
 
 
 class Ended:
@@ -76,9 +78,10 @@ class Lab(unittest.TestCase):
         return found
 
     def start(self, *words, **more):
-        """Starts teiji lab."""
+        """Starts teiji lab. Guests may take long to boot, unless the words say how long."""
+        boots = words[0] in ("run", "rerun", "bisect") and BOOT_TIMEOUT[0] not in words
         return subprocess.Popen(
-            [TEIJI, "lab", *words],
+            [TEIJI, "lab", *words, *(BOOT_TIMEOUT if boots else ())],
             cwd=self.folder,
             env=self.environment | more,
             stdin=subprocess.DEVNULL,

@@ -141,7 +141,7 @@ class Exact(Lab):
 
 class Plans(Lab):
     def test_a_plan_again(self):
-        text = f'[measure]\nsamples = 100\n[vary]\nkernel = ["{RT}"]\nload = ["none", "cpu@50%"]\n[order]\nshuffle = true\n'
+        text = f'[measure]\nsamples = 100\nboot-timeout = "900s"\n[vary]\nkernel = ["{RT}"]\nload = ["none", "cpu@50%"]\n[order]\nshuffle = true\n'
         (self.folder / "plan.toml").write_text(text)
         found = []
         for name in ("one", "two"):

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from lab import TEIJI, Lab, check, document, sample_hashes
+from lab import BOOT_TIMEOUT, TEIJI, Lab, check, document, sample_hashes
 
 VANILLA = "debian:amd64"
 
@@ -15,7 +15,7 @@ VANILLA = "debian:amd64"
 class Probes(Lab):
     def repeated(self, teiji, *words):
         """The first of two recordings of the same run, which hold the same samples and agree with their figures."""
-        words = ["lab", "run", "-q", "-k", VANILLA, *words, "--repeat", "2", "--verify-identical", "-o", "out"]
+        words = ["lab", "run", "-q", "-k", VANILLA, *words, *BOOT_TIMEOUT, "--repeat", "2", "--verify-identical", "-o", "out"]
         said = self.run_well(teiji, *words)
         self.assertIn("2 repeats, identical samples", said)
         recordings = sorted((self.folder / "out").iterdir())
@@ -57,7 +57,7 @@ class Probes(Lab):
         self.assertTrue(50_000 < described["threads"][0]["latency_ns"]["min"] < 1_000_000, described["threads"][0])
 
     def test_a_histogram_only_cannot_be_made_again(self):
-        self.run_well(TEIJI, "lab", "run", "-q", "-k", VANILLA, "-n", "50", "-o", "out")
+        self.run_well(TEIJI, "lab", "run", "-q", "-k", VANILLA, *BOOT_TIMEOUT, "-n", "50", "-o", "out")
         recording = next((self.folder / "out").iterdir())
         described = document(recording)
         thread = described["threads"][0]
