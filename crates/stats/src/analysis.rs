@@ -122,17 +122,17 @@ pub fn analyse<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
     rule: impl Into<AccountingRule>,
-    most_steps: usize,
+    max_steps: usize,
     exact: &ExactRequest,
 ) -> Result<Analysis, R::Error> {
     let rule = rule.into();
     let mut first_pass = FirstPass {
-        collect: Collect::new(most_steps, rows.size_hint()),
+        collect: Collect::new(max_steps, rows.size_hint()),
         blocks: Blocks::for_rows(rows.size_hint()),
         seen: HashMap::new(),
         largest: WorstActivations::new(LARGEST),
         recurrence: Recurrence::new(),
-        jitter: JitterOverTime::for_rows(most_steps, rows.size_hint()),
+        jitter: JitterOverTime::for_rows(max_steps, rows.size_hint()),
         linear: LinearHistogram::default(),
     };
     let mut accounting = Accounting::new(interval_ns, rule);

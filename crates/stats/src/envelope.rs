@@ -50,15 +50,15 @@ impl Step for Extent {
 pub struct Envelope(Steps<Extent>);
 
 impl Envelope {
-    /// An envelope of at most `most_steps` steps (an even number; an odd one is rounded up).
+    /// An envelope of at most `max_steps` steps (an even number; an odd one is rounded up).
     #[must_use]
-    pub fn new(most_steps: usize) -> Self {
-        Envelope::for_rows(most_steps, 0)
+    pub fn new(max_steps: usize) -> Self {
+        Envelope::for_rows(max_steps, 0)
     }
 
     /// The same, for at least so many rows: what it would become by growing, without the growing.
-    pub(crate) fn for_rows(most_steps: usize, rows: u64) -> Self {
-        Envelope(Steps::for_rows(most_steps, rows))
+    pub(crate) fn for_rows(max_steps: usize, rows: u64) -> Self {
+        Envelope(Steps::for_rows(max_steps, rows))
     }
 
     /// Of steps that were filled elsewhere, each of so many rows.

@@ -185,12 +185,12 @@ fn in_brief(moments: &Moments, by_rank: &BTreeMap<u64, i64>) -> Option<Summary> 
 }
 
 impl Collect {
-    pub(crate) fn new(most_steps: usize, rows: u64) -> Self {
+    pub(crate) fn new(max_steps: usize, rows: u64) -> Self {
         Collect {
             measured: Distribution::new(TAIL),
             skipped: Distribution::new(TAIL),
             worst: WorstActivations::new(WORST),
-            envelope: Envelope::for_rows(most_steps, rows),
+            envelope: Envelope::for_rows(max_steps, rows),
         }
     }
 
@@ -321,7 +321,7 @@ const MAX_PASSES: usize = 6;
 
 /// Computes everything from the rows of one thread, in one to five passes and bounded memory.
 ///
-/// `interval_ns` is the thread's own; `most_steps` bounds the envelope.
+/// `interval_ns` is the thread's own; `max_steps` bounds the envelope.
 ///
 /// # Errors
 /// What the rows' source reports.
@@ -329,10 +329,10 @@ pub fn summarise<R: Rows + ?Sized>(
     rows: &R,
     interval_ns: i64,
     rule: impl Into<AccountingRule>,
-    most_steps: usize,
+    max_steps: usize,
 ) -> Result<Statistics, R::Error> {
     let rule = rule.into();
-    let mut collect = Collect::new(most_steps, rows.size_hint());
+    let mut collect = Collect::new(max_steps, rows.size_hint());
     let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut collect))?;
     accounting.finish(&mut collect);

@@ -19,7 +19,7 @@ pub struct Synthetic {
     threads: u32,
     due: u64,
     samples: Option<Vec<i32>>,
-    most_steps: usize,
+    max_steps: usize,
     seed: u64,
     lab: Option<Option<u64>>,
     with_jitter: bool,
@@ -55,7 +55,7 @@ impl Synthetic {
             threads: 2,
             due: 10_000,
             samples: None,
-            most_steps: 4_096,
+            max_steps: 4_096,
             seed: 7,
             lab: None,
             with_jitter: false,
@@ -249,7 +249,7 @@ impl Synthetic {
     pub fn examined(&self, exact: &stats::ExactRequest) -> (Recorded, Vec<stats::Analysis>) {
         let analysis = |thread| {
             let Ok(analysis) =
-                self.with_rows(thread, |spans, _| analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.most_steps, exact));
+                self.with_rows(thread, |spans, _| analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps, exact));
             analysis
         };
         (self.build(), (0..self.threads).map(analysis).collect())
@@ -282,10 +282,10 @@ impl Synthetic {
         self.with_rows(thread, |spans, woken| {
             if self.with_jitter {
                 let exact = stats::ExactRequest::default();
-                let Ok(analysis) = analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.most_steps, &exact);
+                let Ok(analysis) = analyse(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps, &exact);
                 return analysis.statistics;
             }
-            let Ok(mut statistics) = summarise(spans, INTERVAL_NS, AfterOverrun::Skip, self.most_steps);
+            let Ok(mut statistics) = summarise(spans, INTERVAL_NS, AfterOverrun::Skip, self.max_steps);
             woken.iter().for_each(|values| statistics.linear.record_all(values));
             statistics
         })

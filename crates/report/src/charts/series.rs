@@ -178,12 +178,12 @@ pub(crate) struct WorstPoint {
 }
 
 impl Charts {
-    /// At most `most_steps` steps of latency over time in all, and a quarter as many points of loads and bins.
-    pub(crate) fn new(all: &[Overview<'_>], options: &ChartOptions, most_steps: usize) -> Charts {
+    /// At most `max_steps` steps of latency over time in all, and a quarter as many points of loads and bins.
+    pub(crate) fn new(all: &[Overview<'_>], options: &ChartOptions, max_steps: usize) -> Charts {
         let bins = Bins::of(all.iter().map(|overview| &overview.moments));
-        let steps = Steps::share(all, most_steps);
-        let points = load_course::points_each(all, most_steps / 4);
-        let resolution = Resolution { bins, equal_bins: most_steps / 4 / all.len().max(1), steps, points };
+        let steps = Steps::share(all, max_steps);
+        let points = load_course::points_each(all, max_steps / 4);
+        let resolution = Resolution { bins, equal_bins: max_steps / 4 / all.len().max(1), steps, points };
         let recordings: Vec<Series> = all.iter().map(|overview| Series::new(overview, resolution)).collect();
         let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
@@ -304,15 +304,15 @@ impl Steps {
     /// Fewer would be no picture of a thread.
     const MIN_STEPS: usize = 24;
 
-    pub(crate) fn share(all: &[Overview<'_>], most_steps: usize) -> Steps {
+    pub(crate) fn share(all: &[Overview<'_>], max_steps: usize) -> Steps {
         let threads: usize = all.iter().map(|overview| overview.recorded.threads.len()).sum();
-        let together = (most_steps / 3 / all.len().max(1)).clamp(2, Self::MAX_STEPS);
-        let each = (most_steps * 2 / 3 / threads.max(1)).min(Self::MAX_STEPS);
+        let together = (max_steps / 3 / all.len().max(1)).clamp(2, Self::MAX_STEPS);
+        let each = (max_steps * 2 / 3 / threads.max(1)).min(Self::MAX_STEPS);
         // A single thread of each recording is all of its threads together.
-        let wanted = each >= Self::MIN_STEPS && threads > all.len();
+        let shown = each >= Self::MIN_STEPS && threads > all.len();
         Steps {
-            together: if wanted { together } else { (most_steps / all.len().max(1)).clamp(2, Self::MAX_STEPS) },
-            each: if wanted { each } else { 0 },
+            together: if shown { together } else { (max_steps / all.len().max(1)).clamp(2, Self::MAX_STEPS) },
+            each: if shown { each } else { 0 },
         }
     }
 }
@@ -448,8 +448,8 @@ mod tests {
     fn no_activation_is_dropped_and_no_extreme_lost() {
         let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         let all = Overview::of_all(&recordings);
-        for most_steps in [10_000, 300, 2] {
-            let charts = Charts::new(&all, &ChartOptions::default(), most_steps);
+        for max_steps in [10_000, 300, 2] {
+            let charts = Charts::new(&all, &ChartOptions::default(), max_steps);
             for (series, overview) in charts.recordings.iter().zip(&all) {
                 assert_eq!(series.curve.counts.iter().sum::<u64>(), overview.moments.count());
                 assert_eq!(series.time.max_ns.iter().flatten().max().copied(), overview.moments.max());
@@ -457,7 +457,7 @@ mod tests {
                 assert_eq!(series.time.missing.iter().map(|(_, n)| n).sum::<u64>(), overview.activations.skipped().unwrap());
                 for (thread, statistics) in series.threads.iter().zip(&overview.recorded.threads) {
                     assert_eq!(thread.time.max_ns.iter().flatten().max().copied(), statistics.latency.map(|summary| summary.max));
-                    assert!(thread.time.max_ns.len() <= most_steps / 3);
+                    assert!(thread.time.max_ns.len() <= max_steps / 3);
                 }
                 assert_eq!(series.worst.first().map(|worst| worst.latency_ns), overview.moments.max());
             }

@@ -40,8 +40,8 @@ pub(crate) struct JitterOverTime {
 }
 
 impl JitterOverTime {
-    pub(crate) fn for_rows(most_steps: usize, rows: u64) -> Self {
-        JitterOverTime { steps: Steps::for_rows(most_steps, rows), before: None }
+    pub(crate) fn for_rows(max_steps: usize, rows: u64) -> Self {
+        JitterOverTime { steps: Steps::for_rows(max_steps, rows), before: None }
     }
 
     /// Adds rows that woke, latencies in ns, whose extremes are known.
