@@ -148,6 +148,29 @@ fn a_copy_of_a_recording_is_no_run() {
     assert_eq!((here.rows[0].runs, here.rows[0].identical, here.rows[0].stats.moments.count()), (3, 1, 200));
 }
 
+/// A recording without samples, as an import is one, may not know when its threads began: then its figures are looked at too.
+#[test]
+fn recordings_without_samples_are_runs_unless_all_is_equal() {
+    let mut here = Matrix::new(None, vec![], [vec![]].into_iter());
+    // Equal sums and equal sums of squares, and the same from the median on.
+    let imported = |first: [i32; 3], started_at: &str| {
+        let mut recorded = Synthetic::idle().threads(1).samples(&[&[0], &first[..], &[8_000; 16]].concat()).build();
+        recorded.document.started_at = started_at.to_owned();
+        let thread = &mut recorded.document.threads[0];
+        (thread.activations, thread.detail) = (None, model::Detail::Histogram);
+        thread.start_ns.0 = 0;
+        recorded
+    };
+    let (one, other) = ([1_000, 5_000, 6_000], [2_000, 3_000, 7_000]);
+    assert_eq!(imported(one, "").threads[0].latency, imported(other, "").threads[0].latency);
+    here.add(0, 1, imported(one, ""));
+    here.add(0, 2, imported(other, ""));
+    here.add(0, 3, imported(one, "2026-01-01T00:00:00Z"));
+    assert_eq!(here.rows[0].identical, 0);
+    here.add(0, 4, imported(one, ""));
+    assert_eq!((here.rows[0].runs, here.rows[0].identical), (4, 1));
+}
+
 #[test]
 fn kinds_of_time_are_told_apart_and_not_compared() {
     let kernels = ["none", "debian:amd64"].map(|kernel| vec![Some(kernel.to_owned())]);
