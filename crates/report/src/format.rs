@@ -130,10 +130,18 @@ pub(crate) fn one_in(rate: f64) -> String {
     count((1.0 / rate).floor() as u64)
 }
 
-/// How many times as much: `0.02`, `3.45`, `27`, `1,542`.
+/// How many times as much: `0.004`, `0.02`, `3.45`, `27`, `1,542`.
 pub(crate) fn ratio(ratio: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number, rounded first, saturating")]
-    if ratio < 9.995 { format!("{ratio:.2}") } else { count(ratio.round() as u64) }
+    if ratio >= 9.995 {
+        count(ratio.round() as u64)
+    } else if ratio > 0.0 && ratio < 0.01 {
+        // The first digit that is no zero.
+        let decimals = -ratio.log10().floor() as usize;
+        format!("{ratio:.decimals$}")
+    } else {
+        format!("{ratio:.2}")
+    }
 }
 
 /// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel command lines come from
@@ -200,8 +208,8 @@ mod tests {
 
     #[test]
     fn ratios() {
-        let all = [0.004, 0.02, 3.449, 9.994, 9.996, 26.6, 1_542.21].map(ratio);
-        assert_eq!(all, ["0.00", "0.02", "3.45", "9.99", "10", "27", "1,542"]);
+        let all = [0.0, 0.000_31, 0.004, 0.02, 3.449, 9.994, 9.996, 26.6, 1_542.21].map(ratio);
+        assert_eq!(all, ["0.00", "0.0003", "0.004", "0.02", "3.45", "9.99", "10", "27", "1,542"]);
     }
 
     #[test]
