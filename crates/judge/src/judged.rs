@@ -147,9 +147,9 @@ pub enum Seen {
         upper: f64,
     },
     /// Nothing, because this thread measured nothing.
-    NeverWoke(usize),
-    /// Nothing, because no thread ever woke.
-    NothingWoke,
+    ThreadWithoutRows(usize),
+    /// Nothing, because no thread measured anything.
+    NoRows,
     /// Nothing, because there are no threads.
     NoThreads,
     /// Nothing that could be compared.

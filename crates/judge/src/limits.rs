@@ -154,7 +154,7 @@ const fn largest(summary: &Summary) -> f64 {
 fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize), Seen> {
     let mut worst: Option<(f64, usize)> = None;
     for (thread, analysis) in examined.analyses.iter().enumerate() {
-        let summary = analysis.statistics.latency_with_skipped.ok_or(Seen::NeverWoke(thread))?;
+        let summary = analysis.statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
         let value = figure(&summary);
         if worst.is_none_or(|(known, _)| value > known) {
             worst = Some((value, thread));
@@ -220,7 +220,7 @@ fn quantile(examined: &Examined, level: Level, limit: Nanos, relation: Relation,
                 (interval.observed, quantile_of(analysis, interval.observed, on, level, limit, relation, confidence))
             }
             None => match analysis.statistics.latency_with_skipped {
-                None => (i64::MIN, nothing(Seen::NeverWoke(thread))),
+                None => (i64::MIN, nothing(Seen::ThreadWithoutRows(thread))),
                 Some(figures) => quantile_of_figures(&figures, among_several(examined, thread), level, limit, relation),
             },
         };
@@ -304,7 +304,7 @@ fn quantile_of(
 fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, confidence: f64) -> Finding {
     let found = Analysis::rate_of_all(&examined.analyses, beyond.0, confidence);
     let bound = Analysis::rate_bound_of_all(&examined.analyses, beyond.0, confidence);
-    let Some((found, upper)) = found.zip(bound) else { return nothing(Seen::NothingWoke) };
+    let Some((found, upper)) = found.zip(bound) else { return nothing(Seen::NoRows) };
     let seen = |rate: f64, is_bound: bool| Seen::Rate { n: found.beyond, of: found.of, beyond, rate, is_bound };
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     let share = found.beyond as f64 / found.of as f64;

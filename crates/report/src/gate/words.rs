@@ -61,8 +61,8 @@ pub(crate) fn seen(judged: &Judged) -> String {
             was = compared(base_ns, base_is_exact),
             change = change(lower, upper)
         ),
-        Seen::NeverWoke(thread) => tr!("thread {thread} measured nothing", thread),
-        Seen::NothingWoke => tr!("nothing was measured"),
+        Seen::ThreadWithoutRows(thread) => tr!("thread {thread} measured nothing", thread),
+        Seen::NoRows => tr!("nothing was measured"),
         Seen::NoThreads => tr!("it has no threads"),
         Seen::Nothing => String::new(),
         Seen::Unknown => tr!("not known"),
