@@ -7,6 +7,7 @@ mod forest;
 mod formats;
 mod page;
 
+use crate::format::counted;
 use crate::language::{InEach, Language, current_language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
@@ -152,9 +153,9 @@ impl Texts {
         for repeats in [base, other] {
             if repeats.identical > 0 {
                 reservations.push(tr!(
-                    "{n} of {recordings} left out, identical to an earlier one",
-                    recordings = repeats.name(),
-                    n = repeats.identical
+                    "{recordings} of {group} left out, identical to an earlier one",
+                    recordings = counted(repeats.identical as u64, "recording"),
+                    group = repeats.name()
                 ));
             }
         }

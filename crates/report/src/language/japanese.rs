@@ -375,7 +375,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{first} と {second} は比較できません: {why}。それでも比較するには --anyway を付けます",
     ),
     ("{recording}: {why}", "{recording}: {why}"),
-    ("{n} of {recordings} left out, identical to an earlier one", "{recordings}中 {n} 件は同一のため除外"),
+    ("{recordings} of {group} left out, identical to an earlier one", "{group} のうち{recordings}は前のものと同一のため除外"),
     ("the run ended early, and the rest is unknown", "測定が中断されたため、残りの部分は不明です"),
     ("{samples} lost, with unknown latencies", "{samples}が欠落し、その値は不明です"),
     ("a load was off target", "負荷率が目標未達です"),

@@ -67,7 +67,10 @@ fn a_recording_is_not_worse_than_itself() {
     // Neither is its copy, and two of them are no two runs.
     copy_recording(&place.join("one.teiji"), &place.join("copy.teiji"));
     let said = place.well("compare one.teiji copy.teiji --with one.teiji").out.replace('\n', " ");
-    assert!(said.contains("1 of one left out, identical to an earlier one") && said.contains("is given twice"), "{said}");
+    assert!(
+        said.contains("1 recording of one left out, identical to an earlier one") && said.contains("is given twice"),
+        "{said}"
+    );
 }
 
 #[test]
