@@ -50,13 +50,13 @@ describe('the report page', () => {
   test('gives each recording its confidence intervals', async () => {
     const page = await open();
     const { recordings } = await embedded(page);
-    const claims = await page.evaluate(() => [...document.querySelectorAll('#claims dl')].map((list) => [...list.querySelectorAll('dt')].map((about) => [about.textContent, about.nextElementSibling.textContent])));
-    assert.ok(claims.length >= recordings.length);
-    assert.ok(claims.flat().some(([name, words]) => name === 'tail' && words.length > 0));
-    const levels = await page.evaluate(() => [...document.querySelectorAll('#claims table.intervals')].map((table) => [...table.querySelectorAll('thead th')].map((head) => head.textContent)));
+    const inferences = await page.evaluate(() => [...document.querySelectorAll('#inferences dl')].map((list) => [...list.querySelectorAll('dt')].map((about) => [about.textContent, about.nextElementSibling.textContent])));
+    assert.ok(inferences.length >= recordings.length);
+    assert.ok(inferences.flat().some(([name, words]) => name === 'tail' && words.length > 0));
+    const levels = await page.evaluate(() => [...document.querySelectorAll('#inferences table.intervals')].map((table) => [...table.querySelectorAll('thead th')].map((head) => head.textContent)));
     assert.equal(levels.length, recordings.length, 'each recording has its quantiles');
     for (const heads of levels) assert.deepEqual(heads.slice(1, 4), ['p50', 'p90', 'p99']);
-    const refused = claims.flat().some(([name, words]) => name === 'tail' && words.startsWith('not extrapolated: '));
+    const refused = inferences.flat().some(([name, words]) => name === 'tail' && words.startsWith('not extrapolated: '));
     assert.ok(refused || recordings.every((recording) => recording.tail), 'what is not continued says why');
   });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares a recording with an earlier one: no quantile may be worse by more than a given share.
 
-use crate::{Claim, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
+use crate::{Criterion, Examined, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
 use stats::{Group, Measured, QuantileDifference, compare};
 
 /// What a recording is compared by.
@@ -14,7 +14,7 @@ fn group(examined: &Examined) -> Group {
 #[must_use]
 pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
     let judged = |level, verdict, seen, margin, lacking| Judged {
-        claim: Claim::NotWorse { level, by, than: baseline.recorded.path.clone() },
+        criterion: Criterion::NotWorse { level, by, than: baseline.recorded.path.clone() },
         recording: examined.recorded.path.clone(),
         rows: examined.recorded.document.probe.rows,
         verdict,

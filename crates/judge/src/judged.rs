@@ -44,7 +44,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// What is judged.
-    pub claim: Claim,
+    pub criterion: Criterion,
     /// The recording's path.
     pub recording: PathBuf,
     /// What its rows are.
@@ -62,7 +62,7 @@ pub struct Judged {
 
 /// What a recording is judged by.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Claim {
+pub enum Criterion {
     /// A limit holds.
     Limit(Limit),
     /// It is not worse than another recording.

@@ -4,7 +4,7 @@
 //! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
 //! it; a rate and a count are those of all threads of a recording together.
 
-use crate::{Claim, Examined, Incomplete, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
+use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
 use model::{Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
@@ -32,7 +32,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         Subject::Count { of, limit: most } => count(examined, of, most, limit.relation),
     };
     let mut judged = Judged {
-        claim: Claim::Limit(limit.clone()),
+        criterion: Criterion::Limit(limit.clone()),
         recording: examined.recorded.path.clone(),
         rows: examined.recorded.document.probe.rows,
         verdict: found.verdict,
@@ -330,8 +330,8 @@ fn rate(examined: &Examined, beyond: Nanos, limit: f64, relation: Relation, conf
 pub fn counted(recorded: &Recorded, of: Count) -> u64 {
     let threads = &recorded.document.threads;
     // A thread knows of activations that never ran and have no row; what it says is not believed where its samples say more.
-    let sum = |said: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
-        threads.iter().zip(&recorded.threads).map(|(thread, samples)| said(thread).max(seen(samples))).sum()
+    let sum = |reported: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
+        threads.iter().zip(&recorded.threads).map(|(thread, samples)| reported(thread).max(seen(samples))).sum()
     };
     match of {
         Count::Skipped => sum(|thread| thread.activations.map_or(0, |all| all.skipped), |samples| samples.activations.skipped),
@@ -339,8 +339,8 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
         // Of a thread that did not come back it is not known which of its rows were lost, and which never run.
         Count::Lost => {
             let seen = |(thread, samples): (&Thread, &Statistics)| {
-                let said = thread.evidence.samples_lost;
-                if thread.given_up_ns.is_some() { said } else { said.max(samples.lost) }
+                let reported = thread.evidence.samples_lost;
+                if thread.given_up_ns.is_some() { reported } else { reported.max(samples.lost) }
             };
             threads.iter().zip(&recorded.threads).map(seen).sum()
         }

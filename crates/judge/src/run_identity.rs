@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether two recordings are of one run: then the second tells nothing more, and counts neither as a run nor as samples.
+//! Whether two recordings are of one run: then the second adds nothing, and counts neither as a run nor as samples.
 
 use model::Recorded;
 use plan::Nanos;
@@ -34,7 +34,7 @@ struct ThreadIdentity {
 impl RunIdentity {
     /// That of this recording's run.
     #[must_use]
-    pub fn of(recorded: &Recorded) -> RunIdentity {
+    pub fn from_recorded(recorded: &Recorded) -> RunIdentity {
         let document = &recorded.document;
         let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
         let begun = || Begun {

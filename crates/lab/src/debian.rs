@@ -182,12 +182,12 @@ const WITHOUT_KEYRING: &str = "; the package debian-archive-keyring has the keys
 const WITHOUT_APT: &str = "on a system without apt, get a kernel by other means and give its path with --kernel";
 
 fn first_complaint(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let chosen = lines().find(|line| line.starts_with("E:")).or_else(|| lines().next());
     let chosen = chosen.map_or_else(|| output.status.to_string(), str::to_owned);
     // As on other distributions.
-    let keyring = if said.contains("NO_PUBKEY") || said.contains("not signed") { WITHOUT_KEYRING } else { "" };
+    let keyring = if stderr.contains("NO_PUBKEY") || stderr.contains("not signed") { WITHOUT_KEYRING } else { "" };
     chosen + keyring
 }
 

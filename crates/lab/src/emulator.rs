@@ -60,9 +60,9 @@ impl Emulator {
         let path = found.ok_or(EmulatorError::Missing { program, machine, package })?;
         let broken = |why: String| EmulatorError::Broken { path: path.clone(), why };
         let output = Command::new(&path).arg("--version").output().map_err(|error| broken(error.to_string()))?;
-        let said = String::from_utf8_lossy(&output.stdout);
+        let printed = String::from_utf8_lossy(&output.stdout);
         let version =
-            said.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
+            printed.lines().next().and_then(|line| line.split_once("version ")).map(|(_, version)| version.trim().to_owned());
         let version = version.filter(|_| output.status.success());
         let version = version.ok_or_else(|| broken(format!("its --version ended with {}", output.status)))?;
         Ok(Emulator { path, version })
@@ -90,8 +90,8 @@ impl Emulator {
 
 /// The last line QEMU complained with.
 pub(crate) fn complaints(directory: &Path) -> String {
-    let said = fs::read_to_string(directory.join(COMPLAINTS)).unwrap_or_default();
-    said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_owned()
+    let printed = fs::read_to_string(directory.join(COMPLAINTS)).unwrap_or_default();
+    printed.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it printed nothing").to_owned()
 }
 
 /// Kills and waits. QEMU owns nothing that would want an orderly end: its disk is memory.

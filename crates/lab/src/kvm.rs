@@ -75,9 +75,9 @@ impl Trial {
 
     fn poll(&mut self) -> Option<Result<(), String>> {
         let folder = self.folder.path();
-        let said = || fs::metadata(folder.join("console")).is_ok_and(|file| file.len() > 0);
+        let printed = || fs::metadata(folder.join("console")).is_ok_and(|file| file.len() > 0);
         match self.child.try_wait() {
-            Ok(Some(status)) if status.success() && said() => Some(Ok(())),
+            Ok(Some(status)) if status.success() && printed() => Some(Ok(())),
             Ok(Some(status)) => Some(Err(format!("QEMU ended with {status}: {}", complaints(folder)))),
             _ if Instant::now() > self.deadline => {
                 let seconds = KVM_TIMEOUT.as_secs();

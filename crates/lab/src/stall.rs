@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A CPU that is taken away, in a guest: what the accounting of skipped activations is tested with, where the outcome is
+//! A CPU that is taken away, in a guest: what the accounting of skipped activations is tested with, where the result is
 //! known to the sample. `cmd:"/teiji lab-init stall=5x20ms/700ms"` is such a load.
 
 use plan::{Nanos, Policy, Scheduling, Unit};

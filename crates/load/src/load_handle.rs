@@ -255,14 +255,14 @@ impl LoadHandle {
     }
 
     /// Why it did not hold, for an error.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         let complaints = self.complaints.text();
-        let mut said = self.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+        let mut reason = self.failure.as_ref().map(ToString::to_string).unwrap_or_default();
         if !complaints.is_empty() {
-            said += if said.is_empty() { "" } else { "; " };
-            said += &complaints;
+            reason += if reason.is_empty() { "" } else { "; " };
+            reason += &complaints;
         }
-        if said.is_empty() { "it printed nothing".to_owned() } else { said }
+        if reason.is_empty() { "it printed nothing".to_owned() } else { reason }
     }
 
     /// What it was asked to do and what it did.

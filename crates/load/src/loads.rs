@@ -45,33 +45,33 @@ pub enum StartError {
         source: io::Error,
     },
     /// The load itself says no.
-    #[error("the load '{spec}' could not be started: {said}")]
+    #[error("the load '{spec}' could not be started: {reason}")]
     Failed {
         /// The load.
         spec: String,
         /// Its own words.
-        said: String,
+        reason: String,
     },
     /// It was running, and is not any more.
-    #[error("the load '{spec}' ended before the measurement began: {said}")]
+    #[error("the load '{spec}' ended before the measurement began: {reason}")]
     Ended {
         /// The load.
         spec: String,
         /// How, and its own words.
-        said: String,
+        reason: String,
     },
     /// Whoever wanted the loads does not want them any more.
     #[error("interrupted before the loads were in their steady state")]
     Cancelled,
     /// It is not running yet.
-    #[error("the load '{spec}' was not running after {}: {said}", human_readable(*after))]
+    #[error("the load '{spec}' was not running after {}: {reason}", human_readable(*after))]
     TimedOut {
         /// The load.
         spec: String,
         /// How long was waited.
         after: Duration,
         /// Its own words.
-        said: String,
+        reason: String,
     },
 }
 
@@ -125,7 +125,7 @@ impl Loads {
         let (began, bound) = (Instant::now(), Duration::from_nanos(how.bound_ns().0.unsigned_abs()));
         while !self.held.is_empty() && began.elapsed() < bound {
             self.check_alive(&mut cancelled).map_err(|error| match error {
-                StartError::Failed { spec, said } => StartError::Ended { spec, said },
+                StartError::Failed { spec, reason } => StartError::Ended { spec, reason },
                 other => other,
             })?;
             if how == Settle::Auto && self.held.iter().all(LoadHandle::settled) {
@@ -145,7 +145,7 @@ impl Loads {
         let Some(held) = self.held.iter_mut().find(|held| !held.alive()) else { return Ok(()) };
         // Its complaints may still be on their way.
         held.end();
-        Err(StartError::Failed { spec: held.load.spec.to_string(), said: held.said() })
+        Err(StartError::Failed { spec: held.load.spec.to_string(), reason: held.reason() })
     }
 
     fn wait_for(
@@ -159,7 +159,7 @@ impl Loads {
             self.check_alive(cancelled)?;
             let Some(late) = self.held.iter_mut().find(|held| held.phase < phase) else { return Ok(()) };
             if Instant::now() > deadline {
-                return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: timeout, said: late.said() });
+                return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: timeout, reason: late.reason() });
             }
             sleep(PAUSE);
         }

@@ -4,7 +4,7 @@
 //! Commas separate the options of a spec, so a list of CPUs within one is joined by `+`: `cpu,cpus=0-1+3`. Otherwise it is a
 //! CPU list like any other, with `!2` and `all`.
 
-use crate::kinds::{self, Generator, KINDS, LoadType};
+use crate::kinds::{self, Generator, LOAD_TYPES, LoadType};
 use crate::limits::{self, Limits};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
@@ -166,7 +166,7 @@ pub enum SpecError {
 }
 
 fn names() -> String {
-    KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+    LOAD_TYPES.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 /// What priority a load can have beside such measuring threads.
@@ -181,7 +181,7 @@ fn below(probe: u8) -> String {
 }
 
 fn with_level() -> String {
-    KINDS.iter().filter(|kind| kind.paced).map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+    LOAD_TYPES.iter().filter(|kind| kind.paced).map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 /// `cpus=0,2` is what everyone writes first.

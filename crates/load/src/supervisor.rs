@@ -37,7 +37,7 @@ pub fn worker(order: &str) -> ExitCode {
     }
     let result = serde_json::from_str(order)
         .map_err(|error| io::Error::other(format!("internal command: its order cannot be read: {error}")))
-        .and_then(|order| lead(&order));
+        .and_then(|order| supervise(&order));
     let Err(error) = result else { return ExitCode::SUCCESS };
     if say(&Report::Failed { error: error.to_string() }).is_err() {
         let _ = writeln!(io::stderr(), "{error}");
@@ -45,7 +45,7 @@ pub fn worker(order: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn lead(order: &Order) -> io::Result<()> {
+fn supervise(order: &Order) -> io::Result<()> {
     let (kind, generator, common) =
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
     settle(order, kind, &common)?;

@@ -286,7 +286,7 @@ fn nothing_survives_its_killed_owner() {
     soon("all processes of a killed parent's loads are gone", || members(&supervisors).is_empty() && sleepers().is_empty());
 }
 
-/// A command that can be told from everybody else's, since it may have no parent left to know it by: so many seconds.
+/// A command that can be distinguished from everybody else's, since it may have no parent left to know it by: so many seconds.
 fn sleep_of(runner: Pid) -> [String; 2] {
     ["sleep".to_owned(), format!("1000.{runner}")]
 }

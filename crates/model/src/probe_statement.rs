@@ -71,7 +71,7 @@ impl ProbeStatement {
         }
     }
 
-    /// Whether the judged column also tells which rows were late and which skipped: then skipped rows have waited from their planned
+    /// Whether the judged column also shows which rows were late and which skipped: then skipped rows have waited from their planned
     /// time, and are counted in with that. Otherwise they have no value.
     #[must_use]
     pub fn judges_overruns(&self) -> bool {

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_rounded_is_said() {
-        let said = |ns: i64, text: &str, exact: &str| {
+        let error_text = |ns: i64, text: &str, exact: &str| {
             Some(format!("Interval {ns} ns: '{text}' is {exact} ns, rounded to the nearest nanosecond."))
         };
         for (text, ns, exact) in [
@@ -173,7 +173,7 @@ mod tests {
             ("44.1kHz", 22_676, "about 22675.7369"),
             ("1.0000001us", 1_000, "1000.0001"),
         ] {
-            assert_eq!(read(text), (ns, said(ns, text, exact)), "{text}");
+            assert_eq!(read(text), (ns, error_text(ns, text, exact)), "{text}");
         }
     }
 

@@ -88,7 +88,7 @@ impl Control {
 
     /// When one last was, ns.
     #[must_use]
-    pub(crate) fn last_beat(&self) -> i64 {
+    pub(crate) fn last_heartbeat(&self) -> i64 {
         self.0.heartbeat.load(Ordering::Relaxed)
     }
 }

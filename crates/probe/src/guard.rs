@@ -160,7 +160,7 @@ impl StarvationCheck {
     #[cold]
     pub(crate) fn check(&mut self, now_ns: i64, control: &Control) {
         self.due_ns = now_ns.saturating_add(CHECK_EVERY_NS);
-        let heartbeat = control.last_beat();
+        let heartbeat = control.last_heartbeat();
         self.silent = if heartbeat == self.heartbeat && heartbeat != 0 { self.silent + 1 } else { 0 };
         self.heartbeat = heartbeat;
         stop_if_silent(self.silent, None, control);
@@ -302,6 +302,6 @@ mod tests {
         let control = Control::new();
         Guard::over(Scheduling::DEFAULT, &[], &control).unwrap().unwrap().end();
         assert!(Guard::over(Scheduling::OTHER, &[], &control).unwrap().is_none());
-        assert!(!control.is_stopped() && control.last_beat() != 0);
+        assert!(!control.is_stopped() && control.last_heartbeat() != 0);
     }
 }

@@ -158,7 +158,7 @@ impl Measurement {
     }
 
     /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that does not end, because
-    /// something keeps it from its CPU, is given up after a few seconds and has no outcome. One that never began has counted nothing.
+    /// something keeps it from its CPU, is given up after a few seconds and has no result. One that never began has counted nothing.
     pub fn join(self) -> Vec<Option<ThreadResult>> {
         // Those that never began go home.
         self.barrier.open(Decision::GiveUp);

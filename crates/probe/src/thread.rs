@@ -146,7 +146,7 @@ impl ThreadConfig {
         Ok(Launched { thread, consumer, interrupt: A::interrupt })
     }
 
-    /// From birth to outcome.
+    /// From its start to its result.
     fn main<A: Attachment, const N: usize>(
         mut self,
         mut ring: Producer<N>,
@@ -186,7 +186,7 @@ fn prefault_stack() {
     black_box(&mut [1_u8; PREFAULT_BYTES]);
 }
 
-/// Rows before row 0, on the same beat, that are not kept: the first wake-ups of a thread load caches, branch predictors and the
+/// Rows before row 0, in the same phase, that are not kept: the first wake-ups of a thread load caches, branch predictors and the
 /// kernel's own paths.
 fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(attachment: &mut A, sampler: &mut S, config: &ThreadConfig) {
     let Cycle { start, interval, .. } = config.cycle;

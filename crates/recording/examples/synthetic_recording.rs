@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// When it cannot be written.
 pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut Numbers) -> i64) -> Result<(), RecordingError> {
-    let mut document = opening(threads, activations);
+    let mut document = initial_document(threads, activations);
     let mut folder = Folder::create(directory, &document)?;
     folder.begin(&document)?;
     let counts: Vec<_> = std::thread::scope(|scope| {
@@ -130,7 +130,7 @@ fn write_samples(
 }
 
 /// `run.json` before the first sample: a run as it could have been asked for, on a machine nobody knows.
-fn opening(threads: u32, activations: u64) -> Document {
+fn initial_document(threads: u32, activations: u64) -> Document {
     let cpus: Vec<CpuId> = (0..threads).map(CpuId).collect();
     let thread =
         |(index, cpu): (usize, &CpuId)| Thread::unmeasured(index, *cpu, Scheduling::DEFAULT, INTERVAL, Nanos::from_secs(1));

@@ -40,9 +40,9 @@ fn self_description(place: &str, file: &Path, thread: &Thread, differences: &mut
     let expected = labels(thread);
     let found = SampleFile::labels(file).unwrap_or_default();
     for (label, recorded) in expected {
-        let said = found.get(&label).map_or("nothing", String::as_str);
-        if recorded != said {
-            differences.push(Difference::between(&format!("{place}: {label}"), &recorded, &said));
+        let recomputed = found.get(&label).map_or("nothing", String::as_str);
+        if recorded != recomputed {
+            differences.push(Difference::between(&format!("{place}: {label}"), &recorded, &recomputed));
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The charts of the page, drawn by uPlot from the JSON in #data, with the axes in #definition, by which the SVG files are drawn
-// too. Nothing is computed here that the page claims in words: the figures come from the program, and these functions only
+// too. Nothing is computed here that the page says in words: the figures come from the program, and these functions only
 // place them.
 'use strict';
 

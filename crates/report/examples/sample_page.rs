@@ -26,7 +26,7 @@ fn main() -> std::io::Result<()> {
     let limited: Vec<plan::Limit> =
         ["max<200us", "p99<1ms", "rate(>300us)<0.0001@95%"].iter().filter_map(|text| text.parse().ok()).collect();
     let judged = |limit: &plan::Limit, verdict| judge::Judged {
-        claim: judge::Claim::Limit(limit.clone()),
+        criterion: judge::Criterion::Limit(limit.clone()),
         recording: "idle.teiji".into(),
         rows: model::RowKind::Activations,
         verdict,

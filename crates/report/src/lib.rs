@@ -40,7 +40,7 @@ use model::{Document, LoadEvidence, Recorded, Warning};
 use overview::Overview;
 use plan::Nanos;
 pub use report::Report;
-pub use sections::claims::Claims;
+pub use sections::inference::Inference;
 use sections::{caveats, lab};
 pub use terminal::paint::Paint;
 pub use terminal::plan_length::PlanLength;
@@ -74,7 +74,7 @@ pub fn load_table(loads: &[LoadEvidence], language: Language) -> String {
 /// figure, and with its caveats.
 #[must_use]
 pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
-    in_language(language, || sections::verdict::without_lab(&[Overview::of(recorded)]))
+    in_language(language, || sections::verdict::without_lab(&[Overview::new(recorded)]))
 }
 
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`; none where nothing is

@@ -5,7 +5,7 @@ use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
 use crate::language::{tr, translated};
 use crate::sections::accounts::Accounts;
-use crate::sections::claims::Claims;
+use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
@@ -34,15 +34,15 @@ pub(crate) struct Overview<'a> {
     pub(crate) due_histogram: Histogram,
     pub(crate) due_moments: Moments,
     /// Each thread's confidence intervals and tail; empty where not asked for.
-    pub(crate) claims: &'a [Claims],
+    pub(crate) inferences: &'a [Inference],
 }
 
 impl<'a> Overview<'a> {
     /// Several recordings as if they were one, by this name; in everything but their figures, the one with the largest latency.
     pub(crate) fn pooled(recordings: &'a [Recorded], name: String) -> Option<Overview<'a>> {
-        let all: Vec<Overview<'a>> = recordings.iter().map(Overview::of).collect();
+        let all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
         let worst = all.iter().max_by_key(|one| one.moments.max())?.recorded;
-        let mut pooled = Overview { name, only: None, ..Overview::of(worst) };
+        let mut pooled = Overview { name, only: None, ..Overview::new(worst) };
         if let [only] = all.as_slice() {
             pooled.only = only.only;
             return Some(pooled);
@@ -62,9 +62,9 @@ impl<'a> Overview<'a> {
         Some(pooled)
     }
 
-    /// All recordings of a report, in order, with names that tell them apart.
+    /// All recordings of a report, in order, with names that distinguish them.
     pub(crate) fn of_all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
-        let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::of).collect();
+        let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
         for place in 1..all.len() {
             let same = all[..place]
                 .iter()
@@ -78,13 +78,13 @@ impl<'a> Overview<'a> {
     }
 
     /// The same, each with its confidence intervals and tail, as far as given.
-    pub(crate) fn of_all_with(recordings: &'a [Recorded], claims: &'a [Vec<Claims>]) -> Vec<Overview<'a>> {
+    pub(crate) fn of_all_with(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>]) -> Vec<Overview<'a>> {
         let mut all = Overview::of_all(recordings);
-        all.iter_mut().zip(claims).for_each(|(overview, claims)| overview.claims = claims);
+        all.iter_mut().zip(inferences).for_each(|(overview, inferences)| overview.inferences = inferences);
         all
     }
 
-    pub(crate) fn of(recorded: &'a Recorded) -> Overview<'a> {
+    pub(crate) fn new(recorded: &'a Recorded) -> Overview<'a> {
         let mut overview = Overview {
             recorded,
             name: format::clip(&recorded.name(), MAX_NAME),
@@ -96,11 +96,11 @@ impl<'a> Overview<'a> {
             moments: Moments::default(),
             due_histogram: Histogram::default(),
             due_moments: Moments::default(),
-            claims: &[],
+            inferences: &[],
         };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
             // The thread's own count: it knows of samples that were lost, and of activations that never ran at all.
-            overview.activations.merge(&Accounts::of(thread, &recorded.document.probe));
+            overview.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
             overview.lost += thread.evidence.samples_lost;
             overview.histogram.merge(&statistics.histogram);
             overview.linear.merge(&statistics.linear);
@@ -203,8 +203,8 @@ impl<'a> Overview<'a> {
     }
 
     /// How rare latencies above the maximum are.
-    pub(crate) fn claim(&self) -> Option<String> {
-        claim(self.due_moments.count(), &self.activations)
+    pub(crate) fn supported_rate(&self) -> Option<String> {
+        supported_rate(self.due_moments.count(), &self.activations)
     }
 
     /// How long threads ran before what is recorded; nobody warms up for events.
@@ -243,7 +243,7 @@ pub(crate) fn population(has_skipped: bool) -> &'static str {
 }
 
 /// How rare latencies above the maximum of so many are: of all that were due, as a gate judges rates.
-pub(crate) fn claim(samples: u64, accounts: &Accounts) -> Option<String> {
+pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String> {
     // Without samples it is not known whether any were lost, or came together.
     accounts.due()?;
     let rate = stats::rate_beyond_maximum(samples, 0.95)?;
@@ -332,9 +332,9 @@ mod tests {
     fn a_name_says_nothing_of_the_load() {
         for name in ["notidle", "idle", "rpi3-cpu", "hackbench"] {
             let recorded = Synthetic::idle().title(name).build();
-            assert_eq!(Overview::of(&recorded).condition(), "with no load added", "{name}");
+            assert_eq!(Overview::new(&recorded).condition(), "with no load added", "{name}");
             let recorded = Synthetic::idle().load("cpu@50%").title(name).build();
-            assert_eq!(Overview::of(&recorded).condition(), "under cpu", "{name}");
+            assert_eq!(Overview::new(&recorded).condition(), "under cpu", "{name}");
             let said = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
                 .terminal_summary(crate::Paint::Plain, crate::Language::English)
                 .replace('\n', " ");

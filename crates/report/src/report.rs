@@ -10,7 +10,7 @@ use crate::overview::{self, Overview};
 use crate::page::{self, FactRow, Headline};
 use crate::sections::activity::{self, Activity};
 use crate::sections::banners::{self, Banner, GroupedWarning};
-use crate::sections::claims::Claims;
+use crate::sections::inference::Inference;
 use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
 use crate::terminal;
@@ -48,10 +48,10 @@ pub(crate) struct PageTexts {
 }
 
 impl<'a> Report<'a> {
-    /// `claims` are those of each recording's threads, or nothing.
+    /// `inferences` are those of each recording's threads, or nothing.
     #[must_use]
-    pub fn new(recordings: &'a [Recorded], claims: &'a [Vec<Claims>], options: &'a ChartOptions) -> Report<'a> {
-        let all = Overview::of_all_with(recordings, claims);
+    pub fn new(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>], options: &'a ChartOptions) -> Report<'a> {
+        let all = Overview::of_all_with(recordings, inferences);
         let of_all = InEach::new(|| (verdict::verdict(&all), banners::banners(&all)));
         let charted = overview::charted(all);
         let texts = InEach::new(|| {
@@ -92,8 +92,8 @@ impl<'a> Report<'a> {
 
     /// What `teiji show` adds to that: the histogram, and the confidence intervals and tail, by thread.
     #[must_use]
-    pub fn terminal_claims(&self, language: Language) -> String {
-        in_language(language, || terminal::claims(self))
+    pub fn terminal_inference(&self, language: Language) -> String {
+        in_language(language, || terminal::inferences(self))
     }
 
     /// One offline page, under 2 MB whatever was recorded: no script, style, font or picture from anywhere else.

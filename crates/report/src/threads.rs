@@ -83,7 +83,7 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     for recorded in recordings {
         let probe = &recorded.document.probe;
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
-            let [due, on_time, late, skipped] = Accounts::of(thread, &recorded.document.probe).all();
+            let [due, on_time, late, skipped] = Accounts::from_thread(thread, &recorded.document.probe).all();
             let lost = thread.detail.is_samples().then_some(thread.evidence.samples_lost);
             let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu.to_string()];
             cells.push(thread.interval_ns.0.to_string());
@@ -120,7 +120,7 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
     for recorded in recordings {
         let probe = if names_probes { format!(" {} |", in_a_cell(&columns::probe(&recorded.document))) } else { String::new() };
         for (thread, statistics) in threads(recorded) {
-            let accounts = Accounts::of(thread, &recorded.document.probe);
+            let accounts = Accounts::from_thread(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
             let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
             let name = in_a_cell(&recorded.name());
@@ -210,7 +210,7 @@ impl Figure {
     /// Its value, as a gate sees it: latencies in µs, with skipped activations counted in, those of the thread that is worst in
     /// it; counts of all threads together. None where the recording does not carry it.
     #[must_use]
-    pub fn of(self, examined: &Examined) -> Option<String> {
+    pub fn value(self, examined: &Examined) -> Option<String> {
         let recorded = &examined.recorded;
         let of_latencies = match self.0 {
             Which::Min => None,
@@ -231,7 +231,7 @@ impl Figure {
 }
 
 fn accounts(recorded: &Recorded) -> Accounts {
-    Overview::of(recorded).activations
+    Overview::new(recorded).activations
 }
 
 /// None where it is not known, or nothing was planned.
@@ -302,7 +302,7 @@ mod tests {
         let recorded = Synthetic::idle().threads(1).samples(&latencies).build();
         let Ok(analysis) = analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &ExactRequest::default());
         let examined = Examined { recorded, analyses: vec![analysis] };
-        let figure = |name: &str| name.parse::<Figure>().unwrap().of(&examined);
+        let figure = |name: &str| name.parse::<Figure>().unwrap().value(&examined);
         let some = |text: &str| Some(text.to_owned());
         assert_eq!([figure("max"), figure("min"), figure("p50")], [some("2.500"), some("-0.300"), some("1.000")]);
         assert_eq!([figure("due"), figure("skipped"), figure("mean")], [some("3"), some("0"), some("1.067")]);
@@ -328,7 +328,7 @@ mod tests {
             else {
                 panic!("{figure} is a latency")
             };
-            let shown = figure.parse::<Figure>().unwrap().of(&examined).unwrap();
+            let shown = figure.parse::<Figure>().unwrap().value(&examined).unwrap();
             assert_eq!((format::exact_micros(ns).replace(',', ""), of), (shown, thread), "{figure}");
         }
     }

@@ -15,7 +15,7 @@ pub(crate) fn time_of_day() -> String {
 }
 
 /// What is known before anything is started.
-pub(crate) fn opening(order: &Order, before: HostFacts) -> Document {
+pub(crate) fn initial_document(order: &Order, before: HostFacts) -> Document {
     Document {
         format: FORMAT.to_owned(),
         version: VERSION,

@@ -100,7 +100,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 /// error here but says so in its document.
 pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
-    let mut document = document::opening(order, host.snapshot());
+    let mut document = document::initial_document(order, host.snapshot());
     let own = std::process::id();
     let mut processes_before = (host.process_times(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;

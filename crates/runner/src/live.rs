@@ -111,7 +111,7 @@ mod tests {
         Thread::unmeasured(0, CpuId(1), plan::Scheduling::OTHER, Nanos(interval_ns), Nanos::ZERO)
     }
 
-    /// The judged column is shown; what is late, another one may tell.
+    /// The judged column is shown; what is late, another one may show.
     #[test]
     fn trials_are_late_by_the_column_that_says_so() {
         let columns = vec![Column::ns("exec_ns", ""), Column::ns("done_ns", "")];

@@ -96,7 +96,7 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
     }
 }
 
-/// Short series: too few blocks to see whether they depend on one another, or blocks that all do. What is claimed holds nearly as
+/// Short series: too few blocks to see whether they depend on one another, or blocks that all do. What is stated holds nearly as
 /// often as it says, or nothing is.
 #[test]
 fn intervals_of_short_series_cover_the_truth() {
@@ -122,7 +122,7 @@ fn intervals_of_short_series_cover_the_truth() {
     assert!(all.iter().all(Option::is_some) && all.is_sorted(), "{all:?}");
 }
 
-/// A run of two halves tells of its median as much as one or two latencies would: nothing.
+/// A run of two halves shows as much of its median as one or two latencies would: nothing.
 #[test]
 fn latencies_that_all_depend_on_one_another_do_not_bound_a_median() {
     for seed in 0..50 {

@@ -42,7 +42,7 @@ pub struct Failure {
 }
 
 /// What a verb returns.
-pub type Outcome = Result<ExitCode, Failure>;
+pub type CommandResult = Result<ExitCode, Failure>;
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

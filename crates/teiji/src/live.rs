@@ -34,9 +34,9 @@ enum Next {
 
 /// Looks per drawing: five drawings in two seconds are enough for an eye.
 const EVERY: u32 = 4;
-/// Rows of a terminal that does not tell its size.
+/// Rows of a terminal of unknown size.
 const USUAL_ROWS: u16 = 24;
-/// Columns of one that does not tell its size either.
+/// Columns of one of unknown size.
 const USUAL_COLUMNS: u16 = 80;
 /// Small, because with all memory locked every page of it is there from the beginning.
 const STACK_BYTES: usize = 128 * 1024;
@@ -44,7 +44,7 @@ const HEADING: &str = "             latency, us:";
 const COLUMNS: &str = " thread  cpu       min      last      mean       p99       max   late  skipped";
 
 impl Live {
-    /// Draws on standard output if that is a terminal, unless told to be quiet.
+    /// Draws on standard output if that is a terminal, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
         let drawing = if quiet { None } else { Drawing::begin() };
         Live { drawing, heading: None, since_drawn: EVERY }
@@ -138,7 +138,7 @@ fn erase(drawn: usize) {
     }
 }
 
-/// Draws over so many lines, and tells how many lines that gave.
+/// Draws over so many lines, and returns how many lines that gave.
 fn draw_over(drawn: usize, lines: &[String]) -> usize {
     let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
     let most = columns();

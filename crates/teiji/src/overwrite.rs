@@ -18,9 +18,9 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// How a gate's JUnit file names its only suite.
 const SUITE: &str = "<testsuite name=\"teiji gate\"";
 
-/// What teiji writes where it was told to.
+/// What teiji writes to a file that was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     Page,
     Markdown,
     Chart,
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 /// Refuses to replace files unless teiji wrote them, and the same kind. Empty files and devices may be written to.
-pub fn refuse_foreign<'p>(files: impl IntoIterator<Item = (&'p Path, Kind)>, force: bool) -> anyhow::Result<()> {
+pub fn refuse_foreign<'p>(files: impl IntoIterator<Item = (&'p Path, FileKind)>, force: bool) -> anyhow::Result<()> {
     for (path, kind) in files {
         let shown = path.display();
         match existing(path) {
@@ -48,13 +48,13 @@ pub fn refuse_foreign<'p>(files: impl IntoIterator<Item = (&'p Path, Kind)>, for
     Ok(())
 }
 
-impl Kind {
+impl FileKind {
     const fn named(self) -> &'static str {
         match self {
-            Kind::Page => "an HTML page",
-            Kind::Markdown => "a Markdown text",
-            Kind::Chart => "an SVG chart",
-            Kind::Junit => "a JUnit file",
+            FileKind::Page => "an HTML page",
+            FileKind::Markdown => "a Markdown text",
+            FileKind::Chart => "an SVG chart",
+            FileKind::Junit => "a JUnit file",
         }
     }
 }
@@ -62,7 +62,7 @@ impl Kind {
 /// What lies where something is to be written.
 enum Existing {
     Nothing,
-    Ours(Kind),
+    Ours(FileKind),
     Foreign,
 }
 
@@ -83,17 +83,17 @@ fn existing(path: &Path) -> Existing {
     }
 }
 
-fn kind_of(path: &Path, length: u64) -> std::io::Result<Option<Kind>> {
+fn kind_of(path: &Path, length: u64) -> std::io::Result<Option<FileKind>> {
     let mut file = File::open(path)?;
     let mut head = Vec::new();
     let _ = file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
     Ok(if head.contains(GENERATOR) {
-        Some(Kind::Page)
+        Some(FileKind::Page)
     } else if head.starts_with("<?xml") && head.contains(SUITE) {
-        Some(Kind::Junit)
+        Some(FileKind::Junit)
     } else if ends_with_mark(&mut file, length)? {
-        Some(if head.starts_with("<svg") { Kind::Chart } else { Kind::Markdown })
+        Some(if head.starts_with("<svg") { FileKind::Chart } else { FileKind::Markdown })
     } else {
         None
     })
@@ -168,7 +168,8 @@ mod tests {
         let (empty, notes) = (write("empty", ""), write("notes.html", "<p>mine"));
         let nowhere = folder.join("nowhere");
         let suite = write("x.xml", "<?xml version=\"1.0\"?>\n<testsuites>\n  <testsuite name=\"teiji gate\" tests=\"1\">");
-        let kinds = [(&page, Kind::Page), (&text, Kind::Markdown), (&picture, Kind::Chart), (&suite, Kind::Junit)];
+        let kinds =
+            [(&page, FileKind::Page), (&text, FileKind::Markdown), (&picture, FileKind::Chart), (&suite, FileKind::Junit)];
         for kind in kinds.map(|(_, kind)| kind) {
             for (ours, written) in kinds {
                 assert_eq!(refuse_foreign([(ours.as_path(), kind)], false).is_ok(), written == kind, "{ours:?} by {kind:?}");
@@ -177,17 +178,17 @@ mod tests {
                 refuse_foreign([(free.as_path(), kind)], false).unwrap();
             }
         }
-        let error = refuse_foreign([(suite.as_path(), Kind::Page)], false).unwrap_err().to_string();
+        let error = refuse_foreign([(suite.as_path(), FileKind::Page)], false).unwrap_err().to_string();
         assert!(
             error.ends_with(
                 "x.xml exists, and is a JUnit file, not an HTML page: choose another name, or replace it with --force"
             )
         );
-        let error = refuse_foreign([&page, &notes].map(|path| (path.as_path(), Kind::Page)), false).unwrap_err().to_string();
+        let error = refuse_foreign([&page, &notes].map(|path| (path.as_path(), FileKind::Page)), false).unwrap_err().to_string();
         assert!(
             error.ends_with("notes.html exists, and teiji did not write it: choose another name, or replace it with --force")
         );
-        refuse_foreign([(notes.as_path(), Kind::Page)], true).unwrap();
+        refuse_foreign([(notes.as_path(), FileKind::Page)], true).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

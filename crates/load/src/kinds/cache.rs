@@ -12,7 +12,7 @@ use std::fs;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const KIND: LoadType =
+pub(crate) const LOAD_TYPE: LoadType =
     LoadType { name: "cache", keys: &["size"], paced: true, min_cpus: 1, units: &["bytes"], starts_others: false, read };
 
 /// Where no cache is described.

@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) const KIND: LoadType =
+pub(crate) const LOAD_TYPE: LoadType =
     LoadType { name: "cmd", keys: &[], paced: false, min_cpus: 1, units: &[], starts_others: true, read };
 
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
-pub(crate) const KIND: LoadType =
+pub(crate) const LOAD_TYPE: LoadType =
     LoadType { name: "cpu", keys: &[], paced: true, min_cpus: 1, units: &["iterations"], starts_others: false, read };
 
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
-pub(crate) const KIND: LoadType =
+pub(crate) const LOAD_TYPE: LoadType =
     LoadType { name: "dev-zero", keys: &[], paced: true, min_cpus: 1, units: &["bytes"], starts_others: false, read };
 
 /// At a time, as `cat` does.

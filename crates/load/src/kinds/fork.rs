@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-pub(crate) const KIND: LoadType =
+pub(crate) const LOAD_TYPE: LoadType =
     LoadType { name: "fork", keys: &[], paced: false, min_cpus: 1, units: &["forks"], starts_others: false, read };
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 
-pub(crate) const KIND: LoadType = LoadType {
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
     name: "hackbench",
     keys: &["groups", "via", "threads"],
     paced: false,

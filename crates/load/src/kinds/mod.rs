@@ -19,22 +19,22 @@ use std::fmt;
 use std::io;
 
 /// Every load, in the order they are listed.
-pub(crate) static KINDS: &[LoadType] = &[
-    cpu::KIND,
+pub(crate) static LOAD_TYPES: &[LoadType] = &[
+    cpu::LOAD_TYPE,
     memory::ALLOC,
     memory::FAULT,
     memory::ACCESS,
-    cache::KIND,
-    dev_zero::KIND,
-    hackbench::KIND,
+    cache::LOAD_TYPE,
+    dev_zero::LOAD_TYPE,
+    hackbench::LOAD_TYPE,
     disk::SYNC,
     disk::DISK,
-    fork::KIND,
-    timer::KIND,
-    net::KIND,
+    fork::LOAD_TYPE,
+    timer::LOAD_TYPE,
+    net::LOAD_TYPE,
     shootdown::TLB,
     shootdown::IPI,
-    cmd::KIND,
+    cmd::LOAD_TYPE,
 ];
 
 /// One load, as data: all that can be said of it before any is started.
@@ -72,7 +72,7 @@ pub(crate) trait Generator: fmt::Debug {
 
 /// The load of this name.
 pub(crate) fn find(name: &str) -> Option<&'static LoadType> {
-    KINDS.iter().find(|kind| kind.name == name)
+    LOAD_TYPES.iter().find(|kind| kind.name == name)
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sound() {
-        for kind in KINDS {
+        for kind in LOAD_TYPES {
             assert!(std::ptr::eq(find(kind.name).unwrap(), kind), "{} stands twice", kind.name);
             assert!(kind.units.len() <= COUNTERS, "{}", kind.name);
             assert!(["cpus", "period", "nice", "policy", "prio"].iter().all(|key| !kind.keys.contains(key)), "{}", kind.name);

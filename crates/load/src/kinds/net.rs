@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::slice;
 
-pub(crate) const KIND: LoadType = LoadType {
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
     name: "net",
     keys: &["via"],
     paced: false,

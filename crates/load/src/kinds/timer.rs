@@ -12,7 +12,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 use std::convert::Infallible;
 use std::io;
 
-pub(crate) const KIND: LoadType = LoadType {
+pub(crate) const LOAD_TYPE: LoadType = LoadType {
     name: "timer",
     keys: &["timers", "every"],
     paced: false,

@@ -60,7 +60,7 @@ pub(crate) struct Bins {
 impl Bins {
     /// From the first to the last bin that holds something in any of them, and one more on both sides: as fine as latencies that
     /// lie close together need, and as there are enough of them for.
-    pub(crate) fn of<'m>(all: impl Iterator<Item = &'m Moments>) -> Bins {
+    pub(crate) fn from_moments<'m>(all: impl Iterator<Item = &'m Moments>) -> Bins {
         let ends = |moments: &Moments| Some((moments.min()?, moments.max()?, moments.count()));
         let ends: Vec<(i64, i64, u64)> = all.filter_map(ends).collect();
         let min = ends.iter().map(|(min, ..)| *min).min().unwrap_or(FLOOR_NS);
@@ -117,7 +117,7 @@ mod tests {
         let of = |values: &mut dyn Iterator<Item = i64>| {
             let mut moments = Moments::default();
             values.for_each(|value| moments.record(value));
-            let bins = Bins::of(std::iter::once(&moments));
+            let bins = Bins::from_moments(std::iter::once(&moments));
             (bins.edges().len() - 1, format!("{:.1}", bins.step_percent()))
         };
         // As a kernel in the lab: most around 3.5 µs, some up to 16.

@@ -20,14 +20,14 @@ impl EqualBins {
             equal = EqualBins { bins: joined(&equal.bins, 2), width_ns: equal.width_ns.saturating_mul(2) };
             // Widths that people say: 10, 20, 50, 100.
             if equal.width_ns.to_string().starts_with('4') {
-                equal = EqualBins::of(linear, equal.width_ns / 4 * 5);
+                equal = EqualBins::from_linear(linear, equal.width_ns / 4 * 5);
             }
         }
         equal
     }
 
     /// Bins of this width, which is a multiple of the histogram's.
-    fn of(linear: &LinearHistogram, width_ns: i64) -> EqualBins {
+    fn from_linear(linear: &LinearHistogram, width_ns: i64) -> EqualBins {
         let bins: Vec<(i64, u64)> = linear.bins().collect();
         EqualBins { width_ns, bins: joined(&bins, width_ns / linear.width_ns()) }
     }
@@ -78,13 +78,13 @@ pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
         let distance = |to: i64, bins: i64| (to - first + 1).saturating_mul(equal.width_ns) / bins;
         widest = widest.max(distance(body.map_or(*last, |(bin, _)| *bin), BINS_OF_BODY)).max(distance(*last, MAX_BINS));
     }
-    possible(all, said(widest))
+    possible(all, rounded_up(widest))
 }
 
 /// The next width that people say: 1, 2 or 5 times a power of ten.
-fn said(width: i64) -> i64 {
+fn rounded_up(width: i64) -> i64 {
     let power = 10_i64.saturating_pow(width.max(1).ilog10());
-    [1, 2, 5, 10].into_iter().map(|times| power.saturating_mul(times)).find(|said| *said >= width).unwrap_or(width)
+    [1, 2, 5, 10].into_iter().map(|times| power.saturating_mul(times)).find(|rounded_up| *rounded_up >= width).unwrap_or(width)
 }
 
 /// Edges of the bins that hold something in any of them, in ns, and how many each has there: between two edges lies a bin, or
@@ -139,6 +139,6 @@ mod tests {
         assert_eq!(widths, [10, 20, 50, 100, 500]);
         let few = EqualBins::new(&all, 100);
         assert_eq!(few.bins.iter().map(|(_, n)| n).sum::<u64>(), 3_000);
-        assert_eq!((automatic(&[&few]), said(1), said(21), said(6_000)), (1_000, 1, 50, 10_000));
+        assert_eq!((automatic(&[&few]), rounded_up(1), rounded_up(21), rounded_up(6_000)), (1_000, 1, 50, 10_000));
     }
 }

@@ -2,7 +2,7 @@
 //! Fitted tails as the exceedance chart draws them: beyond what was seen, with their band.
 
 use crate::overview::Overview;
-use crate::sections::claims::Claims;
+use crate::sections::inference::Inference;
 use serde::Serialize;
 
 /// The tail of a recording, of all its threads together.
@@ -24,8 +24,9 @@ const BEYOND: f64 = 0.1;
 
 impl FittedTail {
     /// None where a thread's tail is not continued: then that of all together is not either.
-    pub(crate) fn of(overview: &Overview<'_>) -> Option<FittedTail> {
-        let fits: Vec<_> = overview.claims.iter().map(|claims: &Claims| claims.tail.as_ref().ok()).collect::<Option<_>>()?;
+    pub(crate) fn from_overview(overview: &Overview<'_>) -> Option<FittedTail> {
+        let fits: Vec<_> =
+            overview.inferences.iter().map(|inference: &Inference| inference.tail.as_ref().ok()).collect::<Option<_>>()?;
         let counts: Vec<u64> = overview.recorded.threads.iter().map(|thread| thread.moments.count()).collect();
         if fits.is_empty() || fits.len() != counts.len() {
             return None;

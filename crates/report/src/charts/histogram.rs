@@ -20,7 +20,7 @@ struct Bars {
 }
 
 impl Bars {
-    fn of(charts: &Charts) -> Bars {
+    fn from_charts(charts: &Charts) -> Bars {
         let style = &charts.style;
         let equal: Vec<&EqualBins> = charts.recordings.iter().map(|series| &series.curve.equal).collect();
         let asked = style.bin_ns.or((style.x == AxisScale::Linear).then_some(style.auto_bin_ns));
@@ -58,7 +58,7 @@ impl Bars {
 
 pub(crate) fn draw(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Histogram, charts, description, 360);
-    let bars = Bars::of(charts);
+    let bars = Bars::from_charts(charts);
     let definition = Definition::new(charts.measured);
     let axes = &definition.histogram;
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
@@ -122,7 +122,7 @@ mod tests {
 
     fn bars(recordings: &[model::Recorded], options: &ChartOptions) -> (AxisScale, Bars) {
         let charts = Charts::new(&Overview::of_all(recordings), options, 10_000);
-        (charts.style.x, Bars::of(&charts))
+        (charts.style.x, Bars::from_charts(&charts))
     }
 
     #[test]

@@ -93,7 +93,7 @@ mod tests {
     use crate::synthetic::Synthetic;
 
     fn drawn(recorded: &model::Recorded) -> String {
-        let all = [Overview::of(recorded)];
+        let all = [Overview::new(recorded)];
         crate::charts::draw(Chart::Time, &Charts::new(&all, &crate::ChartOptions::default(), 10_000), &all)
     }
 

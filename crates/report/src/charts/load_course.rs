@@ -50,7 +50,7 @@ pub(crate) fn points_each(all: &[Overview<'_>], most: usize) -> usize {
 
 impl LoadCourses {
     /// The courses of a recording that lasts `length_ns`, in at most `most` points each.
-    pub(crate) fn of(overview: &Overview<'_>, length_ns: i64, most: usize) -> LoadCourses {
+    pub(crate) fn from_overview(overview: &Overview<'_>, length_ns: i64, most: usize) -> LoadCourses {
         let document = &overview.recorded.document;
         let Some(start) = document.threads.iter().map(|thread| thread.start_ns.0).min() else { return LoadCourses::default() };
         let mut drawn: Vec<LoadCourse> = document
@@ -154,7 +154,7 @@ mod tests {
         let mut recorded = Synthetic::hackbench().build();
         recorded.document.threads[0].start_ns.0 += 500_000_000;
         recorded.document.load[0].course = vec![(9_000_000_000, 40.0)];
-        let courses = LoadCourses::of(&Overview::of(&recorded), 10 * SECOND, 100);
+        let courses = LoadCourses::from_overview(&Overview::new(&recorded), 10 * SECOND, 100);
         assert_eq!(courses.drawn[0].points, [(1.0, 40.0)]);
     }
 
@@ -183,10 +183,10 @@ mod tests {
         recorded.document.load[10].course.clear();
         recorded.document.load[9].course = (1..=5_000).map(|n| (8_000_000_000 + n * 2_000_000, 50.0)).collect();
         recorded.document.load.swap(0, 9);
-        let all = [Overview::of(&recorded), Overview::of(&recorded)];
+        let all = [Overview::new(&recorded), Overview::new(&recorded)];
         let each = points_each(&all, 9_000);
         assert_eq!(each, 562);
-        let courses = LoadCourses::of(&all[0], 10 * SECOND, each);
+        let courses = LoadCourses::from_overview(&all[0], 10 * SECOND, each);
         assert_eq!((courses.drawn.len(), courses.left_out), (8, 2));
         assert!(courses.drawn.iter().all(|course| course.points.len() <= each));
         assert_eq!(courses.drawn[0].points.last(), Some(&(10.0, 50.0)));
@@ -196,11 +196,11 @@ mod tests {
     #[test]
     fn no_load_no_course() {
         let mut recorded = Synthetic::hackbench().build();
-        assert!(LoadCourses::of(&Overview::of(&Synthetic::idle().build()), SECOND, 9).drawn.is_empty());
+        assert!(LoadCourses::from_overview(&Overview::new(&Synthetic::idle().build()), SECOND, 9).drawn.is_empty());
         recorded.document.load[0].course.clear();
-        assert!(LoadCourses::of(&Overview::of(&recorded), SECOND, 9).drawn.is_empty());
+        assert!(LoadCourses::from_overview(&Overview::new(&recorded), SECOND, 9).drawn.is_empty());
         recorded.document.threads.clear();
         recorded.threads.clear();
-        assert!(LoadCourses::of(&Overview::of(&recorded), SECOND, 9).drawn.is_empty());
+        assert!(LoadCourses::from_overview(&Overview::new(&recorded), SECOND, 9).drawn.is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use crate::charts::bins::{Bins, FLOOR_NS};
 use crate::charts::equal_bins::{self, EqualBins};
 use crate::gate::{Gate, LimitLine};
-use judge::Claim;
+use judge::Criterion;
 use plan::Limit;
 use plan::Nanos;
 use serde::Serialize;
@@ -109,8 +109,8 @@ impl ChartOptions {
     /// The lines of its limits, each with what became of it in the worst of the recordings.
     pub(crate) fn lines(&self) -> Vec<LimitLine> {
         let line = |limit: &Limit| {
-            let line = LimitLine::of(limit)?;
-            let of = self.gate.judged.iter().filter(|judged| judged.claim == Claim::Limit(limit.clone()));
+            let line = LimitLine::from_limit(limit)?;
+            let of = self.gate.judged.iter().filter(|judged| judged.criterion == Criterion::Limit(limit.clone()));
             Some(match of.map(|judged| judged.verdict).max() {
                 Some(verdict) => line.judged(verdict),
                 None => line,

@@ -12,8 +12,8 @@ use crate::format;
 use crate::gate::LimitLine;
 use crate::language::tr;
 use crate::overview::{Overview, due_since_first, start_since_first};
-use crate::sections::claims::{self, Claims};
 use crate::sections::columns::Measured;
+use crate::sections::inference::{self, Inference};
 use crate::sections::rows::Rows;
 use plan::Nanos;
 use serde::Serialize;
@@ -103,10 +103,10 @@ pub(crate) struct Recurring {
 impl Recurring {
     fn all(overview: &Overview<'_>) -> Vec<Recurring> {
         // A number of events is no time.
-        let claims = if overview.recorded.document.probe.is_planned() { overview.claims } else { &[] };
-        let threads = overview.recorded.document.threads.iter().zip(claims);
+        let inferences = if overview.recorded.document.probe.is_planned() { overview.inferences } else { &[] };
+        let threads = overview.recorded.document.threads.iter().zip(inferences);
         let several = overview.recorded.document.threads.len() > 1;
-        let of = |(thread, claims): (&model::Thread, &Claims)| {
+        let of = |(thread, inference): (&model::Thread, &Inference)| {
             let (index, interval) = (thread.index, thread.interval_ns);
             let rows = overview.recorded.document.probe.rows.into();
             let start_ns = start_since_first(&overview.recorded.document, thread) as f64;
@@ -115,12 +115,12 @@ impl Recurring {
                 first_ns: start_ns + period.first * interval.0 as f64,
                 period_ns: period.activations * interval.0 as f64,
                 words: if several {
-                    tr!("thread {thread}: {words}", thread = index, words = claims::period(period, interval, rows))
+                    tr!("thread {thread}: {words}", thread = index, words = inference::period(period, interval, rows))
                 } else {
-                    claims::period(period, interval, rows)
+                    inference::period(period, interval, rows)
                 },
             };
-            claims.periods.iter().map(recurring).collect::<Vec<_>>()
+            inference.periods.iter().map(recurring).collect::<Vec<_>>()
         };
         threads.flat_map(of).take(MAX_PERIODS).collect()
     }
@@ -180,7 +180,7 @@ pub(crate) struct WorstPoint {
 impl Charts {
     /// At most `max_steps` steps of latency over time in all, and a quarter as many points of loads and bins.
     pub(crate) fn new(all: &[Overview<'_>], options: &ChartOptions, max_steps: usize) -> Charts {
-        let bins = Bins::of(all.iter().map(|overview| &overview.moments));
+        let bins = Bins::from_moments(all.iter().map(|overview| &overview.moments));
         let steps = Steps::share(all, max_steps);
         let points = load_course::points_each(all, max_steps / 4);
         let resolution = Resolution { bins, equal_bins: max_steps / 4 / all.len().max(1), steps, points };
@@ -189,7 +189,7 @@ impl Charts {
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
-        let (limits, measured, rows) = (options.lines(), Measured::of(all), Rows::of(all));
+        let (limits, measured, rows) = (options.lines(), Measured::from_overviews(all), Rows::from_overviews(all));
         Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, rows, measured }
     }
 
@@ -248,7 +248,7 @@ impl Series {
         let whole: Vec<Time> = threads
             .clone()
             .map(|(thread, statistics)| {
-                Time::of(statistics, &document.probe, thread.interval_ns.0, start_since_first(document, thread))
+                Time::new(statistics, &document.probe, thread.interval_ns.0, start_since_first(document, thread))
             })
             .collect();
         let mut worst: Vec<WorstPoint> = threads
@@ -270,7 +270,7 @@ impl Series {
         worst.sort_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.since_start_ns));
         worst.truncate(10);
         let time = Time::together(&whole, steps.together);
-        let loads = LoadCourses::of(overview, time.length_ns, points);
+        let loads = LoadCourses::from_overview(overview, time.length_ns, points);
         Series {
             curve: Curve::new(overview.name.clone(), overview.interval_ns(), &overview.counted(), bins, equal_bins),
             time,
@@ -285,7 +285,7 @@ impl Series {
                 .collect(),
             worst,
             loads,
-            tail: FittedTail::of(overview),
+            tail: FittedTail::from_overview(overview),
             periods: Recurring::all(overview),
         }
     }
@@ -318,7 +318,7 @@ impl Steps {
 }
 
 impl Time {
-    fn of(statistics: &stats::Statistics, probe: &model::ProbeStatement, interval_ns: i64, start_ns: i64) -> Time {
+    fn new(statistics: &stats::Statistics, probe: &model::ProbeStatement, interval_ns: i64, start_ns: i64) -> Time {
         let lasting = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX).saturating_mul(interval_ns);
         let steps = statistics.envelope.steps();
         // Steps of events are by time, and not by how many there were.
@@ -483,8 +483,8 @@ mod tests {
         let mut recordings = [Synthetic::idle().samples(&latencies).build()];
         recordings[0].document.threads[1].start_ns.0 += 500_000_000;
         let period = stats::Period { activations: 4.0, first: 1.0, jitter: 0.0, present: 1.0, latency_ns: 9_000, chance: 1e-9 };
-        let claims = vec![vec![claims_of(vec![period]); 2]];
-        let all = Overview::of_all_with(&recordings, &claims);
+        let inferences = vec![vec![inference_of(vec![period]); 2]];
+        let all = Overview::of_all_with(&recordings, &inferences);
         let series = &Charts::new(&all, &ChartOptions::default(), 10_000).recordings[0];
         let latest: Vec<i64> = series.worst.iter().take(2).map(|worst| worst.since_start_ns).collect();
         assert_eq!(latest, [10_000_000, 510_000_000]);
@@ -497,7 +497,7 @@ mod tests {
     }
 
     /// Of a thread with these periods, and nothing else to say.
-    fn claims_of(periods: Vec<stats::Period>) -> Claims {
+    fn inference_of(periods: Vec<stats::Period>) -> Inference {
         let Ok(analysis) = stats::analyse(
             &[stats::Span::Woken(&[5_000; 1_000])][..],
             1_000_000,
@@ -505,9 +505,9 @@ mod tests {
             64,
             &stats::ExactRequest::default(),
         );
-        let mut claims = Claims::of(&analysis);
-        claims.periods = periods;
-        claims
+        let mut inference = Inference::from_analysis(&analysis);
+        inference.periods = periods;
+        inference
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 /// Colours on white that most kinds of colour-blindness distinguish (Okabe and Ito, "Color Universal Design", 2008; the light
-/// ones darkened for thin lines). Dashes tell the same lines apart without any colour.
+/// ones darkened for thin lines). Dashes distinguish the same lines without any colour.
 pub(crate) const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#a8528a", "#b07d00", "#3a9bd1", "#6b5a00", "#444444"];
 pub(crate) const DASHES: [&str; 4] = ["", "7 3", "2 2", "9 3 2 3"];
 

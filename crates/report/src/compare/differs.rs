@@ -5,7 +5,7 @@ use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
 use crate::sections::conditions;
-use crate::sections::lab::Kind;
+use crate::sections::lab::TimeKind;
 use crate::sections::method;
 use model::{Document, Recorded};
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ const ALWAYS: [&str; 4] = ["Recorded", "Clock", "Start until measuring began", "
 
 /// Every fact of machine and method in which the groups differ, and what was not alike while they were measured.
 pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>) -> Vec<Differing> {
-    let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::of).collect();
+    let all: Vec<Overview<'_>> = base.iter().chain(other).map(Overview::new).collect();
     let unknown = || tr!("not known");
     let facts = conditions::facts(&all).into_iter().filter(|fact| fact.differs).map(|fact| {
         let values: Vec<String> = fact.values.into_iter().map(|value| value.before.unwrap_or_else(unknown)).collect();
@@ -48,10 +48,10 @@ pub(super) fn differing(base: &[Recorded], other: &[Recorded], apart: Vec<Apart>
 
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
-    translated(match Kind::of(document.lab.as_ref()) {
-        Kind::Machine => "a real machine",
-        Kind::Virtual => "the lab's virtual time",
-        Kind::Emulated => "the lab, emulated",
+    translated(match TimeKind::from_lab(document.lab.as_ref()) {
+        TimeKind::Machine => "a real machine",
+        TimeKind::Virtual => "the lab's virtual time",
+        TimeKind::Emulated => "the lab, emulated",
     })
 }
 

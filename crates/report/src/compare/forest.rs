@@ -23,7 +23,7 @@ struct Line {
     lower: f64,
     /// None: without an end.
     upper: Option<f64>,
-    told: bool,
+    significant: bool,
     words: String,
 }
 
@@ -35,7 +35,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
         ratio: one.other_ns as f64 / one.base_ns.max(1) as f64,
         lower: one.lower,
         upper: Some(one.upper),
-        told: one.is_significant(),
+        significant: one.is_significant(),
         words: change(one.lower, one.upper),
     });
     let rate = comparison.rate.as_ref().map(|rate| {
@@ -46,7 +46,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
             ratio: share(rate.other) / share(rate.base),
             lower: rate.lower,
             upper: rate.upper,
-            told: rate.is_significant(),
+            significant: rate.is_significant(),
             words: super::formats::how_often(rate),
         }
     });
@@ -79,8 +79,8 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
     let mut clipped = false;
     for (place, line) in lines.iter().enumerate() {
         let y = TOP + LINE * (place as f64 + 0.5);
-        // Lower is blue, higher orange, and what is not told apart is grey and hollow.
-        let ink = if !line.told { "#8a9099" } else { colour(usize::from(line.lower >= 1.0)) };
+        // Lower is blue, higher orange, and what is inconclusive is grey and hollow.
+        let ink = if !line.significant { "#8a9099" } else { colour(usize::from(line.lower >= 1.0)) };
         let (from, to) = (x.at(line.lower), x.at(line.upper.unwrap_or(f64::MAX)));
         svg.text(LEFT - 12.0, y + 4.0, Anchor::End, "fill=\"#16191d\"", &line.name);
         svg.line((from, y), (to, y), &format!("stroke=\"{ink}\" stroke-width=\"3\" fill=\"none\""));
@@ -89,7 +89,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
         for end in ends.into_iter().flatten().map(|end| x.at(end)) {
             svg.line((end, y - 5.0), (end, y + 5.0), &format!("stroke=\"{ink}\" stroke-width=\"1.5\" fill=\"none\""));
         }
-        let fill = if line.told { ink } else { "#ffffff" };
+        let fill = if line.significant { ink } else { "#ffffff" };
         let style = format!("fill=\"{fill}\" stroke=\"{ink}\" stroke-width=\"1.5\"");
         if x.holds(line.ratio) {
             svg.circle(x.at(line.ratio), y, 4.5, &style);
@@ -101,7 +101,7 @@ pub(super) fn draw(compared: &Compared) -> Option<String> {
             svg.text(edge + 1.6 * inward, y - 7.0, side, &format!("fill=\"{ink}\" font-size=\"11\""), &times(line.ratio));
             clipped = true;
         }
-        svg.text(RIGHT + 20.0, y + 4.0, Anchor::Start, if line.told { "fill=\"#16191d\"" } else { SOFT }, &line.words);
+        svg.text(RIGHT + 20.0, y + 4.0, Anchor::Start, if line.significant { "fill=\"#16191d\"" } else { SOFT }, &line.words);
     }
     svg.text(f64::midpoint(LEFT, RIGHT), bottom + 38.0, Anchor::Middle, SOFT, translated("second over first (logarithmic)"));
     if clipped {

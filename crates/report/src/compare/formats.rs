@@ -37,9 +37,9 @@ impl Compared {
                 )
             };
         }
-        let (told, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
+        let (significant, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
             quantiles.iter().partition(|one| one.is_significant());
-        let mut parts: Vec<String> = told.into_iter().map(quantile).collect();
+        let mut parts: Vec<String> = significant.into_iter().map(quantile).collect();
         let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
         match maximum {
             Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
@@ -61,12 +61,12 @@ impl Compared {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
             .map(|one| {
-                let told = if one.is_significant() { "" } else { translated("not significant: ") };
+                let prefix = if one.is_significant() { "" } else { translated("not significant: ") };
                 [
                     one.level.to_string(),
                     format!("{}{}", about[0], format::micros(one.base_ns)),
                     format!("{}{}", about[1], format::micros(one.other_ns)),
-                    format!("{told}{}", change(one.lower, one.upper)),
+                    format!("{prefix}{}", change(one.lower, one.upper)),
                 ]
             })
             .collect();

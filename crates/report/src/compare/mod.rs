@@ -25,7 +25,7 @@ pub struct Repeats {
     called: Option<String>,
     /// Of which runs they are.
     runs: Vec<RunIdentity>,
-    /// Recordings of the same run as an earlier one, as repeats in the lab are, and copies: they tell nothing more, and are left
+    /// Recordings of the same run as an earlier one, as repeats in the lab are, and copies: they add nothing, and are left
     /// out.
     identical: usize,
 }
@@ -33,11 +33,11 @@ pub struct Repeats {
 impl Repeats {
     /// Puts recordings together.
     #[must_use]
-    pub fn of(examined: Vec<Examined>) -> Self {
+    pub fn new(examined: Vec<Examined>) -> Self {
         let (recordings, runs) = (Vec::new(), Vec::new());
         let mut repeats = Repeats { recordings, group: Group::default(), called: None, runs, identical: 0 };
         for Examined { recorded, analyses } in examined {
-            let run = RunIdentity::of(&recorded);
+            let run = RunIdentity::from_recorded(&recorded);
             if repeats.runs.contains(&run) {
                 repeats.identical += 1;
                 continue;
@@ -110,16 +110,16 @@ impl Comparisons {
     ///
     /// # Errors
     /// Why they cannot be compared, in this language, unless `anyway`.
-    pub fn of(groups: &[Repeats], anyway: bool, language: Language) -> Result<Comparisons, String> {
+    pub fn new(groups: &[Repeats], anyway: bool, language: Language) -> Result<Comparisons, String> {
         let Some((base, others)) = groups.split_first() else { return Ok(Comparisons::default()) };
-        let all = others.iter().map(|other| Compared::of(base, other, anyway, language)).collect::<Result<_, _>>()?;
+        let all = others.iter().map(|other| Compared::new(base, other, anyway, language)).collect::<Result<_, _>>()?;
         let time = InEach::new(|| groups.iter().find_map(Repeats::what_time_is));
         Ok(Comparisons { all, time })
     }
 }
 
 impl Compared {
-    fn of(base: &Repeats, other: &Repeats, anyway: bool, language: Language) -> Result<Compared, String> {
+    fn new(base: &Repeats, other: &Repeats, anyway: bool, language: Language) -> Result<Compared, String> {
         let texts = InEach::new(|| Texts::new(base, other));
         if !anyway && let Some(sentence) = in_language(language, || texts.get().refusal(base, other)) {
             return Err(sentence);
@@ -142,7 +142,7 @@ impl Texts {
         let both: Vec<&Recorded> = base.recordings.iter().chain(&other.recordings).collect();
         let incomparable = incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         let mut reservations = incomparable.clone();
-        let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::of(recorded)).collect();
+        let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::new(recorded)).collect();
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
         caveats.extend(apart.iter().map(cautions::Apart::in_words));
@@ -178,7 +178,7 @@ impl Texts {
     }
 }
 
-/// Names that tell the groups apart.
+/// Names that distinguish the groups.
 fn distinct(base: String, other: String, group: &Repeats) -> (String, String) {
     if base != other {
         return (base, other);

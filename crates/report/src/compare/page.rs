@@ -75,7 +75,7 @@ impl Comparisons {
             .chain(self.all.iter().map(|one| one.texts().other.clone()));
         let pooled: Vec<Overview<'_>> =
             groups.iter().zip(names).filter_map(|(group, name)| Overview::pooled(&group.recordings, name)).collect();
-        let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::of).collect();
+        let each: Vec<Overview<'_>> = groups.iter().flat_map(|group| &group.recordings).map(Overview::new).collect();
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);
@@ -85,15 +85,15 @@ impl Comparisons {
             all => tr!("{n} against {first}", n = all.len(), first = all.first().map_or("", |one| one.texts().base.as_str())),
         };
         rendered(&Page {
-            frame: Frame::new(&title, &verdicts.join(" "), series.measured, &Probes::of(&each)),
+            frame: Frame::new(&title, &verdicts.join(" "), series.measured, &Probes::from_overviews(&each)),
             header: Header {
                 verdict: unbroken(&verdicts.join(" ")),
                 headline: None,
-                about: about(groups, several, (all, pooled.len()), Measured::of(&each)),
+                about: about(groups, several, (all, pooled.len()), Measured::from_overviews(&each)),
                 banners: banners::banners(&each).into_iter().take(MAX_BANNERS).collect(),
             },
-            compared: self.all.iter().map(|one| Section::of(one, self.all.len() < MAX_CHARTED)).collect(),
-            drawn: ChartSet::of(&series, &pooled),
+            compared: self.all.iter().map(|one| Section::new(one, self.all.len() < MAX_CHARTED)).collect(),
+            drawn: ChartSet::overlaid(&series, &pooled),
             commands: method::commands(&[], command_line),
         })
     }
@@ -113,7 +113,7 @@ fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize), measur
 
 impl Section {
     /// With a picture, or without where there are too many.
-    fn of(compared: &super::Compared, drawn: bool) -> Section {
+    fn new(compared: &super::Compared, drawn: bool) -> Section {
         let texts = compared.texts();
         Section {
             first: texts.base.clone(),

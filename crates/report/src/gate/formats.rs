@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A gate's verdict for people and for what runs builds: text, JSON, JUnit XML and TAP.
 
-use super::words::{claim, judged_in_words, lacking, seen};
+use super::words::{criterion, judged_in_words, lacking, seen};
 use super::{Gate, Tally};
 use crate::language::{Language, in_language, tr};
 use crate::terminal::text;
@@ -40,7 +40,7 @@ impl Gate {
                 Verdict::Fail => "FAIL",
                 Verdict::NotEnough => "????",
             };
-            text::unwrapped(&mut out, &format!("  {mark}  "), &claim(judged));
+            text::unwrapped(&mut out, &format!("  {mark}  "), &criterion(judged));
             text::wrapped(&mut out, "        ", &judged_in_words(judged));
         }
         out
@@ -55,7 +55,7 @@ impl Gate {
     fn in_json(&self) -> Value {
         let one = |judged: &Judged| {
             json!({
-                "limit": claim(judged),
+                "limit": criterion(judged),
                 "recording": judged.recording.display().to_string(),
                 "verdict": judged.verdict.name(),
                 "seen": seen(judged),
@@ -84,8 +84,11 @@ impl Gate {
             self.count(Verdict::NotEnough)
         );
         for judged in &self.judged {
-            let (name, class, words) =
-                (escaped(&claim(judged)), escaped(&judged.recording.display().to_string()), escaped(&judged_in_words(judged)));
+            let (name, class, words) = (
+                escaped(&criterion(judged)),
+                escaped(&judged.recording.display().to_string()),
+                escaped(&judged_in_words(judged)),
+            );
             let _ = write!(out, "    <testcase name=\"{name}\" classname=\"{class}\">");
             let _ = match judged.verdict {
                 Verdict::Pass => write!(out, "<system-out>{words}</system-out>"),
@@ -116,8 +119,9 @@ impl Gate {
         }
         for (number, judged) in (1..).zip(&self.judged) {
             let ok = if judged.verdict == Verdict::Pass { "ok" } else { "not ok" };
-            let name =
-                format!("{} in {}", claim(judged), judged.recording.display()).replace('#', "\\#").replace(char::is_control, " ");
+            let name = format!("{} in {}", criterion(judged), judged.recording.display())
+                .replace('#', "\\#")
+                .replace(char::is_control, " ");
             let _ = writeln!(out, "{ok} {number} - {name}");
             let lead = if judged.verdict == Verdict::NotEnough { "not enough evidence: " } else { "" };
             let _ = writeln!(out, "# {lead}{}", judged_in_words(judged).replace(char::is_control, " "));

@@ -136,7 +136,7 @@ fn every_form_says_the_same() {
     let mut examined = examined(&latencies(20_000, &[80_000]));
     examined.recorded.path = "a<&\"b\u{7}.teiji".into();
     let limits: Vec<Limit> = ["max<100us", "max<50us", "rate(>1ms)<1e-9@95%"].map(|text| text.parse().unwrap()).to_vec();
-    let gate = Gate::of(&limits, &[examined]);
+    let gate = Gate::judge(&limits, &[examined]);
     assert_eq!(gate.verdict(), Verdict::Fail);
     let verdicts: Vec<&str> = gate.judged.iter().map(|judged| judged.verdict.name()).collect();
     assert_eq!(verdicts, ["pass", "fail", "not enough evidence"]);
@@ -160,7 +160,7 @@ fn of_several_recordings_those_that_fail_are_counted() {
     };
     let all = [named("a", 80_000), named("b", 20_000), named("c", 90_000), named("d", 20_000)];
     let limits = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Limit>>();
-    let head = |limits: &[Limit], language| Gate::of(limits, &all).text(language).lines().next().unwrap().to_owned();
+    let head = |limits: &[Limit], language| Gate::judge(limits, &all).text(language).lines().next().unwrap().to_owned();
     let one = limits(&["max<50us"]);
     assert_eq!(head(&one, Language::English), "FAIL: 2 of 4 recordings, checked against 1 limit");
     assert_eq!(head(&one, Language::Japanese), "不合格: 記録 4 件(制限 1 件で判定)中 2 件");
@@ -170,7 +170,7 @@ fn of_several_recordings_those_that_fail_are_counted() {
     assert_eq!(head(&limits(&["max<1ms"]), Language::English), "PASS: 4 recordings, checked against 1 limit");
     let lacking = head(&limits(&["rate(>1ms)<1e-9@95%"]), Language::English);
     assert_eq!(lacking, "NOT ENOUGH EVIDENCE: 4 of 4 recordings, checked against 1 limit");
-    let page = crate::page::limits::LimitsView::of(&Gate::of(&one, &all)).unwrap();
+    let page = crate::page::limits::LimitsView::from_gate(&Gate::judge(&one, &all)).unwrap();
     assert_eq!(page.headline, "Fail: 2 of 4 recordings, checked against 1 limit");
 }
 
@@ -215,7 +215,7 @@ fn a_mean_is_rounded_as_it_is_shown_alone() {
         latencies.extend(vec![20_000; twenty]);
         let examined = examined(&latencies);
         let mean: crate::Figure = "mean".parse().unwrap();
-        assert_eq!(mean.of(&examined).as_deref(), Some(shown));
+        assert_eq!(mean.value(&examined).as_deref(), Some(shown));
         for limit in ["mean<25us", "mean<15us"] {
             assert_eq!(judged(limit, &examined).seen, format!("{shown} µs"), "{limit}");
         }
@@ -359,7 +359,7 @@ fn a_plan_and_show_have_the_gates_figure() {
     let examined = overrun();
     let statistics = examined.analyses[0].statistics.clone();
     let (measured, all) = (statistics.latency.unwrap(), statistics.latency_with_skipped.unwrap());
-    let figure = |name: &str| name.parse::<crate::Figure>().unwrap().of(&examined).unwrap();
+    let figure = |name: &str| name.parse::<crate::Figure>().unwrap().value(&examined).unwrap();
     assert_eq!(format!("{} µs", figure("p99")), judged("p99<1h", &examined).seen.replace(',', ""));
 
     let mut matrix = crate::Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
@@ -501,7 +501,7 @@ fn every_finding_is_japanese() {
     assert!(limits.len() > 50, "{}", limits.len());
     let found = in_language(Language::Japanese, || {
         let found = all.iter().flat_map(|examined| limits.iter().map(move |limit| judge(limit, examined)));
-        found.map(|judged| (claim(&judged), judged_in_words(&judged))).collect::<Vec<_>>()
+        found.map(|judged| (criterion(&judged), judged_in_words(&judged))).collect::<Vec<_>>()
     });
     for (limit, words) in found {
         let english = |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase());

@@ -16,7 +16,7 @@ use plan::{Figure, Limit, Subject};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-pub(crate) use words::{change, claim, judged_in_words, lacking, whole};
+pub(crate) use words::{change, criterion, judged_in_words, lacking, whole};
 
 /// All limits, held against all recordings.
 #[derive(Clone, Debug, Default)]
@@ -30,11 +30,11 @@ pub struct Gate {
 impl Gate {
     /// Holds every limit against every recording.
     #[must_use]
-    pub fn of(limits: &[Limit], recordings: &[Examined]) -> Gate {
+    pub fn judge(limits: &[Limit], recordings: &[Examined]) -> Gate {
         let judge = |examined| limits.iter().map(move |limit| judge(limit, examined));
         let of = |examined: &Examined| {
             let path = examined.recorded.path.display().to_string();
-            cautions::of(&Overview::of(&examined.recorded)).into_iter().map(move |caveat| (path.clone(), caveat))
+            cautions::collect(&Overview::new(&examined.recorded)).into_iter().map(move |caveat| (path.clone(), caveat))
         };
         Gate {
             judged: recordings.iter().flat_map(judge).collect(),
@@ -68,7 +68,7 @@ impl Gate {
                 return Err(sentence);
             }
             let path = examined.recorded.path.display().to_string();
-            let both = [Overview::of(&baseline.recorded), Overview::of(&examined.recorded)];
+            let both = [Overview::new(&baseline.recorded), Overview::new(&examined.recorded)];
             self.caveats.each(|caveats| {
                 let apart = cautions::between(&both, 1);
                 let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.recorded.path.display()));
@@ -107,7 +107,7 @@ impl Gate {
             let all = counted(self.judged.len() as u64, "limit");
             return Tally { all, fail: self.count(Verdict::Fail), lack: self.count(Verdict::NotEnough) };
         }
-        let limits: BTreeSet<String> = self.judged.iter().map(claim).collect();
+        let limits: BTreeSet<String> = self.judged.iter().map(criterion).collect();
         let with = |verdict: Verdict| recordings.values().filter(|worst| **worst == verdict).count() as u64;
         let all = tr!(
             "{recordings}, checked against {limits}",
@@ -154,7 +154,7 @@ pub(crate) struct LimitLine {
 
 impl LimitLine {
     /// None for what is no latency.
-    pub(crate) fn of(limit: &Limit) -> Option<LimitLine> {
+    pub(crate) fn from_limit(limit: &Limit) -> Option<LimitLine> {
         let (latency, share) = match limit.subject {
             Subject::Latency { of: Figure::Max, limit, .. } => (limit, Some(0.0)),
             Subject::Latency { of: Figure::Mean, limit, .. } => (limit, None),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was claimed, seen and is lacking, in the current language.
+//! A criterion, what was seen and what is lacking, in the current language.
 
 use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
 use crate::language::tr;
 use crate::sections::rows::Rows;
-use judge::{Claim, Incomplete, Judged, Lacking, Seen};
+use judge::{Criterion, Incomplete, Judged, Lacking, Seen};
 use plan::{Limit, Subject};
 
-/// The claim: a limit as it was written.
-pub(crate) fn claim(judged: &Judged) -> String {
-    match &judged.claim {
-        Claim::Limit(limit) => limit.to_string(),
-        Claim::NotWorse { level, by, than } => {
+/// The criterion: a limit as it was written.
+pub(crate) fn criterion(judged: &Judged) -> String {
+    match &judged.criterion {
+        Criterion::Limit(limit) => limit.to_string(),
+        Criterion::NotWorse { level, by, than } => {
             let (percent, than) = (percent(*by), than.display());
             match level {
                 Some(level) => tr!("{level} at most {percent} worse than {than}", level, percent, than),
@@ -47,7 +47,7 @@ pub(crate) fn seen(judged: &Judged) -> String {
         ),
         Seen::TooFew { of } => tr!("{rows}: too few", rows = rows.counted(of)),
         Seen::Rate { n, of, beyond, rate, is_bound } => {
-            let (n, all, rate) = (count(n), count(of), rate_beside(rate, &judged.claim));
+            let (n, all, rate) = (count(n), count(of), rate_beside(rate, &judged.criterion));
             if is_bound {
                 tr!("{n} of {all} above {limit}, rate at most {rate}", n, all, limit = beyond, rate)
             } else {
@@ -70,8 +70,8 @@ pub(crate) fn seen(judged: &Judged) -> String {
 }
 
 /// A rate to three digits, or to as many as it takes to stand to the limit as the rate itself does.
-fn rate_beside(rate: f64, claim: &Claim) -> String {
-    let Claim::Limit(Limit { subject: Subject::Rate { limit, .. }, .. }) = claim else { return format!("{rate:.2e}") };
+fn rate_beside(rate: f64, criterion: &Criterion) -> String {
+    let Criterion::Limit(Limit { subject: Subject::Rate { limit, .. }, .. }) = criterion else { return format!("{rate:.2e}") };
     let stands = |shown: &String| shown.parse::<f64>().is_ok_and(|shown| shown.total_cmp(limit) == rate.total_cmp(limit));
     (2..).map(|places: usize| format!("{rate:.places$e}")).take(16).find(stands).unwrap_or_else(|| format!("{rate:e}"))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Japanese for the sentences that figures stand in: verdict, claims, notices, descriptions. Terms are those of the field's
+//! Japanese for the sentences that figures stand in: verdict, inferences, notices, descriptions. Terms are those of the field's
 //! Japanese documents: レイテンシ, 周期, 負荷, 最悪値, 標準偏差, 割り込み.
 
 /// How things are counted.
@@ -173,7 +173,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("In the lab's virtual time (instructions, not a board's ns): ", "ラボの仮想時間(命令数による。実機の ns ではない): "),
     ("In the lab, emulated: ", "ラボでのエミュレーション: "),
     ("Partly in the lab, partly on real machines: ", "一部はラボ、一部は実機: "),
-    // Claims.
+    // Inference.
     ("tail", "裾"),
     ("modes", "分布のピーク"),
     ("period", "周期性"),

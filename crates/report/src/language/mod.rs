@@ -69,7 +69,7 @@ pub(crate) fn current_language() -> Language {
     CURRENT.get()
 }
 
-/// Texts, or what holds them, in each language: made while what they tell of is there, and read in any language later.
+/// Texts, or what holds them, in each language: made while what they are about exists, and read in any language later.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InEach<T>([T; Language::ALL.len()]);
 

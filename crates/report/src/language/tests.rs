@@ -118,7 +118,7 @@ fn figures(page: &str) -> Vec<&str> {
     page.split("data-ns=\"").skip(1).filter_map(|rest| rest.split_once('"')).map(|(ns, _)| ns).collect()
 }
 
-/// Runs of every kind of time, of several repeats, with claims that say something and claims that refuse to.
+/// Runs of every kind of time, of several repeats, with inferences that say something and inferences that refuse to.
 fn matrix() -> Matrix {
     let rows = (0..4).map(|row| vec![Some(format!("kernel {}", row / 2)), Some(format!("load {}", row % 2))]);
     let mut matrix = Matrix::new(Some("題".into()), vec!["kernel".into(), "load".into()], rows);
@@ -128,8 +128,8 @@ fn matrix() -> Matrix {
             matrix.add(row, repeat, few.build());
         }
     }
-    let (recorded, claims) = crate::page::page_tests::with_a_tail();
-    matrix.add_run(0, 1, recorded, claims, Vec::new());
+    let (recorded, inferences) = crate::page::page_tests::with_a_tail();
+    matrix.add_run(0, 1, recorded, inferences, Vec::new());
     matrix.add_missing(3);
     matrix
 }
@@ -163,14 +163,14 @@ fn no_language_leaks_into_another() {
     let matrix = matrix();
     let all: Vec<Examined> = recordings.iter().cloned().map(examined).collect();
     let limits: Vec<plan::Limit> = ["max<10us", "p99.9<1ms@95%"].iter().map(|text| text.parse().unwrap()).collect();
-    let mut gate = Gate::of(&limits, &all);
+    let mut gate = Gate::judge(&limits, &all);
     gate.against(&all[0], 0.1, &all[1..2], Language::English).unwrap();
-    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::of(vec![examined(one.clone())])).collect();
-    let comparisons = Comparisons::of(&groups, true, Language::English).unwrap();
+    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();
+    let comparisons = Comparisons::new(&groups, true, Language::English).unwrap();
     let single: Vec<Report<'_>> = recordings.iter().map(|one| Report::new(std::slice::from_ref(one), &[], &options)).collect();
-    let (recorded, claims) = crate::page::page_tests::with_a_tail();
-    let (recorded, claims) = ([recorded], [claims]);
-    let with_a_tail = Report::new(&recorded, &claims, &options);
+    let (recorded, inferences) = crate::page::page_tests::with_a_tail();
+    let (recorded, inferences) = ([recorded], [inferences]);
+    let with_a_tail = Report::new(&recorded, &inferences, &options);
     let (interval, duration) = (plan::Nanos(1_000_000), Some(plan::Nanos::from_secs(10_800)));
     let length = PlanLength { samples: 2_995, rate: 1e-3, confidence: 0.95, interval, threads: 4, duration };
     let command = "teiji";
@@ -199,7 +199,7 @@ fn no_language_leaks_into_another() {
         ];
         texts.push(("summary", report.terminal_summary(Paint::Plain, language)));
         texts.extend(single.iter().map(|one| ("summary of one", one.terminal_summary(Paint::Plain, language))));
-        texts.push(("what a recording supports", with_a_tail.terminal_claims(language)));
+        texts.push(("what a recording supports", with_a_tail.terminal_inference(language)));
         texts.extend(report.svg_charts(language).into_iter().map(|(_, svg)| ("chart", svg)));
         texts.extend(matrix.svg_charts(language).into_iter().map(|(_, svg)| ("plan's chart", svg)));
         texts

@@ -95,7 +95,7 @@ impl Matrix {
     /// `mem-alloc raises overruns from 0 to 71.`: against the factor's first value, over all cases that have both.
     fn effects(&self, factor: usize, alike: &Alike<'_>) -> Vec<String> {
         let name = |value: usize| self.factors[factor].values[value].as_deref().unwrap_or(NOTHING).to_owned();
-        let mut said = Vec::new();
+        let mut changes = Vec::new();
         for value in 1..self.factors[factor].values.len() {
             let pairs: Vec<(Case<'_>, Case<'_>)> = alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
             let Some((first, _)) = pairs.first() else { continue };
@@ -104,17 +104,17 @@ impl Matrix {
                 continue;
             }
             let change = Change { value: name(value), first: name(0), cases: pairs.len() };
-            let late = pairs.iter().map(|(was, is)| Late::of(*was, *is)).collect::<Option<Vec<_>>>();
-            said.extend(late.and_then(|late| change.of_overruns(&late)));
+            let late = pairs.iter().map(|(was, is)| Late::between(*was, *is)).collect::<Option<Vec<_>>>();
+            changes.extend(late.and_then(|late| change.of_overruns(&late)));
             let is_about = pairs.iter().any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
             let about = if is_about { "~" } else { "" };
             let each = |of: fn(&Figures<'_>) -> Option<i64>| {
                 pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
-            said.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
-            said.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)));
+            changes.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
+            changes.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)));
         }
-        said
+        changes
     }
 
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
@@ -173,7 +173,7 @@ struct Late {
 
 impl Late {
     /// None where it is not known.
-    fn of(was: Case<'_>, is: Case<'_>) -> Option<Late> {
+    fn between(was: Case<'_>, is: Case<'_>) -> Option<Late> {
         let (was, is) = (*was.figures().activations, *is.figures().activations);
         Some(Late { was: was.late()?, is: is.late()?, due_was: was.due()?, due_is: is.due()? })
     }

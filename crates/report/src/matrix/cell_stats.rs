@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One combination of a plan's factors, with all that was recorded of it: repeats as if they had been one run.
 //!
-//! In the lab's virtual time a repeat is the first run over again. It tells that nothing else was at work, and nothing more
+//! In the lab's virtual time a repeat is the first run over again. It shows that nothing else was at work, and nothing more
 //! about latencies, so it is counted as a run and not as samples. So is a copy of a recording.
 
 use super::published::{MatchKey, Published, PublishedRun};
@@ -11,7 +11,7 @@ use crate::language::{InEach, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
-use crate::sections::lab::Kind;
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use judge::{Judged, RunIdentity, Verdict};
 use model::Document;
@@ -35,7 +35,7 @@ pub(super) struct CellStats {
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
     /// On what time the figures are; of the first run.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<TimeKind>,
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) off_target: bool,
@@ -175,7 +175,7 @@ impl CellThread {
 
 impl CellStats {
     /// A combination of which nothing is recorded yet.
-    pub(super) fn of(at: Vec<usize>) -> Self {
+    pub(super) fn at(at: Vec<usize>) -> Self {
         CellStats { at, ..CellStats::default() }
     }
 
@@ -184,20 +184,20 @@ impl CellStats {
         Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments }
     }
 
-    /// Adds a run; whether it tells anything that none before it told.
+    /// Adds a run; whether it is more than a copy or repeat of one before it.
     pub(super) fn add(&mut self, overview: &Overview<'_>) -> bool {
         let document = &overview.recorded.document;
         let interval_ns = overview.interval_ns();
         if self.runs == 0 {
             self.interval_ns = interval_ns;
-            self.kind = Some(Kind::of(document.lab.as_ref()));
-            self.key = MatchKey::of(overview);
+            self.kind = Some(TimeKind::from_lab(document.lab.as_ref()));
+            self.key = MatchKey::from_overview(overview);
         }
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
-        self.texts.each(|texts| caveats::merge(&mut texts.caveats, caveats::of(document)));
+        self.texts.each(|texts| caveats::merge(&mut texts.caveats, caveats::collect(document)));
         self.stats.maxima.extend(overview.due_moments.max());
-        let run = RunIdentity::of(overview.recorded);
+        let run = RunIdentity::from_recorded(overview.recorded);
         if self.distinct.contains(&run) {
             self.identical += 1;
             return false;
@@ -241,7 +241,7 @@ impl CellStats {
                 self.threads.len() - 1
             });
             let pooled = &mut self.threads[place].stats;
-            pooled.activations.merge(&Accounts::of(thread, &recorded.document.probe));
+            pooled.activations.merge(&Accounts::from_thread(thread, &recorded.document.probe));
             pooled.histogram.merge(&statistics.histogram);
             pooled.moments.merge(&statistics.moments);
             let (histogram, moments) = statistics.of_all_due();

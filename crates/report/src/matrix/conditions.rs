@@ -14,9 +14,9 @@ use model::Warning;
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
 
-/// Values that are told of one fact.
+/// Values that are listed of one fact.
 const MAX_VALUES: usize = 8;
-/// Warnings that are told.
+/// Warnings that are listed.
 const MAX_WARNINGS: usize = 60;
 /// Characters of a value.
 const MAX_LETTERS: usize = 600;
@@ -33,7 +33,7 @@ pub(super) struct Fact {
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     facts: Vec<Fact>,
-    warnings: Vec<Told>,
+    warnings: Vec<Listed>,
     /// Where each is among the warnings.
     known: HashMap<Subject, usize>,
     runs: u32,
@@ -41,7 +41,7 @@ pub(super) struct Conditions {
 
 /// A warning as the first run has it, and how many have it.
 #[derive(Debug)]
-struct Told {
+struct Listed {
     first: Warning,
     runs: u32,
     /// Others have other figures in it.
@@ -74,13 +74,13 @@ impl Conditions {
             let subject = (discriminant(warning), warnings::subject(warning));
             match self.known.get(&subject) {
                 Some(place) => {
-                    let Told { first, runs, differ } = &mut self.warnings[*place];
+                    let Listed { first, runs, differ } = &mut self.warnings[*place];
                     *runs += 1;
                     *differ |= first != warning;
                 }
                 None => {
                     self.known.insert(subject, self.warnings.len());
-                    self.warnings.push(Told { first: warning.clone(), runs: 1, differ: false });
+                    self.warnings.push(Listed { first: warning.clone(), runs: 1, differ: false });
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Conditions {
         if let Some((_, runs)) = fact.values.iter_mut().find(|(known, _)| *known == value) {
             *runs += 1;
         } else if fact.values.len() <= MAX_VALUES {
-            // One more than is told, so that it is known that there are more.
+            // One more than is listed, so that it is known that there are more.
             fact.values.push((value, 1));
         }
     }
@@ -111,8 +111,8 @@ impl Conditions {
         let of = |runs: u32| if in_all { String::new() } else { counted(runs.into(), "run") };
         let values = if fact.values.len() > MAX_VALUES {
             // Such as a machine's load average: another every time.
-            let told: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
-            vec![(format!("{}, …", told.join("; ")), tr!("more than {n} values", n = MAX_VALUES))]
+            let listed: Vec<&str> = fact.values[..3].iter().map(|(value, _)| value.as_str()).collect();
+            vec![(format!("{}, …", listed.join("; ")), tr!("more than {n} values", n = MAX_VALUES))]
         } else {
             fact.values.iter().map(|(value, runs)| (value.clone(), of(*runs))).collect()
         };
@@ -122,12 +122,12 @@ impl Conditions {
 
     /// All warnings, each once, with the number of runs that have it.
     pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
-        let told = |Told { first, runs, differ }: &Told| {
+        let listed = |Listed { first, runs, differ }: &Listed| {
             let of = if *runs == self.runs { String::new() } else { tr!("in {runs}", runs = counted((*runs).into(), "run")) };
             let differ = if *differ { translated(" (the figures are those of the first)") } else { "" };
             banners::grouped(first, format!("{of}{differ}"))
         };
-        self.warnings.iter().take(MAX_WARNINGS).map(told).collect()
+        self.warnings.iter().take(MAX_WARNINGS).map(listed).collect()
     }
 
     /// Warnings for which there is no room.

@@ -12,7 +12,7 @@ use crate::charts::series::{self, Curve, Series, Steps};
 use crate::gate::LimitLine;
 use crate::language::tr;
 use crate::overview::Overview;
-use crate::sections::lab::Kind;
+use crate::sections::lab::TimeKind;
 use serde::Serialize;
 use stats::Moments;
 use std::collections::{BTreeSet, HashMap};
@@ -159,7 +159,7 @@ impl Matrix {
     }
 
     pub(super) fn drawing(&self, budget: SizeBudget) -> Drawing<'_> {
-        let bins = Bins::of(self.rows.iter().map(|row| &row.stats.moments));
+        let bins = Bins::from_moments(self.rows.iter().map(|row| &row.stats.moments));
         let curves = self.first_rows(budget.curves);
         let mut kept: Vec<_> = self.kept.iter().filter(|kept| curves.contains(&kept.row)).collect();
         // The selected ones are the last to go.
@@ -186,7 +186,7 @@ impl Matrix {
                     .then(|| Curve::new(self.name(row), row.interval_ns, &row.counted(), bins, resolution.equal_bins)),
                 runs: runs.collect(),
                 recorded: row.runs - row.identical,
-                time: row.kind.map(Kind::key),
+                time: row.kind.map(TimeKind::key),
             }
         };
         let combinations: Vec<Combination> = self.first_rows(budget.rows).into_iter().map(&mut combination).collect();
@@ -206,7 +206,7 @@ impl Matrix {
         let row = &self.rows[kept.row];
         let name = self.name(row);
         let name = if row.runs - row.identical > 1 { tr!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };
-        Overview { name, claims: &kept.claims, ..Overview::of(&kept.recorded) }
+        Overview { name, inferences: &kept.inferences, ..Overview::new(&kept.recorded) }
     }
 
     /// Of each combination that is drawn at first the run with the largest latency: for pictures over time.
@@ -220,7 +220,7 @@ impl Matrix {
         let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
         let pooled = |row: usize| {
             let (of, kept) = (&self.rows[row], worst(row)?);
-            let worst = Overview::of(&kept.recorded);
+            let worst = Overview::new(&kept.recorded);
             let is_one = of.runs - of.identical == 1;
             Some(Overview {
                 name: self.name(of),
@@ -232,8 +232,8 @@ impl Matrix {
                 moments: of.stats.moments,
                 due_histogram: of.stats.due_histogram.clone(),
                 due_moments: of.stats.due_moments,
-                // Of several runs together nothing is claimed.
-                claims: if is_one { &kept.claims } else { &[] },
+                // Nothing is inferred from several runs together.
+                inferences: if is_one { &kept.inferences } else { &[] },
                 ..worst
             })
         };

@@ -6,7 +6,7 @@
 use super::Matrix;
 use super::cell_stats::CellStats;
 use crate::format::{count, latency, rounded};
-use crate::sections::lab::Kind;
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::NOTHING;
 use serde::Serialize;
 use stats::Level;
@@ -81,7 +81,7 @@ impl Figure {
     }
 }
 
-/// Shades from cold to hot, where lightness alone tells, so that any eye and any printer can. The middle is left out: neither
+/// Shades from cold to hot, where lightness alone is enough, so that any eye and any printer can. The middle is left out: neither
 /// dark nor light figures can be read well on it.
 #[derive(Serialize)]
 pub(super) struct Shades {
@@ -139,7 +139,7 @@ pub(super) struct Cells<'m> {
     /// Whether there are factors that neither goes along.
     pub(super) folded: bool,
     /// Of figures on several kinds of time, those that are shown.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<TimeKind>,
 }
 
 impl Cells<'_> {
@@ -171,7 +171,7 @@ impl Matrix {
         if across.is_empty() {
             across.push(*others.iter().min()?);
         }
-        let times = self.kinds().into_iter().map(Kind::key).collect();
+        let times = self.kinds().into_iter().map(TimeKind::key).collect();
         Some(HeatMap { figures: &FIGURES, shades: SHADES, nothing: NOTHING, down: *down, across, times, has_room })
     }
 

@@ -99,7 +99,7 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
     let mut cut = Synthetic::idle().threads(1).samples(&[1_000; 200]).examined(&stats::ExactRequest::default());
     cut.0.document.state = model::State::Running;
     let examined = Examined { recorded: cut.0, analyses: cut.1 };
-    let judged_by = |limit: &str| Gate::of(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict();
+    let judged_by = |limit: &str| Gate::judge(&[limit.parse().unwrap()], std::slice::from_ref(&examined)).verdict();
     assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Verdict::NotEnough, Verdict::Fail), "what was seen was seen");
 }
 
@@ -109,7 +109,7 @@ fn add_judged(matrix: &mut Matrix, row: usize, limits: &[&str], run: &Synthetic)
     let limits = matrix.limits.clone();
     let (recorded, analyses) = run.examined(&Limit::exact_request(&limits));
     let examined = Examined { recorded, analyses };
-    let judged = Gate::of(&limits, std::slice::from_ref(&examined)).judged;
+    let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
     matrix.add_run(row, 1, examined.recorded, Vec::new(), judged);
 }
 
@@ -416,7 +416,7 @@ fn what_was_never_run_is_in_every_maximum() {
     recorded.threads = vec![statistics];
     // Activation 3 waited from 3 ms to 9.5 ms.
     let waited = "6.50 ms";
-    let said = crate::sections::verdict::verdict(&[Overview::of(&recorded)]);
+    let said = crate::sections::verdict::verdict(&[Overview::new(&recorded)]);
     assert!(said.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{said}");
     let page =
         crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default()).html("teiji report", English);

@@ -31,9 +31,9 @@ use crate::gate::lacking;
 use crate::language::{InEach, tr, translated};
 use crate::overview::{Overview, list, population};
 use crate::sections::banners;
-use crate::sections::claims::Claims;
 use crate::sections::columns::{Measured, Probes};
-use crate::sections::lab::{self, Kind};
+use crate::sections::inference::Inference;
+use crate::sections::lab::{self, TimeKind};
 use crate::warnings::warning_text;
 use cell_stats::CellStats;
 use conditions::Conditions;
@@ -45,7 +45,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Combinations that a note names.
 const MAX_NAMED: usize = 4;
-/// Kinds of caveats that are told.
+/// Kinds of caveats that are listed.
 const MAX_CAVEATS: usize = 8;
 /// Recordings that are kept to be drawn: tens of MB at most.
 const MAX_KEPT: usize = 256;
@@ -95,7 +95,7 @@ struct TopRuns {
     /// From 1.
     repeat: u32,
     recorded: Recorded,
-    claims: Vec<Claims>,
+    inferences: Vec<Inference>,
 }
 
 impl TopRuns {
@@ -120,7 +120,7 @@ impl Matrix {
             });
             places.collect()
         };
-        let rows = combinations.map(|values| CellStats::of(at(values))).collect();
+        let rows = combinations.map(|values| CellStats::at(at(values))).collect();
         let varied = (0..factors.len()).filter(|factor| factors[*factor].values.len() > 1).collect();
         Matrix { title, factors, varied, rows, ..Matrix::default() }
     }
@@ -136,11 +136,11 @@ impl Matrix {
     }
 
     /// The same, with its threads' confidence intervals and tail, and what became of each of the limits in it, as a gate judges.
-    pub fn add_run(&mut self, row: usize, repeat: u32, recorded: Recorded, claims: Vec<Claims>, judged: Vec<Judged>) {
+    pub fn add_run(&mut self, row: usize, repeat: u32, recorded: Recorded, inferences: Vec<Inference>, judged: Vec<Judged>) {
         self.rows[row].judge(judged);
-        let one = [Overview::of(&recorded)];
+        let one = [Overview::new(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
-        self.measured = self.measured.pick(Measured::of(&one), Measured::Other);
+        self.measured = self.measured.pick(Measured::from_overviews(&one), Measured::Other);
         self.probes.add(&one[0].recorded.document.probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
         self.times.each(|times| {
@@ -155,7 +155,7 @@ impl Matrix {
             self.denied = banners::denied(&recorded.document).cloned();
         }
         if is_new {
-            self.kept.push(TopRuns { row, repeat, recorded, claims });
+            self.kept.push(TopRuns { row, repeat, recorded, inferences });
         }
         if self.kept.len() > MAX_KEPT {
             let least = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.max()).map_or(0, |(place, _)| place);
@@ -174,7 +174,7 @@ impl Matrix {
         self.rows.iter().map(|row| u64::from(row.missing)).sum()
     }
 
-    /// What tells a combination from the others: `debian:amd64=6.1.0-56, interval=500us, mem-alloc@100%`. Kernels and loads
+    /// What distinguishes a combination from the others: `debian:amd64=6.1.0-56, interval=500us, mem-alloc@100%`. Kernels and loads
     /// are known by their looks.
     fn name(&self, row: &CellStats) -> String {
         let named = |factor: &usize| {
@@ -213,7 +213,7 @@ impl Matrix {
             notes[0] += translated(" Repeats are pooled; max of runs: the smallest and the largest of their maxima.");
         }
         let identical =
-            |in_lab: bool| self.rows.iter().any(|row| row.identical > 0 && (row.kind == Some(Kind::Virtual)) == in_lab);
+            |in_lab: bool| self.rows.iter().any(|row| row.identical > 0 && (row.kind == Some(TimeKind::Virtual)) == in_lab);
         if identical(true) {
             notes[0] +=
                 translated(" A repeat identical to the first, as expected in the lab, adds nothing to n and is not drawn.");
@@ -270,9 +270,9 @@ impl Matrix {
                 }
             }
         }
-        let told =
+        let phrase =
             |(text, rows): &(&String, Vec<&CellStats>)| tr!("{rows}: {text}.", rows = self.names(rows.iter().copied()), text);
-        let mut notes: Vec<String> = known.iter().map(told).collect();
+        let mut notes: Vec<String> = known.iter().map(phrase).collect();
         notes.extend((more > 0).then(|| tr!("And {rows} like these.", rows = counted(more, "combination"))));
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
         notes.extend(grant.map(|grant| tr!("For real-time rights: {grant}", grant)));

@@ -13,7 +13,7 @@ use crate::format::{self, count, counted};
 use crate::language::{Language, in_language, tr, translated};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
-use crate::page::intervals::{ClaimsOf, claims_lead, claims_of};
+use crate::page::intervals::{RecordingInference, inference_lead, inference_of};
 use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
@@ -24,8 +24,8 @@ use askama::Template;
 
 /// Rows of the table that a browser scrolls through with ease.
 const MAX_ROWS: usize = 2_000;
-/// Rows of claims: of each run that is drawn at first those of a few threads.
-const MAX_CLAIMS: usize = 64;
+/// Rows of inferences: of each run that is drawn at first those of a few threads.
+const MAX_INFERENCE_ROWS: usize = 64;
 /// Characters of a factor's value in one line.
 const MAX_LINE: usize = 32;
 /// Characters of the plan that the page shows.
@@ -42,8 +42,8 @@ struct Page {
     left_out: String,
     notes: Vec<String>,
     heat: Option<HeatView>,
-    claims: Vec<ClaimsOf>,
-    claims_lead: &'static str,
+    inferences: Vec<RecordingInference>,
+    inference_lead: &'static str,
     drawn: ChartSet,
     warnings: Vec<GroupedWarning>,
     more_warnings: String,
@@ -168,7 +168,7 @@ impl Matrix {
                 about: self.about(),
                 banners: self.banners(),
             },
-            limits: LimitsView::of(&self.options.gate),
+            limits: LimitsView::from_gate(&self.options.gate),
             head,
             rows,
             left_out: left_out(without, |n| {
@@ -176,8 +176,8 @@ impl Matrix {
             }),
             notes: self.notes().into_iter().chain(sheet.sources()).collect(),
             heat: self.heat_view(),
-            claims: claims_of(&self.worst_runs(), MAX_CLAIMS),
-            claims_lead: claims_lead(&self.worst_runs()),
+            inferences: inference_of(&self.worst_runs(), MAX_INFERENCE_ROWS),
+            inference_lead: inference_lead(&self.worst_runs()),
             drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.get().warnings(),
             more_warnings: left_out(self.conditions.get().more_warnings(), |n| tr!("More warnings, each of some runs: {n}.", n)),
@@ -198,8 +198,8 @@ impl Matrix {
             number: number.to_owned(),
             unit: unit.to_owned(),
             label: translated(self.measured.pick("the worst wake-up", "the largest latency")).to_owned(),
-            claim_of: format!("{}: ", self.name(worst)),
-            claim: overview::claim(worst.stats.due_moments.count(), &worst.stats.activations),
+            supports_of: format!("{}: ", self.name(worst)),
+            supports: overview::supported_rate(worst.stats.due_moments.count(), &worst.stats.activations),
         })
     }
 
@@ -220,34 +220,34 @@ impl Matrix {
     /// The caveats, in few words; the table's notes name each combination.
     fn banners(&self) -> Vec<Banner> {
         let rows = |n: usize| counted(n as u64, "combination");
-        let mut told: Vec<Banner> = Vec::new();
+        let mut banners: Vec<Banner> = Vec::new();
         for (text, of) in self.times.get() {
             let of = if of.len() == self.rows.len() { String::new() } else { format!("{}: ", rows(of.len())) };
-            told.push(Banner::new(translated("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
+            banners.push(Banner::new(translated("From the lab."), format!("{of}{text}"), &NextStep::Unknown));
         }
         let rights = self.rights();
         if !rights.is_empty() {
             let text = tr!("{rights}. These are not real-time figures.", rights);
             let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
-            told.push(Banner::new(translated("Rights and scheduling."), text, &grant));
+            banners.push(Banner::new(translated("Rights and scheduling."), text, &grant));
         }
         let (with_caveats, missed) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
             let text = tr!("{rows}: see below the table.", rows = rows(with_caveats));
-            told.push(Banner::new(translated("Caveats."), text, &NextStep::Unknown));
+            banners.push(Banner::new(translated("Caveats."), text, &NextStep::Unknown));
         }
         if missed > 0 {
             let text = tr!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
-            told.push(Banner::new(translated("Load off target."), text, &NextStep::Unknown));
+            banners.push(Banner::new(translated("Load off target."), text, &NextStep::Unknown));
         }
         if self.missing() > 0 {
             let text = tr!(
                 "{runs} of the plan have no recording. To run them: teiji run --resume.",
                 runs = counted(self.missing(), "run")
             );
-            told.push(Banner::new(translated("Incomplete plan."), text, &NextStep::Unknown));
+            banners.push(Banner::new(translated("Incomplete plan."), text, &NextStep::Unknown));
         }
-        told
+        banners
     }
 
     /// Heading and lines; and how many combinations have no line, for want of room.

@@ -174,7 +174,7 @@ fn reason(error: &csv::Error) -> String {
 
 impl Line {
     fn read(self, place: usize) -> Result<PublishedRun, String> {
-        let asked = told(self.policy);
+        let asked = as_written(self.policy);
         let policy =
             asked.as_ref().map(|policy| policy.parse().map_err(|error: plan::PolicyError| error.to_string())).transpose()?;
         if self.load.is_empty() || self.patch.is_empty() {
@@ -198,10 +198,10 @@ impl Line {
             mean_ns: written("avg_us", self.avg_us.as_deref())?,
             sd_ns: written("sd_us", self.sd_us.as_deref())?,
             max_ns: written("max_us", self.max_us.as_deref())?,
-            min_us: told(self.min_us),
-            mean_us: told(self.avg_us),
-            sd_us: told(self.sd_us),
-            max_us: told(self.max_us),
+            min_us: as_written(self.min_us),
+            mean_us: as_written(self.avg_us),
+            sd_us: as_written(self.sd_us),
+            max_us: as_written(self.max_us),
             overruns: self.overruns,
             note: self.note,
             scheduling: asked.map(|policy| format!("{policy}{priority}")),
@@ -211,8 +211,8 @@ impl Line {
     }
 }
 
-/// What is told of a figure; an empty cell tells nothing.
-fn told(text: Option<String>) -> Option<String> {
+/// A figure as it is written; an empty cell is none.
+fn as_written(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
 
@@ -238,7 +238,7 @@ const CO_KERNELS: [&str; 5] = ["xenomai", "cobalt", "ipipe", "dovetail", "evl"];
 impl MatchKey {
     /// That of a recording; none where it could match by accident only: preemption that is not known, a co-kernel, loads with
     /// options, threads with intervals of their own, each of which has a key of its own.
-    pub(crate) fn of(overview: &Overview<'_>) -> Option<MatchKey> {
+    pub(crate) fn from_overview(overview: &Overview<'_>) -> Option<MatchKey> {
         overview.interval_ns()?;
         let document = &overview.recorded.document;
         MatchKey::of_thread(document, document.threads.first()?)
@@ -315,7 +315,7 @@ mod tests {
         );
         let published = published.unwrap();
         let sources = |recorded: &model::Recorded| -> String {
-            let key = MatchKey::of(&Overview::of(recorded));
+            let key = MatchKey::from_overview(&Overview::new(recorded));
             key.map_or_else(String::new, |key| published.beside(&key).iter().map(|run| run.source.as_str()).collect())
         };
         assert_eq!(sources(&Synthetic::idle().load("cpu@50%,cpus=0").build()), "", "another CPU is another load");

@@ -7,7 +7,7 @@ use super::published::PublishedRun;
 use crate::format::{count, counted, exact_micros, micros, rounded};
 use crate::language::{Language, in_language, tr, translated};
 use crate::page::localised::markdown;
-use crate::sections::lab::Kind;
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
 use judge::Verdict;
@@ -148,12 +148,12 @@ impl Table {
 }
 
 /// The factors' values and our figures, of one thread or of all. What is true of the whole row stands in its first line. How
-/// many runs there are is told unless it is one each, `whole`.
+/// many runs there are is shown unless it is one each, `whole`.
 fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: bool) -> Vec<String> {
     let again = part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
     let of_row = |text: String| if again { String::new() } else { text };
     // In virtual time each ns is meant.
-    let text = if row.kind == Some(Kind::Virtual) { exact_micros } else { micros };
+    let text = if row.kind == Some(TimeKind::Virtual) { exact_micros } else { micros };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
@@ -192,12 +192,12 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
     let nothing = || OURS.map(|figure| if figure == "runs" { runs.clone() } else { NOTHING.to_owned() });
     cells.extend(if row.runs == 0 { nothing() } else { figures });
     if !matrix.limits.is_empty() {
-        let told = |(limit, verdict): (&str, Verdict)| match verdict {
+        let exceedance = |(limit, verdict): (&str, Verdict)| match verdict {
             Verdict::Fail => Some(limit.to_owned()),
             Verdict::NotEnough => Some(format!("{limit}?")),
             Verdict::Pass => None,
         };
-        let beyond = matrix.judged(row).filter_map(told).collect::<Vec<_>>().join(" ");
+        let beyond = matrix.judged(row).filter_map(exceedance).collect::<Vec<_>>().join(" ");
         cells.push(of_row(if beyond.is_empty() { NOTHING.to_owned() } else { beyond }));
     }
     cells

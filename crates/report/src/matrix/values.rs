@@ -5,7 +5,7 @@ use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
 use crate::language::{Language, in_language};
-use crate::sections::lab::Kind;
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
@@ -118,7 +118,7 @@ impl Matrix {
             row.runs.to_string(),
             row.missing.to_string(),
             of_runs(row.identical.into()),
-            text(row.kind.map(Kind::key)),
+            text(row.kind.map(TimeKind::key)),
             of_runs(all.due.count()),
             text(all.due.min()),
             text(all.due.mean()),
@@ -176,7 +176,7 @@ impl Matrix {
                 "runs": row.runs,
                 "runs_missing": row.missing,
                 "runs_identical": of_runs(row.identical.into()),
-                "time": row.kind.map(Kind::key),
+                "time": row.kind.map(TimeKind::key),
                 "n": of_runs(all.due.count()),
                 "min_ns": all.due.min(),
                 "mean_ns": all.due.mean(),

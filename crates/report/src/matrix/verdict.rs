@@ -7,7 +7,7 @@ use crate::format::{count, counted, latency};
 use crate::language::{Language, in_language, tr, translated};
 use crate::sections::accounts;
 use crate::sections::caveats;
-use crate::sections::lab::{self, Kind};
+use crate::sections::lab::{self, TimeKind};
 use crate::sections::verdict;
 use judge::Verdict;
 use std::collections::BTreeMap;
@@ -25,15 +25,15 @@ impl Matrix {
     }
 
     /// The kinds of time that figures are on, each once.
-    pub(super) fn kinds(&self) -> Vec<Kind> {
-        let mut kinds: Vec<Kind> = self.rows.iter().filter_map(|row| row.kind).collect();
+    pub(super) fn kinds(&self) -> Vec<TimeKind> {
+        let mut kinds: Vec<TimeKind> = self.rows.iter().filter_map(|row| row.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
         kinds
     }
 
     /// The same of one kind of time.
-    pub(super) fn largest_of(&self, kind: Kind) -> Vec<usize> {
+    pub(super) fn largest_of(&self, kind: TimeKind) -> Vec<usize> {
         self.largest_first().into_iter().filter(|row| self.rows[*row].kind == Some(kind)).collect()
     }
 
@@ -105,15 +105,15 @@ impl Matrix {
     }
 
     /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
-    fn extremes(&self, kind: Kind, several: bool) -> Option<String> {
+    fn extremes(&self, kind: TimeKind, several: bool) -> Option<String> {
         let latest: Vec<&CellStats> = self.largest_of(kind).into_iter().map(|row| &self.rows[row]).collect();
         let worst = latest.first()?;
         let max = |row: &CellStats| latency(row.stats.max().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
-            Kind::Machine => translated(", on a machine's own clock,"),
-            Kind::Virtual => translated(", in virtual ns,"),
-            Kind::Emulated => translated(", emulated,"),
+            TimeKind::Machine => translated(", on a machine's own clock,"),
+            TimeKind::Virtual => translated(", in virtual ns,"),
+            TimeKind::Emulated => translated(", emulated,"),
         };
         let with =
             |row: &CellStats| if self.varied.is_empty() { String::new() } else { tr!(" with {name}", name = self.name(row)) };
@@ -147,8 +147,8 @@ impl Matrix {
                 tr!(" in {rows} of {all}", rows, all = counted(measured as u64, "combination"))
             }
         };
-        let told: Vec<String> = known.iter().take(MAX_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
-        told.join(translated("; "))
+        let phrases: Vec<String> = known.iter().take(MAX_VALUES).map(|(how, rows, _)| format!("{how}{}", of(*rows))).collect();
+        phrases.join(translated("; "))
     }
 
     /// What the first factor does where all else is equal, if a sentence can say it: `Largest latency by kernel: debian:amd64 560 µs,
@@ -171,7 +171,7 @@ impl Matrix {
         }
         let whole: Vec<Vec<i64>> = alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
         let worst = |value: usize| whole.iter().map(|maxima| maxima[value]).max();
-        let told: Vec<String> = values
+        let phrases: Vec<String> = values
             .iter()
             .enumerate()
             .map(|(place, value)| Some(format!("{value} {}", latency(worst(place)?))))
@@ -182,7 +182,7 @@ impl Matrix {
             "Largest latency by {factor}{pairs}: {values}.",
             factor = self.factors[factor].name,
             pairs,
-            values = told.join(translated(", "))
+            values = phrases.join(translated(", "))
         ))
     }
 }

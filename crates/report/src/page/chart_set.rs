@@ -27,7 +27,7 @@ pub(crate) struct ChartSet {
 
 impl ChartSet {
     /// The charts of overlaid recordings.
-    pub(crate) fn of(series: &Charts, all: &[Overview<'_>]) -> ChartSet {
+    pub(crate) fn overlaid(series: &Charts, all: &[Overview<'_>]) -> ChartSet {
         ChartSet::new(Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(), &series.recordings, series)
     }
 

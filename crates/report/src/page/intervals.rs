@@ -5,30 +5,30 @@ use crate::charts::svg;
 use crate::format;
 use crate::language::{tr, translated};
 use crate::overview::Overview;
-use crate::sections::claims::{self, Message};
+use crate::sections::inference::{self, Message};
 use model::{ProbeStatement, RowKind};
 
 /// The confidence intervals and tails of a recording.
-pub(crate) struct ClaimsOf {
+pub(crate) struct RecordingInference {
     pub(crate) recording: String,
     pub(crate) colour: usize,
     /// Which quantiles its threads have latencies enough for.
     pub(crate) levels: Vec<String>,
-    pub(crate) threads: Vec<ClaimsOfThread>,
+    pub(crate) threads: Vec<ThreadInference>,
     pub(crate) left_out: String,
     pub(crate) at_once: Vec<Message>,
 }
 
 /// The same of one of its threads.
-pub(crate) struct ClaimsOfThread {
+pub(crate) struct ThreadInference {
     pub(crate) name: String,
     /// In the order of the levels: the figure, and its interval.
     pub(crate) quantiles: Vec<(String, String)>,
-    pub(crate) claims: Vec<Message>,
+    pub(crate) inferences: Vec<Message>,
 }
 
 /// What the intervals of these recordings are of.
-pub(crate) fn claims_lead(all: &[Overview<'_>]) -> &'static str {
+pub(crate) fn inference_lead(all: &[Overview<'_>]) -> &'static str {
     let are_wake_ups = |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
     translated(if all.iter().all(|overview| are_wake_ups(&overview.recorded.document.probe)) {
         "95 % confidence intervals for all activations that were due, skipped ones counted in, allowing for correlated wake-ups. A tail is extrapolated only if it passes every check."
@@ -37,28 +37,31 @@ pub(crate) fn claims_lead(all: &[Overview<'_>]) -> &'static str {
     })
 }
 
-/// All claims of all recordings; of many threads those with the latest wake-ups.
-pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
+/// Confidence intervals, tails and periods of all recordings; of many threads, of those with the largest latencies.
+pub(crate) fn inference_of(all: &[Overview<'_>], most: usize) -> Vec<RecordingInference> {
     let of = |(place, overview): (usize, &Overview<'_>)| {
         let document = &overview.recorded.document;
-        let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.claims).collect();
+        let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.inferences).collect();
         threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
         let listed = (most / 32).max(1);
         let left_out = threads.len().saturating_sub(listed);
         threads.truncate(listed);
-        let levels =
-            threads.iter().map(|(_, claims)| claims.quantiles.as_slice()).max_by_key(|levels| levels.len()).unwrap_or_default();
+        let levels = threads
+            .iter()
+            .map(|(_, inference)| inference.quantiles.as_slice())
+            .max_by_key(|levels| levels.len())
+            .unwrap_or_default();
         let levels: Vec<String> = levels.iter().map(|interval| interval.level.to_string()).collect();
-        let threads = threads.into_iter().map(|((thread, _), claims)| {
-            let mut quantiles: Vec<(String, String)> = claims.quantiles.iter().map(claims::interval).collect();
+        let threads = threads.into_iter().map(|((thread, _), inference)| {
+            let mut quantiles: Vec<(String, String)> = inference.quantiles.iter().map(inference::interval).collect();
             quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
-            ClaimsOfThread {
+            ThreadInference {
                 name: tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
                 quantiles,
-                claims: claims::beside_quantiles(claims, document, thread),
+                inferences: inference::beside_quantiles(inference, document, thread),
             }
         });
-        ClaimsOf {
+        RecordingInference {
             recording: overview.name.clone(),
             colour: place % svg::COLOURS.len(),
             threads: threads.collect(),
@@ -68,8 +71,8 @@ pub(crate) fn claims_of(all: &[Overview<'_>], most: usize) -> Vec<ClaimsOf> {
             } else {
                 String::new()
             },
-            at_once: claims::at_once(document, overview.claims),
+            at_once: inference::at_once(document, overview.inferences),
         }
     };
-    all.iter().enumerate().filter(|(_, overview)| !overview.claims.is_empty()).map(of).collect()
+    all.iter().enumerate().filter(|(_, overview)| !overview.inferences.is_empty()).map(of).collect()
 }

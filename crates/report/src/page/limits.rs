@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each recording.
 
-use crate::gate::{Gate, Tally, claim, judged_in_words, sign};
+use crate::gate::{Gate, Tally, criterion, judged_in_words, sign};
 use crate::language::{tr, translated};
 use judge::{Judged, Verdict};
 
@@ -30,7 +30,7 @@ pub(crate) struct LimitRow {
 
 impl LimitsView {
     /// None where nothing was held against the recordings.
-    pub(crate) fn of(gate: &Gate) -> Option<LimitsView> {
+    pub(crate) fn from_gate(gate: &Gate) -> Option<LimitsView> {
         if gate.judged.is_empty() {
             return None;
         }
@@ -65,7 +65,7 @@ fn row(judged: &Judged) -> LimitRow {
             Verdict::Fail => "fail",
             Verdict::NotEnough => "not enough evidence",
         }),
-        limit: claim(judged),
+        limit: criterion(judged),
         recording: judged.recording.display().to_string(),
         words: judged_in_words(judged),
     }

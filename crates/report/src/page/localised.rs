@@ -4,7 +4,7 @@
 use crate::charts::svg::escape;
 use crate::language::translated;
 use crate::page::Frame;
-use crate::sections::claims::Message;
+use crate::sections::inference::Message;
 
 /// Text from outside as Markdown: it stays text, and one line, also at the beginning of one.
 pub(crate) fn markdown(text: &str) -> String {
@@ -62,9 +62,9 @@ pub(crate) trait Localised {
         place_of(term)
     }
 
-    /// A claim's subject, and where its meaning stands.
-    fn subject(&self, said: &Message) -> String {
-        link(self.frame(), &said.about, said.term)
+    /// A sentence's subject, with a link to its definition.
+    fn subject(&self, message: &Message) -> String {
+        link(self.frame(), &message.about, message.term)
     }
 
     /// Text from outside in a line of Markdown: it stays text, and one line.
@@ -103,7 +103,7 @@ mod tests {
     fn what_a_recording_says_of_its_latency_stays_text() {
         let mut recorded = crate::synthetic::Synthetic::idle().build();
         recorded.document.probe.columns[0].meaning = "from \"a\" to <script>".into();
-        let probes = Probes::of(&[crate::overview::Overview::of(&recorded)]);
+        let probes = Probes::from_overviews(&[crate::overview::Overview::new(&recorded)]);
         let said = Anything(Frame::new("", "", Measured::Other, &probes)).defined("latency", "latency");
         assert!(said.contains("title=\"From &quot;a&quot; to &lt;script&gt;.\""), "{said}");
     }

@@ -26,7 +26,7 @@ use crate::sections::rows::Rows;
 use crate::sections::verdict;
 use askama::Template;
 use chart_set::ChartSet;
-use intervals::{ClaimsOf, claims_lead, claims_of};
+use intervals::{RecordingInference, inference_lead, inference_of};
 use limits::LimitsView;
 use localised::Localised;
 use tables::{SummaryRecording, WorstTable};
@@ -57,8 +57,8 @@ struct Page<'r> {
     further: Vec<ColumnRow>,
     further_figures: [&'static str; columns::FIGURES.len()],
     further_left_out: String,
-    claims: Vec<ClaimsOf>,
-    claims_lead: &'static str,
+    inferences: Vec<RecordingInference>,
+    inference_lead: &'static str,
     drawn: ChartSet,
     worst: Vec<WorstTable>,
     worst_title: &'static str,
@@ -153,9 +153,9 @@ pub(crate) struct Headline {
     pub(crate) number: String,
     pub(crate) unit: String,
     pub(crate) label: String,
-    /// Which recording the claim is about, where there are several.
-    pub(crate) claim_of: String,
-    pub(crate) claim: Option<String>,
+    /// Which recording this is about, where there are several.
+    pub(crate) supports_of: String,
+    pub(crate) supports: Option<String>,
 }
 
 /// A condition of the recordings.
@@ -207,14 +207,14 @@ impl<'r> Page<'r> {
         let (loads, loads_left_out) = loads::loads(all, budget.rows);
         let title = all.first().map_or_else(|| translated("No recording"), |overview| overview.name.as_str());
         Page {
-            frame: Frame::new(title, &texts.verdict, series.measured, &Probes::of(all)),
+            frame: Frame::new(title, &texts.verdict, series.measured, &Probes::from_overviews(all)),
             header: Header {
                 verdict: unbroken(&texts.verdict),
                 headline: more.headline.clone(),
                 about: about(all, report.recorded),
                 banners: texts.banners.iter().take(budget.rows).cloned().collect(),
             },
-            limits: LimitsView::of(&report.options.gate),
+            limits: LimitsView::from_gate(&report.options.gate),
             columns: tables::COLUMNS,
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,
             summary,
@@ -230,9 +230,9 @@ impl<'r> Page<'r> {
             further,
             further_figures: columns::FIGURES,
             further_left_out: left_out(further_left_out, |n| tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
-            claims: claims_of(all, budget.rows),
-            claims_lead: claims_lead(all),
-            drawn: ChartSet::of(&series, all),
+            inferences: inference_of(all, budget.rows),
+            inference_lead: inference_lead(all),
+            drawn: ChartSet::overlaid(&series, all),
             worst: tables::worst(&series),
             worst_title: tables::worst_title(series.measured),
             worst_head: tables::worst_head(series.measured),
@@ -284,8 +284,8 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
             Measured::WakeUps => tr!("the worst wake-up, {label}", label),
             Measured::Other => tr!("the largest latency, {label}", label),
         },
-        claim_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
-        claim: worst.claim(),
+        supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
+        supports: worst.supported_rate(),
     })
 }
 
@@ -303,7 +303,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
     }
     if all.len() < recorded {
         let n = all.len();
-        parts.push(match Measured::of(all) {
+        parts.push(match Measured::from_overviews(all) {
             Measured::WakeUps => tr!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n),
             Measured::Other => tr!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n),
         });

@@ -4,10 +4,10 @@
 use crate::language::Language::English;
 use crate::overview::Overview;
 use crate::page::MAX_BYTES;
-use crate::sections::claims::Claims;
+use crate::sections::inference::Inference;
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Gate, Report};
-use judge::{Claim, Judged, Seen, Verdict};
+use judge::{Criterion, Judged, Seen, Verdict};
 use model::{EventCounts, Recorded, Warning};
 use plan::Limit;
 use stats::{AfterOverrun, Span, analyse};
@@ -16,8 +16,8 @@ fn page(recordings: &[Recorded]) -> String {
     crate::Report::new(recordings, &[], &ChartOptions::default()).html("teiji report a.teiji", English)
 }
 
-/// 20,000 latencies of 10 µs and an exponential tail, and what they may claim.
-pub(crate) fn with_a_tail() -> (Recorded, Vec<Claims>) {
+/// 20,000 latencies of 10 µs and an exponential tail, and what they support.
+pub(crate) fn with_a_tail() -> (Recorded, Vec<Inference>) {
     let latencies: Vec<i32> = (0..20_000_u32)
         .map(|n| {
             // Multiplied by the golden ratio, whole numbers are spread evenly and in no order.
@@ -29,33 +29,33 @@ pub(crate) fn with_a_tail() -> (Recorded, Vec<Claims>) {
         .collect();
     let Ok(analysis) =
         analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
-    (Synthetic::idle().threads(1).samples(&latencies).build(), vec![Claims::of(&analysis)])
+    (Synthetic::idle().threads(1).samples(&latencies).build(), vec![Inference::from_analysis(&analysis)])
 }
 
 #[test]
 fn claims_are_said_and_a_tail_is_drawn() {
-    let (recorded, claims) = with_a_tail();
-    assert!(claims[0].tail.is_ok(), "{:?}", claims[0].tail);
-    let (recordings, claims) = ([recorded], [claims]);
-    let page = crate::Report::new(&recordings, &claims, &ChartOptions::default()).html("teiji report a.teiji", English);
+    let (recorded, inferences) = with_a_tail();
+    assert!(inferences[0].tail.is_ok(), "{:?}", inferences[0].tail);
+    let (recordings, inferences) = ([recorded], [inferences]);
+    let page = crate::Report::new(&recordings, &inferences, &ChartOptions::default()).html("teiji report a.teiji", English);
     assert!(
         page.contains("<table class=\"intervals\">")
             && page.contains("<th scope=\"col\">p99.99</th>")
             && page.contains(">tail</a></dt><dd>once an hour above ")
     );
     assert!(page.contains("\"tail\":{\"latency_ns\":[") && page.contains("Dotted: the extrapolated tail"));
-    let svg = |claims| {
-        crate::Report::new(&recordings, claims, &ChartOptions::default())
+    let svg = |inferences| {
+        crate::Report::new(&recordings, inferences, &ChartOptions::default())
             .svg_charts(English)
             .into_iter()
             .find(|(name, _)| name == "exceedance.svg")
             .unwrap()
             .1
     };
-    assert!(svg(&claims).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));
-    // Without claims nothing is claimed.
+    assert!(svg(&inferences).contains("stroke-dasharray=\"2 3\"") && !svg(&[]).contains("stroke-dasharray=\"2 3\""));
+    // Without inferences the section is left out.
     let without = crate::Report::new(&recordings, &[], &ChartOptions::default()).html("teiji report a.teiji", English);
-    assert!(!without.contains("id=\"claims\"") && without.contains("\"tail\":null"));
+    assert!(!without.contains("id=\"inferences\"") && without.contains("\"tail\":null"));
 }
 
 /// Figures count skipped activations in, and charts cannot draw them: where any were skipped, what is without them is named.
@@ -71,7 +71,7 @@ fn what_is_as_measured_says_so_where_anything_was_skipped() {
         let page = page(std::slice::from_ref(recorded));
         let mut matrix = crate::Matrix::new(None, vec![], [vec![]].into_iter());
         matrix.add(0, 1, recorded.clone());
-        let terminal = Report::new(std::slice::from_ref(recorded), &[], &ChartOptions::default()).terminal_claims(English);
+        let terminal = Report::new(std::slice::from_ref(recorded), &[], &ChartOptions::default()).terminal_inference(English);
         let plan = matrix.html("", "teiji report plan", English);
         let in_terminal = terminal.contains(CHART.trim_start());
         ([page.matches(ROW).count(), page.matches(CHART).count(), plan.matches(CHART).count()], in_terminal)
@@ -88,10 +88,10 @@ fn a_change_is_told_since_the_first_activation_of_the_run() {
         analyse(&[Span::Woken(&latencies)][..], 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
     let mut recorded = Synthetic::idle().threads(2).samples(&latencies).build();
     recorded.document.threads[1].start_ns.0 += 10_000_000_000;
-    let claims = vec![Claims::of(&analysis); 2];
-    let (recordings, claims, options) = ([recorded], [claims], ChartOptions::default());
-    let report = Report::new(&recordings, &claims, &options);
-    let terminal = report.terminal_claims(English);
+    let inferences = vec![Inference::from_analysis(&analysis); 2];
+    let (recordings, inferences, options) = ([recorded], [inferences], ChartOptions::default());
+    let report = Report::new(&recordings, &inferences, &options);
+    let terminal = report.terminal_inference(English);
     assert!(terminal.contains(" at about 2 s") && terminal.contains(" at about 12 s"), "{terminal}");
     let page = report.html("teiji report a.teiji", English);
     assert!(page.contains(" at about 2 s") && page.contains(" at about 12 s"));
@@ -129,7 +129,7 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
     let recordings = [Synthetic::idle().build()];
     let limits: Vec<Limit> = ["max<1us", "p99<5ms", "late<3"].iter().map(|text| text.parse().unwrap()).collect();
     let judged = |limit: &Limit, verdict| Judged {
-        claim: Claim::Limit(limit.clone()),
+        criterion: Criterion::Limit(limit.clone()),
         recording: "a.teiji".into(),
         rows: model::RowKind::Activations,
         verdict,
@@ -222,7 +222,7 @@ fn nothing_is_fetched_from_anywhere() {
 #[test]
 fn extremes_are_in_the_data_whatever_the_room() {
     let recordings = [Synthetic::hackbench().build()];
-    let max = Overview::of(&recordings[0]).moments.max().unwrap();
+    let max = Overview::new(&recordings[0]).moments.max().unwrap();
     let page = page(&recordings);
     let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
     let data: serde_json::Value = serde_json::from_str(data).unwrap();

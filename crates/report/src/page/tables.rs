@@ -91,7 +91,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 thread: thread.index,
                 name,
                 cpu,
-                accounts: accounts(&Accounts::of(thread, &overview.recorded.document.probe)),
+                accounts: accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)),
                 figures,
             });
             if statistics.with_skipped.is_some() {

@@ -20,7 +20,7 @@ pub(crate) struct Accounts {
 
 impl Accounts {
     /// Of one thread.
-    pub(crate) fn of(thread: &Thread, probe: &ProbeStatement) -> Accounts {
+    pub(crate) fn from_thread(thread: &Thread, probe: &ProbeStatement) -> Accounts {
         match thread.activations {
             None => Accounts { is_unknown: true, ..Accounts::default() },
             Some(all) if probe.rows == RowKind::Events => Accounts { events: all.due, ..Accounts::default() },
@@ -121,9 +121,9 @@ mod tests {
     fn what_is_not_known_is_not_zero() {
         let (cyclic, all) = (ProbeStatement::cyclic(), Activations { due: 5, on_time: 3, late: 1, skipped: 1 });
         let events = ProbeStatement { rows: RowKind::Events, overrun_column: None, ..ProbeStatement::cyclic() };
-        let planned = Accounts::of(&thread(Some(all)), &cyclic);
-        let happened = Accounts::of(&thread(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 })), &events);
-        let unknown = Accounts::of(&thread(None), &cyclic);
+        let planned = Accounts::from_thread(&thread(Some(all)), &cyclic);
+        let happened = Accounts::from_thread(&thread(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 })), &events);
+        let unknown = Accounts::from_thread(&thread(None), &cyclic);
         assert_eq!(planned.all(), [Some(5), Some(3), Some(1), Some(1)]);
         assert_eq!(happened.all(), [Some(7), None, None, None]);
         assert_eq!(unknown.all(), [None; 4]);
@@ -139,7 +139,8 @@ mod tests {
     fn counts_are_of_what_the_probe_has() {
         let all = Activations { due: 5, on_time: 3, late: 1, skipped: 1 };
         let spawn = ProbeStatement { rows: RowKind::Trials, ..ProbeStatement::cyclic() };
-        let [activations, trials] = [ProbeStatement::cyclic(), spawn].map(|probe| Accounts::of(&thread(Some(all)), &probe));
+        let [activations, trials] =
+            [ProbeStatement::cyclic(), spawn].map(|probe| Accounts::from_thread(&thread(Some(all)), &probe));
         assert_eq!(in_words([trials, trials].into_iter()), "6 of 10 trials on time, 2 late, 2 skipped");
         assert_eq!(in_words([activations, trials].into_iter()), "6 of 10 measurements on time, 2 late, 2 skipped");
     }

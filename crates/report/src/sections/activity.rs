@@ -70,7 +70,7 @@ fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
         .into_iter()
         .filter(|row| row.shares.iter().flatten().any(|(_, ms)| *ms > 0) || row.kind == "steal")
         .map(|row| Row {
-            // Time that somebody else took: a hypervisor's guest cannot tell it from its own lateness.
+            // Time that somebody else took: a hypervisor's guest cannot distinguish it from its own lateness.
             cells: row
                 .shares
                 .iter()

@@ -21,29 +21,29 @@ const MAX_NAMED: usize = 3;
 
 /// What the CPUs did meanwhile, percent of the time of all of them.
 #[derive(Clone, Copy)]
-struct Spent {
+struct CpuShares {
     steal: f64,
     /// All but idle, waiting for a disk, and stolen.
     busy: f64,
 }
 
-fn spent(overview: &Overview<'_>) -> Option<Spent> {
+fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
     let time = events::cpu_time(std::slice::from_ref(overview));
     let of = |wanted: &dyn Fn(&str) -> bool| -> f64 {
         time.iter().filter(|time| wanted(&time.kind)).filter_map(|time| Some((*time.shares.first()?)?.0)).sum()
     };
     let known = time.iter().any(|time| time.kind == "idle");
-    known.then(|| Spent {
+    known.then(|| CpuShares {
         steal: of(&|kind| kind == "steal"),
         busy: of(&|kind| !matches!(kind, "idle" | "iowait" | "steal" | "guest" | "guest_nice")),
     })
 }
 
 /// The caveats of a recording, the gravest first, each as a phrase.
-pub(crate) fn of(overview: &Overview<'_>) -> Vec<String> {
+pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> = overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(whole));
-    all.extend(caveats::of(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
+    all.extend(caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
     all
 }
 
@@ -65,18 +65,20 @@ impl Apart {
 /// CPUs were under the same loads, and interrupts that were much more frequent in one.
 pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let (base, other) = all.split_at(first.min(all.len()));
-    let mean = |group: &[Overview<'_>], of: fn(&Spent) -> f64| average(group.iter().filter_map(spent).map(|spent| of(&spent)));
-    let both = |of: fn(&Spent) -> f64| mean(base, of).zip(mean(other, of));
+    let mean = |group: &[Overview<'_>], of: fn(&CpuShares) -> f64| {
+        average(group.iter().filter_map(cpu_shares).map(|shares| of(&shares)))
+    };
+    let both = |of: fn(&CpuShares) -> f64| mean(base, of).zip(mean(other, of));
     let percent = |value: f64| format!("{value:.1} %");
     let mut apart = Vec::new();
-    if let Some((first, second)) = both(|spent| spent.steal)
+    if let Some((first, second)) = both(|shares| shares.steal)
         && (first - second).abs() >= MIN_STEAL
     {
         apart.push(Apart { name: tr!("steal time"), base: percent(first), other: percent(second) });
     }
     let loads = |group: &[Overview<'_>]| group.first().and_then(Overview::loads);
     if loads(base) == loads(other)
-        && let Some((first, second)) = both(|spent| spent.busy)
+        && let Some((first, second)) = both(|shares| shares.busy)
         && (first - second).abs() >= POINTS_APART
     {
         apart.push(Apart { name: tr!("CPUs busy, with any work"), base: percent(first), other: percent(second) });
@@ -132,7 +134,7 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
     let mut by_caveat: Vec<(String, Vec<String>)> = Vec::new();
     for overview in all {
-        for caveat in of(overview) {
+        for caveat in collect(overview) {
             match by_caveat.iter_mut().find(|(known, _)| *known == caveat) {
                 Some((_, names)) => names.push(overview.name.clone()),
                 None => by_caveat.push((caveat, vec![overview.name.clone()])),
@@ -166,7 +168,7 @@ mod tests {
         let mut stolen = Synthetic::hackbench().build();
         spend(&mut stolen, &[("user", 700), ("steal", 263), ("idle", 37)]);
         stolen.document.load_off_target = true;
-        let said = of(&Overview::of(&stolen));
+        let said = collect(&Overview::new(&stolen));
         assert!(said[0].starts_with("a load was off") && said[1].starts_with("steal time 26.3 %"), "{said:?}");
     }
 
@@ -177,9 +179,10 @@ mod tests {
         spend(&mut second, &[("user", 300), ("steal", 13), ("idle", 687)]);
         let events = &mut second.document.host.after.as_mut().unwrap().interrupts;
         events.iter_mut().filter(|event| event.name == "RES").for_each(|event| event.counts.fill(5_000));
-        let said: Vec<String> = between(&[Overview::of(&first), Overview::of(&second)], 1).iter().map(Apart::in_words).collect();
+        let said: Vec<String> =
+            between(&[Overview::new(&first), Overview::new(&second)], 1).iter().map(Apart::in_words).collect();
         assert_eq!(said[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]);
         assert!(said[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "), "{said:?}");
-        assert!(between(&[Overview::of(&first), Overview::of(&first)], 1).is_empty());
+        assert!(between(&[Overview::new(&first), Overview::new(&first)], 1).is_empty());
     }
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// What kind of thing it is; of each kind a reader needs the worst only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum CaveatKind {
     Unresponsive,
     LoadsElsewhere,
     Steal,
@@ -24,23 +24,23 @@ pub(crate) enum Kind {
     LoadNotSettled,
 }
 
-impl Kind {
+impl CaveatKind {
     /// What weighs most first.
-    const ALL: [Kind; 7] = [
-        Kind::Unresponsive,
-        Kind::LoadsElsewhere,
-        Kind::Steal,
-        Kind::OtherWork,
-        Kind::Clocksource,
-        Kind::CpusOnline,
-        Kind::LoadNotSettled,
+    const ALL: [CaveatKind; 7] = [
+        CaveatKind::Unresponsive,
+        CaveatKind::LoadsElsewhere,
+        CaveatKind::Steal,
+        CaveatKind::OtherWork,
+        CaveatKind::Clocksource,
+        CaveatKind::CpusOnline,
+        CaveatKind::LoadNotSettled,
     ];
 }
 
 /// One thing that the figures must not be read without.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Caveat {
-    pub(crate) kind: Kind,
+    pub(crate) kind: CaveatKind,
     /// Percent of a CPU, where it has a size.
     percent: f64,
     /// A phrase: `steal time 26.3 % (2.63 s) on CPU 1`.
@@ -50,9 +50,9 @@ pub(crate) struct Caveat {
 }
 
 /// All of a recording, each kind once.
-pub(crate) fn of(document: &Document) -> Vec<Caveat> {
+pub(crate) fn collect(document: &Document) -> Vec<Caveat> {
     let not_settled = document.warnings.iter().any(|warning| matches!(warning, Warning::LoadNotSettled { .. })).then(|| Caveat {
-        kind: Kind::LoadNotSettled,
+        kind: CaveatKind::LoadNotSettled,
         percent: 0.0,
         phrase: tr!("load not steady when measuring began"),
         short: tr!("load not steady"),
@@ -67,7 +67,7 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
     let numbers: Vec<String> = threads.iter().map(|thread| thread.index.to_string()).collect();
     let waited = threads.iter().filter_map(|thread| thread.latency_with_skipped_ns).map(|summary| summary.max).max()?;
     Some(Caveat {
-        kind: Kind::Unresponsive,
+        kind: CaveatKind::Unresponsive,
         percent: 0.0,
         phrase: tr!(
             "thread {threads} kept off its CPU until the run was ended, with {rows} waiting up to {time}",
@@ -89,7 +89,7 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
     }
     let cpus = CpuList::format(&bare.into_iter().collect::<Vec<_>>());
     let phrase = tr!("no load on measured CPU {cpus}", cpus);
-    Some(Caveat { kind: Kind::LoadsElsewhere, percent: 0.0, phrase, short: tr!("no load on CPU {cpus}", cpus) })
+    Some(Caveat { kind: CaveatKind::LoadsElsewhere, percent: 0.0, phrase, short: tr!("no load on CPU {cpus}", cpus) })
 }
 
 /// The caveats found in the two snapshots of the machine.
@@ -104,13 +104,13 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
         steal(document, &found.cpu_times),
         other_work(document),
         clocksource.map(|fact| Caveat {
-            kind: Kind::Clocksource,
+            kind: CaveatKind::Clocksource,
             percent: 0.0,
             phrase: tr!("clocksource changed from {was} to {is}", was = fact.before, is = fact.after),
             short: tr!("clocksource changed"),
         }),
         online.map(|fact| Caveat {
-            kind: Kind::CpusOnline,
+            kind: CaveatKind::CpusOnline,
             percent: 0.0,
             phrase: tr!("CPUs online changed from {was} to {is}", was = fact.before, is = fact.after),
             short: tr!("CPUs changed"),
@@ -131,7 +131,7 @@ fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
     let time = latency(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
     let percent = tenths(share);
     Some(Caveat {
-        kind: Kind::Steal,
+        kind: CaveatKind::Steal,
         percent: share,
         phrase: tr!("steal time {percent} % ({time}) on CPU {cpu}", percent, time, cpu = worst.cpu),
         short: tr!("steal {percent} %", percent),
@@ -145,7 +145,7 @@ fn other_work(document: &Document) -> Option<Caveat> {
         Some(busy) => tr!("other work used {percent} % of CPU {cpu}", cpu = busy.cpu, percent),
         None => tr!("other processes used {percent} % of a CPU", percent),
     };
-    Some(Caveat { kind: Kind::OtherWork, percent: other.percent, phrase, short: tr!("other work {percent} %", percent) })
+    Some(Caveat { kind: CaveatKind::OtherWork, percent: other.percent, phrase, short: tr!("other work {percent} %", percent) })
 }
 
 /// A share to a tenth of a percent; one that is there is not shown as 0.
@@ -155,7 +155,7 @@ fn tenths(percent: f64) -> String {
 
 /// What a single run must not be read without, in a few letters each.
 pub(crate) fn in_short(document: &Document) -> Vec<String> {
-    own(document).into_iter().chain(of(document).into_iter().map(|caveat| caveat.short)).collect()
+    own(document).into_iter().chain(collect(document).into_iter().map(|caveat| caveat.short)).collect()
 }
 
 /// What is wrong with the run itself, in a few letters each.
@@ -185,8 +185,8 @@ pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
 
 /// Of several recordings, each kind once: the worst, with the recording it is of and how many more have it.
 pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
-    let each: Vec<(&str, Vec<Caveat>)> = all.iter().map(|(name, document)| (*name, of(document))).collect();
-    let phrase = |kind: Kind| {
+    let each: Vec<(&str, Vec<Caveat>)> = all.iter().map(|(name, document)| (*name, collect(document))).collect();
+    let phrase = |kind: CaveatKind| {
         let having = || each.iter().filter_map(|(name, caveats)| Some((name, caveats.iter().find(|one| one.kind == kind)?)));
         let (name, worst) = having().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
         let mut text = worst.phrase.clone();
@@ -197,7 +197,7 @@ pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
         }
         Some(text)
     };
-    Kind::ALL.into_iter().filter_map(phrase).collect()
+    CaveatKind::ALL.into_iter().filter_map(phrase).collect()
 }
 
 #[cfg(test)]
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn two_busy_loops_beside_a_run_are_said_with_their_share() {
         let mut recorded = Synthetic::idle().build();
-        assert_eq!(of(&recorded.document), [], "nobody recorded what used the time");
+        assert_eq!(collect(&recorded.document), [], "nobody recorded what used the time");
         let after = recorded.document.host.after.as_mut().unwrap();
         // 10 s, of which 17 % were busy before, and on CPU 1 another 8 s now.
         *after.cpus[1].time_ms.get_mut("idle").unwrap() -= 8_000;
         *after.cpus[1].time_ms.get_mut("user").unwrap() += 8_000;
         let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
         recorded.document.host.processes = Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
-        let caveats = of(&recorded.document);
+        let caveats = collect(&recorded.document);
         assert_eq!(caveats.len(), 1);
         assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("other work used 79.0 % of CPU 1", "other work 79.0 %"));
     }
@@ -239,12 +239,12 @@ mod tests {
         let measured: Vec<CpuId> = document.threads.iter().map(|thread| thread.cpu).collect();
         assert_eq!(measured, [CpuId(0), CpuId(1)]);
         document.load[0].cpus = vec![CpuId(0)];
-        let caveats = of(document);
+        let caveats = collect(document);
         assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("no load on measured CPU 1", "no load on CPU 1"));
         let verdict = crate::sections::verdict::verdict(&crate::overview::Overview::of_all(std::slice::from_ref(&recorded)));
         assert!(verdict.starts_with("No load on measured CPU 1: "), "{verdict}");
         recorded.document.load[0].cpus = measured;
-        assert_eq!(of(&recorded.document), []);
+        assert_eq!(collect(&recorded.document), []);
     }
 
     #[test]
@@ -258,8 +258,8 @@ mod tests {
             ["steal time 24.0 % (3.10 s) on CPU 1 in c and 1 more", "clocksource changed from tsc to hpet in b and 1 more"]
         );
         assert_eq!(phrases(&[("b", &busy.document)])[0], "steal time 1.0 % (100 ms) on CPU 0");
-        let mut all = of(&busy.document);
-        merge(&mut all, of(&worse.document));
+        let mut all = collect(&busy.document);
+        merge(&mut all, collect(&worse.document));
         let short: Vec<&str> = all.iter().map(|caveat| caveat.short.as_str()).collect();
         assert_eq!(short, ["steal 24.0 %", "clocksource changed"]);
     }

@@ -102,7 +102,7 @@ pub(crate) struct Probes {
 
 impl Probes {
     /// Those of these recordings.
-    pub(crate) fn of(all: &[Overview<'_>]) -> Probes {
+    pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Probes {
         let mut probes = Probes::default();
         all.iter().for_each(|overview| probes.add(&overview.recorded.document.probe));
         probes
@@ -150,7 +150,7 @@ pub(crate) enum Measured {
 
 impl Measured {
     /// What all of these are, if they are one.
-    pub(crate) fn of(all: &[Overview<'_>]) -> Measured {
+    pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Measured {
         Measured::of_documents(all.iter().map(|overview| &overview.recorded.document))
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
 
 /// On what time figures are: no two kinds can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum TimeKind {
     /// A machine of its own.
     Machine,
     /// The lab's count of instructions.
@@ -56,12 +56,12 @@ pub(crate) enum Kind {
     Emulated,
 }
 
-impl Kind {
-    pub(crate) fn of(lab: Option<&Lab>) -> Kind {
+impl TimeKind {
+    pub(crate) fn from_lab(lab: Option<&Lab>) -> TimeKind {
         match lab.map(|lab| lab.ns_per_instruction) {
-            None => Kind::Machine,
-            Some(Some(_)) => Kind::Virtual,
-            Some(None) => Kind::Emulated,
+            None => TimeKind::Machine,
+            Some(Some(_)) => TimeKind::Virtual,
+            Some(None) => TimeKind::Emulated,
         }
     }
 
@@ -73,26 +73,26 @@ impl Kind {
     /// For a program.
     pub(crate) const fn key(self) -> &'static str {
         match self {
-            Kind::Machine => "machine",
-            Kind::Virtual => "virtual",
-            Kind::Emulated => "emulated",
+            TimeKind::Machine => "machine",
+            TimeKind::Virtual => "virtual",
+            TimeKind::Emulated => "emulated",
         }
     }
 }
 
 /// For a verdict: the words before the figures, if all are of one kind.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
-    in_short_of(all.iter().map(|overview| Kind::of(overview.recorded.document.lab.as_ref())))
+    in_short_of(all.iter().map(|overview| TimeKind::from_lab(overview.recorded.document.lab.as_ref())))
 }
 
 /// The same of kinds alone.
-pub(crate) fn in_short_of(kinds: impl Iterator<Item = Kind> + Clone) -> Option<&'static str> {
-    let all = |kind: Kind| kinds.clone().all(|known| known == kind);
-    if all(Kind::Machine) {
+pub(crate) fn in_short_of(kinds: impl Iterator<Item = TimeKind> + Clone) -> Option<&'static str> {
+    let all = |kind: TimeKind| kinds.clone().all(|known| known == kind);
+    if all(TimeKind::Machine) {
         None
-    } else if all(Kind::Virtual) {
+    } else if all(TimeKind::Virtual) {
         Some(translated("In the lab's virtual time (instructions, not a board's ns): "))
-    } else if kinds.clone().all(|kind| kind != Kind::Machine) {
+    } else if kinds.clone().all(|kind| kind != TimeKind::Machine) {
         Some(translated("In the lab, emulated: "))
     } else {
         Some(translated("Partly in the lab, partly on real machines: "))

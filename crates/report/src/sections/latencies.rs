@@ -178,7 +178,7 @@ mod tests {
         for thread in &mut recorded.document.threads {
             (thread.activations, thread.detail) = (None, model::Detail::Histogram);
         }
-        let overview = Overview::of(&recorded);
+        let overview = Overview::new(&recorded);
         assert!(overview.moments.sd().is_some() && overview.due().sd().is_none());
         let mut matrix = crate::Matrix::new(None, vec!["load".into()], std::iter::once(vec![None]));
         matrix.add(0, 1, recorded.clone());

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_load_without_a_level_is_not_said_to_want_everything() {
         let recorded = Synthetic::hackbench().load("cpu@12.5%").build();
-        let all = [Overview::of(&recorded)];
+        let all = [Overview::new(&recorded)];
         let (rows, left_out) = loads(&all, 100);
         assert_eq!((rows[0].requested.as_str(), rows[1].requested.as_str()), ("as much as it gets", "12.5 %"));
         assert_eq!((rows[0].mean.as_str(), rows[0].worst.as_str(), left_out), ("97.8 %", "94.1 %", 0));

@@ -3,7 +3,7 @@
 
 use crate::format::{self, latency};
 use crate::language::{tr, translated};
-use crate::sections::claims::part;
+use crate::sections::inference::part;
 use crate::sections::rows::Rows;
 use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal};
 

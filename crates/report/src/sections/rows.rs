@@ -18,7 +18,7 @@ pub(crate) enum Rows {
 
 impl Rows {
     /// Those of all of these.
-    pub(crate) fn of(all: &[Overview<'_>]) -> Rows {
+    pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Rows {
         Rows::of_documents(all.iter().map(|overview| &overview.recorded.document))
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! That nothing shown of trials and events calls them activations, or speaks of waking up.
 
-use crate::sections::claims::Claims;
+use crate::sections::inference::Inference;
 use crate::synthetic::Synthetic;
 use crate::{ChartOptions, Comparisons, Gate, Language, Matrix, Paint, Repeats, Report};
 use judge::Examined;
@@ -56,20 +56,21 @@ fn shown(rows: RowKind, language: Language) -> Vec<(&'static str, String)> {
     recordings[2].document.state = State::Stopped;
     recordings[2].document.end = Some(End::Guard { starved_ns: 2_000_000_000, cpu: None });
     let all: Vec<Examined> = recordings.iter().cloned().map(examined).collect();
-    let claims: Vec<Vec<Claims>> = all.iter().map(|one| one.analyses.iter().map(Claims::of).collect()).collect();
+    let inferences: Vec<Vec<Inference>> =
+        all.iter().map(|one| one.analyses.iter().map(Inference::from_analysis).collect()).collect();
     let options = ChartOptions::default();
-    let report = Report::new(&recordings, &claims, &options);
+    let report = Report::new(&recordings, &inferences, &options);
     let limits = ["max<10us", "p99.9<1ms@95%", "p99.99<1ms", "late==0", "skipped==0", "rate(>1ms)<1e-9@95%"];
     let limits: Vec<plan::Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
-    let mut gate = Gate::of(&limits, &all);
+    let mut gate = Gate::judge(&limits, &all);
     gate.against(&all[0], 0.1, &all[1..2], language).unwrap();
-    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::of(vec![examined(one.clone())])).collect();
-    let comparisons = Comparisons::of(&groups, true, language).unwrap();
+    let groups: Vec<Repeats> = recordings.iter().map(|one| Repeats::new(vec![examined(one.clone())])).collect();
+    let comparisons = Comparisons::new(&groups, true, language).unwrap();
     let mut matrix = Matrix::new(None, vec!["load".into()], ["one", "two"].map(|load| vec![Some(load.into())]).into_iter());
     matrix.limits = limits.clone();
-    for (row, (one, claims)) in all.iter().take(2).zip(&claims).enumerate() {
+    for (row, (one, inferences)) in all.iter().take(2).zip(&inferences).enumerate() {
         let judged = limits.iter().map(|limit| judge::judge(limit, one)).collect();
-        matrix.add_run(row, 1, one.recorded.clone(), claims.clone(), judged);
+        matrix.add_run(row, 1, one.recorded.clone(), inferences.clone(), judged);
     }
     let nothing = [recorded(rows, "nothing")].map(|mut recorded| {
         recorded.threads.clear();
@@ -79,7 +80,7 @@ fn shown(rows: RowKind, language: Language) -> Vec<(&'static str, String)> {
         ("page", seen(&report.html("teiji", language))),
         ("Markdown", report.markdown("teiji", Some("charts"), language)),
         ("summary", report.terminal_summary(Paint::Plain, language)),
-        ("what the data supports", report.terminal_claims(language)),
+        ("what the data supports", report.terminal_inference(language)),
         ("nothing", Report::new(&nothing, &[], &options).terminal_summary(Paint::Plain, language)),
         ("gate", gate.text(language)),
         ("comparison", comparisons.text(language)),

@@ -64,8 +64,8 @@ pub(crate) fn capitalised(sentence: &str) -> String {
 /// `No real-time rights (...); steal time 26.3 % (2.63 s) on CPU 1: `; empty where nothing is amiss.
 fn conditions(all: &[Overview<'_>]) -> String {
     let documents: Vec<_> = all.iter().map(|overview| (overview.name.as_str(), &overview.recorded.document)).collect();
-    let said: Vec<String> = rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
-    if said.is_empty() { String::new() } else { tr!("{conditions}: ", conditions = said.join(translated("; "))) }
+    let phrases: Vec<String> = rights(all).into_iter().chain(caveats::phrases(&documents)).collect();
+    if phrases.is_empty() { String::new() } else { tr!("{conditions}: ", conditions = phrases.join(translated("; "))) }
 }
 
 fn rights(all: &[Overview<'_>]) -> Option<String> {

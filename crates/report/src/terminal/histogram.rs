@@ -24,7 +24,7 @@ struct Axis {
 
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "columns of a terminal")]
 impl Axis {
-    fn of(buckets: &[Bucket]) -> Option<Axis> {
+    fn from_buckets(buckets: &[Bucket]) -> Option<Axis> {
         let (least, most) = (buckets.first()?.lower as f64, buckets.last()?.upper as f64);
         let logarithmic = least > 0.0 && most / least > LINEAR;
         let place = |ns: f64| if logarithmic { ns.ln() } else { ns };
@@ -52,7 +52,7 @@ impl Axis {
 )]
 pub(crate) fn histogram(histogram: &Histogram) -> String {
     let buckets: Vec<Bucket> = histogram.buckets().collect();
-    let Some(axis) = Axis::of(&buckets) else { return String::new() };
+    let Some(axis) = Axis::from_buckets(&buckets) else { return String::new() };
     let mut counts = [0_u64; COLUMNS];
     buckets.iter().for_each(|bucket| counts[axis.column(i64::midpoint(bucket.lower, bucket.upper))] += bucket.count);
     let most = counts.iter().copied().max().unwrap_or(1).max(1);

@@ -32,11 +32,11 @@ pub(crate) fn table(loads: &[LoadEvidence]) -> String {
                 &percent(on.machine_busy),
             ]));
         }
-        let mut said = did(load);
-        said.extend((!load.alive).then(|| tr!("exited early")));
-        said.extend(load.off_target.then(|| tr!("load_off_target: more than 5 points off")));
-        if !said.is_empty() {
-            lines.push(format!("  {}", said.join(translated(", "))));
+        let mut remarks = did(load);
+        remarks.extend((!load.alive).then(|| tr!("exited early")));
+        remarks.extend(load.off_target.then(|| tr!("load_off_target: more than 5 points off")));
+        if !remarks.is_empty() {
+            lines.push(format!("  {}", remarks.join(translated(", "))));
         }
     }
     lines.push(String::new());

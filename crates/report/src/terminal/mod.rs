@@ -15,7 +15,7 @@ use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::banners::GroupedWarning;
-use crate::sections::claims::{self, Message};
+use crate::sections::inference::{self, Message};
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
@@ -35,8 +35,8 @@ pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
         out.push('\n');
         out.push_str(&activations(overview).painted(paint, &[translated("late"), translated("skipped")]));
         legend(&mut out, overview, paint);
-        if let Some(claim) = overview.claim() {
-            wrapped(&mut out, "", &(claim + translated(".")));
+        if let Some(supports) = overview.supported_rate() {
+            wrapped(&mut out, "", &(supports + translated(".")));
         }
         as_measured(&mut out, overview);
         further_columns(&mut out, overview);
@@ -65,12 +65,12 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
 }
 
 /// The histogram of all threads, and their confidence intervals and tails.
-pub(crate) fn claims(report: &Report<'_>) -> String {
-    report.charted.iter().map(claims_of).collect()
+pub(crate) fn inferences(report: &Report<'_>) -> String {
+    report.charted.iter().map(inference_of).collect()
 }
 
-fn claims_of(overview: &Overview<'_>) -> String {
-    let claims = overview.claims;
+fn inference_of(overview: &Overview<'_>) -> String {
+    let inferences = overview.inferences;
     let histogram = histogram::histogram(&overview.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
     if overview.has_skipped() {
@@ -80,7 +80,7 @@ fn claims_of(overview: &Overview<'_>) -> String {
     let latest = |(index, _): &(usize, &Thread)| overview.recorded.threads.get(*index).and_then(|thread| thread.moments.max());
     // Of many threads the worst; a report has them all.
     let shown = document.threads.iter().enumerate().max_by_key(latest).map(|(index, _)| index);
-    for (index, (thread, claims)) in document.threads.iter().zip(claims).enumerate() {
+    for (index, (thread, inference)) in document.threads.iter().zip(inferences).enumerate() {
         if document.threads.len() > MAX_THREADS && shown != Some(index) {
             continue;
         }
@@ -93,21 +93,21 @@ fn claims_of(overview: &Overview<'_>) -> String {
             }
         };
         wrapped(&mut out, "", &heading);
-        list_claims(&mut out, &claims::of_thread(claims, document, thread));
+        list_messages(&mut out, &inference::of_thread(inference, document, thread));
     }
-    let at_once = claims::at_once(document, claims);
+    let at_once = inference::at_once(document, inferences);
     if !at_once.is_empty() {
         out.push('\n');
-        list_claims(&mut out, &at_once);
+        list_messages(&mut out, &at_once);
     }
     out
 }
 
-/// Threads whose claims are all shown.
+/// Threads whose inferences are all shown.
 const MAX_THREADS: usize = 2;
 
 /// One below the other, what each is about in front.
-fn list_claims(out: &mut String, all: &[Message]) {
+fn list_messages(out: &mut String, all: &[Message]) {
     for Message { about, words, .. } in all {
         let mut lines = String::new();
         wrapped(&mut lines, "          ", words);
@@ -161,7 +161,7 @@ fn activations(overview: &Overview<'_>) -> Table {
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
             let mut row = vec![thread.index.to_string(), thread.cpu.to_string()];
-            row.extend(accounts(&Accounts::of(thread, &overview.recorded.document.probe)));
+            row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
             row.extend(figures(&Latencies::due(statistics)));
             row
         })

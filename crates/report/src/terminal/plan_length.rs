@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long a run must be to claim a rate, in words: with what the claim rests on.
+//! How long a run must be to establish a rate, in words, with what that assumes.
 
 use crate::format;
 use crate::language::{Language, in_language, tr, translated};

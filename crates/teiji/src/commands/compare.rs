@@ -2,9 +2,9 @@
 //! `teiji compare`: what differs between recordings, with confidence, and what else differs between them.
 
 use crate::commands::joint::{self, Alike, Joint, Row};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
-use crate::overwrite::{self, Kind};
+use crate::overwrite::{self, FileKind};
 use ::report::{Comparisons, Language, Repeats};
 use anyhow::anyhow;
 use serde_json::json;
@@ -50,10 +50,10 @@ fn paths(text: &str) -> Result<Paths, String> {
     if paths.is_empty() { Err("no recording is named".to_owned()) } else { Ok(Paths(paths)) }
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     if let Some(path) = &args.html {
         overwrite::check_comparison_name(path).map_err(Failure::bad_input)?;
-        overwrite::refuse_foreign([(path.as_path(), Kind::Page)], args.force).map_err(Failure::bad_input)?;
+        overwrite::refuse_foreign([(path.as_path(), FileKind::Page)], args.force).map_err(Failure::bad_input)?;
     }
     if args.with.is_empty() && joint::has_folder(&args.recordings) {
         return by_factor(args);
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Outcome {
 fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
     // A program that asks for JSON reads what is wrong in English too.
     let language = if args.json { Language::English } else { args.lang };
-    let compared = Comparisons::of(groups, args.anyway, language).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    let compared = Comparisons::new(groups, args.anyway, language).map_err(|why| Failure::bad_input(anyhow!(why)))?;
     if let Some(path) = &args.html {
         let page = compared.html(groups, &output::command_line().join(" "), args.lang);
         output::write_whole(path, &page).map_err(Failure::bad_input)?;
@@ -87,17 +87,17 @@ fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
     let exact = ExactRequest::default();
     if !args.with.is_empty() {
         let named = std::iter::once(&args.recordings).chain(args.with.iter().map(|Paths(paths)| paths));
-        return named.map(|paths| super::examine(&joint::recordings(paths)?.0, &exact).map(Repeats::of)).collect();
+        return named.map(|paths| super::examine(&joint::recordings(paths)?.0, &exact).map(Repeats::new)).collect();
     }
     if args.recordings.len() < 2 {
         return Err(Failure::bad_input(anyhow!("only one recording: name another to compare with")));
     }
-    args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::of)).collect()
+    args.recordings.iter().map(|path| super::examine(std::slice::from_ref(path), &exact).map(Repeats::new)).collect()
 }
 
 /// One comparison for each set of rows that differ in nothing but the first factor, such as the kernel.
-fn by_factor(args: &Args) -> Outcome {
-    let joint = Joint::of(&args.recordings)?;
+fn by_factor(args: &Args) -> CommandResult {
+    let joint = Joint::read(&args.recordings)?;
     let bad = |why: String| Failure::bad_input(anyhow!(why));
     let Some((factor, sets)) = joint.alike() else {
         return Err(bad("all recordings have the same settings: name some of another kernel, for example".to_owned()));
@@ -113,7 +113,7 @@ fn by_factor(args: &Args) -> Outcome {
     let mut documents = Vec::new();
     for (place, Alike { common, rows }) in sets.iter().enumerate() {
         let group = |(value, row): &(&str, &Row)| {
-            Ok(Repeats::of(super::examine(&row.recordings, &ExactRequest::default())?).called(format!("{factor}={value}")))
+            Ok(Repeats::new(super::examine(&row.recordings, &ExactRequest::default())?).called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
         let compared = compared(args, &groups)?;

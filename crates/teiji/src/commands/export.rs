@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::Context;
@@ -38,7 +38,7 @@ struct What {
     histogram: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let recording = Recording::open(&args.recording).map_err(Failure::bad_input)?;
     let write = |to: &mut dyn Write| if args.what.samples { samples(&recording, to) } else { histogram(recording.clone(), to) };
     match &args.output {

@@ -2,9 +2,9 @@
 //! `teiji gate`: limits held against recordings, for what runs builds.
 
 use crate::commands::joint;
-use crate::exit::{EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE, Outcome};
+use crate::exit::{CommandResult, EXCEEDED, Failure, NOT_ENOUGH_EVIDENCE};
 use crate::output;
-use crate::overwrite::{self, Kind};
+use crate::overwrite::{self, FileKind};
 use ::report::{self, Gate, Language};
 use anyhow::{Context, anyhow};
 use judge::Verdict;
@@ -42,8 +42,8 @@ pub struct Args {
     tap: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
-    let junit = args.junit.as_deref().map(|path| (path, Kind::Junit));
+pub fn run(args: &Args) -> CommandResult {
+    let junit = args.junit.as_deref().map(|path| (path, FileKind::Junit));
     overwrite::refuse_foreign(junit, args.force).map_err(Failure::bad_input)?;
     let limits = if args.limits.is_empty() { joint::limits(&args.recordings)? } else { args.limits.clone() };
     if limits.is_empty() && args.baseline.is_none() {
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Outcome {
         return Err(Failure::bad_input(anyhow!("nothing is recorded yet; to resume a plan: teiji run --resume")));
     }
     let recordings = super::examine(&paths, &Limit::exact_request(&limits))?;
-    let mut gate = Gate::of(&limits, &recordings);
+    let mut gate = Gate::judge(&limits, &recordings);
     if let Some(path) = &args.baseline {
         let baseline = super::examine(std::slice::from_ref(path), &ExactRequest::default())?;
         let baseline = baseline.first().context("no baseline").map_err(Failure::bad_input)?;

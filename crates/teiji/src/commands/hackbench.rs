@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji hackbench`: the benchmark, with the options and the output of the one in rt-tests.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::{Context, bail};
 use load::{Benchmark, Channel};
@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let benchmark = decide(args).map_err(Failure::bad_input)?;
     let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
     let mode = if threads { "threaded" } else { "process" };

@@ -11,7 +11,7 @@ use report::{Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The factor that is told even where it has one value: what people boot for.
+/// The factor that is named even where it has one value: what people boot for.
 const ALWAYS: &str = "kernel";
 
 /// Everything that was named.
@@ -131,7 +131,7 @@ fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
 
 impl Joint {
     /// Reads what was named, without samples.
-    pub fn of(paths: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
         let mut limits = Vec::new();
@@ -161,7 +161,7 @@ impl Joint {
     }
 
     /// The table of all of it.
-    pub fn matrix(&self, wanted: run::Wanted) -> Result<Matrix, Failure> {
+    pub fn matrix(&self, wanted: run::TableDetail) -> Result<Matrix, Failure> {
         let values = self.rows.iter().map(|row| row.values.clone());
         let mut matrix = Matrix::new(self.title.clone(), self.keys.clone(), values);
         matrix.limits.clone_from(&self.limits);

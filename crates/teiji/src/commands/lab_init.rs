@@ -2,7 +2,7 @@
 //! This program as the first process of a kernel in the lab, and what that process starts besides loads.
 
 use crate::commands::load_worker;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ pub fn first_process() -> ! {
 }
 
 /// The other parts; the first process never comes here.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let done = match args.part.as_deref() {
         Some(lab::SPIN) => lab::spin(),
         Some(part) if part.starts_with(lab::STALL) => lab::stall(part),

@@ -3,7 +3,7 @@
 
 use crate::commands::load_worker;
 use crate::commands::measure::process_cpus;
-use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::live::{Drawing, rows};
 use crate::output;
 use anyhow::Context;
@@ -48,7 +48,7 @@ const POLL: Duration = Duration::from_millis(100);
 const EVERY: u32 = 5;
 
 /// Runs loads until their time is over or a signal comes.
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let checked = decide(args).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let cancelled = || signals.caught().is_some();

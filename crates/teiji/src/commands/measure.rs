@@ -3,7 +3,7 @@
 
 use crate::commands::run_flags::RunFlags;
 use crate::commands::{gate, load_worker};
-use crate::exit::{Failure, Outcome, of_end};
+use crate::exit::{CommandResult, Failure, of_end};
 use crate::live::Live;
 use crate::output;
 use anyhow::{Context, anyhow};
@@ -36,7 +36,7 @@ pub struct Args {
 }
 
 /// Makes a run.
-pub fn run(args: &Args, started: Nanos) -> Outcome {
+pub fn run(args: &Args, started: Nanos) -> CommandResult {
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     if let Some(warning) = &order.granted.warning {
@@ -92,7 +92,7 @@ fn judged(args: &Args, recorded: &Recorded) -> Result<Option<Gate>, Failure> {
         return Ok(None);
     }
     let examined = super::examine(std::slice::from_ref(&recorded.path), &Limit::exact_request(&args.limits))?;
-    Ok(Some(Gate::of(&args.limits, &examined)))
+    Ok(Some(Gate::judge(&args.limits, &examined)))
 }
 
 /// A folder that cannot be written is the user's to change; threads and loads that do not start are the machine's.

@@ -23,7 +23,7 @@ pub mod show;
 pub mod verify;
 
 use crate::exit::Failure;
-use ::report::{Claims, Gate, Language};
+use ::report::{Gate, Inference, Language};
 use anyhow::Context;
 use judge::Examined;
 use model::Recorded;
@@ -44,7 +44,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
     paths.iter().map(|path| Recording::open(path).and_then(Recording::summarise).map_err(Failure::bad_input)).collect()
 }
 
-/// Reads recordings with all their samples, and what these tell beyond their figures; what `exact` asks for is known exactly.
+/// Reads recordings with all their samples, and what is inferred from them beyond their figures; what `exact` asks for is known exactly.
 fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let examine = |path: &PathBuf| {
         let (recorded, analyses) =
@@ -55,29 +55,31 @@ fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Fai
 }
 
 /// A recording, and each thread's confidence intervals and tail.
-type WithClaims = (Recorded, Vec<Claims>);
+type WithInference = (Recorded, Vec<Inference>);
 
 /// Reads recordings with all their samples, and keeps each thread's confidence intervals and tail.
-fn read_with_claims(paths: &[PathBuf]) -> Result<Vec<WithClaims>, Failure> {
+fn read_with_inference(paths: &[PathBuf]) -> Result<Vec<WithInference>, Failure> {
     let exact = ExactRequest::default();
-    let read = |path: &PathBuf| Recording::open(path).and_then(|one| one.analyse(&exact, Claims::of)).map_err(Failure::bad_input);
+    let read = |path: &PathBuf| {
+        Recording::open(path).and_then(|one| one.analyse(&exact, Inference::from_analysis)).map_err(Failure::bad_input)
+    };
     paths.iter().map(read).collect()
 }
 
 /// The same, with limits held against each.
-fn read_and_judge(paths: &[PathBuf], limits: &[Limit]) -> Result<(Vec<WithClaims>, Gate), Failure> {
+fn read_and_judge(paths: &[PathBuf], limits: &[Limit]) -> Result<(Vec<WithInference>, Gate), Failure> {
     if limits.is_empty() {
-        return Ok((read_with_claims(paths)?, Gate::default()));
+        return Ok((read_with_inference(paths)?, Gate::default()));
     }
     let mut gate = Gate::default();
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {
-        // One after the other: an analysis takes some MB a thread, and what it claims hardly any.
+        // One after the other: an analysis takes some MB a thread, and what is inferred from it hardly any.
         let examined = examine(std::slice::from_ref(path), &Limit::exact_request(limits))?;
-        gate.merge(Gate::of(limits, &examined));
+        gate.merge(Gate::judge(limits, &examined));
         all.extend(examined.into_iter().map(|one| {
-            let claims = one.analyses.iter().map(Claims::of).collect();
-            (one.recorded, claims)
+            let inferences = one.analyses.iter().map(Inference::from_analysis).collect();
+            (one.recorded, inferences)
         }));
     }
     Ok((all, gate))
@@ -90,7 +92,7 @@ fn judge_all(paths: &[PathBuf], limits: &[Limit]) -> Result<Gate, Failure> {
         return Ok(gate);
     }
     for path in &joint::recordings(paths)?.0 {
-        gate.merge(Gate::of(limits, &examine(std::slice::from_ref(path), &Limit::exact_request(limits))?));
+        gate.merge(Gate::judge(limits, &examine(std::slice::from_ref(path), &Limit::exact_request(limits))?));
     }
     Ok(gate)
 }
@@ -110,9 +112,9 @@ fn published(asked: &Path) -> anyhow::Result<::report::Published> {
 }
 
 /// The table of what was named, a folder of a plan among it.
-fn table(paths: &[PathBuf], wanted: run::Wanted) -> Result<::report::Matrix, Failure> {
+fn table(paths: &[PathBuf], wanted: run::TableDetail) -> Result<::report::Matrix, Failure> {
     match paths {
         [folder] if run::is_folder(folder) => run::table(folder, wanted).map_err(Failure::bad_input),
-        _ => joint::Joint::of(paths)?.matrix(wanted),
+        _ => joint::Joint::read(paths)?.matrix(wanted),
     }
 }

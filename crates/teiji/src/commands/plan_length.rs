@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji plan-length`: how long a run must be before it can claim a rate.
+//! `teiji plan-length`: how long a run must be before it can establish a rate.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use plan::{Interval, Nanos};
 use report::{Language, PlanLength};
@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let samples = stats::samples_for_rate(args.rate, args.confidence);
     let each = samples.div_ceil(args.threads.into());
     let duration_ns = i64::try_from(i128::from(each) * i128::from(args.interval.0)).ok();

@@ -2,7 +2,7 @@
 //! `teiji plans`: the shipped plans, and what each measures.
 
 use crate::commands::run;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Args {
 /// Columns of a paragraph.
 const WIDTH: usize = 96;
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     if let Some(name) = &args.name {
         let names = || run::SHIPPED.map(|(name, _)| name).join(", ");
         let text = run::shipped_text(name).ok_or_else(|| {

@@ -3,9 +3,9 @@
 
 use crate::commands::chart_flags::ChartFlags;
 use crate::commands::{joint, run as plans, table};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
-use crate::overwrite::{self, Kind, marked};
+use crate::overwrite::{self, FileKind, marked};
 use ::report::{ChartOptions, Gate, Language};
 use anyhow::{Context, anyhow};
 use plan::Limit;
@@ -52,10 +52,10 @@ struct Report {
     gate: Gate,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     overwrite::check_page_name(&args.output).map_err(Failure::bad_input)?;
-    let page = (args.output.as_path(), Kind::Page);
-    let named = std::iter::once(page).chain(args.md.as_deref().map(|text| (text, Kind::Markdown)));
+    let page = (args.output.as_path(), FileKind::Page);
+    let named = std::iter::once(page).chain(args.md.as_deref().map(|text| (text, FileKind::Markdown)));
     overwrite::refuse_foreign(named, args.force).map_err(Failure::bad_input)?;
     let report = report(args)?;
     let mut files = vec![(args.output.clone(), report.page)];
@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Outcome {
             .map_err(Failure::bad_input)?;
         let charts = report.charts.into_iter().map(|(name, content)| (folder.join(name), marked(&content)));
         files.extend(charts);
-        let charts = files.iter().skip(1).map(|(path, _)| (path.as_path(), Kind::Chart));
+        let charts = files.iter().skip(1).map(|(path, _)| (path.as_path(), FileKind::Chart));
         overwrite::refuse_foreign(charts, args.force).map_err(Failure::bad_input)?;
     }
     files.extend(args.md.clone().zip(report.markdown.as_deref().map(marked)));
@@ -88,7 +88,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let command_line = output::command_line().join(" ");
     let pictures = pictures(args);
     if joint::has_folder(&args.recordings) {
-        let mut matrix = table(&args.recordings, plans::Wanted::Claims)?;
+        let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         matrix.options = ChartOptions {
             gate: super::judge_all(&args.recordings, &args.limits)?,
@@ -105,9 +105,9 @@ fn report(args: &Args) -> Result<Report, Failure> {
         return Err(Failure::bad_input(anyhow!("--beside is for folders of plans")));
     }
     let (read, gate) = super::read_and_judge(&args.recordings, &args.limits)?;
-    let (recordings, claims): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let (recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let options = ChartOptions { limits: args.limits.clone(), gate, ..args.charts.options() };
-    let report = ::report::Report::new(&recordings, &claims, &options);
+    let report = ::report::Report::new(&recordings, &inferences, &options);
     let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
     let markdown = args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
     let (page, verdict) = (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji show`: the summary again, from disk, with histogram and claims; of a plan's folder, its table.
+//! `teiji show`: the summary again, from disk, with histogram and inferences; of a plan's folder, its table.
 
 use crate::commands::{joint, run, table};
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use ::report::{ChartOptions, Figure, Gate, Language, Report};
 use anyhow::{Context, anyhow};
@@ -43,7 +43,7 @@ pub struct Args {
     by: Option<String>,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     if joint::has_folder(&args.recordings) {
         if args.figure.is_some() {
             return Err(Failure::bad_input(anyhow!("--figure is for recordings: name those of the plan, DIR/*.teiji")));
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Outcome {
         if !args.limits.is_empty() && text_wanted {
             output::say(&gate.text(Language::English));
         }
-        let mut matrix = table(&args.recordings, run::Wanted::Figures)?;
+        let mut matrix = table(&args.recordings, run::TableDetail::Figures)?;
         matrix.published = args.beside.as_deref().map(super::published).transpose().map_err(Failure::bad_input)?;
         if let Some(factor) = &args.by {
             output::say(&matrix.by(factor, Language::English).map_err(|error| Failure::bad_input(anyhow!(error)))?);
@@ -92,13 +92,13 @@ pub fn run(args: &Args) -> Outcome {
         output::say(&gate.text(Language::English));
     }
     let options = ChartOptions::default();
-    for (position, (recorded, claims)) in recordings.iter().enumerate() {
+    for (position, (recorded, inferences)) in recordings.iter().enumerate() {
         if recordings.len() > 1 {
             output::say(&format!("{}== {} ==", if position > 0 { "\n" } else { "" }, recorded.path.display()));
         }
-        let report = Report::new(from_ref(recorded), from_ref(claims), &options);
+        let report = Report::new(from_ref(recorded), from_ref(inferences), &options);
         output::say(&report.terminal_summary(output::paint(), Language::English));
-        output::say(&report.terminal_claims(Language::English));
+        output::say(&report.terminal_inference(Language::English));
     }
     let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
     output::say(&format!("\nNext: teiji report {}", all.join(" ")));
@@ -122,7 +122,7 @@ fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Result<(), Failure> {
     let mut numbers = Vec::new();
     for examined in super::examine(recordings, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
-        let number = figure.of(&examined).with_context(|| format!("{name} does not tell that figure"));
+        let number = figure.value(&examined).with_context(|| format!("{name} does not contain that figure"));
         numbers.push(number.map_err(Failure::bad_input)?);
     }
     output::say(&numbers.join("\n"));

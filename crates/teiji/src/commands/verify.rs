@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji verify`: every figure again, from the samples.
 
-use crate::exit::{EXCEEDED, Outcome};
+use crate::exit::{CommandResult, EXCEEDED};
 use crate::output;
 use report::Language;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub struct Args {
     recordings: Vec<PathBuf>,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let mut all_well = true;
     for recorded in super::read(&args.recordings)? {
         let differences = recording::verify(&recorded);

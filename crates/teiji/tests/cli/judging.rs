@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `gate`, `compare` and what `show` and `report` claim: on recordings that were just measured, with limits that are surely kept
+//! `gate`, `compare` and what `show` and `report` infer: on recordings that were just measured, with limits that are surely kept
 //! or surely not.
 
 use crate::support::{Place, alone, copy_recording};
@@ -155,7 +155,7 @@ fn what_cannot_be_compared_is_not() {
 }
 
 #[test]
-fn show_and_report_say_what_may_be_claimed() {
+fn show_and_report_say_what_the_data_supports() {
     let place = measured();
     let said = place.well("show one.teiji").out;
     assert!(said.contains('█') && said.contains("\n  p99     ") && said.contains("\n  tail    "), "{said}");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab bisect`: the first kernel of an ordered list that breaks a limit.
 
-use super::place_flags::{self, PlaceFlags};
+use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, default_cpus};
 use super::show::Show;
 use super::{VERBS, exit, failure};
 use crate::commands::run_flags::RunFlags;
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::{Context, anyhow};
 use judge::{Judged, Verdict};
@@ -28,7 +28,7 @@ pub struct Args {
     #[command(flatten, next_help_heading = "What to measure")]
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
-    place: PlaceFlags,
+    guest: GuestFlags,
     /// The folder for the recordings; must not exist [default: teiji-bisect-DATE-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
     output: Option<PathBuf>,
@@ -37,18 +37,18 @@ pub struct Args {
     quiet: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     if args.kernels.len() < 2 {
         return Err(Failure::bad_input(anyhow!(
             "a list of one kernel has nothing to be searched; name at least two with --kernels A,B"
         )));
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
-    for guest in args.place.guests(&args.kernels).map_err(Failure::bad_input)? {
+    for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
         checked(&args.measured, &guest).map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {
-        place_flags::check_path_exists(name).map_err(Failure::run_failed)?;
+        guest_flags::check_path_exists(name).map_err(Failure::run_failed)?;
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
@@ -58,14 +58,14 @@ pub fn run(args: &Args) -> Outcome {
     let mut measured = 0;
     let found = search(args.kernels.len(), &mut |index| {
         let name = &args.kernels[index];
-        let kernel = place_flags::kernels(std::slice::from_ref(name), &mut |text| {
+        let kernel = guest_flags::kernels(std::slice::from_ref(name), &mut |text| {
             if !args.quiet {
                 output::complain(text);
             }
         });
         let kernel = kernel.map_err(Failure::run_failed)?.remove(0);
         names[index].clone_from(&kernel.name);
-        let place = args.place.place(kernel).map_err(Failure::bad_input)?;
+        let place = args.guest.place(kernel).map_err(Failure::bad_input)?;
         let recorded = execute(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let kernel = &names[index];
         let judged = judged(&args.limit, &recorded)?;

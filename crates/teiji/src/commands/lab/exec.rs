@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab exec`: programs in a guest, and what they cost.
 
-use super::place_flags::{self, PlaceFlags};
+use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
 use super::{VERBS, exit, failure};
-use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use anyhow::{Context, bail};
 use lab::{GuestCommand, KernelName};
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds)]
     expect: Duration,
     #[command(flatten, next_help_heading = "On which machine")]
-    place: PlaceFlags,
+    guest: GuestFlags,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -46,20 +46,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(time.0.unsigned_abs()))
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     let commands = commands(args).map_err(Failure::bad_input)?;
     let files: Vec<(String, Vec<u8>)> =
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
-    let guests = args.place.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
+    let guests = args.guest.guests(std::slice::from_ref(&args.kernel)).map_err(Failure::bad_input)?;
     countable(args, &guests).map_err(Failure::bad_input)?;
-    let kernels = place_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
+    let kernels = guest_flags::kernels(std::slice::from_ref(&args.kernel), &mut |text| {
         if !quiet {
             output::complain(text);
         }
     });
     let kernel = kernels.map_err(Failure::run_failed)?.remove(0);
-    let mut place = args.place.place(kernel).map_err(Failure::bad_input)?;
+    let mut place = args.guest.place(kernel).map_err(Failure::bad_input)?;
     countable(args, std::slice::from_ref(&place.guest)).map_err(Failure::bad_input)?;
     place.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab kernels` and `teiji lab fetch`.
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{CommandResult, Failure};
 use crate::output;
 use lab::{Cache, FLAVOURS, KernelName};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub struct FetchArgs {
 }
 
 /// Prints a line for each kernel in the cache.
-pub fn list(_: &ListArgs) -> Outcome {
+pub fn list(_: &ListArgs) -> CommandResult {
     let cache = Cache::of_user().map_err(Failure::run_failed)?;
     let kernels = cache.list();
     if kernels.is_empty() {
@@ -52,7 +52,7 @@ pub fn list(_: &ListArgs) -> Outcome {
 }
 
 /// Gets kernels.
-pub fn fetch(args: &FetchArgs) -> Outcome {
+pub fn fetch(args: &FetchArgs) -> CommandResult {
     let mut wanted = Vec::new();
     for name in &args.names {
         match name {

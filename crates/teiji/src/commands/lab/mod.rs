@@ -3,18 +3,18 @@
 
 mod bisect;
 mod exec;
+mod guest_flags;
 mod kernels;
-mod place_flags;
 mod rerun;
 mod run;
 mod show;
 
-pub use place_flags::{PlaceFlags, check_path_exists, kernels as kernels_of};
+pub use guest_flags::{GuestFlags, check_path_exists, kernels as kernels_of};
 pub use run::{checked, default_cpus, jobs as guests_at_once};
 pub use show::Show;
 
 use crate::commands::{lab_emulator, lab_init};
-use crate::exit::{Failure, Outcome, of_end};
+use crate::exit::{CommandResult, Failure, of_end};
 use clap::Subcommand;
 use lab::{LabError, Verbs};
 use model::Recorded;
@@ -45,7 +45,7 @@ enum What {
     Exec(exec::Args),
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     match &args.what {
         What::Kernels(args) => kernels::list(args),
         What::Fetch(args) => kernels::fetch(args),

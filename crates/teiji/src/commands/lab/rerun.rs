@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab rerun`: the same run once more, and whether it is the same.
 
-use super::place_flags::seconds;
+use super::guest_flags::seconds;
 use super::show::Show;
 use super::{VERBS, exit, failure};
-use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use anyhow::{Context, anyhow};
 use lab::{LabRun, differences, first_divergence};
@@ -32,7 +32,7 @@ pub struct Args {
     quiet: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
     let name = args.recording.display();
     let facts = recorded.document.lab.as_ref();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab run`: a run on each kernel, several guests at once, then the comparison.
 
-use super::place_flags::{self, PlaceFlags};
+use super::guest_flags::{self, GuestFlags};
 use super::show::Show;
 use super::{VERBS, code, exit, failure};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
-use crate::exit::{EXCEEDED, Failure, Outcome};
+use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
 use anyhow::{Context, anyhow};
 use executor::SettingError;
@@ -25,7 +25,7 @@ pub struct Args {
     #[command(flatten, next_help_heading = "What to measure")]
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
-    place: PlaceFlags,
+    guest: GuestFlags,
     /// Number of repeats of each run
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Lab")]
     repeat: u32,
@@ -46,7 +46,7 @@ pub struct Args {
     quiet: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
     if args.verify_identical && args.repeat < 2 {
         return Err(Failure::bad_input(anyhow!("--verify-identical compares repeats: say how many with --repeat N, at least 2")));
@@ -60,20 +60,20 @@ pub fn run(args: &Args) -> Outcome {
     }
     let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
-    for guest in args.place.guests(names).map_err(Failure::bad_input)? {
+    for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
         checked(&args.measured, &guest).map_err(Failure::bad_input)?;
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
         output::complain(&note);
     }
-    let kernels = place_flags::kernels(names, &mut |text| {
+    let kernels = guest_flags::kernels(names, &mut |text| {
         if !quiet {
             output::complain(text);
         }
     })
     .map_err(Failure::run_failed)?;
     let places: Vec<Target> =
-        kernels.into_iter().map(|kernel| args.place.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+        kernels.into_iter().map(|kernel| args.guest.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let runs = runs(args, &places, &output).map_err(Failure::bad_input)?;
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
@@ -162,7 +162,7 @@ fn runs(args: &Args, places: &[Target], output: &Path) -> anyhow::Result<Vec<Lab
     let mut runs = Vec::new();
     for (place, label) in places.iter().zip(labels) {
         let mut run = checked(&args.measured, &place.guest)?;
-        // One title for several kernels would tell nothing apart.
+        // One title for several kernels would distinguish nothing.
         run.title = run.title.map(|title| if places.len() > 1 { format!("{title}, {}", place.kernel.name) } else { title });
         for repeat in 1..=args.repeat {
             let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
@@ -181,7 +181,7 @@ fn runs(args: &Args, places: &[Target], output: &Path) -> anyhow::Result<Vec<Lab
 
 /// The run for this guest; whatever can be found wrong before it boots is found wrong here.
 pub fn checked(flags: &RunFlags, guest: &Guest) -> Result<Run, SettingError> {
-    let of_guest = place_flags::cpus(guest);
+    let of_guest = guest_flags::cpus(guest);
     let cpus = flags.cpus(&of_guest).map_err(SettingError::GuestCpus)?;
     let run = flags.run(&cpus)?;
     let needed = memory_for(&run);

@@ -14,12 +14,12 @@ pub struct Show {
     since_drawn: u32,
     quiet: bool,
     noted: BTreeSet<String>,
-    /// What stands above the guests; how many are done, unless it is told.
+    /// What stands above the guests; how many are done, unless it is given.
     pub heading: Option<String>,
 }
 
 impl Show {
-    /// Draws on standard output if that is a terminal, unless told to be quiet.
+    /// Draws on standard output if that is a terminal, unless `quiet`.
     pub fn new(quiet: bool) -> Self {
         Show {
             drawing: if quiet { None } else { Drawing::begin() },

@@ -59,7 +59,7 @@ impl Work<'_> {
         let point = self.point(run);
         let name = point.kernel.as_ref().context("it has no kernel")?;
         let kernel = kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
-        let machine = point.place.place(kernel)?;
+        let machine = point.guest.place(kernel)?;
         let checked = checked(&point.measured, &machine.guest)?;
         Ok(LabRun {
             run: plan::Run { title: checked.title.or_else(|| Some(point.label.clone())), ..checked },
@@ -100,7 +100,7 @@ impl PlanObserver for Maker<'_> {
 /// Counts what happened to a run.
 fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
     match event {
-        Event::WasDone(document) => progress.there(&point.label, document),
+        Event::WasDone(document) => progress.recorded_before(&point.label, document),
         Event::Missing => progress.want(point.expected_ns(), point.kernel.is_none()),
         Event::Recorded(recorded) => progress.one_more(point.expected_ns(), &point.label, &recorded.document),
         Event::Failed(_) => progress.one_failed(point.expected_ns()),

@@ -9,11 +9,11 @@ mod shipped;
 mod table;
 
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
-pub use table::{Begun, Wanted, fill, is_folder, table, text};
+pub use table::{Begun, TableDetail, fill, is_folder, table, text};
 
 use crate::commands::lab::{failure, kernels_of};
 use crate::commands::measure::{left_out, process_cpus};
-use crate::exit::{Failure, Outcome, RUN_FAILED};
+use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use execute::Work;
@@ -57,11 +57,11 @@ pub struct Args {
     quiet: bool,
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args) -> CommandResult {
     match (&args.plan, &args.resume) {
         (_, Some(folder)) => resume(args, folder),
         (Some(path), None) if args.dry_run => dry_run(args, path),
-        (Some(path), None) if args.here => here(args, path),
+        (Some(path), None) if args.here => run_here(args, path),
         (Some(path), None) => begin(args, path),
         (None, None) => Err(Failure::bad_input(anyhow!("name a plan"))),
     }
@@ -74,7 +74,7 @@ fn read(path: &Path) -> anyhow::Result<Plan> {
 /// The plan in the form that was asked for.
 fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
     let plan = read(path)?;
-    let plan = if args.here { plan.without(&settings::of_the_lab()) } else { plan };
+    let plan = if args.here { plan.without(&settings::lab_settings()) } else { plan };
     Ok(if args.quick { plan.quick()? } else { plan })
 }
 
@@ -87,9 +87,9 @@ fn guests_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(
     let mut known = Vec::new();
     for point in points {
         let Some(kernel) = &point.kernel else { continue };
-        let guests = point.place.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
+        let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
-            let wanted = (machine, point.place.program());
+            let wanted = (machine, point.guest.program());
             if !known.contains(&wanted) {
                 known.push(wanted);
                 lab::can_begin(machine, wanted.1).map_err(failure)?;
@@ -121,7 +121,7 @@ pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
     Ok((format!("{}{of}", counted(runs.len(), "run")), guests_can_begin(points.iter()).err().map(|failure| failure.to_string())))
 }
 
-fn dry_run(args: &Args, path: &Path) -> Outcome {
+fn dry_run(args: &Args, path: &Path) -> CommandResult {
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let seed = plan.order.seed.unwrap_or_else(new_seed);
@@ -139,7 +139,7 @@ fn dry_run(args: &Args, path: &Path) -> Outcome {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     output::say(&text);
-    // What cannot begin here is told by the exit code too, after the list: that is of use on another machine.
+    // What cannot begin here shows in the exit code too, after the list: that is of use on another machine.
     guests_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -148,7 +148,7 @@ fn counted(n: usize, thing: &str) -> String {
     report::counted(n as u64, thing, Language::English)
 }
 
-fn begin(args: &Args, path: &Path) -> Outcome {
+fn begin(args: &Args, path: &Path) -> CommandResult {
     let mut plan = asked(args, path).map_err(Failure::bad_input)?;
     guests_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
@@ -170,7 +170,7 @@ fn begin(args: &Args, path: &Path) -> Outcome {
 }
 
 /// What this boot can measure, in a folder of its own among those of other boots.
-fn here(args: &Args, path: &Path) -> Outcome {
+fn run_here(args: &Args, path: &Path) -> CommandResult {
     let whole = read(path).map_err(Failure::bad_input)?;
     let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
     let wanted = WantedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
@@ -221,7 +221,7 @@ fn say_boots(root: &Path, plan: &Path, wanted: &[WantedBoot], made: &[Boot]) {
     output::say(&format!("Still missing: {}. Boot it, then: {command}", missing.join("; ")));
 }
 
-fn resume(args: &Args, path: &Path) -> Outcome {
+fn resume(args: &Args, path: &Path) -> CommandResult {
     // Of a folder of boots, the part of this one.
     let boots = executor::boots(path).unwrap_or_default();
     let boot = Boot::now().map_err(Failure::run_failed)?;
@@ -283,7 +283,7 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Before hours of runs on this machine: which CPUs they leave out without being told to. Each run's recording says it too.
+/// Before hours of runs on this machine: which CPUs they leave out without having been asked to. Each run's recording says it too.
 fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     let cpus = process_cpus()?;
     let here = points.iter().filter(|point| point.kernel.is_none());
@@ -296,7 +296,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[PlannedRun], signals: &Signals) -> Outcome {
+fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[PlannedRun], signals: &Signals) -> CommandResult {
     warn_of_cpus_left_out(points).map_err(Failure::run_failed)?;
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
     let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;

@@ -63,7 +63,7 @@ impl PlanProgress {
     }
 
     /// A run was recorded before.
-    pub fn there(&mut self, label: &str, document: &Document) {
+    pub fn recorded_before(&mut self, label: &str, document: &Document) {
         self.done += 1;
         self.see(label, document);
     }
@@ -81,7 +81,7 @@ impl PlanProgress {
         self.last_end_ns = self.elapsed_ns();
     }
 
-    /// A run came to an end without a recording: how long it took tells nothing of the others.
+    /// A run came to an end without a recording: how long it took says nothing about the others.
     pub fn one_failed(&mut self, expected_ns: i64) {
         self.wanted -= 1;
         self.wanted_ns -= expected_ns;

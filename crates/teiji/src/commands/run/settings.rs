@@ -2,7 +2,7 @@
 //! From a plan's settings to checked runs. A setting is a flag by its long name, so the flags themselves read it: there is one
 //! place that knows what they mean, and here only where in the plan each was written.
 
-use crate::commands::lab::{PlaceFlags, check_path_exists, checked};
+use crate::commands::lab::{GuestFlags, check_path_exists, checked};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
 use clap::error::{ContextKind, ContextValue};
@@ -23,28 +23,28 @@ struct Flags {
     #[command(flatten)]
     measured: RunFlags,
     #[command(flatten)]
-    place: PlaceFlags,
+    guest: GuestFlags,
 }
 
 /// Flags that mean something only in the lab.
-const OF_THE_LAB: [&str; 10] =
+const LAB_SETTINGS: [&str; 10] =
     ["machine", "memory", "smp", "time", "mips", "append", "modules", "dtb", "program", "boot-timeout"];
 
 /// Every flag that takes a run away from this machine.
-pub fn of_the_lab() -> Vec<&'static str> {
-    [&["kernel"][..], &OF_THE_LAB].concat()
+pub fn lab_settings() -> Vec<&'static str> {
+    [&["kernel"][..], &LAB_SETTINGS].concat()
 }
 
 /// One combination, checked: what to run, and where.
 pub struct PlanEntry {
-    /// `interval=1ms load=cpu@50%`: what tells it from the others.
+    /// `interval=1ms load=cpu@50%`: what distinguishes it from the others.
     pub label: String,
     /// The kernel, if it is for the lab.
     pub kernel: Option<KernelName>,
     /// What to measure.
     pub measured: RunFlags,
     /// On which machine, if it is for the lab.
-    pub place: PlaceFlags,
+    pub guest: GuestFlags,
     /// Whose time that machine has, as far as it is known without the kernel.
     pub time: Option<GuestTime>,
     /// The run, as far as it is known without the kernel.
@@ -75,9 +75,9 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
     let mut errors: Vec<PlanError> = wrong.iter().map(|(setting, what)| PlanError::at(&setting.at, what)).collect();
     // What else is wrong is found in the plan without them.
     let rest = if keys.is_empty() { plan.clone() } else { plan.clone().without(&keys) };
-    let mut rooms = Rooms::default();
+    let mut load_limits = LoadLimits::default();
     let points = rest.combinations().and_then(|combinations| {
-        PlanErrors::all(combinations.iter().map(|combination| point(&rest, combination, &mut command, cpus, &mut rooms)))
+        PlanErrors::all(combinations.iter().map(|combination| point(&rest, combination, &mut command, cpus, &mut load_limits)))
     });
     match points {
         Ok(points) => PlanErrors::none_of(errors).map(|()| points),
@@ -103,14 +103,14 @@ fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Opti
 
 /// What loads may take, by how many there are and the priority measured with: the machine need not be asked for each run.
 #[derive(Default)]
-struct Rooms(BTreeMap<(Option<u8>, usize), Limits>);
+struct LoadLimits(BTreeMap<(Option<u8>, usize), Limits>);
 
 fn point(
     plan: &Plan,
     combination: &Combination,
     command: &mut clap::Command,
     cpus: &ProcessCpus,
-    rooms: &mut Rooms,
+    load_limits: &mut LoadLimits,
 ) -> Result<PlanEntry, PlanError> {
     let settings = &combination.settings;
     let flags = command
@@ -126,31 +126,33 @@ fn point(
     let mut time = None;
     let run = match &flags.kernel {
         None => {
-            let of_the_lab = |setting: &&Setting| OF_THE_LAB.contains(&setting.key.as_str()) && !words(setting).is_empty();
-            if let Some(setting) = settings.iter().find(of_the_lab) {
+            let lab_settings = |setting: &&Setting| LAB_SETTINGS.contains(&setting.key.as_str()) && !words(setting).is_empty();
+            if let Some(setting) = settings.iter().find(lab_settings) {
                 let what = format!("'{}' is for the lab, and this combination has no kernel", setting.key);
                 return Err(PlanError::at(&setting.at, what));
             }
-            Some(here(&flags.measured, cpus, rooms).map_err(wrong)?)
+            Some(run_on_this_machine(&flags.measured, cpus, load_limits).map_err(wrong)?)
         }
         Some(name) => {
             check_path_exists(name).map_err(wrong)?;
-            let guests = flags.place.guests(std::slice::from_ref(name)).map_err(wrong)?;
+            let guests = flags.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
             time = guests.first().map(|guest| guest.time);
             let runs = guests.iter().map(|guest| checked(&flags.measured, guest));
             runs.collect::<Result<Vec<_>, _>>().map_err(wrong)?.pop()
         }
     };
-    Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, place: flags.place, time, run })
+    Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, guest: flags.guest, time, run })
 }
 
 /// A run on this machine.
-fn here(flags: &RunFlags, of_process: &ProcessCpus, rooms: &mut Rooms) -> Result<Run, SettingError> {
+fn run_on_this_machine(flags: &RunFlags, of_process: &ProcessCpus, load_limits: &mut LoadLimits) -> Result<Run, SettingError> {
     let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
     let prio = run.scheduling.prio;
-    let limits =
-        rooms.0.entry((prio, run.loads.len())).or_insert_with(|| Limits::for_loads(Some(prio.unwrap_or(0)), run.loads.len()));
+    let limits = load_limits
+        .0
+        .entry((prio, run.loads.len()))
+        .or_insert_with(|| Limits::for_loads(Some(prio.unwrap_or(0)), run.loads.len()));
     for spec in &run.loads {
         load::check(spec, &of_process.inherited, &of_process.usable, limits)?;
     }
@@ -181,7 +183,7 @@ fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError 
     PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), said)
 }
 
-/// What tells a combination from the others.
+/// What distinguishes a combination from the others.
 pub fn label(plan: &Plan, combination: &Combination) -> String {
     let told = plan.vary.iter().zip(&combination.factors);
     let told = told.filter_map(|(factor, value)| value.as_ref().map(|value| format!("{}={value}", factor.key)));

@@ -9,7 +9,7 @@ use judge::Examined;
 use plan::Limit;
 use plan::{Combination, Plan, PlannedRun};
 use recording::Recording;
-use report::{Claims, Gate, Matrix};
+use report::{Gate, Inference, Matrix};
 use stats::Analysis;
 use std::path::{Path, PathBuf};
 
@@ -25,21 +25,21 @@ pub fn text(path: &Path) -> anyhow::Result<String> {
 }
 
 /// More runs than these are read for their figures alone: their confidence intervals take some milliseconds a run.
-const MAX_CLAIMING: usize = 512;
+const MAX_INFERRED: usize = 512;
 
 /// What is wanted of a plan's runs beside their figures.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum TableDetail {
     /// Nothing.
     Figures,
     /// Their confidence intervals and tails, unless there are very many.
-    Claims,
+    Inference,
 }
 
 /// A plan that was begun, with what there is of it.
 pub struct Begun {
     pub plan: Plan,
-    /// Names of the columns: what is varied, then what tells combinations apart that were added.
+    /// Names of the columns: what is varied, then what distinguishes combinations that were added.
     pub keys: Vec<String>,
     pub combinations: Vec<Combination>,
     /// In the order they ran, each with its recording if that is whole.
@@ -79,7 +79,7 @@ impl Begun {
 }
 
 /// A row for each combination.
-pub fn table(path: &Path, wanted: Wanted) -> anyhow::Result<Matrix> {
+pub fn table(path: &Path, wanted: TableDetail) -> anyhow::Result<Matrix> {
     let begun = Begun::read(path)?;
     let values = (0..begun.combinations.len()).map(|place| begun.keys.iter().map(|key| begun.value(place, key)).collect());
     let mut matrix = Matrix::new(begun.plan.title.clone(), begun.keys.clone(), values);
@@ -94,11 +94,11 @@ pub fn table(path: &Path, wanted: Wanted) -> anyhow::Result<Matrix> {
 pub fn fill<'p>(
     matrix: &mut Matrix,
     runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
-    wanted: Wanted,
+    wanted: TableDetail,
 ) -> anyhow::Result<()> {
-    let are_few = runs.len() <= MAX_CLAIMING;
-    if wanted == Wanted::Claims && !are_few {
-        matrix.claims_left_out_above = Some(MAX_CLAIMING);
+    let are_few = runs.len() <= MAX_INFERRED;
+    if wanted == TableDetail::Inference && !are_few {
+        matrix.claims_left_out_above = Some(MAX_INFERRED);
     }
     let limits = matrix.limits.clone();
     let exact = Limit::exact_request(&limits);
@@ -106,15 +106,18 @@ pub fn fill<'p>(
         match recording {
             Some(path) if !limits.is_empty() => {
                 let (recorded, analyses) = Recording::open(path)?.analyse(&exact, Analysis::clone)?;
-                let claims =
-                    if are_few && wanted == Wanted::Claims { analyses.iter().map(Claims::of).collect() } else { Vec::new() };
+                let inferences = if are_few && wanted == TableDetail::Inference {
+                    analyses.iter().map(Inference::from_analysis).collect()
+                } else {
+                    Vec::new()
+                };
                 let examined = Examined { recorded, analyses };
-                let judged = Gate::of(&limits, std::slice::from_ref(&examined)).judged;
-                matrix.add_run(row, repeat, examined.recorded, claims, judged);
+                let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
+                matrix.add_run(row, repeat, examined.recorded, inferences, judged);
             }
-            Some(path) if wanted == Wanted::Claims && are_few => {
-                let (recorded, claims) = Recording::open(path)?.analyse(&exact, Claims::of)?;
-                matrix.add_run(row, repeat, recorded, claims, Vec::new());
+            Some(path) if wanted == TableDetail::Inference && are_few => {
+                let (recorded, inferences) = Recording::open(path)?.analyse(&exact, Inference::from_analysis)?;
+                matrix.add_run(row, repeat, recorded, inferences, Vec::new());
             }
             Some(path) => matrix.add(row, repeat, Recording::open(path)?.summarise()?),
             None => matrix.add_missing(row),

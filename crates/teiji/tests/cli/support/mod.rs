@@ -170,7 +170,7 @@ impl Place {
         said
     }
 
-    /// What `teiji show` says of a recording before its histogram and its claims.
+    /// What `teiji show` says of a recording before its histogram and its confidence intervals.
     pub fn summary(&self, recording: &str) -> String {
         let shown = self.well(&format!("show {recording}")).out;
         let drawing = shown.lines().take_while(|line| !line.contains('┤')).map(|line| line.len() + 1).sum::<usize>();

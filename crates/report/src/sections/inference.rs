@@ -13,9 +13,10 @@ use stats::{
     Analysis, Change, ChangeKind, Level, Mode, Part, Period, QuantileInterval, Refusal, TailFit, Together, Worst, together,
 };
 
-/// What one thread's samples tell beyond its figures: light, so that many recordings can be held at once.
+/// What one thread's samples support beyond its figures: confidence intervals, tail, periods, changes. Light, so that many
+/// recordings can be held at once.
 #[derive(Clone, Debug)]
-pub struct Claims {
+pub struct Inference {
     pub(crate) quantiles: Vec<QuantileInterval>,
     pub(crate) tail: Result<TailFit, Refusal>,
     pub(crate) periods: Vec<Period>,
@@ -32,13 +33,13 @@ const CONFIDENCE: f64 = 0.975;
 /// Two threads are called late together where chance alone makes any two so in less of all runs than this.
 const CHANCE: f64 = 1e-3;
 
-impl Claims {
+impl Inference {
     /// From an analysis of the thread's samples.
     #[must_use]
-    pub fn of(analysis: &Analysis) -> Claims {
+    pub fn from_analysis(analysis: &Analysis) -> Inference {
         let woken = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
         let carried = Level::ALL.into_iter().filter(|level| woken >= level.needs());
-        Claims {
+        Inference {
             quantiles: carried.filter_map(|level| analysis.quantile(level, CONFIDENCE)).collect(),
             tail: analysis.tail(),
             periods: analysis.periods.clone(),
@@ -49,7 +50,7 @@ impl Claims {
     }
 }
 
-/// One claim: what it is about, and what it says.
+/// A sentence: what it is about, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     /// `p99.9`, `tail`, `period`, `change`, `together`.
@@ -59,13 +60,13 @@ pub(crate) struct Message {
     pub(crate) words: String,
 }
 
-fn said(about: &'static str, words: String) -> Message {
+fn message(about: &'static str, words: String) -> Message {
     Message { about: translated(about).to_owned(), term: about, words }
 }
 
-/// Everything that is claimed of one thread.
-pub(crate) fn of_thread(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Message> {
-    claims.quantiles.iter().map(quantile).chain(beside_quantiles(claims, document, thread)).collect()
+/// Everything that is inferred about one thread.
+pub(crate) fn of_thread(inference: &Inference, document: &Document, thread: &Thread) -> Vec<Message> {
+    inference.quantiles.iter().map(quantile).chain(beside_quantiles(inference, document, thread)).collect()
 }
 
 /// A quantile and its interval in a table, µs: `16.6` and `16.1–17.3`, `≥ 16.1`, or nothing.
@@ -80,17 +81,17 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
 }
 
 /// The same without the quantiles.
-pub(crate) fn beside_quantiles(claims: &Claims, document: &Document, thread: &Thread) -> Vec<Message> {
+pub(crate) fn beside_quantiles(inference: &Inference, document: &Document, thread: &Thread) -> Vec<Message> {
     let rows = Rows::from(document.probe.rows);
     // How far a tail goes on is said by time, and a number of events is none.
-    let mut all: Vec<Message> = document.probe.is_planned().then(|| tail(&claims.tail, rows)).into_iter().collect();
-    all.extend((!claims.modes.is_empty()).then(|| modes(&claims.modes)));
+    let mut all: Vec<Message> = document.probe.is_planned().then(|| tail(&inference.tail, rows)).into_iter().collect();
+    all.extend((!inference.modes.is_empty()).then(|| modes(&inference.modes)));
     // A number of events is no time.
     if !document.probe.is_planned() {
         return all;
     }
-    all.extend(claims.periods.iter().map(|one| said("period", period(one, thread.interval_ns, rows))));
-    all.extend(claims.changes.iter().map(|one| said("change", change(one, document, thread))));
+    all.extend(inference.periods.iter().map(|one| message("period", period(one, thread.interval_ns, rows))));
+    all.extend(inference.changes.iter().map(|one| message("change", change(one, document, thread))));
     all
 }
 
@@ -111,7 +112,7 @@ fn quantile(interval: &QuantileInterval) -> Message {
 fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
     let fit = match tail {
         Ok(fit) => fit,
-        Err(why) => return said("tail", tr!("not extrapolated: {why}", why = refusals::words(why, rows))),
+        Err(why) => return message("tail", tr!("not extrapolated: {why}", why = refusals::words(why, rows))),
     };
     let levels: Vec<String> = (fit.levels.iter())
         .map(|level| {
@@ -142,16 +143,16 @@ fn tail(tail: &Result<TailFit, Refusal>, rows: Rows) -> Message {
     );
     if levels.is_empty() {
         let words = tr!("not extrapolated: the run is too short for once an hour ({basis})", basis);
-        return said("tail", words);
+        return message("tail", words);
     }
-    said("tail", tr!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
+    message("tail", tr!("{levels}, if nothing changes; {basis}", levels = list(&levels), basis))
 }
 
 /// `71 % around 12.3 µs, 24 % around 31.0 µs and 5 % around 83.4 µs`.
 fn modes(modes: &[Mode]) -> Message {
     let one =
         |mode: &Mode| tr!("{share} % around {peak}", share = format!("{:.0}", mode.share * 100.0), peak = latency(mode.peak_ns));
-    said("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
+    message("modes", list(&modes.iter().map(one).collect::<Vec<_>>()))
 }
 
 /// `slower every 5,000 activations (5 s) ...`; late is an interval or more.
@@ -166,7 +167,7 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
     } else {
         tr!("slower every {n} {rows} ({time})", n, rows = rows.plural(), time)
     };
-    let said = tr!(
+    let text = tr!(
         "{every}: typically {latency}, at {present} % of these times, {when}",
         every,
         latency = latency(period.latency_ns),
@@ -174,9 +175,9 @@ pub(crate) fn period(period: &Period, interval: Nanos, rows: Rows) -> String {
         when = off(period.jitter, rows)
     );
     if is_as_often_as_samples_are_written(ns) {
-        return tr!("{period}; about the period of teiji's recorder", period = said);
+        return tr!("{period}; about the period of teiji's recorder", period = text);
     }
-    said
+    text
 }
 
 /// The recorder writes twice a second. Where every CPU is measured, it runs on one of them, and what it has the kernel do there is
@@ -224,22 +225,22 @@ fn change(change: &Change, document: &Document, thread: &Thread) -> String {
 }
 
 /// Threads that are late at the same moments, beyond chance.
-pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Message> {
+pub(crate) fn at_once(document: &Document, inferences: &[Inference]) -> Vec<Message> {
     if !document.probe.is_planned() {
         return Vec::new();
     }
-    let times = |(thread, claims): (&Thread, &Claims)| -> Vec<i64> {
+    let times = |(thread, inference): (&Thread, &Inference)| -> Vec<i64> {
         // Late is when the thread woke, not when it was due: what kept two of them waiting ended for both at once.
         let woke = |worst: &Worst| {
             let behind = i64::try_from(worst.activation).ok()?.checked_mul(thread.interval_ns.0)?;
             thread.start_ns.0.checked_add(behind)?.checked_add(worst.latency_ns)
         };
-        let mut times: Vec<i64> = claims.latest.iter().filter_map(woke).collect();
+        let mut times: Vec<i64> = inference.latest.iter().filter_map(woke).collect();
         times.sort_unstable();
         times
     };
-    let threads = &document.threads[..document.threads.len().min(claims.len()).min(MAX_COMPARED)];
-    let times: Vec<Vec<i64>> = threads.iter().zip(claims).map(times).collect();
+    let threads = &document.threads[..document.threads.len().min(inferences.len()).min(MAX_COMPARED)];
+    let times: Vec<Vec<i64>> = threads.iter().zip(inferences).map(times).collect();
     let pairs = threads.len() * threads.len().saturating_sub(1) / 2;
     let span = |thread: &Thread| {
         i64::try_from(thread.activations.map_or(0, |all| all.due)).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0)
@@ -256,9 +257,9 @@ pub(crate) fn at_once(document: &Document, claims: &[Claims]) -> Vec<Message> {
     found.sort_by_key(|(_, _, both)| std::cmp::Reverse(both.together));
     let more = found.len().saturating_sub(MAX_PAIRS);
     let mut all: Vec<Message> =
-        found.iter().take(MAX_PAIRS).map(|(one, other, both)| said("at once", pair(*one, *other, both))).collect();
+        found.iter().take(MAX_PAIRS).map(|(one, other, both)| message("at once", pair(*one, *other, both))).collect();
     if more > 0 {
-        all.push(said("at once", tr!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
+        all.push(message("at once", tr!("and {more} more of {pairs}", more, pairs = format::counted(pairs as u64, "pair"))));
     }
     all
 }
@@ -306,8 +307,8 @@ mod tests {
             "slower every 5,000 activations (5.00 s): typically 83.4 µs, at 98 % of these times, half of them within 1 activation"
         );
         let of_ours = Period { activations: 512.0, ..five_seconds };
-        let said = period(&of_ours, Nanos::from_millis(1), ACTIVATIONS);
-        assert!(said.ends_with("; about the period of teiji's recorder"), "{said}");
+        let text = period(&of_ours, Nanos::from_millis(1), ACTIVATIONS);
+        assert!(text.ends_with("; about the period of teiji's recorder"), "{text}");
         assert_eq!(off(0.0, ACTIVATIONS), "half of them at the exact activation");
         assert_eq!(off(2.5, ACTIVATIONS), "half of them within 3 activations");
         let overruns = Period { latency_ns: 1_000_000, ..five_seconds };

@@ -19,7 +19,7 @@ pub enum TimeMode {
 }
 
 #[derive(clap::Args)]
-pub struct PlaceFlags {
+pub struct GuestFlags {
     /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<Machine>,
@@ -57,8 +57,8 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     if time.0 <= 0 { Err("must be above 0".to_owned()) } else { Ok(Duration::from_nanos(time.0.unsigned_abs())) }
 }
 
-impl PlaceFlags {
-    /// The machines for those kernels whose names tell them, checked: before time is spent on getting a kernel.
+impl GuestFlags {
+    /// The machines for those kernels whose names contain them, checked: before time is spent on getting a kernel.
     pub fn guests(&self, names: &[KernelName]) -> Result<Vec<Guest>, SettingError> {
         if let Some(path) = self.modules.as_ref().filter(|path| !path.is_dir()) {
             return Err(SettingError::Modules(path.clone()));
