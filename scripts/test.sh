@@ -35,7 +35,7 @@ describe() {
         tools) echo "what the tests need is installed" ;;
         format) echo "rustfmt" ;;
         scripts) echo "shellcheck" ;;
-        lints) echo "clippy, warnings as errors" ;;
+        lints) echo "clippy, warnings as errors, of the fuzz targets too" ;;
         units) echo "unit tests of all crates but the simulations of statistics" ;;
         tests) echo "all tests within crates" ;;
         cli) echo "the program as its users meet it, and loads as processes" ;;
@@ -133,6 +133,9 @@ stage_scripts() {
 
 stage_lints() {
     cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+    # A workspace of its own, which nothing else builds. It is not linked, so that the fuzzer's runtime need not be there.
+    CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a CARGO_TARGET_DIR=$target_dir/fuzz \
+        cargo clippy --locked --manifest-path fuzz/Cargo.toml --quiet -- --deny warnings
 }
 
 # `truth_tests` draw thousands of series to see whether intervals hold what they promise: minutes, and in `tests`.

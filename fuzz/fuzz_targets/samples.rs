@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use model::ProbeStatement;
 use recording::SampleFile;
 use stats::{AfterOverrun, summarise};
 use std::path::Path;
@@ -26,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn read(path: &Path) {
     for cut in [false, true] {
-        if let Ok(statistics) = SampleFile::open(path, cut).and_then(|file| summarise(&file, 1_000_000, AfterOverrun::Skip, 64)) {
+        if let Ok(statistics) = SampleFile::open_column(path, 0, &ProbeStatement::cyclic(), cut).and_then(|file| summarise(&file, 1_000_000, AfterOverrun::Skip, 64)) {
             let counted = statistics.activations;
             assert_eq!(counted.due, counted.on_time + counted.late + counted.skipped);
             assert_eq!(statistics.histogram.total(), counted.on_time + counted.late);
