@@ -117,6 +117,8 @@ own_node() {
 
 stage_format() {
     cargo fmt --all --check
+    # A workspace of its own.
+    cargo fmt --manifest-path fuzz/Cargo.toml --check
 }
 
 stage_scripts() {

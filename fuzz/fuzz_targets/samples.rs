@@ -27,7 +27,9 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn read(path: &Path) {
     for cut in [false, true] {
-        if let Ok(statistics) = SampleFile::open_column(path, 0, &ProbeStatement::cyclic(), cut).and_then(|file| summarise(&file, 1_000_000, AfterOverrun::Skip, 64)) {
+        if let Ok(statistics) = SampleFile::open_column(path, 0, &ProbeStatement::cyclic(), cut)
+            .and_then(|file| summarise(&file, 1_000_000, AfterOverrun::Skip, 64))
+        {
             let counted = statistics.activations;
             assert_eq!(counted.due, counted.on_time + counted.late + counted.skipped);
             assert_eq!(statistics.histogram.total(), counted.on_time + counted.late);
