@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether two recordings are of one run: then the second adds nothing, and counts neither as a run nor as samples.
+//! Whether two recordings are of one run: then the second adds nothing to figures.
 
-use model::Recorded;
-use plan::Nanos;
+use model::{Beside, Recorded};
+use plan::{Guest, Nanos};
 use stats::{Activations, Envelope, Histogram, Statistics, Summary, Worst};
 
 /// What recordings of one run have in common, and recordings of two runs have not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunIdentity {
-    /// None in the lab's virtual time, where equal runs are the same run over again, whenever they began.
-    begun: Option<Begun>,
+    origin: Origin,
+    /// Of the judged column of each thread.
     threads: Vec<ThreadIdentity>,
+    /// Of the further columns, where those are compared too.
+    beside: Vec<Beside>,
 }
 
-/// Where and when. On a machine no two runs begin in the same nanosecond, so equal starts with equal figures are a copy.
+/// Where a run is from.
 #[derive(Clone, Debug, PartialEq)]
-struct Begun {
-    hostname: Option<String>,
-    started_at: String,
-    threads: Vec<Nanos>,
+enum Origin {
+    /// A machine, and when it began there. No two runs begin in the same nanosecond, so equal starts with equal figures are a copy.
+    Machine { hostname: Option<String>, started_at: String, threads: Vec<Nanos> },
+    /// The lab's virtual time, where an equal order gives the same run over again, whenever it began. The order is in the initramfs.
+    Lab { guest: Guest, kernel_sha256: String, initramfs_sha256: String },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +39,19 @@ impl RunIdentity {
     #[must_use]
     pub fn from_recorded(recorded: &Recorded) -> RunIdentity {
         let document = &recorded.document;
-        let deterministic = document.lab.as_ref().is_some_and(|lab| lab.deterministic);
-        let begun = || Begun {
-            hostname: document.host.before.hostname.clone(),
-            started_at: document.started_at.clone(),
-            threads: document.threads.iter().map(|thread| thread.start_ns).collect(),
+        let origin = match document.lab.as_ref().filter(|lab| lab.deterministic) {
+            Some(lab) => Origin::Lab {
+                guest: lab.guest.clone(),
+                kernel_sha256: lab.kernel.image.sha256.clone(),
+                initramfs_sha256: lab.initramfs_sha256.clone(),
+            },
+            None => Origin::Machine {
+                hostname: document.host.before.hostname.clone(),
+                started_at: document.started_at.clone(),
+                threads: document.threads.iter().map(|thread| thread.start_ns).collect(),
+            },
         };
+        let deterministic = matches!(origin, Origin::Lab { .. });
         let exact_start = document.threads.iter().all(|thread| thread.detail.is_samples());
         let keeps_figures = deterministic || !exact_start;
         let thread = |thread: &Statistics| ThreadIdentity {
@@ -50,12 +60,16 @@ impl RunIdentity {
             latency: thread.latency,
             figures: keeps_figures.then(|| Box::new((thread.histogram.clone(), thread.envelope.clone(), thread.worst.clone()))),
         };
-        RunIdentity { begun: (!deterministic).then(begun), threads: recorded.threads.iter().map(thread).collect() }
+        RunIdentity {
+            origin,
+            threads: recorded.threads.iter().map(thread).collect(),
+            beside: if keeps_figures { recorded.beside.clone() } else { Vec::new() },
+        }
     }
 
     /// Whether the run was made in the lab's virtual time, where an equal order gives the same run.
     #[must_use]
     pub fn is_deterministic(&self) -> bool {
-        self.begun.is_none()
+        matches!(self.origin, Origin::Lab { .. })
     }
 }

@@ -28,7 +28,7 @@ pub struct Recorded {
 }
 
 /// Statistics of the other columns of a thread.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beside {
     /// The further columns, in the order the probe states them.
     pub columns: Vec<Statistics>,

@@ -54,7 +54,7 @@ impl Summary {
 const WORST: usize = 10;
 
 /// Statistics of one thread's rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// On time, late, skipped.
     pub activations: Activations,
@@ -86,20 +86,20 @@ impl Statistics {
     /// What is left where only a histogram is known: each latency as large as its bucket allows, so that no figure is below the
     /// true one. What happened when and how far latencies lie from one another is not known.
     #[must_use]
-    pub fn of_histogram(buckets: &[Bucket]) -> Statistics {
+    pub fn from_histogram(buckets: &[Bucket]) -> Statistics {
         of_buckets(buckets, &ExactRequest::default()).0
     }
 
     /// What is left where only figures were written down: they say neither how latencies were distributed nor what happened when.
     #[must_use]
-    pub fn of_figures(figures: Option<Summary>) -> Statistics {
+    pub fn from_figures(figures: Option<Summary>) -> Statistics {
         Statistics {
             activations: Activations::default(),
             lost: 0,
             latency: figures,
             latency_with_skipped: figures,
             histogram: Histogram::default(),
-            moments: figures.map_or_else(Moments::default, |figures| Moments::of_figures(&figures)),
+            moments: figures.map_or_else(Moments::default, |figures| Moments::from_figures(&figures)),
             with_skipped: None,
             worst: Vec::new(),
             envelope: Envelope::new(2),
@@ -146,7 +146,7 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         moments,
         linear,
         latency_with_skipped: latency,
-        ..Statistics::of_figures(latency)
+        ..Statistics::from_figures(latency)
     };
     (statistics, counted.knowing(by_rank, exact.limits_ns.iter().map(above).collect()))
 }
@@ -374,7 +374,7 @@ mod tests {
         let most = 1 << 52;
         let buckets =
             [Bucket { lower: 5_000, upper: 5_010, count: most }, Bucket { lower: 9_000_000, upper: 9_000_100, count: 3 }];
-        let statistics = Statistics::of_histogram(&buckets);
+        let statistics = Statistics::from_histogram(&buckets);
         let latency = statistics.latency.unwrap();
         assert_eq!((latency.count, latency.min, latency.max, latency.sd), (most + 3, 5_010, 9_000_100, None));
         assert_eq!((latency.p50, latency.p9999), (Some(5_010), Some(5_010)));

@@ -68,7 +68,7 @@ fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
     add_judged(&mut matrix, 0, &limits, &Synthetic::idle().threads(1).samples(&[10_000, 20_000, 60_000]));
     add_judged(&mut matrix, 1, &limits, &Synthetic::idle().threads(1).samples(&[1_000; 10]));
     let json = matrix.json();
-    let stands = |row: usize| (json["combinations"][row]["beyond"].clone(), json["combinations"][row]["not_told"].clone());
+    let stands = |row: usize| (json["combinations"][row]["beyond"].clone(), json["combinations"][row]["inconclusive"].clone());
     // Three samples carry no p90, but two of them are beyond its limit, and one of three beyond that of the p99 is more than chance.
     assert_eq!(stands(0), (json!(["max", "p90", "p99"]), json!([])));
     assert_eq!(stands(1), (json!([]), json!(["p99"])));
@@ -132,6 +132,23 @@ fn identical_repeats_add_no_samples() {
     );
     assert!(matrix.text(English).replace('\n', " ").contains("its repeats in the lab differ"), "{}", matrix.text(English));
     assert!(!matrix.text(English).contains("identical  "), "{}", matrix.text(English));
+}
+
+/// Neither equal latencies of another kernel nor other figures of a further column are the same run again.
+#[test]
+fn runs_of_the_lab_are_identical_in_all_that_is_known() {
+    let run = || Synthetic::idle().threads(1).due(100).in_lab(Some(1)).build();
+    let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
+    matrix.add(0, 1, run());
+    let mut other_kernel = run();
+    other_kernel.document.lab.as_mut().unwrap().kernel.image.sha256 = "00".repeat(32);
+    matrix.add(0, 2, other_kernel);
+    let mut other_column = run();
+    other_column.beside = vec![model::Beside { columns: other_column.threads.clone(), worst_times_ns: Vec::new() }];
+    matrix.add(0, 3, other_column);
+    assert_eq!(matrix.rows[0].identical, 0);
+    matrix.add(0, 4, run());
+    assert_eq!(matrix.rows[0].identical, 1);
 }
 
 /// On a machine equal figures are chance, but no two runs begin in the same nanosecond.
@@ -437,7 +454,7 @@ fn overruns_that_are_not_known_are_not_none() {
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     for row in 0..2 {
         let mut recorded = Synthetic::idle().threads(1).build();
-        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::of_histogram).collect();
+        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::from_histogram).collect();
         (recorded.document.threads[0].activations, recorded.document.threads[0].detail) = (None, model::Detail::Histogram);
         matrix.add(row, 1, recorded);
     }
