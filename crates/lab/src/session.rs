@@ -57,7 +57,7 @@ pub struct LabRun {
     /// Set if its CPUs were not named; then those of `run` are all that the guest has.
     pub default_cpus: Option<DefaultCpus>,
     /// On what.
-    pub place: Target,
+    pub target: Target,
     /// The recording's folder, to be made.
     pub directory: PathBuf,
     /// Its name while it runs.
@@ -203,9 +203,9 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
         return Err(RecordingError::Exists(lab_run.directory.clone()).into());
     }
     let run = &lab_run.run;
-    let task = Task::measure(run, lab_run.default_cpus, lab_run.place.guest.time);
+    let task = Task::measure(run, lab_run.default_cpus, lab_run.target.guest.time);
     let expected = Duration::from_nanos(run.max_duration_ns().0.unsigned_abs());
-    GuestRun::begin(&lab_run.place, task, expected)
+    GuestRun::begin(&lab_run.target, task, expected)
 }
 
 /// Runs programs in a guest, one after the other, and returns the files it left.
@@ -213,14 +213,14 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
 /// # Errors
 /// When it fails.
 pub(crate) fn execute(
-    place: &Target,
+    target: &Target,
     task: Task,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(GuestOutput, Lab), LabError> {
-    let mut guest = GuestRun::begin(place, task, expected)?;
+    let mut guest = GuestRun::begin(target, task, expected)?;
     let mut kvm = KvmTrials::default();
     loop {
         if let Some(result) = guest.poll(&mut kvm, verbs, observer) {
@@ -231,7 +231,7 @@ pub(crate) fn execute(
         if let Some(signal) = signals.caught() {
             return Err(LabError::Interrupted(signal));
         }
-        observer.progress(&[guest.progress(place.kernel.name.clone())], 0, 1);
+        observer.progress(&[guest.progress(target.kernel.name.clone())], 0, 1);
         std::thread::sleep(LOOK);
     }
 }
@@ -289,7 +289,7 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
     let name: kernels::KernelName = lab.kernel.name.parse()?;
     let kernel = match name {
         kernels::KernelName::Debian { flavour, version } => {
-            kernels::Cache::of_user()?.find(flavour, version.as_deref()).ok_or_else(|| {
+            kernels::Cache::for_user()?.find(flavour, version.as_deref()).ok_or_else(|| {
                 let why = format!("it is not in the cache any more; get it with: teiji lab fetch {}", lab.kernel.name);
                 KernelError::Fetch { name: lab.kernel.name.clone(), why }
             })?
@@ -308,10 +308,17 @@ pub fn again(lab: &Lab) -> Result<Target, LabError> {
     })
 }
 
+/// QEMU's command line without its own path and those of files, which are known by their content.
+fn options(qemu: &model::LabQemu) -> impl Iterator<Item = &String> {
+    let is_path = |word: &String| word == "-kernel" || word == "-dtb";
+    let words = qemu.command_line.iter();
+    words.clone().zip(words.skip(1)).filter(move |(before, _)| !is_path(before)).map(|(_, word)| word)
+}
+
 /// What differs between the conditions of two runs in the lab: names of what is not the same.
 #[must_use]
 pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
-    let all: [(&str, bool); 6] = [
+    let all: [(&str, bool); 7] = [
         ("the machine", before.guest == now.guest),
         ("the kernel's image", before.kernel.image.sha256 == now.kernel.image.sha256),
         (
@@ -321,6 +328,7 @@ pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
         ("the teiji in the guest", before.program.sha256 == now.program.sha256),
         ("the initramfs", before.initramfs_sha256 == now.initramfs_sha256),
         ("QEMU", before.qemu.version == now.qemu.version),
+        ("QEMU's options", options(&before.qemu).eq(options(&now.qemu))),
     ];
     all.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
