@@ -150,16 +150,13 @@ impl Texts {
         let again = other.recordings.iter().zip(&other.runs).filter(|(_, run)| in_both(run));
         reservations
             .extend(again.map(|(one, _)| tr!("{recording} is given twice and counts as two runs", recording = one.name())));
-        for repeats in [base, other] {
+        let (of_base, of_other) = distinct(base.name(), other.name(), other);
+        for (repeats, group) in [(base, &of_base), (other, &of_other)] {
             if repeats.identical > 0 {
-                reservations.push(tr!(
-                    "{recordings} of {group} left out, identical to an earlier one",
-                    recordings = counted(repeats.identical as u64, "recording"),
-                    group = repeats.name()
-                ));
+                let recordings = counted(repeats.identical as u64, "recording");
+                reservations.push(tr!("{recordings} of {group} left out, identical to an earlier one", recordings, group));
             }
         }
-        let (of_base, of_other) = distinct(base.name(), other.name(), other);
         let differing = differing(&base.recordings, &other.recordings, apart);
         let unordered = all.iter().filter(|one| !judge::knows_order(&one.recorded.document)).map(|one| one.name.clone());
         let unordered = unordered.collect();
