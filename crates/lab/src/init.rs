@@ -194,15 +194,15 @@ fn bad_input(error: impl ToString) -> Refusal {
     Refusal { error: error.to_string(), bad_input: true }
 }
 
-fn not_carried_out(error: impl ToString) -> Refusal {
+fn run_failed(error: impl ToString) -> Refusal {
     Refusal { error: error.to_string(), bad_input: false }
 }
 
 fn measure(run: Run, default_cpus: Option<DefaultCpus>, time: MachineTime, load_verb: &'static str) -> Result<Vec<u8>, Refusal> {
     let order = order_of(run, default_cpus, time, load_verb)?;
-    let signals = Signals::catch().map_err(not_carried_out)?;
-    let recorded = runner::execute(&order, &signals, &mut Unseen).map_err(|error: RunnerError| not_carried_out(error))?;
-    packed(&recorded).map_err(|error| not_carried_out(format!("the recording cannot be packed: {error}")))
+    let signals = Signals::catch().map_err(run_failed)?;
+    let recorded = runner::execute(&order, &signals, &mut Unseen).map_err(|error: RunnerError| run_failed(error))?;
+    packed(&recorded).map_err(|error| run_failed(format!("the recording cannot be packed: {error}")))
 }
 
 /// What the runner needs, with the same refusals and warnings as outside of the lab.
@@ -213,7 +213,7 @@ fn order_of(
     load_verb: &'static str,
 ) -> Result<runner::Order, Refusal> {
     let program_started = probe::Monotonic.now();
-    let cpus = probe::process_cpus().map_err(|error| not_carried_out(format!("which CPUs there are: {error}")))?;
+    let cpus = probe::process_cpus().map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
         run.cpus = default_cpus.assign(&cpus.inherited);
     }

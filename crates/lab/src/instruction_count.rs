@@ -129,14 +129,14 @@ pub fn rest(argument: &str) -> Result<(), String> {
 /// # Errors
 /// When it fails. A program that fails in the guest is not an error.
 pub fn run(
-    place: &Target,
+    target: &Target,
     commands: Vec<GuestCommand>,
     expected: Duration,
     verbs: Verbs,
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
-    let (output, lab) = session::execute(place, Task::Execute { commands }, expected, verbs, signals, observer)?;
+    let (output, lab) = session::execute(target, Task::Execute { commands }, expected, verbs, signals, observer)?;
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
     let costs = files.iter().find(|entry| entry.name == COSTS).map_or(&b""[..], |entry| entry.content);

@@ -216,7 +216,7 @@ impl Cache {
     ///
     /// # Errors
     /// When the environment names no place.
-    pub fn of_user() -> Result<Self, KernelError> {
+    pub fn for_user() -> Result<Self, KernelError> {
         // A path that is not absolute is to be ignored, says the specification.
         let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))).ok_or(KernelError::NoCache)?;

@@ -62,9 +62,9 @@ impl Recording {
             match samples.thread.detail {
                 Detail::Samples => {}
                 Detail::Histogram => {
-                    return Ok((Statistics::of_histogram(samples.buckets()), Beside::default()));
+                    return Ok((Statistics::from_histogram(samples.buckets()), Beside::default()));
                 }
-                Detail::Figures => return Ok((Statistics::of_figures(samples.thread.latency_ns), Beside::default())),
+                Detail::Figures => return Ok((Statistics::from_figures(samples.thread.latency_ns), Beside::default())),
             }
             let judged = summarise(&samples.open(JUDGED)?, samples.interval_ns(), samples.rule(JUDGED), ENVELOPE_STEPS)?;
             samples.with_beside(judged)
@@ -218,9 +218,9 @@ impl ThreadSamples<'_> {
         match self.thread.detail {
             Detail::Samples => {}
             Detail::Histogram => {
-                return Ok((Analysis::of_histogram(self.buckets(), interval_ns, exact), Beside::default()));
+                return Ok((Analysis::from_histogram(self.buckets(), interval_ns, exact), Beside::default()));
             }
-            Detail::Figures => return Ok((Analysis::of_figures(self.thread.latency_ns, interval_ns), Beside::default())),
+            Detail::Figures => return Ok((Analysis::from_figures(self.thread.latency_ns, interval_ns), Beside::default())),
         }
         let mut analysis = analyse(&self.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
         let (judged, beside) = self.with_beside(analysis.statistics)?;
@@ -266,7 +266,7 @@ impl ThreadSamples<'_> {
             let last = steps.len() - 1;
             steps[usize::try_from(time / step_ns).unwrap_or(0).min(last)].record(*value);
         })?;
-        Ok(Envelope::of_steps(intervals_per_step, steps))
+        Ok(Envelope::from_steps(intervals_per_step, steps))
     }
 }
 

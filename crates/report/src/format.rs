@@ -137,7 +137,7 @@ pub(crate) fn ratio(ratio: f64) -> String {
         count(ratio.round() as u64)
     } else if ratio > 0.0 && ratio < 0.01 {
         // The first digit that is no zero.
-        let decimals = -ratio.log10().floor() as usize;
+        let decimals = (-ratio.log10().floor() as usize).min(6);
         format!("{ratio:.decimals$}")
     } else {
         format!("{ratio:.2}")

@@ -63,7 +63,7 @@ impl<'a> Overview<'a> {
     }
 
     /// All recordings of a report, in order, with names that distinguish them.
-    pub(crate) fn of_all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
+    pub(crate) fn all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
         let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
         for place in 1..all.len() {
             let same = all[..place]
@@ -78,8 +78,8 @@ impl<'a> Overview<'a> {
     }
 
     /// The same, each with its confidence intervals and tail, as far as given.
-    pub(crate) fn of_all_with(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>]) -> Vec<Overview<'a>> {
-        let mut all = Overview::of_all(recordings);
+    pub(crate) fn all_with(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>]) -> Vec<Overview<'a>> {
+        let mut all = Overview::all(recordings);
         all.iter_mut().zip(inferences).for_each(|(overview, inferences)| overview.inferences = inferences);
         all
     }
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn equal_names_are_told_apart() {
         let same = [Synthetic::idle().build(), Synthetic::idle().build(), Synthetic::idle().build()];
-        let names: Vec<String> = Overview::of_all(&same).into_iter().map(|overview| overview.name).collect();
+        let names: Vec<String> = Overview::all(&same).into_iter().map(|overview| overview.name).collect();
         assert_eq!(names, ["idle", "idle (2)", "idle (3)"]);
     }
 }

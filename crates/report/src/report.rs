@@ -51,7 +51,7 @@ impl<'a> Report<'a> {
     /// `inferences` are those of each recording's threads, or nothing.
     #[must_use]
     pub fn new(recordings: &'a [Recorded], inferences: &'a [Vec<Inference>], options: &'a ChartOptions) -> Report<'a> {
-        let all = Overview::of_all_with(recordings, inferences);
+        let all = Overview::all_with(recordings, inferences);
         let of_all = InEach::new(|| (verdict::verdict(&all), banners::banners(&all)));
         let charted = overview::charted(all);
         let texts = InEach::new(|| {

@@ -133,7 +133,7 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             }
         }
     }
-    let (rows, _) = columns::rows(&Overview::of_all(recordings), usize::MAX);
+    let (rows, _) = columns::rows(&Overview::all(recordings), usize::MAX);
     if !rows.is_empty() {
         let headings = ["recording", "thread", "column"].into_iter().chain(columns::FIGURES).map(translated).collect::<Vec<_>>();
         out += &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(columns::FIGURES.len()));

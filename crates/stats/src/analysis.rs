@@ -154,9 +154,9 @@ pub fn analyse<R: Rows + ?Sized>(
 impl Analysis {
     /// What is left where only figures were written down.
     #[must_use]
-    pub fn of_figures(figures: Option<Summary>, interval_ns: i64) -> Analysis {
+    pub fn from_figures(figures: Option<Summary>, interval_ns: i64) -> Analysis {
         Analysis {
-            statistics: Statistics::of_figures(figures),
+            statistics: Statistics::from_figures(figures),
             blocks: Blocks::for_rows(0),
             largest: Vec::new(),
             periods: Vec::new(),
@@ -167,13 +167,13 @@ impl Analysis {
         }
     }
 
-    /// What is left where only a histogram is known: see [`Statistics::of_histogram`]. No intervals are given then, because they
+    /// What is left where only a histogram is known: see [`Statistics::from_histogram`]. No intervals are given then, because they
     /// depend on how successive latencies are correlated.
     #[must_use]
-    pub fn of_histogram(buckets: &[Bucket], interval_ns: i64, exact: &ExactRequest) -> Analysis {
+    pub fn from_histogram(buckets: &[Bucket], interval_ns: i64, exact: &ExactRequest) -> Analysis {
         let (statistics, counted) = of_buckets(buckets, exact);
         let rows = statistics.activations.due;
-        Analysis { statistics, counted, rows, ..Analysis::of_figures(None, interval_ns) }
+        Analysis { statistics, counted, rows, ..Analysis::from_figures(None, interval_ns) }
     }
 
     /// What was counted.

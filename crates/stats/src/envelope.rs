@@ -63,7 +63,7 @@ impl Envelope {
 
     /// Of steps that were filled elsewhere, each of so many rows.
     #[must_use]
-    pub fn of_steps(rows_per_step: u64, steps: Vec<Extent>) -> Self {
+    pub fn from_steps(rows_per_step: u64, steps: Vec<Extent>) -> Self {
         Envelope(Steps::from_list(rows_per_step, steps))
     }
 

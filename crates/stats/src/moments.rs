@@ -26,7 +26,7 @@ impl Moments {
         clippy::cast_possible_truncation,
         reason = "a mean is a rounded figure, and so are its sums"
     )]
-    pub(crate) fn of_figures(figures: &Summary) -> Moments {
+    pub(crate) fn from_figures(figures: &Summary) -> Moments {
         let (n, sd) = (figures.count as f64, figures.sd.unwrap_or(0.0));
         let mean = figures.mean.max(figures.min as f64).min(figures.max as f64);
         let squares = sd * sd * (n - 1.0).max(0.0) + n * mean * mean;
@@ -155,7 +155,7 @@ mod tests {
         let (mean, sd) = (moments.mean().unwrap(), moments.sd());
         let [p50, p90, p99, p999, p9999] = [None; 5];
         let figures = Summary { count: 1_000, min, mean, sd, max, p50, p90, p99, p999, p9999 };
-        assert_eq!(Moments::of_figures(&figures), moments);
+        assert_eq!(Moments::from_figures(&figures), moments);
     }
 
     proptest! {

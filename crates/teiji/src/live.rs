@@ -264,17 +264,17 @@ mod tests {
 
     #[test]
     fn seconds_passed_and_left_are_seconds_in_all() {
-        let told = |elapsed_ms: i64, expected_ms: i64| {
+        let shown = |elapsed_ms: i64, expected_ms: i64| {
             let ns = |ms: i64| Nanos(ms * 1_000_000);
             let progress = Progress { elapsed_ns: ns(elapsed_ms), expected_ns: ns(expected_ms), threads: vec![], loads: vec![] };
             how_far(&progress).split_once("] ").unwrap().1.to_owned()
         };
-        assert_eq!(told(1_300, 4_000), "00:01 of 00:04, 00:03 left");
-        assert_eq!(told(3_999, 4_000), "00:03 of 00:04, 00:01 left");
-        assert_eq!(told(3_400, 3_500), "00:03 of 00:04, 00:01 left");
-        assert_eq!(told(4_100, 4_000), "00:04 of 00:04, 00:00 left");
-        assert_eq!(told(1_300, 2_001), "00:01 of 00:02, 00:01 left");
-        assert_eq!(told(0, 3_723_000), "00:00 of 1:02:03, 1:02:03 left");
+        assert_eq!(shown(1_300, 4_000), "00:01 of 00:04, 00:03 left");
+        assert_eq!(shown(3_999, 4_000), "00:03 of 00:04, 00:01 left");
+        assert_eq!(shown(3_400, 3_500), "00:03 of 00:04, 00:01 left");
+        assert_eq!(shown(4_100, 4_000), "00:04 of 00:04, 00:00 left");
+        assert_eq!(shown(1_300, 2_001), "00:01 of 00:02, 00:01 left");
+        assert_eq!(shown(0, 3_723_000), "00:00 of 1:02:03, 1:02:03 left");
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub(crate) fn automatic(all: &[&EqualBins]) -> i64 {
 /// The next width that people say: 1, 2 or 5 times a power of ten.
 fn rounded_up(width: i64) -> i64 {
     let power = 10_i64.saturating_pow(width.max(1).ilog10());
-    [1, 2, 5, 10].into_iter().map(|times| power.saturating_mul(times)).find(|rounded_up| *rounded_up >= width).unwrap_or(width)
+    [1, 2, 5, 10].into_iter().map(|times| power.saturating_mul(times)).find(|round| *round >= width).unwrap_or(width)
 }
 
 /// Edges of the bins that hold something in any of them, in ns, and how many each has there: between two edges lies a bin, or

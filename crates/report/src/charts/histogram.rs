@@ -121,7 +121,7 @@ mod tests {
     use plan::Nanos;
 
     fn bars(recordings: &[model::Recorded], options: &ChartOptions) -> (AxisScale, Bars) {
-        let charts = Charts::new(&Overview::of_all(recordings), options, 10_000);
+        let charts = Charts::new(&Overview::all(recordings), options, 10_000);
         (charts.style.x, Bars::from_charts(&charts))
     }
 

@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn each_chart_is_one_whole_picture_with_words() {
         let recordings = [Synthetic::idle().title("</svg><script>").build(), Synthetic::hackbench().build()];
-        let all = Overview::of_all(&recordings);
+        let all = Overview::all(&recordings);
         let charts = Charts::new(&all, &ChartOptions::default(), 10_000);
         for chart in Chart::ALL {
             let svg = draw(chart, &charts, &all);
@@ -299,7 +299,7 @@ mod tests {
             let mut latencies = [10_000; 200];
             overruns.iter().for_each(|at| latencies[*at] = 5_500_000);
             let recordings = [Synthetic::idle().threads(1).title("a").samples(&latencies).build()];
-            let all = Overview::of_all(&recordings);
+            let all = Overview::all(&recordings);
             let charts = Charts::new(&all, &ChartOptions::default(), 1_000);
             Chart::ALL.map(|chart| draw(chart, &charts, &all))
         };
@@ -319,7 +319,7 @@ mod tests {
     fn nothing_woke_and_all_the_same_are_drawn_too() {
         for samples in [&[][..], &[5_000], &[-3, -3, -3], &[0, i32::MAX]] {
             let recordings = [Synthetic::idle().samples(samples).build()];
-            let all = Overview::of_all(&recordings);
+            let all = Overview::all(&recordings);
             let charts = Charts::new(&all, &ChartOptions::default(), 1_000);
             for chart in Chart::ALL {
                 let svg = draw(chart, &charts, &all);

@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn no_activation_is_dropped_and_no_extreme_lost() {
         let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
-        let all = Overview::of_all(&recordings);
+        let all = Overview::all(&recordings);
         for max_steps in [10_000, 300, 2] {
             let charts = Charts::new(&all, &ChartOptions::default(), max_steps);
             for (series, overview) in charts.recordings.iter().zip(&all) {
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn exceedance_falls_from_all_to_one() {
         let recordings = [Synthetic::hackbench().build()];
-        let all = Overview::of_all(&recordings);
+        let all = Overview::all(&recordings);
         let exceedance = &Charts::new(&all, &ChartOptions::default(), 100).recordings[0].curve.exceedance;
         assert_eq!(exceedance.at_least.first().copied(), Some(all[0].moments.count()));
         assert_eq!(exceedance.latency_ns.last().copied(), all[0].moments.max());
@@ -484,7 +484,7 @@ mod tests {
         recordings[0].document.threads[1].start_ns.0 += 500_000_000;
         let period = stats::Period { activations: 4.0, first: 1.0, jitter: 0.0, present: 1.0, latency_ns: 9_000, chance: 1e-9 };
         let inferences = vec![vec![inference_of(vec![period]); 2]];
-        let all = Overview::of_all_with(&recordings, &inferences);
+        let all = Overview::all_with(&recordings, &inferences);
         let series = &Charts::new(&all, &ChartOptions::default(), 10_000).recordings[0];
         let latest: Vec<i64> = series.worst.iter().take(2).map(|worst| worst.since_start_ns).collect();
         assert_eq!(latest, [10_000_000, 510_000_000]);

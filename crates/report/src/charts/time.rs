@@ -172,7 +172,7 @@ mod tests {
 
     fn drawn(options: &ChartOptions) -> String {
         let recordings = [Synthetic::idle().with_jitter().build(), Synthetic::hackbench().with_jitter().build()];
-        draw(&Charts::new(&Overview::of_all(&recordings), options, 10_000), "")
+        draw(&Charts::new(&Overview::all(&recordings), options, 10_000), "")
     }
 
     #[test]

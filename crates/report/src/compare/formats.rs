@@ -299,19 +299,19 @@ impl Comparisons {
         let quantile = |one: &QuantileDifference| {
             json!({
                 "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
-                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_significant(),
+                "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
             })
         };
         let rate = |one: &RateDifference| {
             json!({
                 "beyond_ns": one.limit_ns, "base": one.base, "other": one.other,
-                "ratio_lower": one.lower, "ratio_upper": one.upper, "told_apart": one.is_significant(),
+                "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
             })
         };
         let maximum = |one: &MaximumDifference| {
             json!({
                 "base_ns": one.base_ns, "other_ns": one.other_ns, "latest": one.latest, "of_other": one.of_other,
-                "expected_of_other": one.expected, "told_apart": one.is_significant,
+                "expected_of_other": one.expected, "significant": one.is_significant,
             })
         };
         let one = |compared: &Compared| {

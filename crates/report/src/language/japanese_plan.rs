@@ -105,10 +105,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("And {rows} like these.", "ほか{rows}も同様です。"),
     ("For real-time rights: {grant}", "リアルタイム権限を得るには: {grant}"),
-    (", inconclusive in {not_told} (?): {why}", "、判定不能 {not_told} 通り(?): {why}"),
+    (", inconclusive in {inconclusive} (?): {why}", "、判定不能 {inconclusive} 通り(?): {why}"),
     (
-        "{figure} exceeded its limit in {beyond} of {all}{not_told}",
-        "{figure} が上限を超えたのは {all} 通り中 {beyond} 通り{not_told}",
+        "{figure} exceeded its limit in {beyond} of {all}{inconclusive}",
+        "{figure} が上限を超えたのは {all} 通り中 {beyond} 通り{inconclusive}",
     ),
     (
         "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped ones counted in: {judged}.",

@@ -175,7 +175,7 @@ impl CellThread {
 
 impl CellStats {
     /// A combination of which nothing is recorded yet.
-    pub(super) fn at(at: Vec<usize>) -> Self {
+    pub(super) fn new(at: Vec<usize>) -> Self {
         CellStats { at, ..CellStats::default() }
     }
 
@@ -236,7 +236,7 @@ impl CellStats {
                     index: thread.index,
                     interval_ns: thread.interval_ns,
                     stats: CellFigures::default(),
-                    key: MatchKey::of_thread(&recorded.document, thread),
+                    key: MatchKey::from_thread(&recorded.document, thread),
                 });
                 self.threads.len() - 1
             });

@@ -67,7 +67,7 @@ pub struct Matrix {
     /// Recordings of runs that did not come to their end: in no row, and named.
     pub incomplete: Vec<String>,
     /// Confidence intervals were not computed, because there are more than so many.
-    pub claims_left_out_above: Option<usize>,
+    pub inference_left_out_above: Option<usize>,
     /// What all its runs measure.
     measured: Measured,
     /// By which probes.
@@ -120,7 +120,7 @@ impl Matrix {
             });
             places.collect()
         };
-        let rows = combinations.map(|values| CellStats::at(at(values))).collect();
+        let rows = combinations.map(|values| CellStats::new(at(values))).collect();
         let varied = (0..factors.len()).filter(|factor| factors[*factor].values.len() > 1).collect();
         Matrix { title, factors, varied, rows, ..Matrix::default() }
     }
@@ -246,7 +246,7 @@ impl Matrix {
                 names = self.incomplete_by_name()
             ));
         }
-        if let Some(most) = self.claims_left_out_above {
+        if let Some(most) = self.inference_left_out_above {
             notes.push(tr!(
                 "Plans of more than {n} runs have no confidence intervals here. teiji show prints those of each recording.",
                 n = most
@@ -288,17 +288,17 @@ impl Matrix {
         let wanted: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
         let judged = |(place, limit): (usize, &Limit)| {
             let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
-            let (beyond, not_told) = (with(Verdict::Fail), with(Verdict::NotEnough));
+            let (beyond, inconclusive) = (with(Verdict::Fail), with(Verdict::NotEnough));
             let why = measured.iter().filter_map(|row| row.judged.get(place)).find_map(|judged| judged.lacking);
             let why = why.and_then(|what| lacking(what, self.probes.rows()));
-            let not_told =
-                (not_told > 0).then(|| tr!(", inconclusive in {not_told} (?): {why}", not_told, why = why.unwrap_or_default()));
+            let inconclusive = (inconclusive > 0)
+                .then(|| tr!(", inconclusive in {inconclusive} (?): {why}", inconclusive, why = why.unwrap_or_default()));
             tr!(
-                "{figure} exceeded its limit in {beyond} of {all}{not_told}",
+                "{figure} exceeded its limit in {beyond} of {all}{inconclusive}",
                 figure = limit.name(),
                 beyond,
                 all = measured.len(),
-                not_told = not_told.unwrap_or_default()
+                inconclusive = inconclusive.unwrap_or_default()
             )
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();

@@ -241,11 +241,11 @@ impl MatchKey {
     pub(crate) fn from_overview(overview: &Overview<'_>) -> Option<MatchKey> {
         overview.interval_ns()?;
         let document = &overview.recorded.document;
-        MatchKey::of_thread(document, document.threads.first()?)
+        MatchKey::from_thread(document, document.threads.first()?)
     }
 
     /// That of one thread of a recording. What was published are wake-up latencies.
-    pub(crate) fn of_thread(document: &Document, thread: &Thread) -> Option<MatchKey> {
+    pub(crate) fn from_thread(document: &Document, thread: &Thread) -> Option<MatchKey> {
         if document.probe.name != plan::DEFAULT_PROBE {
             return None;
         }

@@ -28,8 +28,8 @@ const OURS: [&str; 34] = [
     "p999_ns",
     "p9999_ns",
     "max_ns",
-    "max_of_runs_least_ns",
-    "max_of_runs_most_ns",
+    "max_of_runs_min_ns",
+    "max_of_runs_max_ns",
     "overruns",
     "skipped",
     "lost",
@@ -38,7 +38,7 @@ const OURS: [&str; 34] = [
     "load_off_target",
     "caveats",
     "beyond",
-    "not_told",
+    "inconclusive",
     "as_measured_n",
     "as_measured_min_ns",
     "as_measured_mean_ns",
@@ -195,7 +195,7 @@ impl Matrix {
                 "load_off_target": (row.runs > 0).then_some(row.off_target),
                 "caveats": caveats(row),
                 "beyond": self.standing(row, Verdict::Fail),
-                "not_told": self.standing(row, Verdict::NotEnough),
+                "inconclusive": self.standing(row, Verdict::NotEnough),
             });
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();

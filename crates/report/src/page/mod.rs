@@ -280,7 +280,7 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
     Some(Headline {
         number: number.to_owned(),
         unit: unit.to_owned(),
-        label: match Measured::of_documents(std::iter::once(&worst.recorded.document)) {
+        label: match Measured::from_documents(std::iter::once(&worst.recorded.document)) {
             Measured::WakeUps => tr!("the worst wake-up, {label}", label),
             Measured::Other => tr!("the largest latency, {label}", label),
         },

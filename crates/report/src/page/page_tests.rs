@@ -308,7 +308,7 @@ fn only_wake_ups_are_called_so() {
     let [mut trials, mut events, mut histogram] = [(); 3].map(|()| Synthetic::idle().threads(2).due(2_000).build());
     trials.document.probe.rows = model::RowKind::Trials;
     events.document.probe.rows = model::RowKind::Events;
-    histogram.threads = histogram.threads.iter().map(crate::sections::latencies::of_histogram).collect();
+    histogram.threads = histogram.threads.iter().map(crate::sections::latencies::from_histogram).collect();
     for thread in &mut histogram.document.threads {
         (thread.activations, thread.detail) = (None, model::Detail::Histogram);
     }

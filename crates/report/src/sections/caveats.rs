@@ -241,7 +241,7 @@ mod tests {
         document.load[0].cpus = vec![CpuId(0)];
         let caveats = collect(document);
         assert_eq!((&*caveats[0].phrase, &*caveats[0].short), ("no load on measured CPU 1", "no load on CPU 1"));
-        let verdict = crate::sections::verdict::verdict(&crate::overview::Overview::of_all(std::slice::from_ref(&recorded)));
+        let verdict = crate::sections::verdict::verdict(&crate::overview::Overview::all(std::slice::from_ref(&recorded)));
         assert!(verdict.starts_with("No load on measured CPU 1: "), "{verdict}");
         recorded.document.load[0].cpus = measured;
         assert_eq!(collect(&recorded.document), []);

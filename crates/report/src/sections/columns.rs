@@ -151,10 +151,10 @@ pub(crate) enum Measured {
 impl Measured {
     /// What all of these are, if they are one.
     pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Measured {
-        Measured::of_documents(all.iter().map(|overview| &overview.recorded.document))
+        Measured::from_documents(all.iter().map(|overview| &overview.recorded.document))
     }
 
-    pub(crate) fn of_documents<'d>(mut all: impl Iterator<Item = &'d Document>) -> Measured {
+    pub(crate) fn from_documents<'d>(mut all: impl Iterator<Item = &'d Document>) -> Measured {
         let are_wake_ups = all.all(|document| document.probe.rows == RowKind::Activations && judge::knows_order(document));
         if are_wake_ups { Measured::WakeUps } else { Measured::Other }
     }
@@ -223,7 +223,7 @@ mod tests {
         };
         recorded.beside = vec![Beside { columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000])], worst_times_ns: Vec::new() }];
         assert_eq!(probe(&recorded.document), "spawn (method fork)");
-        let all = Overview::of_all(std::slice::from_ref(&recorded));
+        let all = Overview::all(std::slice::from_ref(&recorded));
         let (found, left_out) = rows(&all, 10);
         assert_eq!(left_out, 0);
         assert_eq!((found[0].name.as_str(), found[0].figures.join(" ")), ("done, µs", "1.5 2.0 1.5 – – 2.5".to_owned()));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn wake_ups_need_no_explanation() {
         let recorded = Synthetic::idle().build();
-        let all = Overview::of_all(std::slice::from_ref(&recorded));
+        let all = Overview::all(std::slice::from_ref(&recorded));
         assert!(meanings(&all).is_empty() && rows(&all, 10).0.is_empty());
     }
 }

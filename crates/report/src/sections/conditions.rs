@@ -183,7 +183,7 @@ mod tests {
     fn what_changed_meanwhile_and_what_differs_between_recordings() {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.host.before.cpus[1].governor = Some("performance".into());
-        let all = Overview::of_all(&recordings);
+        let all = Overview::all(&recordings);
         let facts = facts(&all);
 
         let clock = named(&facts, "Clock source");
@@ -204,6 +204,6 @@ mod tests {
         let mut recorded = Synthetic::idle().build();
         recorded.document.host.after = None;
         let recordings = [recorded];
-        assert!(facts(&Overview::of_all(&recordings)).iter().all(|fact| fact.values[0].after.is_none()));
+        assert!(facts(&Overview::all(&recordings)).iter().all(|fact| fact.values[0].after.is_none()));
     }
 }

@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_rose_and_by_how_much() {
         let recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
-        let all = Overview::of_all(&recordings);
+        let all = Overview::all(&recordings);
         let (sources, more) = interrupts(&all);
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         assert_eq!((names, more), (vec!["RES", "LOC", "27", "TLB"], 0), "NMI did not rise");
@@ -122,7 +122,7 @@ mod tests {
     fn local_timer(changed: impl FnOnce(&mut Host)) -> Option<Delta> {
         let mut recordings = [Synthetic::idle().threads(3).build()];
         changed(&mut recordings[0].document.host);
-        let (sources, _) = interrupts(&Overview::of_all(&recordings));
+        let (sources, _) = interrupts(&Overview::all(&recordings));
         sources.into_iter().find(|source| source.name == "LOC").and_then(|source| source.deltas.into_iter().next()?)
     }
 
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn where_the_time_went() {
         let recordings = [Synthetic::hackbench().build()];
-        let rows = cpu_time(&Overview::of_all(&recordings));
+        let rows = cpu_time(&Overview::all(&recordings));
         let steal = rows.iter().find(|row| row.kind == "steal").unwrap();
         let (percent, ms) = steal.shares[0].unwrap();
         assert!((percent - 100.0 / 99.0).abs() < 1e-9, "{percent}");

@@ -97,8 +97,8 @@ pub(crate) fn text(ns: Option<i64>) -> String {
 
 /// What is left of statistics where only their histogram is known.
 #[cfg(test)]
-pub(crate) fn of_histogram(statistics: &Statistics) -> Statistics {
-    Statistics::of_histogram(&statistics.histogram.buckets().collect::<Vec<_>>())
+pub(crate) fn from_histogram(statistics: &Statistics) -> Statistics {
+    Statistics::from_histogram(&statistics.histogram.buckets().collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(cell("p50_ns"), written(due.quantile(Level::P50)));
             assert_eq!(cell("p999_ns"), written(due.quantile(Level::P999)));
             assert_eq!(cell("max_ns"), written(due.max()));
-            let all = Overview::of_all(all);
+            let all = Overview::all(all);
             assert_eq!(all[0].due().quantile(Level::P99), due.quantile(Level::P99));
         }
     }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_histogram_has_no_standard_deviation() {
         let mut recorded = Synthetic::idle().threads(2).build();
-        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::of_histogram).collect();
+        recorded.threads = recorded.threads.iter().map(crate::sections::latencies::from_histogram).collect();
         for thread in &mut recorded.document.threads {
             (thread.activations, thread.detail) = (None, model::Detail::Histogram);
         }

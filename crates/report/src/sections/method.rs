@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_warm_up_that_differs_is_told_for_both() {
         let recordings = [crate::synthetic::Synthetic::idle().build(), crate::synthetic::Synthetic::hackbench().build()];
-        let all = Overview::of_all(&recordings);
+        let all = Overview::all(&recordings);
         assert!(warmup(&all[..1]).starts_with("The first 100 ms of each recording"), "{}", warmup(&all[..1]));
         assert!(warmup(&all).starts_with("The first 100 ms to 600 ms of each recording"), "{}", warmup(&all));
         assert_eq!(warmup(&[]), "");

@@ -19,11 +19,11 @@ pub(crate) enum Rows {
 impl Rows {
     /// Those of all of these.
     pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Rows {
-        Rows::of_documents(all.iter().map(|overview| &overview.recorded.document))
+        Rows::from_documents(all.iter().map(|overview| &overview.recorded.document))
     }
 
     /// The same of what is recorded.
-    pub(crate) fn of_documents<'d>(all: impl Iterator<Item = &'d Document>) -> Rows {
+    pub(crate) fn from_documents<'d>(all: impl Iterator<Item = &'d Document>) -> Rows {
         all.map(|document| Rows::One(document.probe.rows)).reduce(Rows::and).unwrap_or_default()
     }
 

@@ -152,7 +152,7 @@ mod tests {
     use model::{End, Recorded, State};
 
     fn said(recordings: &[Recorded]) -> String {
-        verdict(&Overview::of_all(recordings))
+        verdict(&Overview::all(recordings))
     }
 
     const IDLE: &[i32] = &[10_000, 83_449];

@@ -13,7 +13,7 @@ use stats::Level;
 
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
-    let all = Overview::of_all(recordings);
+    let all = Overview::all(recordings);
     let head = ["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated).to_vec();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
     let text = if lab::is_virtual(&all) { exact_micros } else { micros };

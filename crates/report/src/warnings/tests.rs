@@ -200,8 +200,8 @@ fn both_languages_have_the_same_figures() {
         all
     };
     // "1 second" and "one CPU" are words in English.
-    let of_figures = |warning: &Warning| !matches!(warning, Warning::DiskSlow { .. } | Warning::OtherWork { .. });
-    for warning in all().iter().filter(|warning| of_figures(warning)) {
+    let from_figures = |warning: &Warning| !matches!(warning, Warning::DiskSlow { .. } | Warning::OtherWork { .. });
+    for warning in all().iter().filter(|warning| from_figures(warning)) {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         for (english, japanese) in parts(&english).iter().zip(&parts(&japanese)) {
             assert_eq!(figures(english), figures(japanese), "{english}\n{japanese}");

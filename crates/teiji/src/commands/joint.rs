@@ -189,8 +189,9 @@ impl Joint {
             (0..self.keys.len()).filter(|place| *place != factor && is_varied(place) && !follows(place)).collect();
         let mut sets: Vec<Alike<'_>> = Vec::new();
         for row in rows {
-            let told = others.iter().filter_map(|place| Some(format!("{}={}", self.keys[*place], row.values[*place].as_ref()?)));
-            let common = told.collect::<Vec<_>>().join(" ");
+            let shared =
+                others.iter().filter_map(|place| Some(format!("{}={}", self.keys[*place], row.values[*place].as_ref()?)));
+            let common = shared.collect::<Vec<_>>().join(" ");
             let own = (row.values[factor].as_deref().unwrap_or("not known"), row);
             match sets.iter_mut().find(|known| known.common == common) {
                 Some(known) => known.rows.push(own),

@@ -59,7 +59,7 @@ fn a_recording_is_not_worse_than_itself() {
     let compared = json(&place.well("compare one.teiji one.teiji --json").out);
     let one = &compared["comparisons"][0];
     for figure in one["quantiles"].as_array().unwrap() {
-        assert_eq!(figure["told_apart"], false, "{figure}");
+        assert_eq!(figure["significant"], false, "{figure}");
         assert!(figure["ratio_lower"].as_f64().unwrap() <= 1.0 && figure["ratio_upper"].as_f64().unwrap() >= 1.0, "{figure}");
     }
     assert!(one["quantiles"].as_array().unwrap().len() >= 3 && one["differs"].as_array().unwrap().is_empty(), "{one}");

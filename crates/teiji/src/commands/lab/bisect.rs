@@ -65,8 +65,8 @@ pub fn run(args: &Args) -> CommandResult {
         });
         let kernel = kernel.map_err(Failure::run_failed)?.remove(0);
         names[index].clone_from(&kernel.name);
-        let place = args.guest.place(kernel).map_err(Failure::bad_input)?;
-        let recorded = execute(args, place, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
+        let target = args.guest.target(kernel).map_err(Failure::bad_input)?;
+        let recorded = execute(args, target, &output.join(format!("{:02}.teiji", index + 1)), &signals)?;
         let kernel = &names[index];
         let judged = judged(&args.limit, &recorded)?;
         let holds = match judged.verdict {
@@ -129,13 +129,13 @@ fn judged(limit: &Limit, recorded: &Recorded) -> Result<Judged, Failure> {
     Ok(judge::judge(limit, examined))
 }
 
-fn execute(args: &Args, place: Target, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
-    let run = checked(&args.measured, &place.guest).map_err(Failure::bad_input)?;
+fn execute(args: &Args, target: Target, directory: &Path, signals: &Signals) -> Result<Recorded, Failure> {
+    let run = checked(&args.measured, &target.guest).map_err(Failure::bad_input)?;
     let lab_run = LabRun {
         run,
-        default_cpus: default_cpus(&args.measured, &place.guest),
-        name: place.kernel.name.clone(),
-        place,
+        default_cpus: default_cpus(&args.measured, &target.guest),
+        name: target.kernel.name.clone(),
+        target,
         directory: directory.to_owned(),
         command_line: output::command_line(),
     };

@@ -59,13 +59,13 @@ pub fn run(args: &Args) -> CommandResult {
         }
     });
     let kernel = kernels.map_err(Failure::run_failed)?.remove(0);
-    let mut place = args.guest.place(kernel).map_err(Failure::bad_input)?;
-    countable(args, std::slice::from_ref(&place.guest)).map_err(Failure::bad_input)?;
-    place.files = files;
+    let mut target = args.guest.target(kernel).map_err(Failure::bad_input)?;
+    countable(args, std::slice::from_ref(&target.guest)).map_err(Failure::bad_input)?;
+    target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let mut show = Show::new(quiet);
-    let result = lab::execute(&place, commands, args.expect, VERBS, &signals, &mut show);
+    let result = lab::execute(&target, commands, args.expect, VERBS, &signals, &mut show);
     show.clear();
     let (costs, facts) = result.map_err(failure)?;
     let ns = facts.ns_per_instruction;

@@ -79,7 +79,7 @@ impl GuestFlags {
     }
 
     /// The machine for this kernel, checked.
-    pub fn place(&self, kernel: Kernel) -> anyhow::Result<Target> {
+    pub fn target(&self, kernel: Kernel) -> anyhow::Result<Target> {
         let machine = match self.machine.or(kernel.machine) {
             Some(machine) => machine,
             None => machine_of(&kernel)?,
@@ -148,7 +148,7 @@ pub fn kernels(names: &[KernelName], say: &mut dyn FnMut(&str)) -> anyhow::Resul
     let find = |name: &KernelName| match name {
         KernelName::Path(path) => Ok(Kernel::at(path)?),
         KernelName::Debian { flavour, version } => {
-            let cache = Cache::of_user()?;
+            let cache = Cache::for_user()?;
             match cache.find(*flavour, version.as_deref()) {
                 Some(kernel) => Ok(kernel),
                 None => Ok(lab::fetch(&cache, *flavour, version.as_deref(), say)?),

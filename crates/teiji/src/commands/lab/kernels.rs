@@ -18,7 +18,7 @@ pub struct FetchArgs {
 
 /// Prints a line for each kernel in the cache.
 pub fn list(_: &ListArgs) -> CommandResult {
-    let cache = Cache::of_user().map_err(Failure::run_failed)?;
+    let cache = Cache::for_user().map_err(Failure::run_failed)?;
     let kernels = cache.list();
     if kernels.is_empty() {
         let flavours = FLAVOURS.map(|flavour| format!("debian:{}", flavour.name)).join(" ");
@@ -63,7 +63,7 @@ pub fn fetch(args: &FetchArgs) -> CommandResult {
             }
         }
     }
-    let cache = Cache::of_user().map_err(Failure::run_failed)?;
+    let cache = Cache::for_user().map_err(Failure::run_failed)?;
     for (flavour, version) in wanted {
         let fetched = lab::fetch(&cache, flavour, version.as_deref(), &mut |text| output::complain(text));
         let kernel = fetched.map_err(Failure::run_failed)?;

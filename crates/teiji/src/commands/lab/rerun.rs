@@ -45,15 +45,15 @@ pub fn run(args: &Args) -> CommandResult {
         return Err(Failure::bad_input(anyhow!("{name} holds no samples: nothing can be compared with it")));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
-    let mut place = lab::again(facts).map_err(failure)?;
-    place.program = args.program.clone().or(place.program);
-    place.boot_timeout = args.boot_timeout.unwrap_or(place.boot_timeout);
+    let mut target = lab::again(facts).map_err(failure)?;
+    target.program = args.program.clone().or(target.program);
+    target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     let scratch = lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun {
         run: recorded.document.run.clone(),
         default_cpus: None,
-        place,
+        target,
         directory,
         name: recorded.name(),
         command_line: recorded.document.command_line.clone(),

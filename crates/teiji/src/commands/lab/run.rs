@@ -72,16 +72,16 @@ pub fn run(args: &Args) -> CommandResult {
         }
     })
     .map_err(Failure::run_failed)?;
-    let places: Vec<Target> =
-        kernels.into_iter().map(|kernel| args.guest.place(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
-    let runs = runs(args, &places, &output).map_err(Failure::bad_input)?;
+    let targets: Vec<Target> =
+        kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
+    let runs = runs(args, &targets, &output).map_err(Failure::bad_input)?;
 
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     executor::new_folder(&output).map_err(Failure::bad_input)?;
     let mut show = Show::new(quiet);
     let results =
-        lab::run_in_guests(&runs, jobs(args.jobs, places.iter().map(|place| place.guest.time)), VERBS, &signals, &mut show);
+        lab::run_in_guests(&runs, jobs(args.jobs, targets.iter().map(|target| target.guest.time)), VERBS, &signals, &mut show);
     show.clear();
     let mut worst = 0;
     let mut recordings: Vec<Recorded> = Vec::new();
@@ -157,19 +157,19 @@ fn kernel_name(recorded: &Recorded) -> String {
 }
 
 /// Every kernel, and every repeat of it, in order.
-fn runs(args: &Args, places: &[Target], output: &Path) -> anyhow::Result<Vec<LabRun>> {
-    let labels = labels(&places.iter().map(|place| &place.kernel).collect::<Vec<_>>());
+fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<LabRun>> {
+    let labels = labels(&targets.iter().map(|target| &target.kernel).collect::<Vec<_>>());
     let mut runs = Vec::new();
-    for (place, label) in places.iter().zip(labels) {
-        let mut run = checked(&args.measured, &place.guest)?;
+    for (target, label) in targets.iter().zip(labels) {
+        let mut run = checked(&args.measured, &target.guest)?;
         // One title for several kernels would distinguish nothing.
-        run.title = run.title.map(|title| if places.len() > 1 { format!("{title}, {}", place.kernel.name) } else { title });
+        run.title = run.title.map(|title| if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title });
         for repeat in 1..=args.repeat {
             let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
             runs.push(LabRun {
                 run: run.clone(),
-                default_cpus: default_cpus(&args.measured, &place.guest),
-                place: place.clone(),
+                default_cpus: default_cpus(&args.measured, &target.guest),
+                target: target.clone(),
                 directory: output.join(format!("{name}.teiji")),
                 name,
                 command_line: output::command_line(),

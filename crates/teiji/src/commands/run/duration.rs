@@ -14,7 +14,7 @@ const BOOT_NS: (i64, i64) = (5 * SECOND, 30 * SECOND);
 const TIMES: (i64, i64) = (1, 10);
 
 /// `20 s of measuring on this machine ...; 54.1 min in guests of the lab, here about 1 to 3 h: ...`.
-pub fn told(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> String {
+pub fn text(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> String {
     let of = |in_lab: bool| runs.iter().map(|run| &points[run.combination]).filter(move |point| point.kernel.is_some() == in_lab);
     let span = |ns: i64| report::span(Nanos(ns), Language::English);
     let measured = |in_lab: bool| of(in_lab).fold(0_i64, |sum, point| sum.saturating_add(point.expected_ns()));
@@ -68,10 +68,10 @@ mod tests {
     use plan::{CpuId, Plan, ProcessCpus};
     use std::path::Path;
 
-    fn told_of(text: &str) -> String {
-        let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
+    fn length_of(toml: &str) -> String {
+        let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(toml.to_owned())).unwrap();
         let points = points(&plan, &ProcessCpus { inherited: vec![CpuId(0)], usable: vec![CpuId(0)] }).unwrap();
-        told(&points, &plan.order.runs(points.len(), 0), Some(2))
+        text(&points, &plan.order.runs(points.len(), 0), Some(2))
     }
 
     /// 4.8 s of guests' time were seen to take 143 s on a machine of two cores.
@@ -79,18 +79,18 @@ mod tests {
     fn guests_take_as_long_as_they_took() {
         let lab = "[measure]\nkernel = 'debian:amd64'\nsamples = 600\ninterval = '1ms'\nwarmup = '0s'\n[order]\nrepeat = 8\n";
         assert_eq!(
-            told_of(lab),
+            length_of(lab),
             "4.8 s of time in guests of the lab, which take about 20 s to 3 min on this machine's clock, 2 at once: each boots first, \
              and a load makes its time slow"
         );
         let host = lab.replace("samples", "time = 'host'\nsamples");
         // (8 x 30 s + 4.8 s) / 2.
-        assert!(told_of(&host).contains("about 20 s to 3 min"), "{}", told_of(&host));
+        assert!(length_of(&host).contains("about 20 s to 3 min"), "{}", length_of(&host));
     }
 
     #[test]
     fn runs_on_this_machine_take_as_long_as_they_measure() {
-        let said = told_of("[measure]\nduration = '10s'\nwarmup = '0s'\n[vary]\nprio = [1, 2]\n");
+        let said = length_of("[measure]\nduration = '10s'\nwarmup = '0s'\n[vary]\nprio = [1, 2]\n");
         assert_eq!(said, "20 s of measuring on this machine, and some tenths of a second between two runs");
     }
 
@@ -98,15 +98,15 @@ mod tests {
     #[test]
     fn settling_is_said_where_loads_settle() {
         let plan = "[measure]\nduration = '10s'\nload = 'cpu@50%'\n";
-        assert!(told_of(plan).ends_with("under load some seconds at first, until it has settled"), "{}", told_of(plan));
-        assert!(!told_of(&format!("{plan}settle = '0'\n")).contains("settled"));
+        assert!(length_of(plan).ends_with("under load some seconds at first, until it has settled"), "{}", length_of(plan));
+        assert!(!length_of(&format!("{plan}settle = '0'\n")).contains("settled"));
     }
 
     /// Beside a load that has settled, for a fixed time too, threads warm up for 500 ms more.
     #[test]
     fn the_longer_warm_up_beside_loads_is_counted() {
         let plan = "[measure]\nduration = '1s'\nwarmup = '0s'\nload = 'cpu@50%'\nsettle";
-        assert!(told_of(&format!("{plan} = '1s'\n")).starts_with("1.5 s of measuring"));
-        assert!(told_of(&format!("{plan} = '0'\n")).starts_with("1 s of measuring"));
+        assert!(length_of(&format!("{plan} = '1s'\n")).starts_with("1.5 s of measuring"));
+        assert!(length_of(&format!("{plan} = '0'\n")).starts_with("1 s of measuring"));
     }
 }

@@ -59,12 +59,12 @@ impl Work<'_> {
         let point = self.point(run);
         let name = point.kernel.as_ref().context("it has no kernel")?;
         let kernel = kernels_of(std::slice::from_ref(name), &mut |text| output::complain(text))?.remove(0);
-        let machine = point.guest.place(kernel)?;
+        let machine = point.guest.target(kernel)?;
         let checked = checked(&point.measured, &machine.guest)?;
         Ok(LabRun {
             run: plan::Run { title: checked.title.or_else(|| Some(point.label.clone())), ..checked },
             default_cpus: default_cpus(&point.measured, &machine.guest),
-            place: machine,
+            target: machine,
             directory: directory.to_owned(),
             name: format!("{} {}", run + 1, point.label),
             command_line: output::command_line(),
@@ -121,7 +121,7 @@ fn failure_text(error: &anyhow::Error) -> String {
 
 impl RunMaker for Maker<'_> {
     fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
-        let (work, heading) = (self.work, self.progress.told());
+        let (work, heading) = (self.work, self.progress.text());
         if !work.quiet {
             output::complain(&format!("{}; {heading}", work.name(run)));
         }
@@ -154,7 +154,7 @@ impl RunMaker for Maker<'_> {
                 Err(error) => ended(*run, Err(error), self),
             }
         }
-        let at_once = guests_at_once(work.jobs, lab_runs.iter().map(|run| run.place.guest.time));
+        let at_once = guests_at_once(work.jobs, lab_runs.iter().map(|run| run.target.guest.time));
         let mut look = Guests { work, show: Show::new(work.quiet), progress: &mut self.progress };
         let mut one_ended = |index: usize, result: Result<Recorded, LabError>, look: &mut Guests<'_>| {
             ended(begun[index], result.map_err(anyhow::Error::from), look);
@@ -195,7 +195,7 @@ impl PlanObserver for Guests<'_> {
 
 impl GuestObserver for Guests<'_> {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
-        self.show.heading = Some(format!(" {}", self.progress.told()));
+        self.show.heading = Some(format!(" {}", self.progress.text()));
         self.show.progress(running, done, all);
     }
 

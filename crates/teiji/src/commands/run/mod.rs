@@ -134,7 +134,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
         text.push('\n');
     }
     let combinations = counted(points.len(), "combination");
-    text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), duration::told(&points, &runs, args.jobs));
+    text += &format!("{} of {combinations}; {}\n", counted(runs.len(), "run"), duration::text(&points, &runs, args.jobs));
     if plan.order.shuffle && plan.order.seed.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }

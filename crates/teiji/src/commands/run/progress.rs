@@ -101,11 +101,11 @@ impl PlanProgress {
     }
 
     /// `12 of 54 done, about 3 min left; largest so far 560 µs (...)`.
-    pub fn told(&self) -> String {
-        self.told_after(self.elapsed_ns())
+    pub fn text(&self) -> String {
+        self.text_after(self.elapsed_ns())
     }
 
-    fn told_after(&self, elapsed_ns: i64) -> String {
+    fn text_after(&self, elapsed_ns: i64) -> String {
         let mut text = format!("{} of {} done", self.done, self.all);
         if let Some(left) = self.left_ns() {
             // Counting down from what was known when the last run ended.
@@ -178,43 +178,43 @@ mod tests {
     #[test]
     fn on_this_machine_runs_take_as_long_as_they_measure_and_some_more() {
         let mut progress = begun(true);
-        assert_eq!(progress.told_after(0), "4 of 10 done, about 62 s left");
+        assert_eq!(progress.text_after(0), "4 of 10 done, about 62 s left");
         // 12 s for a run of 10 s: five of them are left, and time passes.
         end(&mut progress, 12 * SECOND);
-        assert_eq!(progress.told_after(12 * SECOND), "5 of 10 done, about 60 s left");
-        assert_eq!(progress.told_after(20 * SECOND), "5 of 10 done, about 52 s left");
-        assert_eq!(progress.told_after(72 * SECOND), "5 of 10 done, any moment now");
+        assert_eq!(progress.text_after(12 * SECOND), "5 of 10 done, about 60 s left");
+        assert_eq!(progress.text_after(20 * SECOND), "5 of 10 done, about 52 s left");
+        assert_eq!(progress.text_after(72 * SECOND), "5 of 10 done, any moment now");
         (0..5).for_each(|_| end(&mut progress, 72 * SECOND));
-        assert_eq!(progress.told_after(80 * SECOND), "10 of 10 done");
+        assert_eq!(progress.text_after(80 * SECOND), "10 of 10 done");
     }
 
     #[test]
     fn guests_take_as_many_times_longer_as_those_before() {
         let mut progress = begun(false);
-        assert_eq!(progress.told_after(5 * SECOND), "4 of 10 done");
+        assert_eq!(progress.text_after(5 * SECOND), "4 of 10 done");
         // Two at once, in 8 s.
         end(&mut progress, 8 * SECOND);
         end(&mut progress, 8 * SECOND);
-        assert_eq!(progress.told_after(8 * SECOND), "6 of 10 done, about 16 s left");
-        assert_eq!(progress.told_after(10 * SECOND), "6 of 10 done, about 14 s left");
+        assert_eq!(progress.text_after(8 * SECOND), "6 of 10 done, about 16 s left");
+        assert_eq!(progress.text_after(10 * SECOND), "6 of 10 done, about 14 s left");
     }
 
     #[test]
     fn what_failed_tells_nothing_of_the_others() {
         let mut progress = begun(false);
         progress.one_failed(10 * SECOND);
-        assert_eq!(progress.told_after(SECOND), "4 of 10 done");
+        assert_eq!(progress.text_after(SECOND), "4 of 10 done");
         end(&mut progress, 8 * SECOND);
-        assert_eq!(progress.told_after(8 * SECOND), "5 of 10 done, about 32 s left", "four of five are left");
+        assert_eq!(progress.text_after(8 * SECOND), "5 of 10 done, about 32 s left", "four of five are left");
     }
 
     #[test]
     fn the_largest_is_told_with_the_end_of_its_label() {
         let mut progress = PlanProgress::new(4, 10);
         progress.largest = Some((12_345, "load=cpu@50%".into(), None));
-        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.3 µs (load=cpu@50%)");
+        assert_eq!(progress.text_after(0), "4 of 10 done; largest so far 12.3 µs (load=cpu@50%)");
         progress.largest = Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into(), None));
-        assert_eq!(progress.told_after(0), "4 of 10 done; largest so far 12.3 µs (…-amd64=6.1.0-56 load=cpu@50%)");
+        assert_eq!(progress.text_after(0), "4 of 10 done; largest so far 12.3 µs (…-amd64=6.1.0-56 load=cpu@50%)");
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         let mut progress = PlanProgress::new(4, 10);
         progress.with_caveats = 2;
         progress.largest = Some((148_000_000, "load=none".into(), Some("steal 26.3 %".into())));
-        let told = "4 of 10 done; caveats in 2 runs; largest so far 148 ms (load=none), with steal 26.3 %";
-        assert_eq!(progress.told_after(0), told);
+        let text = "4 of 10 done; caveats in 2 runs; largest so far 148 ms (load=none), with steal 26.3 %";
+        assert_eq!(progress.text_after(0), text);
     }
 }

@@ -185,11 +185,11 @@ fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError 
 
 /// What distinguishes a combination from the others.
 pub fn label(plan: &Plan, combination: &Combination) -> String {
-    let told = plan.vary.iter().zip(&combination.factors);
-    let told = told.filter_map(|(factor, value)| value.as_ref().map(|value| format!("{}={value}", factor.key)));
+    let varied = plan.vary.iter().zip(&combination.factors);
+    let varied = varied.filter_map(|(factor, value)| value.as_ref().map(|value| format!("{}={value}", factor.key)));
     let fixed = |setting: &&Setting| !plan.vary.iter().any(|factor| factor.key == setting.key) && !plan.measure.contains(setting);
     let own = combination.settings.iter().filter(fixed).map(|setting| format!("{}={}", setting.key, setting.value));
-    told.chain(own).collect::<Vec<_>>().join(" ")
+    varied.chain(own).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ pub fn fill<'p>(
 ) -> anyhow::Result<()> {
     let are_few = runs.len() <= MAX_INFERRED;
     if wanted == TableDetail::Inference && !are_few {
-        matrix.claims_left_out_above = Some(MAX_INFERRED);
+        matrix.inference_left_out_above = Some(MAX_INFERRED);
     }
     let limits = matrix.limits.clone();
     let exact = Limit::exact_request(&limits);
