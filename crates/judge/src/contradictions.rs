@@ -60,11 +60,11 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
         match thread.detail {
             Detail::Samples => {}
             Detail::Histogram => {
-                from_histogram(&place, thread, statistics, &mut differences);
+                check_histogram(&place, thread, statistics, &mut differences);
                 continue;
             }
             Detail::Figures => {
-                from_figures(&place, thread, &mut differences);
+                check_figures(&place, thread, &mut differences);
                 continue;
             }
         }
@@ -225,7 +225,7 @@ fn compare(place: &str, recorded: &Value, recomputed: &Value, differences: &mut 
 }
 
 /// Whether the figures of a thread without samples are those of its buckets; quantiles are the largest value of theirs.
-fn from_histogram(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
+fn check_histogram(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
     let figures = |summary: &Summary| {
         let Summary { count, min, max, .. } = *summary;
         let [p50, p90, p99, p999, p9999] =
@@ -242,7 +242,7 @@ fn from_histogram(place: &str, thread: &Thread, statistics: &Statistics, differe
 }
 
 /// Figures that can be those of latencies: in their order, as many as there are, and nothing beside them that would say more.
-fn from_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
+fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
     let mut expect = |what: &str, holds: bool, recorded: &dyn Display, wanted: &str| {
         if !holds {
             differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &wanted));
