@@ -332,3 +332,22 @@ pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
     ];
     all.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel in another folder is known by its content; another option makes another machine.
+    #[test]
+    fn options_of_qemu_are_compared_without_paths() {
+        let qemu = |line: &str| model::LabQemu {
+            version: "7.2.22".to_owned(),
+            command_line: line.split(' ').map(str::to_owned).collect(),
+        };
+        let same = |one: &str, other: &str| options(&qemu(one)).eq(options(&qemu(other)));
+        let line = "/usr/bin/qemu -icount shift=0 -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1";
+        assert!(same(line, "/opt/qemu -icount shift=0 -kernel /b/vmlinuz -dtb /b/x.dtb -seed 1"));
+        assert!(!same(line, "/usr/bin/qemu -icount shift=0,rr=record -kernel /a/vmlinuz -dtb /a/x.dtb -seed 1"));
+        assert!(!same(line, "/usr/bin/qemu -icount shift=0 -kernel /a/vmlinuz -seed 1"));
+    }
+}
