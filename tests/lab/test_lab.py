@@ -69,10 +69,11 @@ class Steady(Lab):
         return since < self.NEAR_NS or since > self.TICK_NS - self.NEAR_NS
 
 
-def blocks(process, number):
-    """Whether this signal does not end the process."""
+def waits_for_sigio(process):
+    """Whether this signal wakes the process and does not end it: QEMU blocks it, and few others; a process that is being started blocks all, for a moment."""
     status = Path(f"/proc/{process}/status").read_text()
-    return int(re.search(r"^SigBlk:\s*(\w+)", status, re.MULTILINE)[1], 16) >> (number - 1) & 1 == 1
+    blocked = int(re.search(r"^SigBlk:\s*(\w+)", status, re.MULTILINE)[1], 16)
+    return [blocked >> (number - 1) & 1 for number in (signal.SIGIO, signal.SIGWINCH)] == [1, 0]
 
 
 class Identical(Lab):
@@ -109,7 +110,7 @@ class Identical(Lab):
         """Until the lab has ended, sends its emulators a signal that they wait for and do not use; counts how often, by process."""
         while lab.poll() is None:
             with contextlib.suppress(ProcessLookupError, FileNotFoundError):
-                waiting = [process for process in self.processes() if blocks(process, signal.SIGIO)]
+                waiting = [process for process in self.processes() if waits_for_sigio(process)]
                 for _ in range(50_000 if waiting else 0):
                     for process in waiting:
                         os.kill(process, signal.SIGIO)
