@@ -68,21 +68,21 @@ impl Benchmark {
     /// # Errors
     /// When tasks or channels cannot be created. Then none is left.
     pub fn run(&self, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
-        let alone = SingleThreaded::check()?;
+        let single_threaded = SingleThreaded::check()?;
         raise_file_limit();
         let begun = Instant::now();
-        match if self.threads { self.run_threads(is_to_stop) } else { self.run_processes(&alone, is_to_stop) } {
+        match if self.threads { self.run_threads(is_to_stop) } else { self.run_processes(&single_threaded, is_to_stop) } {
             // Stopped before the barrier opened.
             Err(error) if error.kind() == io::ErrorKind::Interrupted && is_to_stop() => Ok(begun.elapsed()),
             result => result,
         }
     }
 
-    fn run_processes(&self, alone: &SingleThreaded, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
+    fn run_processes(&self, single_threaded: &SingleThreaded, is_to_stop: &dyn Fn() -> bool) -> io::Result<Duration> {
         let barrier = StartBarrier::new()?;
         let mut children = Children(Vec::new());
         // Every task holds the end to write until it ends, so that the other end shows when the last of them has.
-        let (all_ended, held) = io::pipe()?;
+        let (all_ended, write_end) = io::pipe()?;
         for _ in 0..self.groups {
             let (sources, sinks) = self.channels()?;
             let parent = getpid();
@@ -91,13 +91,13 @@ impl Benchmark {
                 if getppid() == Some(parent) { barrier.wait() } else { Err(io::Error::other("the benchmark has been killed")) }
             };
             for source in &sources {
-                children.0.push(alone.fork(|| ended(bound().and_then(|()| self.receive(source))))?);
+                children.0.push(single_threaded.fork(|| ended(bound().and_then(|()| self.receive(source))))?);
             }
             for _ in 0..self.side {
-                children.0.push(alone.fork(|| ended(bound().and_then(|()| self.send(&sinks))))?);
+                children.0.push(single_threaded.fork(|| ended(bound().and_then(|()| self.send(&sinks))))?);
             }
         }
-        drop(held);
+        drop(write_end);
         self.begin()?;
         let start = barrier.open(children.0.len(), || {
             children.none_has_ended()?;

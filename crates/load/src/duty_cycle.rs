@@ -40,7 +40,7 @@ pub(crate) struct DutyCycle<C> {
     period_end: u64,
     periods: u64,
     /// Before this wall time the CPU time of this period cannot be used up: a task uses no more than passes.
-    look_at: u64,
+    next_check_ns: u64,
 }
 
 impl<C: Clocks> DutyCycle<C> {
@@ -59,7 +59,7 @@ impl<C: Clocks> DutyCycle<C> {
             forgiven_ns: 0,
             period_end: wall_from,
             periods: 0,
-            look_at: wall_from,
+            next_check_ns: wall_from,
         };
         cycle.begin_period(wall_from);
         cycle
@@ -71,7 +71,7 @@ impl<C: Clocks> DutyCycle<C> {
             return;
         }
         let mut now = self.clocks.wall_ns();
-        if now < self.look_at {
+        if now < self.next_check_ns {
             return;
         }
         loop {
@@ -80,7 +80,7 @@ impl<C: Clocks> DutyCycle<C> {
             }
             let left = self.allowed_ns().saturating_sub(self.counted_ns());
             if left > 0 {
-                self.look_at = self.period_end.min(now + left);
+                self.next_check_ns = self.period_end.min(now + left);
                 return;
             }
             self.clocks.sleep_until(self.period_end);
@@ -90,9 +90,9 @@ impl<C: Clocks> DutyCycle<C> {
 
     fn begin_period(&mut self, now: u64) {
         self.period_end = now + self.next_length();
-        let most = MAX_OWED * self.share(self.period_ns);
+        let max_owed_ns = MAX_OWED * self.share(self.period_ns);
         let owed = self.allowed_ns().saturating_sub(self.counted_ns());
-        self.forgiven_ns += owed.saturating_sub(most);
+        self.forgiven_ns += owed.saturating_sub(max_owed_ns);
     }
 
     /// Three quarters to five quarters of a period, evenly: multiples of the golden ratio fall between one another for ever.

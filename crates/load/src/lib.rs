@@ -22,7 +22,7 @@
 //! In: a [`plan::LoadSpec`] for each load. Out: a [`model::LoadEvidence`] for each, and warnings about loads that ended early
 //! or were off target. Must not touch: the clock of the measurement, the measuring threads, and the recording's files.
 //!
-//! A new load is one file in `kinds/` with its `LoadType`, and one line in the table of `kinds/mod.rs`. [`Benchmark`]
+//! A new load is one file in `load_types/` with its `LoadType`, and one line in the table of `load_types/mod.rs`. [`Benchmark`]
 //! is hackbench as a program that ends.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -30,9 +30,9 @@
 mod bench;
 mod duty_cycle;
 mod evidence;
-mod kinds;
 mod limits;
 mod load_handle;
+mod load_types;
 mod loads;
 mod pipe_reader;
 mod proc_stat;

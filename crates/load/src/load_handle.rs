@@ -204,7 +204,7 @@ impl LoadHandle {
         self.phase = Phase::Gone;
         self.close();
         let group = Pid::from_child(&self.supervisor);
-        if self.load.kind.starts_others {
+        if self.load.load_type.starts_others {
             // Only the supervisor knows what its tasks have started; its orders have ended, and it is given the time to kill that.
             // Only looked at, not waited for: so its number stays its own.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -272,7 +272,7 @@ impl LoadHandle {
             requested: self.load.common.level,
             reached: self.account.reached(),
             cpus: self.load.cpus.clone(),
-            rate: self.account.rate(self.load.kind.units),
+            rate: self.account.rate(self.load.load_type.units),
             tasks: self.load.tasks as u64,
             nice: self.nice_of_tasks(),
             settled_after_ns: self.settled_after_ns,
@@ -298,7 +298,7 @@ impl LoadHandle {
             requested: self.load.common.level,
             latest: self.account.latest(),
             reached: self.account.reached(),
-            rate: self.account.rate(self.load.kind.units),
+            rate: self.account.rate(self.load.load_type.units),
             alive: self.alive(),
         }
     }
@@ -311,7 +311,7 @@ impl LoadHandle {
     /// What its steady state is: a load without a rate is given time.
     fn steady(&self) -> Steady {
         let ns = |ns: u64| Nanos(i64::try_from(ns).unwrap_or(i64::MAX));
-        if self.load.kind.units.is_empty() {
+        if self.load.load_type.units.is_empty() {
             Steady::RunningForNs(ns(UNKNOWN_NS))
         } else {
             Steady::LevelForNs(ns(LEVEL_MS * 1_000_000))

@@ -28,7 +28,7 @@ const STOP: Duration = Duration::from_secs(5);
 /// Loads that run, until they are stopped or dropped.
 #[derive(Debug)]
 pub struct Loads {
-    held: Vec<LoadHandle>,
+    handles: Vec<LoadHandle>,
 }
 
 /// Why loads are not running.
@@ -100,15 +100,15 @@ impl Loads {
         let tasks: usize = checked.iter().map(|load| load.tasks).sum();
         let timeout = START + START_PER_TASK * u32::try_from(tasks).unwrap_or(u32::MAX);
         let deadline = Instant::now() + timeout;
-        let mut loads = Loads { held: Vec::with_capacity(checked.len()) };
+        let mut loads = Loads { handles: Vec::with_capacity(checked.len()) };
         for load in checked {
             let spec = load.spec.to_string();
-            let held = LoadHandle::start(load, program, hidden_verb).map_err(|source| StartError::Spawn {
+            let handle = LoadHandle::start(load, program, hidden_verb).map_err(|source| StartError::Spawn {
                 spec,
                 program: program.to_owned(),
                 source,
             })?;
-            loads.held.push(held);
+            loads.handles.push(handle);
         }
         loads.wait_for(Phase::Prepared, deadline, timeout, &mut cancelled)?;
         loads.order(GO);
@@ -123,12 +123,12 @@ impl Loads {
     /// When it was cancelled, or a load died.
     pub fn settle(&mut self, how: Settle, mut cancelled: impl FnMut() -> bool) -> Result<Duration, StartError> {
         let (began, bound) = (Instant::now(), Duration::from_nanos(how.bound_ns().0.unsigned_abs()));
-        while !self.held.is_empty() && began.elapsed() < bound {
+        while !self.handles.is_empty() && began.elapsed() < bound {
             self.check_alive(&mut cancelled).map_err(|error| match error {
                 StartError::Failed { spec, reason } => StartError::Ended { spec, reason },
                 other => other,
             })?;
-            if how == Settle::Auto && self.held.iter().all(LoadHandle::settled) {
+            if how == Settle::Auto && self.handles.iter().all(LoadHandle::settled) {
                 break;
             }
             sleep(SETTLING_PAUSE.min(bound.saturating_sub(began.elapsed())));
@@ -142,10 +142,10 @@ impl Loads {
         if cancelled() {
             return Err(StartError::Cancelled);
         }
-        let Some(held) = self.held.iter_mut().find(|held| !held.alive()) else { return Ok(()) };
+        let Some(handle) = self.handles.iter_mut().find(|handle| !handle.alive()) else { return Ok(()) };
         // Its complaints may still be on their way.
-        held.end();
-        Err(StartError::Failed { spec: held.load.spec.to_string(), reason: held.reason() })
+        handle.end();
+        Err(StartError::Failed { spec: handle.load.spec.to_string(), reason: handle.reason() })
     }
 
     fn wait_for(
@@ -157,7 +157,7 @@ impl Loads {
     ) -> Result<(), StartError> {
         loop {
             self.check_alive(cancelled)?;
-            let Some(late) = self.held.iter_mut().find(|held| held.phase < phase) else { return Ok(()) };
+            let Some(late) = self.handles.iter_mut().find(|handle| handle.phase < phase) else { return Ok(()) };
             if Instant::now() > deadline {
                 return Err(StartError::TimedOut { spec: late.load.spec.to_string(), after: timeout, reason: late.reason() });
             }
@@ -166,8 +166,8 @@ impl Loads {
     }
 
     fn order(&mut self, order: u8) {
-        for held in &mut self.held {
-            held.order(order);
+        for handle in &mut self.handles {
+            handle.order(order);
         }
     }
 
@@ -175,9 +175,9 @@ impl Loads {
     /// when each supervisor has taken its reading, so that it is in no figure: a kernel that cannot be preempted while
     /// it reads /proc/stat and hundreds of clocks is late by 150 us.
     pub fn begin(&mut self) {
-        self.held.iter_mut().for_each(LoadHandle::begin);
+        self.handles.iter_mut().for_each(LoadHandle::begin);
         let deadline = Instant::now() + BEGIN_WITHIN;
-        while self.poll() && Instant::now() < deadline && !self.held.iter().all(LoadHandle::has_begun) {
+        while self.poll() && Instant::now() < deadline && !self.handles.iter().all(LoadHandle::has_begun) {
             sleep(PAUSE);
         }
     }
@@ -185,54 +185,54 @@ impl Loads {
     /// Takes in what the loads have said, without waiting, and returns whether all of them are as they should be. To be called
     /// a few times a second; the death of a task is known at most a second after it.
     pub fn poll(&mut self) -> bool {
-        for held in &mut self.held {
-            held.poll();
+        for handle in &mut self.handles {
+            handle.poll();
         }
-        self.held.iter().all(LoadHandle::alive)
+        self.handles.iter().all(LoadHandle::alive)
     }
 
     /// What each load does at the moment, as of the last [`Loads::poll`].
     pub fn now(&self) -> Vec<LoadNow> {
-        self.held.iter().map(LoadHandle::now).collect()
+        self.handles.iter().map(LoadHandle::now).collect()
     }
 
     /// The measured span ends: stops all loads, waits until they are gone, at most some seconds, and returns what they
     /// reached, in the order they were given. Called again, it returns the same again.
     pub fn stop(&mut self) -> Vec<LoadEvidence> {
-        for held in &mut self.held {
-            held.close();
+        for handle in &mut self.handles {
+            handle.close();
         }
         let deadline = Instant::now() + STOP;
         loop {
             self.poll();
-            if self.held.iter().all(|held| held.phase == Phase::Gone) {
+            if self.handles.iter().all(|handle| handle.phase == Phase::Gone) {
                 break;
             }
             if Instant::now() > deadline {
-                for held in self.held.iter_mut().filter(|held| held.phase < Phase::Final) {
-                    held.fail(LoadFailure::NotStopped { waited_s: STOP.as_secs() });
+                for handle in self.handles.iter_mut().filter(|handle| handle.phase < Phase::Final) {
+                    handle.fail(LoadFailure::NotStopped { waited_s: STOP.as_secs() });
                 }
                 self.kill();
                 break;
             }
             sleep(PAUSE);
         }
-        self.held.iter().map(LoadHandle::evidence).collect()
+        self.handles.iter().map(LoadHandle::evidence).collect()
     }
 
     /// What a reader of the figures should know of loads that have not settled so far.
     pub fn not_settled(&self) -> Vec<Warning> {
-        self.held.iter().filter_map(LoadHandle::not_settled).collect()
+        self.handles.iter().filter_map(LoadHandle::not_settled).collect()
     }
 
     /// What a reader of the figures should know of the loads; complete once they have been stopped.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.held.iter().flat_map(LoadHandle::warnings).collect()
+        self.handles.iter().flat_map(LoadHandle::warnings).collect()
     }
 
     fn kill(&mut self) {
-        for held in &mut self.held {
-            held.end();
+        for handle in &mut self.handles {
+            handle.end();
         }
     }
 }

@@ -27,8 +27,8 @@ impl PipeReader {
     pub(crate) fn drain(&mut self) {
         let Some(pipe) = &mut self.pipe else { return };
         let mut chunk = [0; 4096];
-        let most = self.bytes.len() + AT_ONCE;
-        while self.bytes.len() < most {
+        let max = self.bytes.len() + AT_ONCE;
+        while self.bytes.len() < max {
             match pipe.read(&mut chunk) {
                 Ok(count @ 1..) => self.bytes.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

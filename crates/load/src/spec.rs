@@ -4,8 +4,8 @@
 //! Commas separate the options of a spec, so a list of CPUs within one is joined by `+`: `cpu,cpus=0-1+3`. Otherwise it is a
 //! CPU list like any other, with `!2` and `all`.
 
-use crate::kinds::{self, Generator, LOAD_TYPES, LoadType};
 use crate::limits::{self, Limits};
+use crate::load_types::{self, Generator, LOAD_TYPES, LoadType};
 use plan::{CpuError, CpuId, CpuList, LoadSpec, Nanos, Policy, Unit};
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ const PERIOD: Duration = Duration::from_millis(10);
 pub struct ValidatedLoad {
     pub(crate) spec: LoadSpec,
     pub(crate) cpus: Vec<CpuId>,
-    pub(crate) kind: &'static LoadType,
+    pub(crate) load_type: &'static LoadType,
     pub(crate) common: CommonOptions,
     pub(crate) tasks: usize,
     pub(crate) memory: u64,
@@ -92,7 +92,7 @@ pub enum SpecError {
     },
     /// Too few CPUs for what the load does.
     #[error(
-        "the load '{spec}' works between CPUs: {name} needs at least {least} of them, and its list is {}",
+        "the load '{spec}' works between CPUs: {name} needs at least {min} of them, and its list is {}",
         CpuList::format(cpus)
     )]
     FewCpus {
@@ -101,7 +101,7 @@ pub enum SpecError {
         /// The load's name.
         name: String,
         /// How many it needs.
-        least: usize,
+        min: usize,
         /// What it has.
         cpus: Vec<CpuId>,
     },
@@ -166,7 +166,7 @@ pub enum SpecError {
 }
 
 fn names() -> String {
-    LOAD_TYPES.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+    LOAD_TYPES.iter().map(|load_type| load_type.name).collect::<Vec<_>>().join(", ")
 }
 
 /// What priority a load can have beside such measuring threads.
@@ -181,7 +181,7 @@ fn below(probe: u8) -> String {
 }
 
 fn with_level() -> String {
-    LOAD_TYPES.iter().filter(|kind| kind.paced).map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+    LOAD_TYPES.iter().filter(|load_type| load_type.paced).map(|load_type| load_type.name).collect::<Vec<_>>().join(", ")
 }
 
 /// `cpus=0,2` is what everyone writes first.
@@ -230,14 +230,13 @@ impl<'a> Options<'a> {
     /// there is to give.
     pub(crate) fn memory(&self, key: &str, usual: u64) -> Result<usize, SpecError> {
         // No larger than this machine's addresses reach.
-        let most = (self.memory / self.cpus.max(1) as u64).clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
+        let max = (self.memory / self.cpus.max(1) as u64).clamp(1 << 16, isize::MAX.unsigned_abs() as u64 / 2);
         let expected = format!(
             "a size such as 64M, from 4K up to {} here: half of the memory that is free, shared by loads and their CPUs",
-            limits::human_readable(most),
+            limits::human_readable(max),
         );
-        let written =
-            self.parsed(key, &expected, |text| limits::parse_size(text).filter(|size| (4_096..=most).contains(size)))?;
-        Ok(usize::try_from(written.unwrap_or(usual.min(most))).unwrap_or(usize::MAX))
+        let written = self.parsed(key, &expected, |text| limits::parse_size(text).filter(|size| (4_096..=max).contains(size)))?;
+        Ok(usize::try_from(written.unwrap_or(usual.min(max))).unwrap_or(usize::MAX))
     }
 
     /// The command of `cmd:`.
@@ -298,19 +297,19 @@ fn check_on(
     cpus.sort_unstable();
     cpus.dedup();
     let options = Options { spec, cpus: cpus.len(), memory: limits.memory, loads: limits.loads, elsewhere };
-    let (kind, generator, common) = read_options(&options)?;
+    let (load_type, generator, common) = read_options(&options)?;
     if cpus.is_empty() {
         return Err(SpecError::Cpus { spec: text(), source: CpuError::Empty(CpuList::format(available)) });
     }
-    if cpus.len() < kind.min_cpus {
-        return Err(SpecError::FewCpus { spec: text(), name: kind.name.to_owned(), least: kind.min_cpus, cpus });
+    if cpus.len() < load_type.min_cpus {
+        return Err(SpecError::FewCpus { spec: text(), name: load_type.name.to_owned(), min: load_type.min_cpus, cpus });
     }
     if let Some(probe) = limits.probe_prio.filter(|probe| common.policy.is_real_time() && common.prio + 2 > *probe) {
         return Err(SpecError::Priority { spec: text(), prio: common.prio, probe });
     }
     Ok(ValidatedLoad {
         spec: spec.clone(),
-        kind,
+        load_type,
         common,
         tasks: generator.tasks(cpus.len()),
         cpus,
@@ -330,18 +329,18 @@ pub(crate) fn read(spec: &LoadSpec, cpus: usize, memory: u64, loads: usize) -> R
 fn read_options(options: &Options<'_>) -> Result<Read, SpecError> {
     let spec = options.spec;
     let name = spec.name().to_owned();
-    let Some(kind) = kinds::find(&name) else {
+    let Some(load_type) = load_types::find(&name) else {
         return Err(SpecError::UnknownLoad { spec: spec.to_string(), name });
     };
-    let known: Vec<&str> = COMMON.iter().chain(kind.keys).copied().collect();
+    let known: Vec<&str> = COMMON.iter().chain(load_type.keys).copied().collect();
     if let Some((key, _)) = spec.options().find(|(key, _)| !known.contains(key)) {
         return Err(SpecError::UnknownKey { spec: spec.to_string(), name, key: key.to_owned(), known: known.join(", ") });
     }
-    let common = common(kind, options)?;
-    Ok((kind, (kind.read)(options)?, common))
+    let common = common(load_type, options)?;
+    Ok((load_type, (load_type.read)(options)?, common))
 }
 
-fn common(kind: &LoadType, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
+fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, SpecError> {
     let period = options.parsed("period", "a time from 1ms to 1s", |text| {
         let nanos = Nanos::parse(text, Unit::Microsecond).ok()?.0;
         (1_000_000..=1_000_000_000).contains(&nanos).then(|| Duration::from_nanos(nanos.unsigned_abs()))
@@ -356,14 +355,20 @@ fn common(kind: &LoadType, options: &Options<'_>) -> Result<CommonOptions, SpecE
         return Err(options.refuse("prio", "for policy=fifo and policy=rr only"));
     }
     let prio = if policy.is_real_time() { prio.unwrap_or(1) } else { 0 };
-    Ok(CommonOptions { level: level(kind, options)?, period: period.unwrap_or(PERIOD), nice: nice.unwrap_or(0), policy, prio })
+    Ok(CommonOptions {
+        level: level(load_type, options)?,
+        period: period.unwrap_or(PERIOD),
+        nice: nice.unwrap_or(0),
+        policy,
+        prio,
+    })
 }
 
-fn level(kind: &LoadType, options: &Options<'_>) -> Result<Option<f64>, SpecError> {
+fn level(load_type: &LoadType, options: &Options<'_>) -> Result<Option<f64>, SpecError> {
     let Some(text) = options.spec.level() else { return Ok(None) };
     let (spec, level) = (options.spec.to_string(), text.to_owned());
-    if !kind.paced {
-        return Err(SpecError::NoLevel { spec, name: kind.name.to_owned(), level });
+    if !load_type.paced {
+        return Err(SpecError::NoLevel { spec, name: load_type.name.to_owned(), level });
     }
     let percent = text.strip_suffix('%').unwrap_or(text).parse().ok().filter(|percent| *percent > 0.0 && *percent <= 100.0);
     percent.map(Some).ok_or(SpecError::Level { spec, level })

@@ -3,7 +3,7 @@
 //!
 //! It sleeps except for one reading a second, on the load's own CPUs. Its own time is not counted as the load's.
 
-use crate::kinds::LoadType;
+use crate::load_types::LoadType;
 use crate::report::{BEGIN, GO, Order, Report};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec::{self, CommonOptions};
@@ -46,13 +46,13 @@ pub fn worker(order: &str) -> ExitCode {
 }
 
 fn supervise(order: &Order) -> io::Result<()> {
-    let (kind, generator, common) =
+    let (load_type, generator, common) =
         spec::read(&order.spec, order.cpus.len(), order.memory, order.loads).map_err(io::Error::other)?;
-    settle(order, kind, &common)?;
+    settle(order, load_type, &common)?;
     let size = generator.tasks(order.cpus.len());
     let mut pool = WorkerPool::new(
         SingleThreaded::check()?,
-        kind,
+        load_type,
         order.cpus.clone(),
         common,
         size,
@@ -138,8 +138,8 @@ fn next(reading_due_ns: Option<u64>) -> io::Result<Next> {
 ///
 /// The death signal is asked for here and not between fork and exec, because executing a program with file capabilities
 /// (`setcap cap_sys_nice+ep`, as one does for real-time rights) takes it away again.
-fn settle(order: &Order, kind: &LoadType, common: &CommonOptions) -> io::Result<()> {
-    if kind.starts_others {
+fn settle(order: &Order, load_type: &LoadType, common: &CommonOptions) -> io::Result<()> {
+    if load_type.starts_others {
         // What others have started only this process can find and kill. It learns of its parent's end by that of its stdin, and
         // must live to do it; whoever down there loses a parent becomes its child.
         rustix::process::set_child_subreaper(Some(getpid()))?;

@@ -428,10 +428,10 @@ mod tests {
     /// The test runner's own threads are the others.
     #[test]
     fn a_process_with_threads_does_not_fork() {
-        let alone = SingleThreaded { links: task_links().unwrap() };
+        let single_threaded = SingleThreaded { links: task_links().unwrap() };
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || stopped.recv());
-        let error = alone.fork(|| 0).unwrap_err();
+        let error = single_threaded.fork(|| 0).unwrap_err();
         assert!(error.to_string().contains("has started others"), "{error}");
         drop(stop);
         assert!(other.join().unwrap().is_err());

@@ -2,7 +2,7 @@
 //! The tasks of one load, as their supervisor sees them: forked, held at the barrier, released together, read, killed.
 
 use crate::duty_cycle::{DutyCycle, OwnClocks};
-use crate::kinds::LoadType;
+use crate::load_types::LoadType;
 use crate::proc_stat;
 use crate::process_tree;
 use crate::report::Reading;
@@ -26,7 +26,7 @@ use std::thread::{self, Builder};
 /// The tasks of one load.
 #[derive(Debug)]
 pub(crate) struct WorkerPool {
-    alone: SingleThreaded,
+    single_threaded: SingleThreaded,
     name: CString,
     cpus: Vec<CpuId>,
     common: CommonOptions,
@@ -135,18 +135,18 @@ impl<'a> Worker<'a> {
 impl WorkerPool {
     /// A pool of `size` tasks still to be forked, named after their load.
     pub(crate) fn new(
-        alone: SingleThreaded,
-        kind: &LoadType,
+        single_threaded: SingleThreaded,
+        load_type: &LoadType,
         cpus: Vec<CpuId>,
         common: CommonOptions,
         size: usize,
         threads_per_task: u64,
     ) -> io::Result<Self> {
         let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
-        let name = CString::new(format!("load-{}", kind.name))?;
-        let (counters, starts_others) = (kind.units.len(), kind.starts_others);
+        let name = CString::new(format!("load-{}", load_type.name))?;
+        let (counters, starts_others) = (load_type.units.len(), load_type.starts_others);
         Ok(WorkerPool {
-            alone,
+            single_threaded,
             name,
             cpus,
             common,
@@ -192,7 +192,7 @@ impl WorkerPool {
             let _ = writeln!(io::stderr(), "task {} of {size}: {error}", number + 1);
             1
         };
-        let pid = self.alone.fork(task).map_err(|error| {
+        let pid = self.single_threaded.fork(task).map_err(|error| {
             let limits = "the limits are RLIMIT_NPROC (ulimit -u), the pids limit of the cgroup, and memory";
             io::Error::new(error.kind(), format!("task {} of {size} could not be forked: {error}; {limits}", number + 1))
         })?;

@@ -26,12 +26,12 @@ const TESTS: &[(&str, fn())] = &[
     ("nothing_is_inherited", nothing_is_inherited),
     ("loads_stop_once", loads_stop_once),
     ("a_dropped_load_is_gone", a_dropped_load_is_gone),
-    ("nothing_survives_its_killed_owner", nothing_survives_its_killed_owner),
-    ("signals_of_the_terminal_are_the_owners", signals_of_the_terminal_are_the_owners),
+    ("nothing_survives_its_killed_parent", nothing_survives_its_killed_parent),
+    ("signals_of_the_terminal_are_the_parents", signals_of_the_terminal_are_the_parents),
     ("a_killed_task_is_reported", a_killed_task_is_reported),
     ("a_killed_supervisor_is_reported", a_killed_supervisor_is_reported),
     ("what_cannot_start_says_why", what_cannot_start_says_why),
-    ("a_leader_has_its_own_owner_only", a_leader_has_its_own_owner_only),
+    ("a_supervisor_ends_with_its_parent", a_supervisor_ends_with_its_parent),
     ("many_groups", many_groups),
     ("levels_are_held", levels_are_held),
     ("two_loads_share_a_cpu", two_loads_share_a_cpu),
@@ -220,13 +220,13 @@ fn hackbench_passes_messages(via: &str) {
 
 /// Two loads take half of CPU 0 each. If the first second, when one of them was alone, counted, it would have more.
 fn only_the_measured_span_counts() {
-    let mut alone = start(&["cpu,cpus=0"]);
+    let mut first = start(&["cpu,cpus=0"]);
     sleep(Duration::from_millis(800));
     let mut other = start(&["cpu,cpus=0"]);
-    alone.begin();
+    first.begin();
     other.begin();
     sleep(Duration::from_millis(800));
-    for mut loads in [alone, other] {
+    for mut loads in [first, other] {
         loads.poll();
         let reached = loads.stop()[0].reached.unwrap();
         // The second to be stopped has the CPU for itself a moment longer.
@@ -274,7 +274,7 @@ fn a_dropped_load_is_gone() {
     assert_eq!(members(&supervisors), []);
 }
 
-fn nothing_survives_its_killed_owner() {
+fn nothing_survives_its_killed_parent() {
     let mut parent = Command::new("/proc/self/exe").args(["own", &getpid().to_string()]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = [0; 8];
     parent.stdout.take().unwrap().read_exact(&mut line).unwrap();
@@ -440,7 +440,7 @@ fn a_command_has_a_second_to_settle() {
     assert_eq!(loads.not_settled(), expected);
 }
 
-fn signals_of_the_terminal_are_the_owners() {
+fn signals_of_the_terminal_are_the_parents() {
     let mut loads = start(&["hackbench,groups=1"]);
     let supervisors = children(getpid());
     assert!(!supervisors.contains(&getpid()) && members(&supervisors).len() == 41);
@@ -504,12 +504,12 @@ fn what_cannot_start_says_why() {
     assert_eq!(children(getpid()), []);
 }
 
-fn a_leader_has_its_own_owner_only() {
+fn a_supervisor_ends_with_its_parent() {
     let order = r#"{"spec":"cpu","cpus":[0],"memory":1,"loads":1,"parent":1}"#;
-    for (order, said) in [(order, "the program that started this load has ended"), ("nonsense", "its order cannot be read")] {
+    for (order, reason) in [(order, "the program that started this load has ended"), ("nonsense", "its order cannot be read")] {
         let output = Command::new("/proc/self/exe").args(["load-worker", order]).stdin(Stdio::null()).output().unwrap();
         assert!(!output.status.success());
-        assert!(String::from_utf8_lossy(&output.stdout).contains(said), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains(reason), "{output:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! One pass reads the buffer, the next writes it, the next copies one half onto the other: whatever the measured thread had
 //! in a cache that is shared, is gone.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;

@@ -2,7 +2,7 @@
 //! `fork`: one task pinned on each CPU that forks, executes a program that ends at once, and waits for it, without end. The
 //! program is this one.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::supervisor::NOTHING;
 use crate::sys::{self, SingleThreaded};
@@ -36,10 +36,10 @@ impl Generator for Fork {
 
 fn fork(verb: &str, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
     // A real fork, which copies the task's memory map; the library's own way to start a program does not.
-    let alone = SingleThreaded::check()?;
+    let single_threaded = SingleThreaded::check()?;
     let worker = barrier.wait()?;
     loop {
-        let child = alone.fork(|| {
+        let child = single_threaded.fork(|| {
             let error = Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();
             let _ = writeln!(io::stderr(), "{error}");
             1

@@ -4,7 +4,7 @@
 //! With `tlb` each thread takes rights to memory away and unmaps it, so that the kernel has to make the other CPUs forget what
 //! they know of it. With `ipi` each thread calls membarrier, which interrupts every other CPU that runs the process.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::sys::{self, Pages, Slot};
 use crate::worker_pool::{ThreadWork, WorkerPool};
 use std::convert::Infallible;

@@ -4,8 +4,8 @@
 //! `io-sync` calls sync() without end. `disk` fills a file, fsyncs it and truncates it; the file has no name from the
 //! beginning, so it is gone when its task is, however that ends.
 
-use crate::kinds::{Generator, LoadType};
 use crate::limits;
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use rustix::fs::{Access, Mode, OFlags, access};
@@ -75,21 +75,21 @@ fn read(options: &Options<'_>) -> Result<Box<dyn Generator>, SpecError> {
     }
     let free = rustix::fs::statvfs(&dir).ok().filter(|_| dir.is_dir());
     let free = free.ok_or_else(|| options.refuse("dir", "a directory on the disk that is to be busy"))?;
-    let most = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.sharing().max(1);
-    if most < MIN_SIZE {
+    let max = free.f_bavail.saturating_mul(free.f_frsize) / 2 / options.sharing().max(1);
+    if max < MIN_SIZE {
         return Err(options.refuse("dir", "a directory on a disk with room: this one is full"));
     }
     let expected = format!(
         "a size such as 64M, from 4K up to {} here: half of what is free in {}, shared by loads and their CPUs",
-        limits::human_readable(most),
+        limits::human_readable(max),
         dir.display()
     );
     let size =
-        options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (MIN_SIZE..=most).contains(size)))?;
+        options.parsed("size", &expected, |text| limits::parse_size(text).filter(|size| (MIN_SIZE..=max).contains(size)))?;
     // Asked, not tried: a check changes nothing.
     access(&dir, Access::WRITE_OK | Access::EXEC_OK)
         .map_err(|error| options.refuse("dir", &format!("a directory in which a file can be made: {error}")))?;
-    Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(most)) }))
+    Ok(Box::new(Disk { dir, size: size.unwrap_or(SIZE.min(max)) }))
 }
 
 /// Where files stay over a restart, so that it is a disk: /tmp often is memory.

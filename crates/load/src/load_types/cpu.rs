@@ -4,7 +4,7 @@
 //! It makes no system call and touches no memory beyond its stack and its counter: what a measuring thread suffers beside it
 //! is the scheduler's doing, and a warm or throttled core's.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;

@@ -5,7 +5,7 @@
 //! `mem-fault` maps memory that may not be touched, writes to every page, takes the SIGSEGV, and makes that page writable in
 //! the handler: page faults, signals and mprotect. `mem-access` updates a counter in memory and makes no system call.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::sys::{self, Pages};
 use crate::worker_pool::{StartBarrier, WorkerPool};

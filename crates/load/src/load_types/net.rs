@@ -2,7 +2,7 @@
 //! `net`: messages over the loopback interface, by TCP and by UDP: a sender and a receiver of each kind on each CPU. Network
 //! interrupts are software here, and run where the sender does.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::WorkerPool;
 use std::convert::Infallible;

@@ -2,7 +2,7 @@
 //! `timer`: thousands of armed timers, one task pinned on each CPU: the timers expire one after the other, and each time the
 //! task is woken.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use plan::{Nanos, Unit};

@@ -7,7 +7,7 @@
 //! the scheduler has to balance as well. With `threads`, each group is one process of 40 threads.
 
 use crate::bench::Channel;
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::{ThreadWork, WorkerPool};
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 //! `cmd:...`: any program as a load. It is started with the others, checked for being alive, and killed with all that it has started.
 //! Its words are split as by a shell, but no shell runs. Its work is unknown, so it has no rate.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::sys;
 use crate::worker_pool::WorkerPool;

@@ -2,7 +2,7 @@
 //! `dev-zero`: reads /dev/zero and writes /dev/null, one task pinned on each CPU: system calls, and a kernel that fills memory.
 //! What `cat /dev/zero > /dev/null` does.
 
-use crate::kinds::{Generator, LoadType};
+use crate::load_types::{Generator, LoadType};
 use crate::spec::{Options, SpecError};
 use crate::worker_pool::{StartBarrier, WorkerPool};
 use std::convert::Infallible;
