@@ -51,8 +51,8 @@ def newc(files):
 
 def libraries(program):
     """What a program is loaded with, {path: bytes}; nothing for a static one, as busybox-static has it and busybox has not."""
-    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    return {path.lstrip("/"): Path(path).read_bytes() for path in re.findall(r"(/\S+) \(0x", said)}
+    output = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return {path.lstrip("/"): Path(path).read_bytes() for path in re.findall(r"(/\S+) \(0x", output)}
 
 
 def run(folder, kernel, arguments, program, script, cpus=2, more=()):
@@ -62,12 +62,12 @@ def run(folder, kernel, arguments, program, script, cpus=2, more=()):
     for other in map(shutil.which, more):
         files |= libraries(other) | {f"usr/bin/{Path(other).name}": Path(other).read_bytes()}
     initramfs.write_bytes(newc(files | libraries(BUSYBOX) | {"bin/teiji": Path(program).read_bytes()}))
-    console, said = folder / "console", folder / "said"
+    console, output = folder / "console", folder / "output"
     words = ["qemu-system-x86_64", "-accel", "tcg", "-smp", str(cpus), "-m", "512", "-nographic", "-no-reboot"]
     words += ["-nodefaults", "-kernel", kernel, "-initrd", initramfs, "-append"]
-    words += [f"console=ttyS0 panic=-1 quiet {arguments}", "-serial", f"file:{console}", "-serial", f"file:{said}"]
+    words += [f"console=ttyS0 panic=-1 quiet {arguments}", "-serial", f"file:{console}", "-serial", f"file:{output}"]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BOOTED_S, check=False)
-    text = said.read_text(errors="replace") if said.exists() else ""
+    text = output.read_text(errors="replace") if output.exists() else ""
     if done.returncode != 0 or not text:
         last = console.read_text(errors="replace")[-2_000:] if console.exists() else ""
         raise AssertionError(f"QEMU ended with {done.returncode}: {done.stderr}\n{last}")

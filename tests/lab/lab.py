@@ -154,5 +154,5 @@ def program(processor):
 def with_libraries(name):
     """Flags that bring a program of this machine into a guest, with the libraries it is loaded with."""
     path = shutil.which(name)
-    said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
-    return [flag for file in (path, *re.findall(r"(/\S+) \(0x", said)) for flag in ("--file", file)]
+    output = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+    return [flag for file in (path, *re.findall(r"(/\S+) \(0x", output)) for flag in ("--file", file)]

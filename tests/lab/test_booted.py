@@ -31,7 +31,7 @@ sleep 6
 ulimit -t 15
 exec chrt -f 50 sh -c 'while :; do :; done'
 END
-        echo "=== said"
+        echo "=== output"
         teiji measure -q -p 99 -d 60s --load "cmd:sh /tmp/spin" -o x.teiji
         echo "exit $?"
         echo "=== document"
@@ -42,21 +42,21 @@ END
     """
 
     def test_a_machine_that_has_no_time_left(self):
-        said = parts(booted.run(self.folder, kernel(), "", TEIJI, self.SCRIPT, cpus=1, more=["chrt"]))
-        self.assertIn("end", said, said)
-        document = json.loads(said["document"])
-        self.assertEqual(document["end"], {"reason": "guard", "starved_ns": 5_000_000_000, "cpu": None}, said["said"])
+        output = parts(booted.run(self.folder, kernel(), "", TEIJI, self.SCRIPT, cpus=1, more=["chrt"]))
+        self.assertIn("end", output, output)
+        document = json.loads(output["document"])
+        self.assertEqual(document["end"], {"reason": "guard", "starved_ns": 5_000_000_000, "cpu": None}, output["output"])
         # The load began a second or so before activation 0, and was quiet for six.
         self.assertTrue(8_000 < document["threads"][0]["activations"]["due"] < 15_000, document["threads"][0]["activations"])
-        self.assertRegex(said["said"], r"exit 4$")
-        self.assertIn("every figure agrees with its", said["verify"])
+        self.assertRegex(output["output"], r"exit 4$")
+        self.assertIn("every figure agrees with its", output["verify"])
 
 
 class Isolated(Lab):
     """The kernel keeps its first process, and so everybody, away from isolated CPUs."""
 
     SCRIPT = """
-        said() {
+        output() {
             echo "=== $1"
             shift
             "$@"
@@ -65,21 +65,21 @@ class Isolated(Lab):
         short="-q -i 5ms -n 40"
         echo "=== inherited"
         grep Cpus_allowed_list /proc/self/status
-        said asked teiji measure $short -a 1 -o asked.teiji
-        said usual teiji measure $short -o usual.teiji
-        said all teiji measure $short -a all -o all.teiji
-        said load teiji measure $short -a 0 --load cpu@20%,cpus=1 -o load.teiji
+        output asked teiji measure $short -a 1 -o asked.teiji
+        output usual teiji measure $short -o usual.teiji
+        output all teiji measure $short -a all -o all.teiji
+        output load teiji measure $short -a 0 --load cpu@20%,cpus=1 -o load.teiji
         printf '[measure]\nsamples = 40\ninterval = "5ms"\n' >plan.toml
-        said plan teiji run -q plan.toml -o plan
-        said absent teiji measure $short -a 2 -o absent.teiji
+        output plan teiji run -q plan.toml -o plan
+        output absent teiji measure $short -a 2 -o absent.teiji
         mkdir /tmp/cgroup
         mount -t cgroup2 cgroup2 /tmp/cgroup
         echo +cpuset >/tmp/cgroup/cgroup.subtree_control
         mkdir /tmp/cgroup/one
         echo 0 >/tmp/cgroup/one/cpuset.cpus
         echo $$ >/tmp/cgroup/one/cgroup.procs
-        said forbidden teiji measure $short -a 1 -o forbidden.teiji
-        said confined teiji measure $short -o confined.teiji
+        output forbidden teiji measure $short -a 1 -o forbidden.teiji
+        output confined teiji measure $short -o confined.teiji
         for name in asked usual all load confined; do
             echo "=== $name.json"
             cat $name.teiji/run.json
@@ -88,13 +88,13 @@ class Isolated(Lab):
     """
 
     def test_isolated_cpus_on_a_users_machine(self):
-        said = parts(booted.run(self.folder, kernel(), "isolcpus=1", TEIJI, self.SCRIPT))
-        self.assertIn("end", said, said)
-        self.assertRegex(said["inherited"], r"Cpus_allowed_list:\s*0$")
+        output = parts(booted.run(self.folder, kernel(), "isolcpus=1", TEIJI, self.SCRIPT))
+        self.assertIn("end", output, output)
+        self.assertRegex(output["inherited"], r"Cpus_allowed_list:\s*0$")
 
         def measured(name):
-            self.assertRegex(said[name], r"exit 0$", name)
-            described = json.loads(said[f"{name}.json"])
+            self.assertRegex(output[name], r"exit 0$", name)
+            described = json.loads(output[f"{name}.json"])
             warned = [warning for warning in described["warnings"] if warning["code"] == "isolated-not-measured"]
             return [thread["cpu"] for thread in described["threads"]], warned, described
 
@@ -104,15 +104,15 @@ class Isolated(Lab):
         self.assertEqual(measured("load")[2]["load"][0]["cpus"], [1])
 
         cpus, warned, _ = measured("usual")
-        self.assertEqual((cpus, len(warned)), ([0], 1), said["usual"])
+        self.assertEqual((cpus, len(warned)), ([0], 1), output["usual"])
         self.assertEqual(warned[0], {"code": "isolated-not-measured", "isolated": [1], "measured": [0], "left_out": [1]})
-        self.assertIn("solated CPU 1 not measured: add -a 1", said["usual"])
+        self.assertIn("solated CPU 1 not measured: add -a 1", output["usual"])
 
-        self.assertRegex(said["plan"], "solated CPU 1 not measured: add -a 1")
+        self.assertRegex(output["plan"], "solated CPU 1 not measured: add -a 1")
 
         # Only what the kernel refuses is refused.
         for name in ("absent", "forbidden"):
-            self.assertRegex(said[name], r"error: CPU \d cannot be used: .*\n*.*exit 2$", name)
+            self.assertRegex(output[name], r"error: CPU \d cannot be used: .*\n*.*exit 2$", name)
         self.assertEqual(measured("confined")[:2], ([0], []), "no advice that the kernel would refuse")
 
 

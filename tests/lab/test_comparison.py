@@ -14,8 +14,8 @@ class Comparison(Lab):
     def compare(self, vanilla, rt, samples, *more):
         """Both kernels under hackbench; their recordings."""
         words = ["run", "--quiet", "-k", vanilla, "-k", rt, "--load", "hackbench", "-n", str(samples), "-o", "out", *more]
-        said = self.lab(*words).stdout
-        print("   " + said.replace("\n", "\n   ").rstrip())
+        output = self.lab(*words).stdout
+        print("   " + output.replace("\n", "\n   ").rstrip())
         found = sorted((self.folder / "out").iterdir(), key=lambda path: "-rt-" in path.name)
         self.assertEqual(len(found), 2)
         check(self, *found)
@@ -29,7 +29,7 @@ class Comparison(Lab):
             console = (recording / "console.log").read_text(errors="replace")
             self.assertIn("Linux version ", console)
             self.assertIn("icount", " ".join(lab["qemu"]["command_line"]))
-        self.assertRegex(said, "[Vv]irtual")
+        self.assertRegex(output, "[Vv]irtual")
         return found
 
     def test_two_kernels(self):

@@ -30,8 +30,8 @@ class HostTime(Lab):
     def test_several_cpus(self):
         began = time.monotonic()
         words = ["run", "-q", "-k", RT, "--time", "host", "--smp", "2", "-i", "5ms", "-n", "200", "-o", "out"]
-        said = self.lab(*words).stdout
-        self.assertIn("they cannot be repeated", said)
+        output = self.lab(*words).stdout
+        self.assertIn("they cannot be repeated", output)
         self.assertLess(time.monotonic() - began, 200)
         recording = next((self.folder / "out").iterdir())
         check(self, recording)
@@ -63,8 +63,8 @@ class HostTime(Lab):
 class RaspberryPi(Lab):
     def test_a_raspberry_pi_3b(self):
         board = ["-k", "debian:arm64", "--machine", "raspi3b", *program("aarch64")]
-        said = self.lab("run", "-q", *board, "-n", "1000", "-o", "out").stdout
-        print("   " + said.replace("\n", "\n   ").rstrip())
+        output = self.lab("run", "-q", *board, "-n", "1000", "-o", "out").stdout
+        print("   " + output.replace("\n", "\n   ").rstrip())
         recording = next((self.folder / "out").iterdir())
         check(self, recording)
         described = document(recording)

@@ -16,8 +16,8 @@ class Probes(Lab):
     def repeated(self, teiji, *words):
         """The first of two recordings of the same run, which hold the same samples and agree with their figures."""
         words = ["lab", "run", "-q", "-k", VANILLA, *words, *BOOT_TIMEOUT, "--repeat", "2", "--verify-identical", "-o", "out"]
-        said = self.run_well(teiji, *words)
-        self.assertIn("2 repeats, identical samples", said)
+        output = self.run_well(teiji, *words)
+        self.assertIn("2 repeats, identical samples", output)
         recordings = sorted((self.folder / "out").iterdir())
         self.assertEqual(len(recordings), 2)
         hashes = [sample_hashes(recording) for recording in recordings]
@@ -66,8 +66,8 @@ class Probes(Lab):
         for figures in ("latency_ns", "latency_with_skipped_ns"):
             thread[figures] |= {"mean": 0.0, "sd": None}
         (recording / "run.json").write_text(json.dumps(described))
-        said = self.lab("rerun", "-q", recording, code=2)
-        self.assertIn("holds no samples: nothing can be compared with it", said.stderr)
+        output = self.lab("rerun", "-q", recording, code=2)
+        self.assertIn("holds no samples: nothing can be compared with it", output.stderr)
 
 
 if __name__ == "__main__":
