@@ -187,8 +187,8 @@ describe('the page of a plan', () => {
     const button = page.locator(`#heat button[data-row="${cell.row}"]`);
     assert.equal(await button.getAttribute('aria-pressed'), 'mixed');
     await button.focus();
-    const said = await page.locator('#heat-said').textContent();
-    assert.ok(said.includes(`max ${new Intl.NumberFormat('en-US').format(shown.figures[0])} ns`) && said.includes('1 of the cell’s 2 combinations drawn'), said);
+    const text = await page.locator('#heat-readout').textContent();
+    assert.ok(text.includes(`max ${new Intl.NumberFormat('en-US').format(shown.figures[0])} ns`) && text.includes('1 of the cell’s 2 combinations drawn'), text);
     await page.close();
   });
 

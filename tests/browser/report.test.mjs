@@ -221,9 +221,9 @@ describe('the report page', () => {
     // Away from the drawing, where a step would be said in its stead: what is shown, with its largest.
     await page.mouse.move(2, 2);
     await settled(page);
-    const said = await page.locator('#latency-over-time .panel-head span').first().textContent();
-    assert.match(said, /s: .* µs/);
-    assert.ok(said.includes(`–${tenths.format(spike / 1000)} µs`), said);
+    const text = await page.locator('#latency-over-time .panel-head span').first().textContent();
+    assert.match(text, /s: .* µs/);
+    assert.ok(text.includes(`–${tenths.format(spike / 1000)} µs`), text);
 
     await page.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2);
     await settled(page);

@@ -99,8 +99,8 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
 #[must_use]
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<WantedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
-    let wanted: BTreeSet<WantedBoot> = folders.iter().flat_map(|folder| folder::wanted_boots(folder)).collect();
-    WantedBoot::missing(&wanted.into_iter().collect::<Vec<_>>(), &made)
+    let wanted_boots: BTreeSet<WantedBoot> = folders.iter().flat_map(|folder| folder::wanted_boots(folder)).collect();
+    WantedBoot::missing(&wanted_boots.into_iter().collect::<Vec<_>>(), &made)
 }
 
 impl WantedBoot {
@@ -109,7 +109,7 @@ impl WantedBoot {
     /// # Errors
     /// When the plan has no combinations.
     pub fn from_plan(plan: &Plan) -> anyhow::Result<Vec<Self>> {
-        let mut wanted: Vec<Self> = Vec::new();
+        let mut wanted_boots: Vec<Self> = Vec::new();
         for combination in plan.combinations()? {
             let of = |key: &str| {
                 let setting: Option<&Setting> = combination.settings.iter().rfind(|setting| setting.key == key);
@@ -120,12 +120,12 @@ impl WantedBoot {
                 value => value.map(|value| value.to_string()),
             };
             let one = WantedBoot { kernel: text(of("kernel")), append: text(of("append")) };
-            if !wanted.contains(&one) {
-                wanted.push(one);
+            if !wanted_boots.contains(&one) {
+                wanted_boots.push(one);
             }
         }
-        wanted.retain(|one| one.kernel.is_some() || one.append.is_some());
-        Ok(wanted)
+        wanted_boots.retain(|one| one.kernel.is_some() || one.append.is_some());
+        Ok(wanted_boots)
     }
 
     /// As the index of a boot's folder has it.
@@ -141,10 +141,10 @@ impl WantedBoot {
     /// Of these, the boots that are still missing. One with more arguments than was asked for is another boot only if it is
     /// asked for too.
     #[must_use]
-    pub fn missing(wanted: &[Self], made: &[Boot]) -> Vec<Self> {
-        let best = |boot: &Boot| wanted.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
+    pub fn missing(wanted_boots: &[Self], made: &[Boot]) -> Vec<Self> {
+        let best = |boot: &Boot| wanted_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
         let met: BTreeSet<&Self> = made.iter().filter_map(best).collect();
-        wanted.iter().filter(|one| !met.contains(one)).cloned().collect()
+        wanted_boots.iter().filter(|one| !met.contains(one)).cloned().collect()
     }
 
     fn words(&self) -> Vec<&str> {
@@ -189,7 +189,7 @@ mod tests {
         Boot { machine: "board".into(), kernel: kernel.into(), arguments: arguments.into() }
     }
 
-    fn wanted(text: &str) -> Vec<WantedBoot> {
+    fn wanted_boots(text: &str) -> Vec<WantedBoot> {
         WantedBoot::from_plan(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
     }
 
@@ -212,10 +212,10 @@ mod tests {
     fn what_is_missing_is_what_no_boot_was() {
         let text = "[vary]\nkernel = ['debian:arm64', 'debian:rt-arm64']\nappend = ['none', 'isolcpus=1-3']\nload = ['none', 'cpu']\n\
                     [[exclude]]\nkernel = 'debian:arm64'\nappend = 'isolcpus=1-3'\n";
-        let wanted = wanted(text);
-        assert_eq!(wanted.len(), 3);
+        let wanted_boots = wanted_boots(text);
+        assert_eq!(wanted_boots.len(), 3);
         let missing = |made: &[Boot]| {
-            let missing = WantedBoot::missing(&wanted, made);
+            let missing = WantedBoot::missing(&wanted_boots, made);
             missing.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let tuned = "kernel=debian:rt-arm64 append=isolcpus=1-3";

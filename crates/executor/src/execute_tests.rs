@@ -190,7 +190,7 @@ fn a_failing_run_is_tried_once_more_after_the_others() {
         assert_eq!(begun.resume(&mut maker), PlanResult { failed: 1, ..ALL_DONE });
         assert_eq!(maker.made, [0, 1, 2, 3, 4, 5, 1, 3]);
         assert_eq!(maker.failed.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [1, 3, 3]);
-        assert!(maker.failed.iter().all(|(_, said)| said.contains(why)), "{:?}", maker.failed);
+        assert!(maker.failed.iter().all(|(_, output)| output.contains(why)), "{:?}", maker.failed);
         assert_eq!(begun.recordings().len(), 5);
     }
 }

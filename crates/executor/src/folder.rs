@@ -71,9 +71,9 @@ impl ResultsFolder {
             .collect();
         let mut index =
             json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
-        if let Some((boot, wanted)) = boot {
+        if let Some((boot, wanted_boots)) = boot {
             index["boot"] = boot.to_json();
-            index["boots"] = wanted.iter().map(WantedBoot::to_json).collect();
+            index["boots"] = wanted_boots.iter().map(WantedBoot::to_json).collect();
         }
         write(&path.join(INDEX), &model::document_text(&index)?)?;
         // Last: with the plan there, the folder can be resumed.
@@ -89,15 +89,15 @@ impl ResultsFolder {
         if !path.join(PLAN).is_file() {
             bail!("{} has no {PLAN}: it is not the folder of a plan", path.display());
         }
-        let held = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
+        let locked = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
-        while flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
+        while flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() > deadline {
                 bail!("another teiji is running the plan in {}", path.display());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(ResultsFolder { path: path.to_owned(), _held: held })
+        Ok(ResultsFolder { path: path.to_owned(), _held: locked })
     }
 
     /// Moves a recording that did not come to its end out of the way of the next attempt; says where to.

@@ -173,7 +173,7 @@ mod tests {
             ("smp", GuestError::VirtualCpus { cpus: 5 }.into()),
             ("time", GuestError::FixedCpusInVirtualTime { machine, cpus: 4 }.into()),
             ("smp", GuestError::Cpus { machine, has: 4, asked: 5 }.into()),
-            ("smp", GuestError::CpuCount { asked: 500, most: 8 }.into()),
+            ("smp", GuestError::CpuCount { asked: 500, max: 8 }.into()),
             ("memory", GuestError::Memory { machine, needs: "5".to_owned(), asked: 5 }.into()),
             ("append", GuestError::KernelArgument("5".to_owned()).into()),
             ("kernel", KernelError::Name("5".to_owned()).into()),

@@ -56,12 +56,12 @@ impl DmaLatency {
     pub fn hold(root: &HostRoot) -> Result<Self, HostError> {
         let path = root.path(FILE);
         // Neither created nor truncated: a regular file of that name would not be a request.
-        let held = OpenOptions::new().write(true).open(&path).and_then(|mut file| {
+        let opened = OpenOptions::new().write(true).open(&path).and_then(|mut file| {
             // The kernel takes a native 32-bit number, in one write.
             file.write_all(&0_i32.to_ne_bytes())?;
             Ok(file)
         });
-        match held {
+        match opened {
             Ok(file) => Ok(DmaLatency { _file: file }),
             Err(source) => Err(HostError::DmaLatency { path, source }),
         }
@@ -89,10 +89,10 @@ mod tests {
     fn zero_is_asked_for_and_held_until_dropped() {
         let (dir, file) = machine();
         std::fs::write(&file, "").unwrap();
-        let held = DmaLatency::hold(&HostRoot::at(dir.path())).unwrap();
+        let opened = DmaLatency::hold(&HostRoot::at(dir.path())).unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), [0; 4]);
         assert!(open_files().contains(&file), "closing the file would end the request");
-        drop(held);
+        drop(opened);
         assert!(!open_files().contains(&file), "the request outlives its guard");
     }
 

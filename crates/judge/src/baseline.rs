@@ -30,12 +30,12 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
         return vec![judged(None, Verdict::NotEnough, Seen::Nothing, None, Some(lacking))];
     }
     let incomplete = incomplete(&examined.recorded).or_else(|| incomplete(&baseline.recorded));
-    let most = 1.0 + by;
+    let max_ratio = 1.0 + by;
     let one = |difference: QuantileDifference| {
         let QuantileDifference { level, base_ns, other_ns, lower, upper } = difference;
-        let (verdict, deciding) = if lower > most {
+        let (verdict, deciding) = if lower > max_ratio {
             (Verdict::Fail, lower)
-        } else if upper <= most {
+        } else if upper <= max_ratio {
             (Verdict::Pass, upper)
         } else {
             (Verdict::NotEnough, upper)
@@ -53,7 +53,7 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
             lower,
             upper,
         };
-        judged(Some(level), verdict, seen, Some((most - deciding) / most), lacking)
+        judged(Some(level), verdict, seen, Some((max_ratio - deciding) / max_ratio), lacking)
     };
     differences.into_iter().map(one).collect()
 }

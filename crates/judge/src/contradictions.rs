@@ -160,9 +160,9 @@ fn asked(document: &Document, differences: &mut Vec<Difference>) {
 /// Whether the probe's statement is one that a probe can make, and that of the probe that was asked for.
 fn stated(document: &Document, differences: &mut Vec<Difference>) {
     let (probe, asked) = (&document.probe, &document.run.probe);
-    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, wanted: &dyn Display| {
+    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, expected: &dyn Display| {
         if !holds {
-            differences.push(Difference::between(&format!("probe.{what}"), &recorded, &wanted));
+            differences.push(Difference::between(&format!("probe.{what}"), &recorded, &expected));
         }
     };
     expect("name", probe.name == *asked, &probe.name, &format!("{asked}, by run.probe"));
@@ -173,11 +173,11 @@ fn stated(document: &Document, differences: &mut Vec<Difference>) {
     };
     expect("columns[0].unit", unit == "ns", &unit, &"ns, as of every judged column");
     let column = probe.overrun_column.map_or_else(|| "null".to_owned(), |column| column.to_string());
-    let (fits, wanted) = match (probe.rows, probe.overrun_column) {
+    let (fits, expected) = match (probe.rows, probe.overrun_column) {
         (RowKind::Events, column) => (column.is_none(), "null, as events are not planned"),
         (_, column) => (column.is_some_and(|column| column < probe.columns.len()), "one of the columns"),
     };
-    expect("overrun_column", fits, &column, &wanted);
+    expect("overrun_column", fits, &column, &expected);
     // Of others, only the program that measured knows what they are.
     let cyclic = ProbeStatement::cyclic();
     if probe.name == cyclic.name {
@@ -243,9 +243,9 @@ fn check_histogram(place: &str, thread: &Thread, statistics: &Statistics, differ
 
 /// Figures that can be those of latencies: in their order, as many as there are, and nothing beside them that would say more.
 fn check_figures(place: &str, thread: &Thread, differences: &mut Vec<Difference>) {
-    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, wanted: &str| {
+    let mut expect = |what: &str, holds: bool, recorded: &dyn Display, expected: &str| {
         if !holds {
-            differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &wanted));
+            differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &expected));
         }
     };
     expect("histogram_ns.buckets", thread.histogram_ns.buckets.is_empty(), &thread.histogram_ns.buckets.len(), "0, of figures");

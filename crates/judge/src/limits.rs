@@ -21,15 +21,15 @@ struct Finding {
 #[must_use]
 pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     let found = match limit.subject {
-        Subject::Latency { of: Figure::Quantile(level), limit: most, confidence } => {
-            quantile(examined, level, most, limit.relation, confidence)
+        Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence } => {
+            quantile(examined, level, bound, limit.relation, confidence)
         }
-        Subject::Latency { of: Figure::Max, limit: most, .. } => observed(examined, largest, most, limit.relation),
-        Subject::Latency { of: Figure::Mean, limit: most, .. } => {
-            observed(examined, |summary| summary.mean, most, limit.relation)
+        Subject::Latency { of: Figure::Max, limit: bound, .. } => observed(examined, largest, bound, limit.relation),
+        Subject::Latency { of: Figure::Mean, limit: bound, .. } => {
+            observed(examined, |summary| summary.mean, bound, limit.relation)
         }
-        Subject::Rate { beyond, limit: most, confidence } => rate(examined, beyond, most, limit.relation, confidence),
-        Subject::Count { of, limit: most } => count(examined, of, most, limit.relation),
+        Subject::Rate { beyond, limit: bound, confidence } => rate(examined, beyond, bound, limit.relation, confidence),
+        Subject::Count { of, limit: bound } => count(examined, of, bound, limit.relation),
     };
     let mut judged = Judged {
         criterion: Criterion::Limit(limit.clone()),
@@ -104,10 +104,10 @@ fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Opti
     if all_skipped == 0 {
         return None;
     }
-    if let Subject::Latency { of: Figure::Quantile(level), limit: most, confidence: None } = limit.subject {
+    if let Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence: None } = limit.subject {
         let holds = |analysis: &Analysis| {
             let known = analysis.statistics.latency.map_or(0, |summary| summary.count);
-            known - analysis.above(limit.relation.highest_allowed(most)) >= level.rank(known + skipped(analysis))
+            known - analysis.above(limit.relation.highest_allowed(bound)) >= level.rank(known + skipped(analysis))
         };
         if examined.analyses.iter().all(holds) {
             return None;
@@ -187,13 +187,13 @@ fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, rela
         Err(why) => return nothing(why),
     };
     #[expect(clippy::cast_precision_loss, reason = "a limit as written")]
-    let most = limit.0 as f64;
+    let bound = limit.0 as f64;
     // A mean is no whole number of ns: it is rounded to nearest, but stays on the side of the limit that it lies on.
     let nearest = nearest(value);
-    let beside = self::nearest(if value < most { value.floor() } else { value.ceil() });
+    let beside = self::nearest(if value < bound { value.floor() } else { value.ceil() });
     let shown = if nearest == limit.0 { beside } else { nearest };
     let seen = Seen::Latency { ns: shown, thread: among_several(examined, thread) };
-    Finding { verdict: verdict(relation.holds(value, most)), seen, margin: margin(shown, limit.0), lacking: None }
+    Finding { verdict: verdict(relation.holds(value, bound)), seen, margin: margin(shown, limit.0), lacking: None }
 }
 
 /// A single latency beyond a limit breaks it where so few were to be expected that there would be one in fewer than 1 of 20 runs.
@@ -267,16 +267,16 @@ fn quantile_of(
 ) -> Finding {
     let of = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
     let beyond = analysis.above(relation.highest_allowed(limit));
-    let (is_carried, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
+    let (is_supported, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
     if is_broken(over, beyond, of, 1.0 - level.share()) {
-        let (seen, margin) = if is_carried {
+        let (seen, margin) = if is_supported {
             (Seen::Latency { ns: observed, thread }, margin(observed, limit.0))
         } else {
             (Seen::Beyond { n: beyond, of, level, thread }, None)
         };
         return Finding { verdict: Verdict::Fail, seen, margin, lacking: None };
     }
-    if !is_carried {
+    if !is_supported {
         return Finding { lacking: Some(Lacking::Activations(level)), ..nothing(Seen::TooFew { of }) };
     }
     let Some(confidence) = confidence else {

@@ -42,7 +42,7 @@ pub enum Stage {
     /// Results arrive: bytes that are here, of all.
     Sending {
         /// Here.
-        here: u64,
+        received: u64,
         /// In all.
         of: u64,
     },
@@ -105,10 +105,10 @@ pub enum BootError {
         console: LastLines,
     },
     /// It began to send, and then stood still.
-    #[error("the guest sent {here} of {of} bytes of its results, and then nothing for {} s{console}", after.as_secs())]
+    #[error("the guest sent {received} of {of} bytes of its results, and then nothing for {} s{console}", after.as_secs())]
     StoppedSending {
         /// Bytes that arrived.
-        here: u64,
+        received: u64,
         /// Bytes there should be.
         of: u64,
         /// How long nothing came.
@@ -298,8 +298,8 @@ impl Running {
         self.heard = Instant::now();
         loop {
             let end = match channel::find(&self.bytes) {
-                Scanned::Part { here, of } if of > 0 => {
-                    self.stage = Stage::Sending { here, of };
+                Scanned::Part { received, of } if of > 0 => {
+                    self.stage = Stage::Sending { received, of };
                     return Ok(None);
                 }
                 Scanned::Part { .. } => {
@@ -357,10 +357,10 @@ impl Running {
                 }
             }
         }
-        if let Stage::Sending { here, of } = self.stage
+        if let Stage::Sending { received, of } = self.stage
             && self.heard.elapsed() > SENDING_TIMEOUT
         {
-            return Some(BootError::StoppedSending { here, of, after: SENDING_TIMEOUT, console: self.last_lines() });
+            return Some(BootError::StoppedSending { received, of, after: SENDING_TIMEOUT, console: self.last_lines() });
         }
         match self.begun {
             None if self.elapsed() > self.timeouts.boot => {

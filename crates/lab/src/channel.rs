@@ -76,7 +76,7 @@ pub enum Scanned<'a> {
     /// Nothing yet, or the beginning of a frame: so many bytes of so many.
     Part {
         /// Bytes of the payload that are there.
-        here: u64,
+        received: u64,
         /// Bytes of the payload in all; 0 if not even the header is there.
         of: u64,
     },
@@ -92,7 +92,7 @@ pub enum Scanned<'a> {
 /// Looks for the first frame.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Scanned<'_> {
-    let nothing = Scanned::Part { here: 0, of: 0 };
+    let nothing = Scanned::Part { received: 0, of: 0 };
     let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else { return nothing };
     let frame = &bytes[start..];
     let Some(header) = frame.get(..HEADER) else { return nothing };
@@ -106,7 +106,7 @@ pub fn find(bytes: &[u8]) -> Scanned<'_> {
     }
     let rest = &frame[HEADER..];
     let payload = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-    let Some(payload) = payload else { return Scanned::Part { here: rest.len() as u64, of: length } };
+    let Some(payload) = payload else { return Scanned::Part { received: rest.len() as u64, of: length } };
     if hash(header[KIND_AT], &header[LENGTH_AT..HASH_AT], payload) != header[HASH_AT..HEADER] {
         return Scanned::Damaged { why: "its content does not have the hash it was sent with", end };
     }
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn a_frame_that_is_still_coming() {
         let bytes = frame(FrameKind::Results, &[7; 1_000]);
-        assert_eq!(find(&bytes[..HEADER - 1]), Scanned::Part { here: 0, of: 0 });
-        assert_eq!(find(&bytes[..HEADER + 400]), Scanned::Part { here: 400, of: 1_000 });
+        assert_eq!(find(&bytes[..HEADER - 1]), Scanned::Part { received: 0, of: 0 });
+        assert_eq!(find(&bytes[..HEADER + 400]), Scanned::Part { received: 400, of: 1_000 });
     }
 
     #[test]

@@ -35,10 +35,10 @@ pub fn fetch(cache: &Cache, flavour: Flavour, version: Option<&str>, say: &mut d
     let debian = cache.debian();
     fs::create_dir_all(&debian).map_err(io("make the folder", &debian))?;
     let lock = debian.join(".lock");
-    let held = File::create(&lock).map_err(io("write", &lock))?;
-    if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
+    let locked = File::create(&lock).map_err(io("write", &lock))?;
+    if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
         say(&format!("{name}: waiting for another teiji that is fetching a kernel"));
-        flock(&held, FlockOperation::LockExclusive).map_err(|error| io("lock", &lock)(error.into()))?;
+        flock(&locked, FlockOperation::LockExclusive).map_err(|error| io("lock", &lock)(error.into()))?;
     }
     remove_leftovers(&debian);
 

@@ -71,14 +71,14 @@ pub enum ImageError {
         what: &'static str,
     },
     /// A part of it is missing.
-    #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {here}; copy it again", path.display())]
+    #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {length}; copy it again", path.display())]
     Truncated {
         /// Which file.
         path: PathBuf,
         /// Bytes it should have.
         needed: u64,
         /// Bytes it has.
-        here: u64,
+        length: u64,
     },
     /// It is for another processor.
     #[error(
@@ -111,7 +111,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<(Image, Vec<u8>), ImageErro
     let bytes = fs::read(path).map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
     let image = inspect_image(&bytes).map_err(|wrong| match wrong {
         Wrong::Unknown(what) => ImageError::Unknown { path: path.to_owned(), what },
-        Wrong::Truncated { needed } => ImageError::Truncated { path: path.to_owned(), needed, here: bytes.len() as u64 },
+        Wrong::Truncated { needed } => ImageError::Truncated { path: path.to_owned(), needed, length: bytes.len() as u64 },
     })?;
     if image.processor != Processor::for_machine(machine) {
         return Err(ImageError::OtherProcessor { path: path.to_owned(), found: image.processor, machine });

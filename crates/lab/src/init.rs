@@ -218,8 +218,8 @@ fn order_of(
         run.cpus = default_cpus.assign(&cpus.inherited);
     }
     if let Some(cpu) = run.cpus.iter().find(|cpu| !cpus.usable.contains(cpu)) {
-        let there = plan::CpuList::format(&cpus.usable);
-        return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {there}")));
+        let usable = plan::CpuList::format(&cpus.usable);
+        return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {usable}")));
     }
     let granted = runner::grant(run.scheduling);
     let limits = load::Limits::for_loads(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());

@@ -100,7 +100,9 @@ impl Plan {
 }
 
 fn is_excluded(chosen: &[&Setting], excluded: &[Setting]) -> bool {
-    excluded.iter().all(|wanted| chosen.iter().any(|setting| setting.key == wanted.key && setting.value == wanted.value))
+    excluded.iter().all(|excluded_setting| {
+        chosen.iter().any(|setting| setting.key == excluded_setting.key && setting.value == excluded_setting.value)
+    })
 }
 
 /// What makes two combinations the same, whatever stands where.

@@ -184,12 +184,12 @@ pub enum GuestError {
         asked: u32,
     },
     /// No CPU, or more than the emulated machines have.
-    #[error("a guest has from 1 to {most} CPUs, not {asked}")]
+    #[error("a guest has from 1 to {max} CPUs, not {asked}")]
     CpuCount {
         /// CPUs asked for.
         asked: u32,
         /// CPUs it can have.
-        most: u32,
+        max: u32,
     },
     /// Too little memory, or not the board's.
     #[error("{asked} MiB of memory: {machine} needs {needs}")]
@@ -229,7 +229,7 @@ impl Guest {
             return Err(GuestError::Cpus { machine, has, asked: cpus });
         }
         if !(1..=MAX_CPUS).contains(&cpus) {
-            return Err(GuestError::CpuCount { asked: cpus, most: MAX_CPUS });
+            return Err(GuestError::CpuCount { asked: cpus, max: MAX_CPUS });
         }
         let needs = match machine.fixed_memory_mib() {
             Some(has) if has != self.memory_mib => Some(format!("exactly {has}")),

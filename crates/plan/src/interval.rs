@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rounded_is_said() {
+    fn rounding_is_reported() {
         let error_text = |ns: i64, text: &str, exact: &str| {
             Some(format!("Interval {ns} ns: '{text}' is {exact} ns, rounded to the nearest nanosecond."))
         };
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_rate_or_a_ratio_is_said() {
+    fn a_wrong_rate_or_ratio_is_named() {
         let error = |text: &str| text.parse::<Interval>().unwrap_err().to_string();
         assert_eq!(error("1/3"), "'1/3' needs a unit: write for example 1/3s or 1/3ms, or 3Hz for a rate");
         assert_eq!(error("1/2.5"), "'1/2.5' needs a unit: write for example 1/2.5s or 1/2.5ms, or 2.5Hz for a rate");

@@ -141,7 +141,7 @@ impl Limit {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn of_setting(name: &str, value: &str) -> Result<Limit, LimitError> {
+    pub(crate) fn from_setting(name: &str, value: &str) -> Result<Limit, LimitError> {
         let relation = if value.trim_start().starts_with(['<', '=']) { "" } else { "<" };
         format!("{name}{relation}{value}").parse()
     }
@@ -159,9 +159,9 @@ impl Limit {
         let mut exact = ExactRequest::default();
         for limit in limits {
             match limit.subject {
-                Subject::Latency { of: Figure::Quantile(level), limit: most, .. } => {
+                Subject::Latency { of: Figure::Quantile(level), limit: max, .. } => {
                     exact.levels.push(level);
-                    exact.limits_ns.push(limit.relation.highest_allowed(most));
+                    exact.limits_ns.push(limit.relation.highest_allowed(max));
                 }
                 Subject::Rate { beyond, .. } => exact.limits_ns.push(beyond.0),
                 Subject::Latency { .. } | Subject::Count { .. } => {}
@@ -279,7 +279,7 @@ mod tests {
         for (name, value, text) in
             [("max", "100us", "max<100us"), ("late", "<=3", "late<=3"), ("rate(>80us)", "1e-6@95%", "rate(>80us)<1e-6@95%")]
         {
-            let limit = Limit::of_setting(name, value).unwrap();
+            let limit = Limit::from_setting(name, value).unwrap();
             assert_eq!((limit.to_string().as_str(), limit.name(), limit.setting()), (text, name, value));
         }
     }

@@ -75,7 +75,7 @@ impl FromStr for LoadSpec {
 
     fn from_str(text: &str) -> Result<Self, LoadSpecError> {
         if let Some(command) = text.strip_prefix("cmd:") {
-            return LoadSpec::of_command(text, command);
+            return LoadSpec::from_command(text, command);
         }
         let (head, options) = text.split_once(',').map_or((text, None), |(head, options)| (head, Some(options)));
         let head = head.trim();
@@ -90,7 +90,7 @@ impl FromStr for LoadSpec {
 
 impl LoadSpec {
     /// A quoted command may be followed by options; one without quotes goes to the end, commas and all.
-    fn of_command(text: &str, command: &str) -> Result<Self, LoadSpecError> {
+    fn from_command(text: &str, command: &str) -> Result<Self, LoadSpecError> {
         let quoted = command.strip_prefix('"').map(|rest| {
             let (command, behind) = rest.rsplit_once('"')?;
             match behind.strip_prefix(',') {

@@ -122,7 +122,7 @@ impl Plan {
         let source = Source { file: Arc::from(path), text: &text };
         let (document, errors) = DeTable::parse_recoverable(&text);
         let wrong = |error: toml::de::Error| {
-            let at = source.spot(error.span().map_or(0, |span| span.start));
+            let at = source.span_at(error.span().map_or(0, |span| span.start));
             PlanError::at(&at, error.message().trim())
         };
         PlanErrors::none_of(errors.into_iter().map(wrong).collect())?;
@@ -135,12 +135,12 @@ impl Plan {
             quick: Vec::new(),
             order: RunOrder { repeat: 1, shuffle: false, seed: None },
             limits: Vec::new(),
-            at: source.spot(0),
+            at: source.span_at(0),
         };
         let mut base = None;
         let mut errors = Vec::new();
         for (key, value) in source.in_order(document.get_ref()) {
-            let at = source.spot(key.span().start);
+            let at = source.span_at(key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
                 (name, value) => errors.extend(source.part(&mut plan, name, value, &at).err().into_iter().flatten()),
@@ -256,7 +256,7 @@ struct Source<'a> {
 type Entry<'t, 'i> = (&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>);
 
 impl Source<'_> {
-    fn spot(&self, offset: usize) -> SourceSpan {
+    fn span_at(&self, offset: usize) -> SourceSpan {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_at = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.matches('\n').count() + 1;
@@ -295,7 +295,7 @@ impl Source<'_> {
 
     fn settings(&self, table: &DeTable<'_>) -> Result<Vec<Setting>, PlanErrors> {
         let setting = |(key, value): Entry<'_, '_>| {
-            let at = self.spot(key.span().start);
+            let at = self.span_at(key.span().start);
             self.setting(key.get_ref(), value, &at)
         };
         PlanErrors::all(self.in_order(table).into_iter().map(setting))
@@ -330,7 +330,7 @@ impl Source<'_> {
     }
 
     fn wrong(&self, value: &Spanned<DeValue<'_>>, what: String) -> PlanError {
-        PlanError::at(&self.spot(value.span().start), what)
+        PlanError::at(&self.span_at(value.span().start), what)
     }
 
     fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, PlanErrors> {
@@ -342,7 +342,7 @@ impl Source<'_> {
             let what = format!("'{key}' is varied: give a list of its values, or put it into [measure]");
             return Err(self.wrong(value, what).into());
         };
-        let settings = PlanErrors::all(listed.iter().map(|one| self.setting(key, one, &self.spot(one.span().start))))?;
+        let settings = PlanErrors::all(listed.iter().map(|one| self.setting(key, one, &self.span_at(one.span().start))))?;
         let mut values: Vec<Setting> = Vec::new();
         let mut errors = Vec::new();
         for setting in settings {
@@ -363,7 +363,7 @@ impl Source<'_> {
 
     fn quick(&self, table: &DeTable<'_>) -> Vec<QuickOverrides> {
         let quick = |(key, value): Entry<'_, '_>| {
-            let at = self.spot(key.span().start);
+            let at = self.span_at(key.span().start);
             let (setting, factor) = (self.setting(key.get_ref(), value, &at).ok(), self.factor(key.get_ref(), value).ok());
             QuickOverrides { key: key.get_ref().to_string(), setting, factor, at }
         };
@@ -382,10 +382,10 @@ impl Source<'_> {
     fn order(&self, table: &DeTable<'_>) -> Result<RunOrder, PlanErrors> {
         let mut order = RunOrder { repeat: 1, shuffle: false, seed: None };
         let mut set = |(key, value): Entry<'_, '_>| -> Result<(), PlanError> {
-            let number = |least: u64, most: u64| {
-                let wrong = || self.wrong(value, format!("'{}' is a whole number from {least} to {most}", key.get_ref()));
+            let number = |min: u64, max: u64| {
+                let wrong = || self.wrong(value, format!("'{}' is a whole number from {min} to {max}", key.get_ref()));
                 let DeValue::Integer(_) = value.get_ref() else { return Err(wrong()) };
-                let number = self.word(key.get_ref(), value)?.parse().ok().filter(|n| (least..=most).contains(n));
+                let number = self.word(key.get_ref(), value)?.parse().ok().filter(|n| (min..=max).contains(n));
                 number.ok_or_else(wrong)
             };
             match (key.get_ref().as_ref(), value.get_ref()) {
@@ -394,7 +394,7 @@ impl Source<'_> {
                 ("shuffle", _) => return Err(self.wrong(value, "'shuffle' is true or false".to_owned())),
                 ("seed", _) => order.seed = Some(number(0, i64::MAX.unsigned_abs())?),
                 (unknown, _) => {
-                    let at = self.spot(key.span().start);
+                    let at = self.span_at(key.span().start);
                     let what = format!("unknown key '{unknown}'; the keys of [order] are repeat, shuffle and seed");
                     return Err(PlanError::at(&at, what));
                 }
@@ -408,13 +408,13 @@ impl Source<'_> {
     fn limits(&self, table: &DeTable<'_>) -> Result<Vec<Limit>, PlanErrors> {
         let limit = |(key, value): Entry<'_, '_>| -> Result<Limit, PlanError> {
             let (figure, text) = (key.get_ref(), self.word(key.get_ref(), value)?);
-            Limit::of_setting(figure, &text).map_err(|error| {
+            Limit::from_setting(figure, &text).map_err(|error| {
                 // Where the name takes some value, this one is wrong.
-                let name_is_right = ["1us", "1", "0.1@95%"].iter().any(|value| Limit::of_setting(figure, value).is_ok());
+                let name_is_right = ["1us", "1", "0.1@95%"].iter().any(|value| Limit::from_setting(figure, value).is_ok());
                 if name_is_right {
                     self.wrong(value, error.to_string())
                 } else {
-                    PlanError::at(&self.spot(key.span().start), error.to_string())
+                    PlanError::at(&self.span_at(key.span().start), error.to_string())
                 }
             })
         };

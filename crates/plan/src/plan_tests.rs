@@ -99,17 +99,17 @@ fn values_are_words_as_they_would_be_typed() {
 fn all_that_is_wrong_is_told_at_once() {
     let text =
         "[measure]\nprio = { }\n[vary]\nload = 'cpu'\ninterval = ['1ms', '1ms']\n[order]\nrepeat = 0\nshuffle = 3\n[orders]\n";
-    let places = |said: &str| {
+    let places = |output: &str| {
         let place = |line: &str| line.trim().split(' ').next().unwrap().trim_start_matches("plan.toml:").to_owned();
-        said.lines().skip(1).map(place).collect::<Vec<_>>()
+        output.lines().skip(1).map(place).collect::<Vec<_>>()
     };
-    let said = refused(text);
-    assert!(said.starts_with("6 errors in the plan\n  plan.toml:2:8: "), "{said}");
-    assert_eq!(places(&said), ["2:8:", "4:8:", "5:20:", "7:10:", "8:11:", "9:2:"], "{said}");
+    let output = refused(text);
+    assert!(output.starts_with("6 errors in the plan\n  plan.toml:2:8: "), "{output}");
+    assert_eq!(places(&output), ["2:8:", "4:8:", "5:20:", "7:10:", "8:11:", "9:2:"], "{output}");
     let text = "[measure]\nprio = 3\n[vary]\nprio = [1, 2]\n[[exclude]]\nload = 'cpu'\n[[exclude]]\nprio = 5\n";
     assert_eq!(places(&refused(text)), ["4:9:", "6:1:", "8:1:"]);
-    let said = refused("[measure]\nprio = \nload = cpu\n");
-    assert!(said.starts_with("2 errors in the plan") && said.contains("plan.toml:3:8: "), "{said}");
+    let output = refused("[measure]\nprio = \nload = cpu\n");
+    assert!(output.starts_with("2 errors in the plan") && output.contains("plan.toml:3:8: "), "{output}");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn an_included_plan_lies_below() {
 
 #[test]
 fn what_is_wrong_is_named_with_line_and_column() {
-    for (text, said) in [
+    for (text, output) in [
         ("titel = 'x'", "plan.toml:1:1: unknown key 'titel'; the keys of a plan are title, measure,"),
         ("title = 3", "plan.toml:1:1: 'title' is written as title = \"TEXT\""),
         ("[vary]\nload = ['a',\n 'ä' 'b']", "plan.toml:3:6: "),
@@ -215,7 +215,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
         ("[vary]\nload = ['cpu']\n[[include]]\nload = 'cpu'", "plan.toml:4:1: this combination is there already"),
     ] {
         let error = refused(text);
-        assert!(error.contains(said), "{text}\nsaid: {error}\nnot:  {said}");
+        assert!(error.contains(output), "{text}\nsaid: {error}\nnot:  {output}");
     }
     let many = (0..1_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
     assert!(

@@ -179,8 +179,8 @@ impl Measurement {
         if let Some(guard) = self.guard {
             guard.end();
         }
-        let outcome = |thread: JoinHandle<ThreadResult>| thread.is_finished().then(|| thread.join().ok()).flatten();
-        self.threads.into_iter().map(outcome).collect()
+        let result = |thread: JoinHandle<ThreadResult>| thread.is_finished().then(|| thread.join().ok()).flatten();
+        self.threads.into_iter().map(result).collect()
     }
 }
 
@@ -215,15 +215,15 @@ mod tests {
         let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &Control::new()).unwrap();
         measurement.begin(measurement.earliest());
         let mut consumers = std::mem::take(&mut measurement.consumers);
-        for (outcome, consumer) in measurement.join().into_iter().zip(&mut consumers) {
-            let outcome = outcome.unwrap();
-            assert_eq!((outcome.counts.due(), outcome.lost), (50, 0));
+        for (result, consumer) in measurement.join().into_iter().zip(&mut consumers) {
+            let result = result.unwrap();
+            assert_eq!((result.counts.due(), result.lost), (50, 0));
             let mut samples = 0;
             let Ok(()) = consumer.drain(|_, latencies| {
                 samples += latencies.len() as u64;
                 Ok::<_, std::convert::Infallible>(())
             });
-            assert_eq!(outcome.counts.on_time + outcome.counts.late, samples);
+            assert_eq!(result.counts.on_time + result.counts.late, samples);
         }
     }
 
@@ -235,9 +235,9 @@ mod tests {
         std::thread::sleep(Duration::from_millis(30));
         control.stop(StopReason::Asked);
         let before = std::time::Instant::now();
-        for outcome in measurement.join() {
+        for result in measurement.join() {
             // The first activation fell due at once; the next lies an hour ahead.
-            assert!(outcome.unwrap().counts.due() <= 1);
+            assert!(result.unwrap().counts.due() <= 1);
         }
         assert!(before.elapsed() < Duration::from_secs(2));
     }

@@ -201,11 +201,11 @@ impl SampleWriter {
             long.finish()?;
         }
         self.stream.finish()?;
-        let most = max_bytes_per_hundred_rows(
+        let max = max_bytes_per_hundred_rows(
             self.columns.len(),
             if self.times.is_some() { RowKind::Events } else { RowKind::Activations },
         );
-        if self.stream.bytes() > self.next_row * most / 100 {
+        if self.stream.bytes() > self.next_row * max / 100 {
             // The file is whole as it is; if the disk is too full for a better one, it stays.
             let _ = coalesce(&self.stream);
         }

@@ -32,10 +32,10 @@ const Charts = (() => {
 
   /** `a 3 · b 5 · and 2 more`; a recording of which there is nothing to say, or that is not shown, is not among them. */
   function readOut(u, recordings, of) {
-    const said = recordings.map((recording, n) => (u.series[n + 1].show ? of(recording) : null)).filter((text) => text !== null);
-    if (said.length === 0) return tell('none');
-    const more = said.length > MAX_NAMED ? [tell('and {n} more', { n: said.length - MAX_NAMED })] : [];
-    return [...said.slice(0, MAX_NAMED), ...more].join(' · ');
+    const parts = recordings.map((recording, n) => (u.series[n + 1].show ? of(recording) : null)).filter((text) => text !== null);
+    if (parts.length === 0) return tell('none');
+    const more = parts.length > MAX_NAMED ? [tell('and {n} more', { n: parts.length - MAX_NAMED })] : [];
+    return [...parts.slice(0, MAX_NAMED), ...more].join(' · ');
   }
 
   const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -45,10 +45,10 @@ const Charts = (() => {
   const oneIn = (share) => (share > 0.999 ? tell('all') : tell('1 in {n}', { n: whole.format(Math.round(1 / share)) }));
 
   /** Powers of ten; their 2- and 5-fold where there is room; every second or third where there is none. */
-  function logTicks(min, max, wanted) {
+  function logTicks(min, max, count) {
     const decades = Math.log10(max / min);
-    const multiples = decades * 3 <= wanted ? [1, 2, 5] : [1];
-    const every = Math.max(1, Math.ceil(decades / wanted));
+    const multiples = decades * 3 <= count ? [1, 2, 5] : [1];
+    const every = Math.max(1, Math.ceil(decades / count));
     const ticks = [];
     for (let power = Math.floor(Math.log10(min) / every) * every; 10 ** power <= max; power += every) {
       for (const multiple of multiples) {
@@ -57,11 +57,11 @@ const Charts = (() => {
       }
     }
     // A range within two such ticks is as good as linear.
-    return ticks.length < 2 && decades < 1 ? linearTicks(min, max, wanted) : ticks;
+    return ticks.length < 2 && decades < 1 ? linearTicks(min, max, count) : ticks;
   }
 
-  function linearTicks(min, max, wanted) {
-    const rough = (max - min) / Math.max(1, wanted);
+  function linearTicks(min, max, count) {
+    const rough = (max - min) / Math.max(1, count);
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
     const ticks = [];
@@ -81,8 +81,8 @@ const Charts = (() => {
 
   const LOAD_RANGE = reach(DEFINITION.load.y, false, 0, 100);
 
-  function axis(name, log, format, room) {
-    const horizontal = room > 40;
+  function axis(name, log, format, spacing) {
+    const horizontal = spacing > 40;
     return {
       label: name,
       labelSize: 20,
@@ -95,7 +95,7 @@ const Charts = (() => {
       gap: 6,
       splits: (u, _, min, max) => {
         const size = (horizontal ? u.bbox.width : u.bbox.height) / devicePixelRatio;
-        return (log ? logTicks : linearTicks)(min, max, Math.max(2, Math.floor(size / room)));
+        return (log ? logTicks : linearTicks)(min, max, Math.max(2, Math.floor(size / spacing)));
       },
       filter: (_, splits) => splits,
       values: (_, splits) => splits.map(format),
@@ -137,8 +137,8 @@ const Charts = (() => {
     ctx.lineTo(x, top + height);
     ctx.stroke();
     ctx.font = `${11 * devicePixelRatio}px ${variable('--font')}`;
-    const room = ctx.measureText(line.name).width + 6 * devicePixelRatio;
-    ctx.textAlign = x - room > left ? 'right' : 'left';
+    const labelWidth = ctx.measureText(line.name).width + 6 * devicePixelRatio;
+    ctx.textAlign = x - labelWidth > left ? 'right' : 'left';
     ctx.setLineDash([]);
     ctx.strokeStyle = variable('--paper');
     ctx.lineWidth = 4 * devicePixelRatio;
@@ -171,11 +171,11 @@ const Charts = (() => {
    */
   function binned({ edges_ns: edgesNs, recordings, style }, logX, asked) {
     const equal = recordings.map((recording) => recording.equal);
-    const wanted = asked ?? (logX ? null : style.auto_bin_ns);
-    if (wanted === null || equal.every(({ bins }) => bins.length === 0)) return { edges: edgesNs.map(us), counts: recordings.map(({ counts }) => [...counts]), width: null };
+    const widthNs = asked ?? (logX ? null : style.auto_bin_ns);
+    if (widthNs === null || equal.every(({ bins }) => bins.length === 0)) return { edges: edgesNs.map(us), counts: recordings.map(({ counts }) => [...counts]), width: null };
     // The next width that the bins of all of them make up.
     const common = equal.filter(({ bins }) => bins.length > 0).reduce((all, one) => (all / divisor(all, one.width_ns)) * one.width_ns, 1);
-    const width = Math.max(1, Math.ceil(wanted / common)) * common;
+    const width = Math.max(1, Math.ceil(widthNs / common)) * common;
     const each = equal.map(({ width_ns: own, bins }) => {
       const sums = new Map();
       for (const [bin, n] of bins) {
@@ -201,7 +201,7 @@ const Charts = (() => {
     // A limit is seen, also where nothing came near it.
     const limits = data.limits.map((limit) => us(limit.latency_ns) * DEFINITION.beyond_limit);
     if (limits.some((limit) => limit > edges.at(-1))) {
-      edges.push(limits.reduce((most, limit) => Math.max(most, limit)));
+      edges.push(limits.reduce((max, limit) => Math.max(max, limit)));
       for (const column of counts) column.push(0);
     }
     const lowest = data.limits.map((limit) => us(limit.latency_ns)).reduce((one, other) => Math.min(one, other), Infinity);
@@ -212,10 +212,10 @@ const Charts = (() => {
     const xs = logX ? edges.map((edge) => Math.max(edge, DEFINITION.histogram.x.floor)) : edges;
     const heights = counts.map((column, n) => column.map((count) => (shares ? (100 * count) / Math.max(1, data.recordings[n].samples) : count)));
     const some = heights.flat().filter((height_) => height_ > 0);
-    const most = some.reduce((one, other) => Math.max(one, other), 0) || 1;
-    const least = some.reduce((one, other) => Math.min(one, other), most);
+    const max = some.reduce((one, other) => Math.max(one, other), 0) || 1;
+    const min = some.reduce((one, other) => Math.min(one, other), max);
     // Nothing is drawn below the axis: half an activation is the bottom of a logarithmic one.
-    const floor = log ? least / 4 : 0;
+    const floor = log ? min / 4 : 0;
     const columns = heights.map((column) => [...column.map((one) => one || floor), floor]);
     const series = data.recordings.map((recording, place) => ({
       label: recording.name,
@@ -247,7 +247,7 @@ const Charts = (() => {
     ];
     const scales = {
       x: { time: false, ...(logX ? { distr: 3 } : {}), range: (_, min, max) => [min, max > min ? max : min + 1] },
-      y: { ...(log ? { distr: 3 } : {}), range: () => reach(DEFINITION.histogram.y, log, log ? least : 0, most) },
+      y: { ...(log ? { distr: 3 } : {}), range: () => reach(DEFINITION.histogram.y, log, log ? min : 0, max) },
     };
     const plot = new uPlot(options(element, height, axes, scales, series, hooks), [xs, ...columns], element);
     element.dataset.binNs = width ?? '';
@@ -321,7 +321,7 @@ const Charts = (() => {
     const beyond = limits.filter((ns) => recordings.every((recording) => ns > recording.max_ns)).map((ns) => ns * DEFINITION.beyond_limit);
     const xs = [...new Set([...recordings.flatMap(latencies), ...limits, ...beyond])].sort((a, b) => a - b);
     // A fitted tail goes on to a tenth of one.
-    const most = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
+    const maxSamples = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
     const share = (recording, ns) => {
       const { latency_ns: latencies, at_least: counts } = recording.exceedance;
       const next = last(latencies, ns - 1e-9) + 1;
@@ -355,7 +355,7 @@ const Charts = (() => {
       tails.forEach((recording) => {
         if (!u.series[recordings.indexOf(recording) + 1].show) return;
         const { tail } = recording;
-        const floor = 0.1 / most;
+        const floor = 0.1 / maxSamples;
         const at = (shares) => shares.map((share, n) => [u.valToPos(us(tail.latency_ns[n]), 'x', true), u.valToPos(Math.max(share, floor), 'y', true)]);
         const draw = (points) => points.forEach(([x, y], n) => (n === 0 ? u.ctx.moveTo(x, y) : u.ctx.lineTo(x, y)));
         const colour = colourOf(recording, data.recordings.indexOf(recording));
@@ -393,7 +393,7 @@ const Charts = (() => {
     ];
     const scales = {
       x: { time: false, distr: 3, range: (u, min, max) => [min, max > min ? max : min * 2] },
-      y: { distr: 3, range: () => reach(DEFINITION.exceedance.y, true, 1 / most, 1) },
+      y: { distr: 3, range: () => reach(DEFINITION.exceedance.y, true, 1 / maxSamples, 1) },
     };
     return [new uPlot(options(element, height, axes, scales, series, hooks), [xs.map(us), ...columns], element)];
   }
@@ -446,8 +446,8 @@ const Charts = (() => {
   function overlaid(element, recordings, range, { log, jitter, height, limits, thread, say }) {
     const all = recordings.map((recording, n) => ({ recording, n, place: recording.place ?? n, time: timeOf(recording, thread) })).filter(({ time }) => time);
     if (all.length === 0) return [];
-    const step = all.reduce((most, { time }) => Math.max(most, time.step_ns), 1);
-    const end = all.reduce((most, { time }) => Math.max(most, time.length_ns), 1);
+    const step = all.reduce((max, { time }) => Math.max(max, time.step_ns), 1);
+    const end = all.reduce((max, { time }) => Math.max(max, time.length_ns), 1);
     const steps = Math.ceil(end / step - 1e-9);
     const joined = (values, own, fold) => {
       const into = new Array(steps).fill(null);
@@ -461,8 +461,8 @@ const Charts = (() => {
       const [min, max] = drawnOf(one.time, jitter);
       one.min = joined(min, one.time.step_ns, Math.min);
       one.max = joined(max, one.time.step_ns, Math.max);
-      one.most = inSteps(one.max, Math.max, -Infinity);
-      one.width = one.most - inSteps(one.min, Math.min, Infinity);
+      one.largest = inSteps(one.max, Math.max, -Infinity);
+      one.width = one.largest - inSteps(one.min, Math.min, Infinity);
     }
     all.sort((one, other) => other.width - one.width);
     const xs = Array.from({ length: steps + 1 }, (_, n) => Math.min(n * step, end) / SECOND);
@@ -474,8 +474,8 @@ const Charts = (() => {
         if (u.cursor.left < 0) return say('');
         const at = Math.min(steps - 1, Math.floor((u.posToVal(u.cursor.left, 'x') * SECOND) / step));
         const shown = all.filter((_, n) => u.series[2 * n + 1].show && all[n].max[at] !== null);
-        const said = shown.map(({ recording, min, max }) => `${recording.name} ${tenths.format(us(min[at]))} … ${tenths.format(us(max[at]))} µs`);
-        return say(`${seconds((at * step) / SECOND)}–${seconds(Math.min(end, (at + 1) * step) / SECOND)} s: ${said.join(' · ') || tell('none')}`);
+        const ranges = shown.map(({ recording, min, max }) => `${recording.name} ${tenths.format(us(min[at]))} … ${tenths.format(us(max[at]))} µs`);
+        return say(`${seconds((at * step) / SECOND)}–${seconds(Math.min(end, (at + 1) * step) / SECOND)} s: ${ranges.join(' · ') || tell('none')}`);
       }],
       draw: [
         (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / SECOND, jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread), place)),
@@ -484,7 +484,7 @@ const Charts = (() => {
     };
     const panel = document.createElement('div');
     panel.className = 'panel';
-    panel.dataset.shownMaxNs = String(all.reduce((most, one) => Math.max(most, one.most), -Infinity));
+    panel.dataset.shownMaxNs = String(all.reduce((max, one) => Math.max(max, one.largest), -Infinity));
     element.append(panel);
     const bands = all.map(({ place }, n) => ({ series: [2 * n + 2, 2 * n + 1], fill: () => `${colour(place)}66` }));
     const axes = [axis(TIME, false, label, 72), axis((jitter ? DEFINITION.jitter : DEFINITION.latency).y.name, log, label, 28)];
@@ -497,21 +497,21 @@ const Charts = (() => {
     const step = time.step_ns / SECOND;
     const end = time.length_ns / SECOND;
     const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
-    const [least, most] = drawnOf(time, jitter);
+    const [drawnMin, drawnMax] = drawnOf(time, jitter);
     const drawn = (values) => {
       const column = values.map((ns) => onAxis(ns, log));
       return [...column, column.at(-1) ?? null];
     };
-    const said = panel.querySelector('span');
+    const readout = panel.querySelector('span');
     const describe = (from, to) => {
       const [first, behind] = [Math.max(0, Math.floor(from / step + 1e-6)), Math.min(time.max_ns.length, Math.ceil(to / step - 1e-6))];
-      const maxima = most.slice(first, behind).filter((ns) => ns !== null);
-      const minima = least.slice(first, behind).filter((ns) => ns !== null);
+      const maxima = drawnMax.slice(first, behind).filter((ns) => ns !== null);
+      const minima = drawnMin.slice(first, behind).filter((ns) => ns !== null);
       const woke = time.min_ns.slice(first, behind).some((ns) => ns !== null);
       const missing = time.missing.filter(([at]) => at >= first && at < behind).reduce((sum, [, n]) => sum + n, 0);
       const max = maxima.reduce((a, b) => Math.max(a, b), -Infinity);
       const min = minima.reduce((a, b) => Math.min(a, b), Infinity);
-      const values = jitter ? tell('jitter from {least} to {most} µs', { least: tenths.format(us(min)), most: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
+      const values = jitter ? tell('jitter from {min} to {max} µs', { min: tenths.format(us(min)), max: tenths.format(us(max)) }) : `${tenths.format(us(min))}–${tenths.format(us(max))} µs`;
       const nothing = time.max_ns.length === 0 ? 'not known' : woke ? 'no two successive activations woke' : 'nothing was measured';
       const span = maxima.length > 0 ? values : tell(nothing);
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
@@ -520,14 +520,14 @@ const Charts = (() => {
     const whatIsShown = (u) => {
       const shown = describe(u.scales.x.min, u.scales.x.max);
       panel.dataset.shownMaxNs = String(shown.max);
-      said.textContent = shown.text;
+      readout.textContent = shown.text;
     };
     const hooks = {
       setScale: [(u, key) => key === 'x' && whatIsShown(u)],
       setCursor: [(u) => {
         if (u.cursor.left < 0) return whatIsShown(u);
         const at = Math.floor(u.posToVal(u.cursor.left, 'x') / step) * step;
-        said.textContent = describe(at, at + step).text;
+        readout.textContent = describe(at, at + step).text;
         return undefined;
       }],
       draw: [(u) => recurring(u, periods), (u) => marks(u, time, step, worst, place), (u) => limitsUp(u, limits)],
@@ -545,7 +545,7 @@ const Charts = (() => {
       y: vertical(range, { log, jitter }),
     };
     const size = loads ? height - 42 : isLast ? height : height - 20;
-    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, drawn(least), drawn(most)], panel);
+    return new uPlot(options(panel, size, axes, scales, lines, hooks, { bands, cursor: together(place) }), [xs, drawn(drawnMin), drawn(drawnMax)], panel);
   }
 
   /** The cursor of a panel and of its loads is one; zooming follows where all panels of a length follow one another. */
@@ -562,20 +562,20 @@ const Charts = (() => {
     };
     // A load reads 100 % and a bit now and then; the axis ends there.
     const columns = drawn.map((_, n) => xs.map((x) => { const step = holds(n, x); return step ? Math.min(step[1], LOAD_RANGE[1]) : null; }));
-    const said = legendOfLoads(panel, drawn, leftOut, place);
+    const reached = legendOfLoads(panel, drawn, leftOut, place);
     const range = (n, from, to) => {
       const steps = drawn[n].points.filter(([at], m) => at > from && (until[n][m - 1] ?? 0) < to).map(([, percent]) => percent);
       if (steps.length === 0) return '–';
-      const [least, most] = [steps.reduce((a, b) => Math.min(a, b)), steps.reduce((a, b) => Math.max(a, b))];
-      return `${least < most ? `${tenths.format(least)}–` : ''}${tenths.format(most)} %`;
+      const [min, max] = [steps.reduce((a, b) => Math.min(a, b)), steps.reduce((a, b) => Math.max(a, b))];
+      return `${min < max ? `${tenths.format(min)}–` : ''}${tenths.format(max)} %`;
     };
-    const whatIsShown = (u) => said.forEach((at, n) => { at.textContent = range(n, u.scales.x.min, u.scales.x.max); });
+    const whatIsShown = (u) => reached.forEach((at, n) => { at.textContent = range(n, u.scales.x.min, u.scales.x.max); });
     const hooks = {
       setScale: [(u, key) => key === 'x' && whatIsShown(u)],
       setCursor: [(u) => {
         if (u.cursor.left < 0) return whatIsShown(u);
         const x = u.posToVal(u.cursor.left, 'x');
-        said.forEach((at, n) => { at.textContent = x < until[n].at(-1) ? `${tenths.format(holds(n, x)[1])} %` : '–'; });
+        reached.forEach((at, n) => { at.textContent = x < until[n].at(-1) ? `${tenths.format(holds(n, x)[1])} %` : '–'; });
         return undefined;
       }],
       draw: [(u) => drawn.forEach((load, n) => level(u, load.requested, place + n))],
@@ -605,7 +605,7 @@ const Charts = (() => {
   function legendOfLoads(panel, drawn, leftOut, place) {
     const legend = document.createElement('p');
     legend.className = 'courses';
-    const said = drawn.map((load, n) => {
+    const reached = drawn.map((load, n) => {
       const item = document.createElement('span');
       item.innerHTML = `<svg width="24" height="10" aria-hidden="true"><path d="M1 5H23" class="l${(place + n) % COLOURS}" stroke-dasharray="${dash(n).join(' ')}"/></svg><code></code> <span></span> <span class="reached"></span>`;
       item.querySelector('code').textContent = load.spec;
@@ -615,7 +615,7 @@ const Charts = (() => {
     });
     if (leftOut > 0) legend.append(tell(leftOut > 1 ? '{n} more loads not drawn' : '{n} more load not drawn', { n: leftOut }));
     panel.append(legend);
-    return said;
+    return reached;
   }
 
   function level(u, percent, place) {

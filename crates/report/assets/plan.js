@@ -51,10 +51,10 @@
         courses.push(...each);
         continue;
       }
-      const room = Math.max(0, MAX_DRAWN - recordings.length);
-      leftOut += Math.max(0, each.length - room);
-      recordings.push(...each.slice(0, room));
-      courses.push(...each.slice(0, room));
+      const free = Math.max(0, MAX_DRAWN - recordings.length);
+      leftOut += Math.max(0, each.length - free);
+      recordings.push(...each.slice(0, free));
+      courses.push(...each.slice(0, free));
     }
     return { edges_ns: data.edges_ns, style: data.style, limits: data.limits, recordings, courses, leftOut };
   }
@@ -67,7 +67,7 @@
     if (combinations.every((combination) => combination.recorded === 0)) parts.push(tell('Nothing is recorded yet.'));
     else if (rows.length === 0) parts.push(tell(at('heat') ? 'Nothing drawn: tick combinations in the table, or click in the heat map.' : 'Nothing drawn: tick combinations in the table.'));
     else if (rows.some((combination) => combination.recorded > 1)) parts.push(tell(pooled ? 'Repeats of each combination pooled; over time each separately.' : 'Each repeat separately.'));
-    if (leftOut > 0) parts.push(tell('Repeats not drawn: {n}. At most {most} curves are drawn.', { n: leftOut, most: MAX_DRAWN }));
+    if (leftOut > 0) parts.push(tell('Repeats not drawn: {n}. At most {max} curves are drawn.', { n: leftOut, max: MAX_DRAWN }));
     if (absent > 0) parts.push(tell('{n} runs have no latency over time on this page. Those with the largest latencies do.', { n: absent }));
     return parts.join(' ');
   }
@@ -100,7 +100,7 @@
   /** Beside the table and below the heat map: one of them is where the reader looks. */
   function say(text) {
     at('chosen').textContent = text;
-    if (at('heat-said')) at('heat-said').textContent = text;
+    if (at('heat-readout')) at('heat-readout').textContent = text;
   }
 
   function toggle(row) {
@@ -307,7 +307,7 @@
     const text = `${nameOf(worst)}: ${tell(figure.name)} ${inFull(worst, number)}${of}`;
     button.setAttribute('aria-label', text);
     button.setAttribute('aria-pressed', chosen.has(worst.row) ? 'true' : drawn > 0 ? 'mixed' : 'false');
-    for (const event of ['focus', 'pointerenter']) button.addEventListener(event, () => { at('heat-said').textContent = text; });
+    for (const event of ['focus', 'pointerenter']) button.addEventListener(event, () => { at('heat-readout').textContent = text; });
     const { isHot, ofHot } = shade(share(figure, value, low.figures[number], high.figures[number]));
     cell.style.setProperty('--share', `${Math.round(100 * ofHot)}%`);
     cell.className = isHot ? 'dark' : '';
@@ -318,7 +318,7 @@
 
   // ---- Begin.
 
-  const reveal = '.scripted, #combinations .controls, #combinations input, #heat-map .controls, #heat, #heat-scale, #heat-said';
+  const reveal = '.scripted, #combinations .controls, #combinations input, #heat-map .controls, #heat, #heat-scale, #heat-readout';
   for (const part of document.querySelectorAll(reveal)) part.hidden = false;
   for (const part of document.querySelectorAll('.unscripted')) part.hidden = true;
   document.querySelector('#heat-map .paper')?.classList.add('only-print');

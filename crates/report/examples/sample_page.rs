@@ -75,15 +75,15 @@ fn main() -> std::io::Result<()> {
         crowded.document.load.push(load);
     }
     std::fs::write(folder.join("crowded.html"), report::Report::new(&[crowded], &[], &options).html(command, English))?;
-    let mut missed = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
-    missed.document.load_off_target = true;
-    missed.document.load[0].off_target = true;
-    missed.document.load[0].reached = Some(model::Reached { mean: 61.3, worst_second: 20.4 });
-    missed.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
+    let mut off_target = Synthetic::idle().title("missed").load("memory@80%").threads(1).due(60_500).build();
+    off_target.document.load_off_target = true;
+    off_target.document.load[0].off_target = true;
+    off_target.document.load[0].reached = Some(model::Reached { mean: 61.3, worst_second: 20.4 });
+    off_target.document.load[0].course.iter_mut().skip(20).take(16).for_each(|(_, percent)| *percent -= 55.0);
     loads.document.load[1].alive = false;
     loads.document.load[1].course.truncate(42);
-    std::fs::write(folder.join("loads.txt"), summary(&missed))?;
-    let of_loads = [loads, missed, Synthetic::idle().due(60_000).build()];
+    std::fs::write(folder.join("loads.txt"), summary(&off_target))?;
+    let of_loads = [loads, off_target, Synthetic::idle().due(60_000).build()];
     std::fs::write(folder.join("loads.html"), report::Report::new(&of_loads, &[], &options).html(command, English))?;
     for (name, svg) in report::Report::new(&of_loads, &[], &options).svg_charts(English) {
         std::fs::write(folder.join(format!("loads-{name}")), svg)?;

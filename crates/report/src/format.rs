@@ -146,11 +146,11 @@ pub(crate) fn ratio(ratio: f64) -> String {
 
 /// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel command lines come from
 /// outside, and one of them must not fill a page.
-pub(crate) fn clip(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+pub(crate) fn clip(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
         return text.to_owned();
     }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

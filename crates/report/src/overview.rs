@@ -195,11 +195,11 @@ impl<'a> Overview<'a> {
     /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU instead of 50 %`.
     pub(crate) fn load_off_target(&self) -> Option<String> {
         let document = &self.recorded.document;
-        let missed: Vec<String> = document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
-        if missed.is_empty() {
+        let off_target: Vec<String> = document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
+        if off_target.is_empty() {
             return document.load_off_target.then(|| tr!("off by more than 5 points"));
         }
-        Some(list(&missed))
+        Some(list(&off_target))
     }
 
     /// How rare latencies above the maximum are.
@@ -300,8 +300,8 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
 pub(crate) fn charted(mut all: Vec<Overview<'_>>) -> Vec<Overview<'_>> {
     let mut maxima: Vec<Option<i64>> = all.iter().map(|overview| overview.moments.max()).collect();
     maxima.sort_unstable_by(|a, b| b.cmp(a));
-    if let Some(least) = maxima.get(MAX_CHARTED - 1).copied() {
-        all.retain(|overview| overview.moments.max() >= least);
+    if let Some(min) = maxima.get(MAX_CHARTED - 1).copied() {
+        all.retain(|overview| overview.moments.max() >= min);
         all.truncate(MAX_CHARTED);
     }
     all
@@ -335,15 +335,15 @@ mod tests {
             assert_eq!(Overview::new(&recorded).condition(), "with no load added", "{name}");
             let recorded = Synthetic::idle().load("cpu@50%").title(name).build();
             assert_eq!(Overview::new(&recorded).condition(), "under cpu", "{name}");
-            let said = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
+            let output = crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
                 .terminal_summary(crate::Paint::Plain, crate::Language::English)
                 .replace('\n', " ");
-            assert!(said.contains("of each thread planned, under cpu SCHED_FIFO"), "{said}");
+            assert!(output.contains("of each thread planned, under cpu SCHED_FIFO"), "{output}");
         }
     }
 
     #[test]
-    fn equal_names_are_told_apart() {
+    fn equal_names_get_a_number() {
         let same = [Synthetic::idle().build(), Synthetic::idle().build(), Synthetic::idle().build()];
         let names: Vec<String> = Overview::all(&same).into_iter().map(|overview| overview.name).collect();
         assert_eq!(names, ["idle", "idle (2)", "idle (3)"]);

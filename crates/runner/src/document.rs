@@ -95,8 +95,8 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
 
 /// How many activations of a thread were due: as it has counted itself, or, if it did not come back, by the clock. Of events, which
 /// nobody plans, those it has counted.
-pub(crate) fn due(thread: &Thread, is_planned: bool, outcome: Option<&ThreadResult>, planned: u64, ended: Nanos) -> u64 {
-    outcome.map_or_else(
+pub(crate) fn due(thread: &Thread, is_planned: bool, result: Option<&ThreadResult>, planned: u64, ended: Nanos) -> u64 {
+    result.map_or_else(
         || {
             if !is_planned {
                 return 0;
@@ -104,20 +104,20 @@ pub(crate) fn due(thread: &Thread, is_planned: bool, outcome: Option<&ThreadResu
             let passed = u64::try_from(ended.0 - thread.start_ns.0).map_or(0, |ns| ns / thread.interval_ns.0.unsigned_abs() + 1);
             passed.min(planned)
         },
-        |outcome| outcome.counts.due(),
+        |result| result.counts.due(),
     )
 }
 
 /// Enters what a thread has counted. For one that did not come back, what the samples say stands, and all else that was
 /// due counts as skipped: it was never run.
-pub(crate) fn enter(thread: &mut Thread, outcome: Option<&ThreadResult>, due: u64, statistics: &Statistics) {
+pub(crate) fn enter(thread: &mut Thread, result: Option<&ThreadResult>, due: u64, statistics: &Statistics) {
     let seen = statistics.activations;
     let woken = seen.on_time + seen.late;
-    let (due, on_time, late) = outcome
+    let (due, on_time, late) = result
         .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| (due, counts.on_time, counts.late));
     let skipped = due - on_time - late;
     thread.activations = Some(Activations { due, on_time, late, skipped });
-    let usage = outcome.and_then(|outcome| outcome.usage);
+    let usage = result.and_then(|result| result.usage);
     thread.evidence = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),
         major_faults: usage.map(|usage| usage.major_faults),

@@ -159,7 +159,7 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     };
     let mut observe = Observe { order, signals, control: &control, begin, poll, observer };
     observe.until_the_end(&measurement, &recorder, &mut loads);
-    let outcomes = measurement.join();
+    let results = measurement.join();
     let ended = Monotonic.now();
     // While the loads still run: killing them is work that no activation met.
     document.host.after = Some(host.snapshot());
@@ -175,7 +175,7 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
-    Ok(closing(order, folder, document, &outcomes, tracks, document::end(control.reason(), signals.caught()), ended)?)
+    Ok(closing(order, folder, document, &results, tracks, document::end(control.reason(), signals.caught()), ended)?)
 }
 
 /// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn for seconds, and samples with
@@ -271,7 +271,7 @@ impl Observe<'_> {
 struct Overtime {
     /// No more than this passes between two checks.
     max_step_ns: i64,
-    looked_ns: i64,
+    checked_ns: i64,
     so_far_ns: i64,
 }
 
@@ -279,14 +279,14 @@ impl Overtime {
     /// Of a run that is expected to take so long, looked at so often.
     fn new(expected_ns: i64, poll: Duration) -> Self {
         let max_step_ns = i64::try_from(poll.as_nanos()).unwrap_or(i64::MAX).saturating_mul(2);
-        Overtime { max_step_ns, looked_ns: expected_ns, so_far_ns: 0 }
+        Overtime { max_step_ns, checked_ns: expected_ns, so_far_ns: 0 }
     }
 
     /// Takes in how long the run has taken, ns, and returns how long that is too long.
     fn observe(&mut self, elapsed_ns: i64) -> i64 {
-        if elapsed_ns > self.looked_ns {
-            self.so_far_ns += (elapsed_ns - self.looked_ns).min(self.max_step_ns);
-            self.looked_ns = elapsed_ns;
+        if elapsed_ns > self.checked_ns {
+            self.so_far_ns += (elapsed_ns - self.checked_ns).min(self.max_step_ns);
+            self.checked_ns = elapsed_ns;
         }
         self.so_far_ns
     }
@@ -304,25 +304,25 @@ fn closing(
     order: &Order,
     folder: Folder,
     mut document: Document,
-    outcomes: &[Option<ThreadResult>],
+    results: &[Option<ThreadResult>],
     mut tracks: Tracks,
     end: End,
     ended: Nanos,
 ) -> Result<Recorded, RecordingError> {
     let is_planned = document.probe.is_planned();
     let planned = |thread: &Thread| order.run.activations_of(thread.index);
-    let due = |(thread, outcome): (&Thread, &Option<ThreadResult>)| {
-        document::due(thread, is_planned, outcome.as_ref(), planned(thread), ended)
+    let due = |(thread, result): (&Thread, &Option<ThreadResult>)| {
+        document::due(thread, is_planned, result.as_ref(), planned(thread), ended)
     };
-    let due: Vec<u64> = document.threads.iter().zip(outcomes).map(due).collect();
+    let due: Vec<u64> = document.threads.iter().zip(results).map(due).collect();
     if let Some(longest) = tracks.finish(&due) {
         document.warnings.extend(document::slow_disk_warning(longest, MAX_SYNC));
     }
     document.end = Some(tracks.failed().map_or(end, |error| End::RecordingFailed { error: error.to_string() }));
     // Rings and buffers go before the statistics take their memory: the end of a run needs no more than the run.
     drop(tracks);
-    for (thread, outcome) in document.threads.iter_mut().zip(outcomes) {
-        thread.given_up_ns = outcome.is_none().then_some(ended);
+    for (thread, result) in document.threads.iter_mut().zip(results) {
+        thread.given_up_ns = result.is_none().then_some(ended);
     }
     document.state = if document.end == Some(End::Done) { State::Complete } else { State::Stopped };
     document.ended_at = Some(document::time_of_day());
@@ -334,8 +334,8 @@ fn closing(
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
-        document::enter(thread, outcomes[index].as_ref(), due[index], &statistics[index]);
-        document.warnings.extend(document::thread_warnings(thread, document.probe.rows, outcomes[index].is_some()));
+        document::enter(thread, results[index].as_ref(), due[index], &statistics[index]);
+        document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].is_some()));
     }
     for difference in verify(&recorded) {
         let (counted, recorded_as) = (difference.recorded, difference.recomputed);

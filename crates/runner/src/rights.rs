@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_holds_what_was_asked_and_what_the_system_said() {
+    fn a_refusal_holds_the_request_and_the_error() {
         let warning = no_real_time(Scheduling::DEFAULT, &std::io::Error::from_raw_os_error(1));
         let Warning::NoRealTime { asked, granted, error, program } = warning else { panic!("{warning:?}") };
         assert_eq!((asked, granted), (Scheduling::DEFAULT, Scheduling::OTHER));

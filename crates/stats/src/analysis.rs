@@ -35,8 +35,8 @@ impl FirstPass {
     /// Ends the block: what was counted since the last one ended lies between its extremes.
     fn end_block(&mut self) {
         let mut counts = Vec::new();
-        if let Some((least, most)) = self.blocks.counted() {
-            self.collect.counted_between(least, most, |bucket, now| {
+        if let Some((min, max)) = self.blocks.counted() {
+            self.collect.counted_between(min, max, |bucket, now| {
                 let before = self.seen.entry(bucket).or_insert(0);
                 counts.push((bucket, now - *before));
                 *before = now;
@@ -247,8 +247,8 @@ impl Analysis {
 
     /// The latest wake-ups that are independent of one another, at most so many.
     #[must_use]
-    pub fn latest(&self, most: usize) -> Latest {
-        latest(&self.largest, most)
+    pub fn latest(&self, max: usize) -> Latest {
+        latest(&self.largest, max)
     }
 
     /// Time from one activation to the next, ns.

@@ -43,8 +43,8 @@ pub struct Blocks {
 impl Blocks {
     /// Nothing yet; `rows` may be known beforehand.
     pub(crate) fn for_rows(rows: u64) -> Self {
-        let least = Chunk::LENGTH as u64;
-        let rows_per_block = rows.div_ceil(MAX_BLOCKS as u64).max(least).checked_next_power_of_two().unwrap_or(least);
+        let min = Chunk::LENGTH as u64;
+        let rows_per_block = rows.div_ceil(MAX_BLOCKS as u64).max(min).checked_next_power_of_two().unwrap_or(min);
         Blocks { rows_per_block, rows: 0, max: None, counted: None, list: Vec::new() }
     }
 
@@ -85,7 +85,7 @@ impl Blocks {
     }
 
     fn widen(&mut self, min: i64, max: i64) {
-        self.counted = Some(self.counted.map_or((min, max), |(least, most)| (least.min(min), most.max(max))));
+        self.counted = Some(self.counted.map_or((min, max), |(lowest, highest)| (lowest.min(min), highest.max(max))));
     }
 
     /// Whether rows were added since the last block was ended.

@@ -57,8 +57,8 @@ impl<'a> AllThreads<'a> {
         let (surely, beyond) = self.above(limit);
         let effective = self.effective(limit, beyond, confidence);
         let scale = effective / self.of as f64;
-        let (least, most) = (surely as f64 * scale, beyond as f64 * scale);
-        let (lower, upper) = (lower_rate(least, effective, confidence), upper_rate(most, effective, confidence));
+        let (min, max) = (surely as f64 * scale, beyond as f64 * scale);
+        let (lower, upper) = (lower_rate(min, effective, confidence), upper_rate(max, effective, confidence));
         RateInterval { beyond, of: self.of, lower, upper, effective }
     }
 

@@ -151,8 +151,8 @@ const MAXIMA: usize = 64;
 #[must_use]
 pub fn compare(base: &Group, other: &Group) -> Comparison {
     let (base_blocks, other_blocks) = (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));
-    let carried = |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.carries(*level));
-    let levels: Vec<Level> = Level::ALL.into_iter().filter(carried).collect();
+    let supported = |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.supports(*level));
+    let levels: Vec<Level> = Level::ALL.into_iter().filter(supported).collect();
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
     let error = ERROR / (levels.len() + 2) as f64;
     let between_runs = base.runs.len() >= MIN_RUNS && other.runs.len() >= MIN_RUNS;
@@ -268,7 +268,7 @@ impl IndependentBlocks {
         self.all.iter().sum()
     }
 
-    fn carries(&self, level: Level) -> bool {
+    fn supports(&self, level: Level) -> bool {
         let total = self.total();
         self.count() >= MIN_BLOCKS && total - level.rank(total).min(total) >= MIN_BEYOND
     }

@@ -152,10 +152,10 @@ impl Distribution {
         self.count += other.count;
     }
 
-    /// How many there are in each bucket of the histogram that may hold values from `least` to `most`: its place and its count,
+    /// How many there are in each bucket of the histogram that may hold values from `min` to `max`: its place and its count,
     /// ascending. Far cheaper than all of them where those are near one another.
-    pub(crate) fn between(&self, least: i64, most: i64, mut visit: impl FnMut(i32, u64)) {
-        for bucket in signed_index(least)..=signed_index(most) {
+    pub(crate) fn between(&self, min: i64, max: i64, mut visit: impl FnMut(i32, u64)) {
+        for bucket in signed_index(min)..=signed_index(max) {
             let (lower, upper) = signed_bounds(bucket);
             let fine = (lower >= 0).then(|| self.fine_between(lower.cast_unsigned(), upper.cast_unsigned())).flatten();
             visit(bucket, fine.unwrap_or(0) + self.coarse.count_of(bucket));
@@ -297,10 +297,10 @@ impl Counted {
 
     /// How many values lie above this, ns: at least and at most so many, which are equal where it is known exactly.
     pub(crate) fn above(&self, value: i64) -> (u64, u64) {
-        let (surely, most) = self.above_by_counters(value);
+        let (surely, max) = self.above_by_counters(value);
         // No fewer and no more than lie above the nearest values of which that is known exactly.
-        let least = self.above.range(value..).next().map_or(surely, |(_, known)| surely.max(*known));
-        (least, self.above.range(..=value).next_back().map_or(most, |(_, known)| most.min(*known)))
+        let min = self.above.range(value..).next().map_or(surely, |(_, known)| surely.max(*known));
+        (min, self.above.range(..=value).next_back().map_or(max, |(_, known)| max.min(*known)))
     }
 
     fn above_by_counters(&self, value: i64) -> (u64, u64) {
@@ -310,7 +310,7 @@ impl Counted {
         }
         let largest = &self.largest;
         let all_kept = || self.values.coarse.total() == largest.len() as u64;
-        if value >= 0 && (largest.last().is_some_and(|least| *least <= value) || all_kept()) {
+        if value >= 0 && (largest.last().is_some_and(|min| *min <= value) || all_kept()) {
             let above = largest.iter().take_while(|known| **known > value).count() as u64;
             return (above, above);
         }

@@ -112,9 +112,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, any::<i32>()), 1..500),
-                                       most in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
+                                       max_steps in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-            let mut envelope = Envelope::for_rows(most, (values.len() as f64 * known) as u64);
+            let mut envelope = Envelope::for_rows(max_steps, (values.len() as f64 * known) as u64);
             for part in values.chunks(chunk) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     if run[0].is_some() {
@@ -124,7 +124,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert!(envelope.steps().len() <= most.next_multiple_of(2));
+            prop_assert!(envelope.steps().len() <= max_steps.next_multiple_of(2));
             let rows = usize::try_from(envelope.rows_per_step()).unwrap();
             let expected: Vec<Extent> = values.chunks(rows).map(|rows| Extent {
                 min: rows.iter().flatten().min().map_or(i64::MAX, |v| i64::from(*v)),
@@ -132,7 +132,7 @@ mod tests {
                 missing: rows.iter().filter(|v| v.is_none()).count() as u64,
             }).collect();
             prop_assert_eq!(envelope.steps(), expected);
-            let mut grown = Envelope::new(most);
+            let mut grown = Envelope::new(max_steps);
             grown.missing(values.len() as u64);
             prop_assert_eq!(grown.rows_per_step(), envelope.rows_per_step(), "as if it had grown");
         }

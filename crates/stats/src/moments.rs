@@ -57,19 +57,19 @@ impl Moments {
     /// first fit 64 bits.
     pub(crate) fn record_counts(&mut self, first: i64, counts: impl IntoIterator<Item = u64>) {
         let value = |place: u64| first.saturating_add(i64::try_from(place).unwrap_or(i64::MAX));
-        let (mut least, mut most) = (None, 0);
+        let (mut min, mut max) = (None, 0);
         let (mut count, mut sum, mut squares) = (0_u64, 0_u64, 0_u64);
         // Most are 0, and products of 64 bits cost more than to pass one over.
         for (place, n) in (0_u64..).zip(counts).filter(|(_, n)| *n > 0) {
-            least.get_or_insert(place);
-            most = place;
+            min.get_or_insert(place);
+            max = place;
             count += n;
             sum += place * n;
             squares += place * place * n;
         }
-        let Some(least) = least else { return };
-        self.min = self.min.min(value(least));
-        self.max = self.max.max(value(most));
+        let Some(min) = min else { return };
+        self.min = self.min.min(value(min));
+        self.max = self.max.max(value(max));
         self.count += count;
         let [first, n, sum, squares] = [i128::from(first), i128::from(count), i128::from(sum), i128::from(squares)];
         self.sum += first * n + sum;

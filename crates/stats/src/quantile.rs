@@ -127,8 +127,8 @@ impl Refinement {
 
     /// Wants to know how many values are above this limit, where the counts do not show it.
     pub(crate) fn want_above(&mut self, population: Population, counted: &Counted, limit: i64) {
-        let (surely, most) = counted.above(limit);
-        if surely != most {
+        let (surely, max) = counted.above(limit);
+        if surely != max {
             self.limits.push(Above { population, limit, count: 0 });
         }
     }

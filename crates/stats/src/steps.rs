@@ -15,7 +15,7 @@ pub(crate) trait Step: Copy {
 /// Steps in order of time; all but the last cover the same number of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Steps<S> {
-    most: usize,
+    max: usize,
     rows_per_step: u64,
     rows_in_last: u64,
     list: Vec<S>,
@@ -24,15 +24,15 @@ pub(crate) struct Steps<S> {
 impl<S: Step> Steps<S> {
     /// At most so many steps (an even number; an odd one is rounded up), for at least so many rows: what they would become by
     /// growing, without the growing.
-    pub(crate) fn for_rows(most: usize, rows: u64) -> Self {
-        let most = most.max(2).next_multiple_of(2);
-        let rows_per_step = rows.div_ceil(most as u64).max(1).checked_next_power_of_two().unwrap_or(1);
-        Steps { most, rows_per_step, rows_in_last: rows_per_step, list: Vec::with_capacity(most) }
+    pub(crate) fn for_rows(max: usize, rows: u64) -> Self {
+        let max = max.max(2).next_multiple_of(2);
+        let rows_per_step = rows.div_ceil(max as u64).max(1).checked_next_power_of_two().unwrap_or(1);
+        Steps { max, rows_per_step, rows_in_last: rows_per_step, list: Vec::with_capacity(max) }
     }
 
     /// These steps, which are whole, each of so many rows.
     pub(crate) fn from_list(rows_per_step: u64, list: Vec<S>) -> Self {
-        Steps { most: list.len(), rows_per_step, rows_in_last: rows_per_step, list }
+        Steps { max: list.len(), rows_per_step, rows_in_last: rows_per_step, list }
     }
 
     pub(crate) const fn rows_per_step(&self) -> u64 {
@@ -52,7 +52,7 @@ impl<S: Step> Steps<S> {
     #[inline]
     pub(crate) fn rows_left(&mut self) -> u64 {
         if self.list.is_empty() || self.rows_in_last == self.rows_per_step {
-            if self.list.len() == self.most {
+            if self.list.len() == self.max {
                 self.list = self.list.chunks(2).map(|pair| pair.iter().fold(S::EMPTY, |a, b| a.join(*b))).collect();
                 self.rows_per_step *= 2;
             }

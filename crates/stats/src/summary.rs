@@ -206,17 +206,17 @@ impl Collect {
         extent
     }
 
-    /// How many latencies there have been so far in each bucket of the histogram that may hold values from `least` to `most`,
+    /// How many latencies there have been so far in each bucket of the histogram that may hold values from `min` to `max`,
     /// skipped activations counted in.
-    pub(crate) fn counted_between(&self, least: i64, most: i64, mut visit: impl FnMut(i32, u64)) {
+    pub(crate) fn counted_between(&self, min: i64, max: i64, mut visit: impl FnMut(i32, u64)) {
         if self.skipped.count() == 0 {
-            self.measured.between(least, most, visit);
+            self.measured.between(min, max, visit);
             return;
         }
         let mut skipped = Vec::new();
-        self.skipped.between(least, most, |_, count| skipped.push(count));
+        self.skipped.between(min, max, |_, count| skipped.push(count));
         let mut skipped = skipped.into_iter();
-        self.measured.between(least, most, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
+        self.measured.between(min, max, |bucket, count| visit(bucket, count + skipped.next().unwrap_or(0)));
     }
 
     /// The figures, after as many further passes over the same rows as the quantiles take, and all that was counted, skipped
@@ -371,14 +371,14 @@ mod tests {
     /// Far more in a bucket than could be gone through one by one.
     #[test]
     fn a_bucket_is_counted_at_once() {
-        let most = 1 << 52;
+        let max = 1 << 52;
         let buckets =
-            [Bucket { lower: 5_000, upper: 5_010, count: most }, Bucket { lower: 9_000_000, upper: 9_000_100, count: 3 }];
+            [Bucket { lower: 5_000, upper: 5_010, count: max }, Bucket { lower: 9_000_000, upper: 9_000_100, count: 3 }];
         let statistics = Statistics::from_histogram(&buckets);
         let latency = statistics.latency.unwrap();
-        assert_eq!((latency.count, latency.min, latency.max, latency.sd), (most + 3, 5_010, 9_000_100, None));
+        assert_eq!((latency.count, latency.min, latency.max, latency.sd), (max + 3, 5_010, 9_000_100, None));
         assert_eq!((latency.p50, latency.p9999), (Some(5_010), Some(5_010)));
-        assert_eq!(statistics.activations, Activations { due: most + 3, on_time: most + 3, late: 0, skipped: 0 });
+        assert_eq!(statistics.activations, Activations { due: max + 3, on_time: max + 3, late: 0, skipped: 0 });
     }
 
     proptest! {

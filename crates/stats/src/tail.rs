@@ -8,13 +8,13 @@ pub(crate) struct Tail {
     /// The largest values, and some that came before the least of them was known.
     values: Vec<i64>,
     /// What is no larger need not be kept.
-    least: i64,
+    min: i64,
 }
 
 impl Tail {
     /// Keeps the largest `keep`, at least one.
     pub(crate) fn new(keep: usize) -> Self {
-        Tail { keep: keep.max(1), values: Vec::new(), least: i64::MIN }
+        Tail { keep: keep.max(1), values: Vec::new(), min: i64::MIN }
     }
 
     /// How many are kept.
@@ -24,13 +24,13 @@ impl Tail {
 
     /// Offers a value.
     pub(crate) fn offer(&mut self, value: i64) {
-        if value <= self.least {
+        if value <= self.min {
             return;
         }
         self.values.push(value);
         if self.values.len() == 2 * self.keep {
-            let (_, least, _) = self.values.select_nth_unstable_by(self.keep - 1, |a, b| b.cmp(a));
-            self.least = *least;
+            let (_, min, _) = self.values.select_nth_unstable_by(self.keep - 1, |a, b| b.cmp(a));
+            self.min = *min;
             self.values.truncate(self.keep);
         }
     }

@@ -52,10 +52,10 @@ fn pareto(seed: u64, count: usize, shape: f64, together: usize) -> Vec<i32> {
 }
 
 /// Of all series, how many hold; at least and at most so many of 1,000 should.
-fn holds(what: &str, least: usize, most: usize, one: impl Fn(u64) -> bool) {
+fn holds(what: &str, min: usize, max: usize, one: impl Fn(u64) -> bool) {
     let count = (0..SERIES).filter(|seed| one(*seed)).count();
     println!("{what}: {count} of {SERIES}");
-    assert!((least..=most).contains(&count), "{what}: {count} of {SERIES}");
+    assert!((min..=max).contains(&count), "{what}: {count} of {SERIES}");
 }
 
 /// 93 to 97 % of 1,000 series, which is what 95 % intervals are to hold.
@@ -100,7 +100,7 @@ fn quantiles_and_rates_are_where_they_are_said_to_be() {
 /// often as it says, or nothing is.
 #[test]
 fn intervals_of_short_series_cover_the_truth() {
-    for (count, memory, least) in [(250, 0.9, 93), (2_000, 0.9, 93), (2_000, 0.99, 90), (20_000, 0.99, 90)] {
+    for (count, memory, min) in [(250, 0.9, 93), (2_000, 0.9, 93), (2_000, 0.99, 90), (20_000, 0.99, 90)] {
         for level in [Level::P50, Level::P90] {
             let truth = i64::from(ns(20_000.0 + 3_000.0 * normal_quantile(level.share())));
             let inside = |seed: &u64| {
@@ -109,7 +109,7 @@ fn intervals_of_short_series_cover_the_truth() {
             };
             let inside = (0..400).filter(inside).count();
             println!("{level} of {count}, memory {memory}: {inside} of 400");
-            assert!(inside * 100 >= 400 * least, "{level} of {count}, memory {memory}: {inside} of 400");
+            assert!(inside * 100 >= 400 * min, "{level} of {count}, memory {memory}: {inside} of 400");
         }
     }
     // 256 that do not depend on one another cannot show it; of 20,000 the largest is surely below a quantile that few are beyond.
@@ -218,7 +218,7 @@ fn an_outlier_is_not_continued() {
             let refusal = analysis(&latencies).tail().unwrap_err();
             let Refusal::Apart(apart) = refusal else { panic!("{refusal:?}") };
             assert_eq!(apart.count, outliers, "{refusal:?}");
-            assert!((27e6..29e6).contains(&apart.least) && apart.next < 50_000.0, "{refusal:?}");
+            assert!((27e6..29e6).contains(&apart.min) && apart.next < 50_000.0, "{refusal:?}");
         }
     }
 }

@@ -28,32 +28,32 @@ pub struct WorstActivations {
     /// The worst, and some that came before the least of them was known.
     known: Vec<Worst>,
     /// The least of those that are kept for certain.
-    least: i64,
+    min: i64,
 }
 
 impl WorstActivations {
     /// Keeps the worst `keep`, at least one.
     #[must_use]
     pub const fn new(keep: usize) -> Self {
-        WorstActivations { keep: if keep == 0 { 1 } else { keep }, known: Vec::new(), least: i64::MIN }
+        WorstActivations { keep: if keep == 0 { 1 } else { keep }, known: Vec::new(), min: i64::MIN }
     }
 
     /// A later activation has to be above this to be among the worst.
     #[must_use]
     pub const fn threshold(&self) -> i64 {
-        self.least
+        self.min
     }
 
     /// Offers an activation; successive calls have ascending `activation`.
     pub(crate) fn offer(&mut self, activation: u64, latency_ns: i64) {
-        if latency_ns > self.least || self.known.len() < self.keep {
+        if latency_ns > self.min || self.known.len() < self.keep {
             self.insert(Worst { activation, latency_ns });
         }
     }
 
     /// Offers what another has kept, of whichever part of the run.
     pub fn merge(&mut self, other: &WorstActivations) {
-        other.known.iter().filter(|worst| worst.latency_ns >= self.least).for_each(|worst| self.known.push(*worst));
+        other.known.iter().filter(|worst| worst.latency_ns >= self.min).for_each(|worst| self.known.push(*worst));
         self.cut();
     }
 
@@ -66,8 +66,8 @@ impl WorstActivations {
 
     fn cut(&mut self) {
         if self.known.len() > self.keep {
-            let (_, least, _) = self.known.select_nth_unstable_by(self.keep - 1, Worst::order);
-            self.least = least.latency_ns;
+            let (_, min, _) = self.known.select_nth_unstable_by(self.keep - 1, Worst::order);
+            self.min = min.latency_ns;
             self.known.truncate(self.keep);
         }
     }

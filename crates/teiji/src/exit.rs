@@ -82,10 +82,10 @@ impl Failure {
 
 /// The error and what caused it, without saying anything twice: most of our errors name their cause themselves.
 pub fn in_full(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |said, cause| match said.as_str() {
+    error.chain().map(ToString::to_string).fold(String::new(), |output, cause| match output.as_str() {
         "" => cause,
-        known if known.contains(&cause) => said,
-        _ => format!("{said}: {cause}"),
+        known if known.contains(&cause) => output,
+        _ => format!("{output}: {cause}"),
     })
 }
 

@@ -178,7 +178,7 @@ fn in_quotes(text: &str) -> String {
 /// The same command line in teiji's words. What a flag means depends on others, in front of it or behind.
 fn cyclictest(words: &[&str]) -> Option<String> {
     let first = translated(words, BTreeSet::new());
-    translated(words, first.seen).said()
+    translated(words, first.seen).command_line()
 }
 
 /// Given the flags that stand anywhere in it.
@@ -336,7 +336,7 @@ impl Translation {
     }
 
     /// Nothing where no word differs.
-    fn said(&self) -> Option<String> {
+    fn command_line(&self) -> Option<String> {
         let quoted = shlex::try_join(self.words.iter().map(String::as_str)).ok()?;
         let command = if quoted.is_empty() { "teiji measure".to_owned() } else { format!("teiji measure {quoted}") };
         let lines = self.lines.join("\n");
@@ -353,15 +353,20 @@ mod tests {
         std::iter::once("teiji").chain(line.split_whitespace()).map(OsString::from).collect()
     }
 
-    fn said(line: &str) -> Option<String> {
+    fn command_line(line: &str) -> Option<String> {
         let words = words(line);
         let error = crate::Cli::command().try_get_matches_from(&words).err()?;
         histogram_hint(&words).or_else(|| hint(&words, &error))
     }
 
     fn command(line: &str) -> String {
-        let said = said(line).unwrap_or_else(|| panic!("{line}"));
-        said.lines().last().and_then(|line| line.strip_prefix("Write: ")).unwrap_or_else(|| panic!("{said}")).to_owned()
+        let command_line = command_line(line).unwrap_or_else(|| panic!("{line}"));
+        command_line
+            .lines()
+            .last()
+            .and_then(|line| line.strip_prefix("Write: "))
+            .unwrap_or_else(|| panic!("{command_line}"))
+            .to_owned()
     }
 
     #[test]
@@ -388,16 +393,16 @@ mod tests {
         ] {
             assert_eq!(command(line), translated, "{line}");
         }
-        let said = said("measure -m -r").unwrap();
+        let command_line = command_line("measure -m -r").unwrap();
         assert!(
-            said.contains("  -m          leave it out: memory is always locked\n  -r          has no counterpart: "),
-            "{said}"
+            command_line.contains("  -m          leave it out: memory is always locked\n  -r          has no counterpart: "),
+            "{command_line}"
         );
     }
 
     #[test]
     fn a_distance_that_is_not_given() {
-        let lengthens = |line: &str| said(line).unwrap().contains("without -d");
+        let lengthens = |line: &str| command_line(line).unwrap().contains("without -d");
         assert!(lengthens("measure -m -S") && lengthens("measure -m -t 3 -D1d") && lengthens("measure -m -t -d 10s"));
         for line in ["measure -S -h 400", "measure -h400 -m -t 2", "measure -m -D 10", "measure -m -a 1", "measure -S -d 300"] {
             assert!(!lengthens(line), "{line}");
@@ -414,7 +419,7 @@ mod tests {
             "measure -n 10 -b 5",
             "run x.toml",
         ] {
-            assert_eq!(said(line), None, "{line}");
+            assert_eq!(command_line(line), None, "{line}");
         }
         let asks = |line: &str| histogram_hint(&words(line)).is_some();
         assert!(asks("measure -h 400") && asks("measure -q -h400"));
@@ -430,16 +435,20 @@ mod tests {
             ("measure --pid=77", "'cmd:./my-loop'"),
             ("measure -o x/y.teiji /usr/bin/top", "'cmd:/usr/bin/top'"),
         ] {
-            let said = said(line).unwrap_or_else(|| panic!("{line}"));
-            assert!(said.contains(name) && said.contains("Not yet: ") && said.contains("--pid N"), "{line}: {said}");
+            let command_line = command_line(line).unwrap_or_else(|| panic!("{line}"));
+            assert!(
+                command_line.contains(name) && command_line.contains("Not yet: ") && command_line.contains("--pid N"),
+                "{line}: {command_line}"
+            );
         }
     }
 
     #[test]
     fn a_program_whose_name_a_shell_would_split() {
         for name in ["a b", "it's", "./my-loop"] {
-            let said = program(name).unwrap();
-            let commands: Vec<_> = said.lines().filter(|line| line.starts_with("  teiji")).filter_map(shlex::split).collect();
+            let command_line = program(name).unwrap();
+            let commands: Vec<_> =
+                command_line.lines().filter(|line| line.starts_with("  teiji")).filter_map(shlex::split).collect();
             let load = commands[0][3].strip_prefix("cmd:").unwrap();
             assert_eq!((shlex::split(load).unwrap(), commands[1][4].as_str()), (vec![name.to_owned()], &*format!("{name}=/my")));
         }

@@ -141,10 +141,10 @@ fn erase(drawn: usize) {
 /// Draws over so many lines, and returns how many lines that gave.
 fn draw_over(drawn: usize, lines: &[String]) -> usize {
     let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
-    let most = columns();
+    let max = columns();
     for line in lines {
         // One that is wider would be two lines, and the next drawing one off.
-        let line: String = line.chars().take(most).collect();
+        let line: String = line.chars().take(max).collect();
         // Each line erases what the one below it left over.
         let _ = writeln!(text, "\r{line}\x1b[K");
     }

@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn errors_name_their_setting() {
-        for (probe, settings, setting, said) in [
+        for (probe, settings, setting, output) in [
             ("rtc", &[][..], "probe", "there is no probe 'rtc'; there are cyclic, spawn"),
             ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method': it is one of the probe spawn"),
             ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has no settings"),
@@ -239,7 +239,7 @@ mod tests {
         ] {
             let error = statement(&run(probe, settings)).unwrap_err();
             assert_eq!(error.setting(), setting);
-            assert!(error.to_string().starts_with(said), "{error}");
+            assert!(error.to_string().starts_with(output), "{error}");
         }
     }
 

@@ -60,10 +60,10 @@ pub(crate) struct ChildProgram {
 impl ChildProgram {
     /// Makes it. Signal handlers of this process should be installed before: those that are found are left out of children.
     pub(crate) fn new() -> io::Result<Self> {
-        Self::of_image(&image::image(sys::code()))
+        Self::from_image(&image::image(sys::code()))
     }
 
-    fn of_image(image: &[u8]) -> io::Result<Self> {
+    fn from_image(image: &[u8]) -> io::Result<Self> {
         let program = program_in_memory(image)?;
         let (times, output) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         Ok(ChildProgram { launch: sys::Launch::new(program, output)?, times })

@@ -60,7 +60,7 @@ fn a_signal_that_wakes_the_thread_does_not_disturb_a_start() {
 fn a_program_that_cannot_be_executed() {
     let _alone = one_at_a_time();
     unshare_descriptors();
-    let program = ChildProgram::of_image(b"not an ELF file").unwrap();
+    let program = ChildProgram::from_image(b"not an ELF file").unwrap();
     let before = open_descriptors();
     for method in Method::ALL {
         let errors = [(); 2].map(|()| start(&program, method).unwrap_err().raw_os_error());
@@ -74,7 +74,7 @@ fn a_program_that_cannot_be_executed() {
 #[test]
 fn a_program_that_crashes_is_an_error() {
     let _alone = one_at_a_time();
-    let program = ChildProgram::of_image(&image::image(&[0; 16])).unwrap();
+    let program = ChildProgram::from_image(&image::image(&[0; 16])).unwrap();
     let errors = Method::ALL.map(|method| start(&program, method).unwrap_err().kind());
     assert_eq!(errors, [io::ErrorKind::UnexpectedEof; 4]);
 }

@@ -14,9 +14,9 @@ pub(crate) struct EqualBins {
 
 impl EqualBins {
     /// At most about so many; fewer and wider ones where there are more.
-    pub(crate) fn new(linear: &LinearHistogram, most: usize) -> EqualBins {
+    pub(crate) fn new(linear: &LinearHistogram, max: usize) -> EqualBins {
         let mut equal = EqualBins { width_ns: linear.width_ns(), bins: linear.bins().collect() };
-        while equal.bins.len() > most.max(1) {
+        while equal.bins.len() > max.max(1) {
             equal = EqualBins { bins: joined(&equal.bins, 2), width_ns: equal.width_ns.saturating_mul(2) };
             // Widths that people say: 10, 20, 50, 100.
             if equal.width_ns.to_string().starts_with('4') {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn many_bins_are_joined_to_widths_that_people_say() {
         let all = linear(&(0..3_000).map(|n| n * 10).collect::<Vec<_>>());
-        let widths = [4_000, 1_500, 1_000, 300, 100].map(|most| EqualBins::new(&all, most).width_ns);
+        let widths = [4_000, 1_500, 1_000, 300, 100].map(|max| EqualBins::new(&all, max).width_ns);
         assert_eq!(widths, [10, 20, 50, 100, 500]);
         let few = EqualBins::new(&all, 100);
         assert_eq!(few.bins.iter().map(|(_, n)| n).sum::<u64>(), 3_000);

@@ -39,18 +39,18 @@ pub(crate) struct LoadCourse {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// Points of each load, when all loads of a report share `most`.
-pub(crate) fn points_each(all: &[Overview<'_>], most: usize) -> usize {
+/// Points of each load, when all loads of a report share `max`.
+pub(crate) fn points_each(all: &[Overview<'_>], max: usize) -> usize {
     let drawn = |overview: &Overview<'_>| {
         overview.recorded.document.load.iter().filter(|load| !load.course.is_empty()).count().min(MAX_DRAWN)
     };
     let drawn: usize = all.iter().map(drawn).sum();
-    (most / drawn.max(1)).clamp(MIN_POINTS, MAX_POINTS)
+    (max / drawn.max(1)).clamp(MIN_POINTS, MAX_POINTS)
 }
 
 impl LoadCourses {
-    /// The courses of a recording that lasts `length_ns`, in at most `most` points each.
-    pub(crate) fn from_overview(overview: &Overview<'_>, length_ns: i64, most: usize) -> LoadCourses {
+    /// The courses of a recording that lasts `length_ns`, in at most `max` points each.
+    pub(crate) fn from_overview(overview: &Overview<'_>, length_ns: i64, max: usize) -> LoadCourses {
         let document = &overview.recorded.document;
         let Some(start) = document.threads.iter().map(|thread| thread.start_ns.0).min() else { return LoadCourses::default() };
         let mut drawn: Vec<LoadCourse> = document
@@ -58,7 +58,7 @@ impl LoadCourses {
             .iter()
             .map(|load| {
                 let points = since(start, length_ns, &load.course);
-                LoadCourse { spec: format::clip(&load.spec, MAX_SPEC), requested: load.requested, points: joined(&points, most) }
+                LoadCourse { spec: format::clip(&load.spec, MAX_SPEC), requested: load.requested, points: joined(&points, max) }
             })
             .filter(|course| !course.points.is_empty())
             .collect();
@@ -69,9 +69,9 @@ impl LoadCourses {
 }
 
 impl LoadCourse {
-    /// The same in at most `most` points.
-    pub(crate) fn reduced(&self, most: usize) -> Vec<(f64, f64)> {
-        joined(&self.points, most)
+    /// The same in at most `max` points.
+    pub(crate) fn reduced(&self, max: usize) -> Vec<(f64, f64)> {
+        joined(&self.points, max)
     }
 
     /// What was reached between two times, s: the mean over as much of it as was observed.
@@ -101,9 +101,9 @@ fn since(start: i64, length_ns: i64, course: &[(u64, f64)]) -> Vec<(f64, f64)> {
     points
 }
 
-/// At most `most` points, each the mean over the time of those it is made of.
-fn joined(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
-    let every = points.len().div_ceil(most.max(1)).max(1);
+/// At most `max` points, each the mean over the time of those it is made of.
+fn joined(points: &[(f64, f64)], max: usize) -> Vec<(f64, f64)> {
+    let every = points.len().div_ceil(max.max(1)).max(1);
     if every == 1 {
         return points.to_vec();
     }

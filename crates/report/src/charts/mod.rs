@@ -221,14 +221,14 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     let limits = || charts.limits.iter().map(|limit| &limit.latency_ns);
     let from = limits().filter(|ns| **ns > 0).min().map_or(from, |limit| from.min(*limit));
     let to = curves().filter_map(|(_, x)| x.last()).chain(last).chain(limits()).max().copied().unwrap_or(10_000);
-    let most = charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
+    let max = charts.recordings.iter().map(|series| series.curve.samples).max().unwrap_or(1).max(10);
     // A fitted tail goes on to a tenth of one.
-    let most = if tails().any(|tail| tail.is_some()) { most.saturating_mul(10) } else { most };
+    let max = if tails().any(|tail| tail.is_some()) { max.saturating_mul(10) } else { max };
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
-    let (least, all) = axes.y.range(AxisScale::Log, 1.0 / most as f64, 1.0);
+    let (min, all) = axes.y.range(AxisScale::Log, 1.0 / max as f64, 1.0);
     let plot = Plot {
         x: Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right),
-        y: Scale::log(least, all, bottom, top),
+        y: Scale::log(min, all, bottom, top),
         left: LEFT,
         right,
         top,
@@ -240,7 +240,7 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     for (place, tail) in tails().enumerate() {
         let Some(tail) = tail else { continue };
         let along = |shares: &[f64]| -> Vec<(f64, f64)> {
-            let y = |share: f64| plot.y.at(share.clamp(least, all));
+            let y = |share: f64| plot.y.at(share.clamp(min, all));
             tail.latency_ns.iter().zip(shares).map(|(ns, share)| (plot.x.at(us(*ns)), y(*share))).collect()
         };
         let mut band = along(&tail.upper);

@@ -90,8 +90,8 @@ impl Style {
         let close = min.zip(max).is_some_and(|(min, max)| min >= FLOOR_NS && max < min.saturating_mul(CLOSE));
         let linear = (close || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
         let counts = || moments.iter().map(|moments| moments.count()).filter(|count| *count > 0);
-        let (fewest, most) = (counts().min().unwrap_or(0) as f64, counts().max().unwrap_or(0) as f64);
-        let heights = if most - fewest > ALIKE * most { Heights::Shares } else { Heights::Counts };
+        let (min, max) = (counts().min().unwrap_or(0) as f64, counts().max().unwrap_or(0) as f64);
+        let heights = if max - min > ALIKE * max { Heights::Shares } else { Heights::Counts };
         Style {
             x: options.x.unwrap_or(if linear { AxisScale::Linear } else { AxisScale::Log }),
             y: options.y.unwrap_or(AxisScale::Log),

@@ -45,25 +45,25 @@ impl Scale {
         (self.from..=self.to).contains(&value)
     }
 
-    /// Values for ticks, ascending, about `wanted` of them.
-    pub(crate) fn ticks(&self, wanted: usize) -> Vec<f64> {
-        if self.log { log_ticks(self.from.exp(), self.to.exp(), wanted) } else { linear_ticks(self.from, self.to, wanted) }
+    /// Values for ticks, ascending, about `count` of them.
+    pub(crate) fn ticks(&self, count: usize) -> Vec<f64> {
+        if self.log { log_ticks(self.from.exp(), self.to.exp(), count) } else { linear_ticks(self.from, self.to, count) }
     }
 }
 
-fn linear_ticks(from: f64, to: f64, wanted: usize) -> Vec<f64> {
-    let rough = (to - from) / wanted.max(1) as f64;
+fn linear_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
+    let rough = (to - from) / count.max(1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= rough).unwrap_or(rough);
     let first = (from / step - 1e-9).ceil();
-    (0..=wanted + 1).map(|n| (first + n as f64) * step).take_while(|tick| *tick <= to * (1.0 + 1e-9)).collect()
+    (0..=count + 1).map(|n| (first + n as f64) * step).take_while(|tick| *tick <= to * (1.0 + 1e-9)).collect()
 }
 
 /// Powers of ten, every second or third of them where there are many, and their 2- and 5-fold where there are few.
-fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<f64> {
+fn log_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
     let decades = (to / from).log10();
-    let multiples: &[f64] = if decades * 3.0 <= wanted as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let every = ((decades / wanted.max(1) as f64).ceil()).max(1.0);
+    let multiples: &[f64] = if decades * 3.0 <= count as f64 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let every = ((decades / count.max(1) as f64).ceil()).max(1.0);
     let mut ticks = Vec::new();
     let mut exponent = (from.log10() / every).floor() * every;
     while 10_f64.powf(exponent) <= to {
@@ -72,7 +72,7 @@ fn log_ticks(from: f64, to: f64, wanted: usize) -> Vec<f64> {
     }
     ticks.retain(|tick| *tick >= from * (1.0 - 1e-9) && *tick <= to * (1.0 + 1e-9));
     // A range within two such ticks is as good as linear.
-    if ticks.len() < 2 && decades < 1.0 { linear_ticks(from, to, wanted) } else { ticks }
+    if ticks.len() < 2 && decades < 1.0 { linear_ticks(from, to, count) } else { ticks }
 }
 
 /// A tick's value with its thousands apart, and as many decimals as it needs.

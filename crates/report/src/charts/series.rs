@@ -357,19 +357,19 @@ impl Time {
         }
     }
 
-    /// The same in at most `most` steps.
-    pub(crate) fn reduced(&self, most: usize) -> Time {
-        Time::together(std::slice::from_ref(self), most)
+    /// The same in at most `max` steps.
+    pub(crate) fn reduced(&self, max: usize) -> Time {
+        Time::together(std::slice::from_ref(self), max)
     }
 
-    /// Several as one that begins with the first activation of the run, in at most `most` steps. A step that straddles two goes to
+    /// Several as one that begins with the first activation of the run, in at most `max_steps` steps. A step that straddles two goes to
     /// the earlier.
-    fn together(parts: &[Time], most: usize) -> Time {
+    fn together(parts: &[Time], max_steps: usize) -> Time {
         let finest = parts.iter().map(|part| part.step_ns).max().unwrap_or(1).max(1);
         let length_ns = parts.iter().map(|part| part.start_ns.saturating_add(part.length_ns)).max().unwrap_or(0);
-        let most = i64::try_from(most.max(1)).unwrap_or(i64::MAX);
+        let max_steps = i64::try_from(max_steps.max(1)).unwrap_or(i64::MAX);
         // Whole multiples of the coarsest part's step, so that equal parts are joined without moving anything.
-        let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(most).max(1));
+        let step_ns = finest.saturating_mul(length_ns.div_ceil_of(finest).div_ceil_of(max_steps).max(1));
         let steps = usize::try_from(length_ns.div_ceil_of(step_ns)).unwrap_or(0);
         let none = || vec![None; steps];
         let mut time = Time {

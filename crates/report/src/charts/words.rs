@@ -127,14 +127,14 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     }
     for load in &series.loads.drawn {
         let percent = || load.points.iter().map(|(_, percent)| *percent);
-        let (least, most) = (percent().fold(f64::INFINITY, f64::min), percent().fold(0.0, f64::max));
+        let (min, max) = (percent().fold(f64::INFINITY, f64::min), percent().fold(0.0, f64::max));
         let asked = load.requested.map_or_else(|| tr!("as much as it gets"), loads::level);
         text += &tr!(
-            "; load {load}, asked for {asked}, used from {least} % to {most} % of each of its CPUs",
+            "; load {load}, asked for {asked}, used from {min} % to {max} % of each of its CPUs",
             load = load.spec,
             asked,
-            least = format!("{least:.1}"),
-            most = format!("{most:.1}")
+            min = format!("{min:.1}"),
+            max = format!("{max:.1}")
         );
     }
     if series.loads.left_out > 0 {
@@ -170,11 +170,11 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
     (1..=12)
         .map_while(|power| {
             let one_in = 10_u64.pow(power);
-            let wanted = overview.moments.count() / one_in;
-            if wanted == 0 {
+            let beyond = overview.moments.count() / one_in;
+            if beyond == 0 {
                 return None;
             }
-            let rank = overview.moments.count() + 1 - wanted;
+            let rank = overview.moments.count() + 1 - beyond;
             overview
                 .histogram
                 .bucket_of_rank(rank)

@@ -38,17 +38,17 @@ fn examined_for(latencies: &[i32], limits: &[&str]) -> Examined {
 
 /// A judgement in words.
 #[derive(Debug)]
-struct Said {
+struct Judgement {
     verdict: Verdict,
     seen: String,
     margin: Option<f64>,
     lacking: Option<String>,
 }
 
-fn judged(limit: &str, examined: &Examined) -> Said {
+fn judged(limit: &str, examined: &Examined) -> Judgement {
     let judged = judge(&limit.parse().unwrap(), examined);
     let lacking = judged.lacking.map(|why| lacking(why, judged.rows.into()).unwrap_or_else(|| seen(&judged)));
-    Said { verdict: judged.verdict, seen: seen(&judged), margin: judged.margin, lacking }
+    Judgement { verdict: judged.verdict, seen: seen(&judged), margin: judged.margin, lacking }
 }
 
 #[test]
@@ -374,12 +374,12 @@ fn a_plan_and_show_have_the_gates_figure() {
     assert!(close(&row["as_measured"]["mean_ns"], measured.mean), "{row}");
     assert_eq!((row["max_ns"].as_i64(), measured.max), (Some(all.max), all.max));
     let shown = format!("  {}", format::micros(p99_of(&all)));
-    let said = "skipped ones counted in";
+    let output = "skipped ones counted in";
     for table in [matrix.text(Language::English), matrix.markdown(Language::English)] {
         assert!(
             table.replace("| ", "  ").contains(&shown)
                 && !table.contains('~')
-                && table.contains(said)
+                && table.contains(output)
                 && !table.contains("as measured"),
             "{table}"
         );

@@ -224,16 +224,16 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("and {more} more of {pairs}", "ほかに{pairs}中 {more} 組"),
     // Why a tail is not continued.
     (
-        "{latencies}: too few for a tail fit, which needs {least}",
-        "サンプル不足のため裾を推定できません({latencies}。{least} 個以上が必要)",
+        "{latencies}: too few for a tail fit, which needs {min}",
+        "サンプル不足のため裾を推定できません({latencies}。{min} 個以上が必要)",
     ),
     (
-        "{clusters} of large latencies: too few for a tail fit, which needs {least}",
-        "大きな遅延のクラスターが不足しているため裾を推定できません({clusters}。{least} 個以上が必要)",
+        "{clusters} of large latencies: too few for a tail fit, which needs {min}",
+        "大きな遅延のクラスターが不足しているため裾を推定できません({clusters}。{min} 個以上が必要)",
     ),
     (
-        "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
-        "大きな遅延が密集しているため裾を推定できません(クラスターが測定時間の {share} % を占めます。上限は {most} %)",
+        "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {max} % is usable",
+        "大きな遅延が密集しているため裾を推定できません(クラスターが測定時間の {share} % を占めます。上限は {max} %)",
     ),
     (
         "all large latencies are equal: this is a limit of the clock or the machine, not a tail",
@@ -260,12 +260,12 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "2 種類の外挿の結果が一致しません。10 倍の測定時間に対し、しきい値超過法(POT)では {lower} ~ {upper}、ブロック最大値法では {low} ~ {high}",
     ),
     (
-        "outlier: {least}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
-        "外れ値: {least}、次に大きい値は {next}(単一の裾に対する検定 {chance})。原因が別にあり、その頻度と大きさはほかの値から推定できません",
+        "outlier: {min}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
+        "外れ値: {min}、次に大きい値は {next}(単一の裾に対する検定 {chance})。原因が別にあり、その頻度と大きさはほかの値から推定できません",
     ),
     (
-        "{count} outliers: {least} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
-        "外れ値 {count} 個: {least} 以上、次に大きい値は {next}(単一の裾に対する検定 {chance})。原因が別にあり、その頻度と大きさはほかの値から推定できません",
+        "{count} outliers: {min} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
+        "外れ値 {count} 個: {min} 以上、次に大きい値は {next}(単一の裾に対する検定 {chance})。原因が別にあり、その頻度と大きさはほかの値から推定できません",
     ),
     ("from {row} on", "{row}以降"),
     ("activation {n}", "起床 {n} 回目"),
@@ -412,8 +412,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("; {rows} skipped or lost", "。スキップまたは欠落: {rows}"),
     (
-        "; load {load}, asked for {asked}, used from {least} % to {most} % of each of its CPUs",
-        "。負荷 {load}(目標 {asked})の CPU 使用率 {least} ~ {most} %",
+        "; load {load}, asked for {asked}, used from {min} % to {max} % of each of its CPUs",
+        "。負荷 {load}(目標 {asked})の CPU 使用率 {min} ~ {max} %",
     ),
     ("; {loads} not drawn", "。{loads}は非表示"),
     ("1 in {one_in} at {time} or more", "{one_in} 回に 1 回は {time} 以上"),

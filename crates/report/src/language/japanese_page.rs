@@ -168,8 +168,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "各記録の最初の {time} はウォームアップとして除外しています。",
     ),
     (
-        "The first {least} to {most} of each recording were warm-up and are not in the figures.",
-        "各記録の最初の {least} ~ {most} はウォームアップとして除外しています。",
+        "The first {min} to {max} of each recording were warm-up and are not in the figures.",
+        "各記録の最初の {min} ~ {max} はウォームアップとして除外しています。",
     ),
     (
         "{n} of {recorded} recordings shown, those with the worst wake-ups",

@@ -13,7 +13,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("has no such thread", "このスレッドはありません"),
     ("not known", "不明"),
     ("nothing was measured", "測定値なし"),
-    ("jitter from {least} to {most} µs", "ジッター {least} ~ {most} µs"),
+    ("jitter from {min} to {max} µs", "ジッター {min} ~ {max} µs"),
     ("no two successive activations woke", "連続する測定値なし"),
     ("{name}: {n} latencies", "{name}: サンプル {n} 個"),
     (
@@ -51,10 +51,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Nothing drawn: tick combinations in the table.", "表示対象なし。表のチェックボックスで選択してください。"),
     ("Repeats of each combination pooled; over time each separately.", "各組み合わせの繰り返し測定を合算。時間変化は測定ごと。"),
     ("Each repeat separately.", "測定ごとに個別表示。"),
-    (
-        "Repeats not drawn: {n}. At most {most} curves are drawn.",
-        "非表示の繰り返し測定: {n} 回(表示できる曲線は {most} 本まで)。",
-    ),
+    ("Repeats not drawn: {n}. At most {max} curves are drawn.", "非表示の繰り返し測定: {n} 回(表示できる曲線は {max} 本まで)。"),
     (
         "{n} runs have no latency over time on this page. Those with the largest latencies do.",
         "{n} 回の測定の時間変化は省略(最大レイテンシの大きいものを収録)。",

@@ -90,7 +90,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{value} lowers {figure} from {was} to {is} µs{against}.", "{value} で {figure} が {was} µs から {is} µs に減少{against}。"),
     ("{value} raises {figure} {times} times{against}{cases}.", "{value} で {figure} が {times} 倍に増加{against}{cases}。"),
     ("{value} lowers {figure} {times} times{against}{cases}.", "{value} で {figure} が 1/{times} に減少{against}{cases}。"),
-    ("{least} to {most}", "{least} ~ {most}"),
+    ("{min} to {max}", "{min} ~ {max}"),
     (
         "{value} raises {figure} in {up}, lowers it in {down} of {all} cases{against}.",
         "{value} で {figure} は {all} 通り中 {up} 通りで増加、{down} 通りで減少{against}。",

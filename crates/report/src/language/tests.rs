@@ -59,7 +59,7 @@ fn nothing_is_translated_that_nobody_says() {
 }
 
 /// The strings behind every `open` in the sources.
-fn said(sources: &str, open: &str, quote: char) -> Vec<String> {
+fn texts_in(sources: &str, open: &str, quote: char) -> Vec<String> {
     let is_whole = |place: usize| !sources[..place].ends_with(|before: char| before.is_alphanumeric() || before == '_');
     let places = sources.match_indices(open).filter(|(place, _)| open.contains('.') || is_whole(*place));
     let behind = places.filter_map(|(place, _)| sources[place + open.len()..].trim_start().strip_prefix(quote));
@@ -70,15 +70,15 @@ fn said(sources: &str, open: &str, quote: char) -> Vec<String> {
 fn whatever_is_said_is_translated() {
     let sources = sources();
     let known: BTreeSet<&str> = in_japanese().map(|(english, _)| english).collect();
-    let mut said_here = said(&sources, "tr!(", '"');
-    said_here.extend(said(&sources, "translated(", '"'));
-    said_here.extend(said(&sources, "self.t(", '"'));
-    said_here.extend(said(&sources, "self.defined(", '"'));
-    assert!(said_here.len() > 300, "{}", said_here.len());
+    let mut calls = texts_in(&sources, "tr!(", '"');
+    calls.extend(texts_in(&sources, "translated(", '"'));
+    calls.extend(texts_in(&sources, "self.t(", '"'));
+    calls.extend(texts_in(&sources, "self.defined(", '"'));
+    assert!(calls.len() > 300, "{}", calls.len());
     let scripts: BTreeSet<&str> = japanese_scripts::TEXTS.iter().map(|(english, _)| *english).collect();
-    let by_scripts = said(&sources, "tell(", '\'');
+    let by_scripts = texts_in(&sources, "tell(", '\'');
     assert!(by_scripts.len() > 30);
-    let lacking: Vec<&String> = (said_here.iter().filter(|text| !known.contains(text.as_str())))
+    let lacking: Vec<&String> = (calls.iter().filter(|text| !known.contains(text.as_str())))
         .chain(by_scripts.iter().filter(|text| !scripts.contains(text.as_str())))
         .collect();
     assert!(lacking.is_empty(), "{lacking:#?}");
@@ -174,7 +174,7 @@ fn no_language_leaks_into_another() {
     let (interval, duration) = (plan::Nanos(1_000_000), Some(plan::Nanos::from_secs(10_800)));
     let length = PlanLength { samples: 2_995, rate: 1e-3, confidence: 0.95, interval, threads: 4, duration };
     let command = "teiji";
-    let said = |language| {
+    let output = |language| {
         let mut texts = vec![
             ("page", report.html(command, language)),
             ("Markdown", report.markdown(command, Some("charts"), language)),
@@ -214,9 +214,9 @@ fn no_language_leaks_into_another() {
             comparisons.json().to_string(),
         ]
     };
-    let (first, before) = (said(Language::English), for_programs());
-    let japanese = said(Language::Japanese);
-    let (again, after) = (said(Language::English), for_programs());
+    let (first, before) = (output(Language::English), for_programs());
+    let japanese = output(Language::Japanese);
+    let (again, after) = (output(Language::English), for_programs());
     // What a plan is called comes from outside.
     let is_japanese = |text: &str| text.replace('題', "").chars().any(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
     for (((name, english), (_, japanese)), (_, again)) in first.iter().zip(&japanese).zip(&again) {

@@ -283,9 +283,9 @@ impl Change {
         }
         let times = |pair: (i64, i64)| if decided == Way::Down { 1.0 / factor(pair) } else { factor(pair) };
         let factors: Vec<f64> = pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| times(*pair)).collect();
-        let (least, most) = factors.iter().fold((f64::MAX, 0.0_f64), |(least, most), one| (least.min(*one), most.max(*one)));
-        let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
-        let times = if least == most { most } else { tr!("{least} to {most}", least, most) };
+        let (min, max) = factors.iter().fold((f64::MAX, 0.0_f64), |(min, max), one| (min.min(*one), max.max(*one)));
+        let (min, max) = (format!("{min:.1}"), format!("{max:.1}"));
+        let times = if min == max { max } else { tr!("{min} to {max}", min, max) };
         let cases = if factors.len() == self.cases {
             self.in_all()
         } else {

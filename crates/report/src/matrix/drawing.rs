@@ -3,7 +3,7 @@
 //! runs over time, of as many as there is room for.
 
 use super::heat::{FIGURES, HeatMap};
-use super::{Factor, Matrix, TopRuns};
+use super::{Factor, Matrix, TopRun};
 use crate::charts::bins::Bins;
 use crate::charts::equal_bins::EqualBins;
 use crate::charts::load_course;
@@ -144,13 +144,13 @@ impl Matrix {
     }
 
     /// Rows that there is room for: the selected ones first, then those with the largest latencies, then those without any.
-    pub(super) fn first_rows(&self, room: usize) -> BTreeSet<usize> {
+    pub(super) fn first_rows(&self, max_rows: usize) -> BTreeSet<usize> {
         let mut order = self.selected();
         order.extend(self.largest_first());
         order.extend(0..self.rows.len());
         let mut rows = BTreeSet::new();
         for row in order {
-            if rows.len() == room {
+            if rows.len() == max_rows {
                 break;
             }
             rows.insert(row);
@@ -161,13 +161,13 @@ impl Matrix {
     pub(super) fn drawing(&self, budget: SizeBudget) -> Drawing<'_> {
         let bins = Bins::from_moments(self.rows.iter().map(|row| &row.stats.moments));
         let curves = self.first_rows(budget.curves);
-        let mut kept: Vec<_> = self.kept.iter().filter(|kept| curves.contains(&kept.row)).collect();
+        let mut top_runs: Vec<_> = self.top_runs.iter().filter(|top_run| curves.contains(&top_run.row)).collect();
         // The selected ones are the last to go.
         let selected = self.selected();
-        kept.sort_by_key(|kept| (!selected.contains(&kept.row), std::cmp::Reverse(kept.max())));
-        kept.truncate(budget.runs);
-        kept.sort_by_key(|kept| (kept.row, kept.repeat));
-        let overviews: Vec<Overview<'_>> = kept.iter().map(|kept| self.overview(kept)).collect();
+        top_runs.sort_by_key(|top_run| (!selected.contains(&top_run.row), std::cmp::Reverse(top_run.max())));
+        top_runs.truncate(budget.runs);
+        top_runs.sort_by_key(|top_run| (top_run.row, top_run.repeat));
+        let overviews: Vec<Overview<'_>> = top_runs.iter().map(|top_run| self.overview(top_run)).collect();
         let steps = Steps::share(&overviews, budget.steps);
         let points = load_course::points_each(&overviews, budget.steps / 4);
         let drawn = curves.len() + overviews.len();
@@ -176,7 +176,7 @@ impl Matrix {
         let mut labels = Labels::default();
         let mut combination = |place: usize| {
             let row = &self.rows[place];
-            let runs = kept.iter().enumerate().filter(|(_, kept)| kept.row == place).map(|(run, _)| run);
+            let runs = top_runs.iter().enumerate().filter(|(_, top_run)| top_run.row == place).map(|(run, _)| run);
             Combination {
                 row: place,
                 at: row.at.clone(),
@@ -202,25 +202,25 @@ impl Matrix {
     }
 
     /// A run by its combination's name, and which of several it is.
-    fn overview<'k>(&self, kept: &'k TopRuns) -> Overview<'k> {
-        let row = &self.rows[kept.row];
+    fn overview<'k>(&self, top_run: &'k TopRun) -> Overview<'k> {
+        let row = &self.rows[top_run.row];
         let name = self.name(row);
-        let name = if row.runs - row.identical > 1 { tr!("{name}, run {repeat}", name, repeat = kept.repeat) } else { name };
-        Overview { name, inferences: &kept.inferences, ..Overview::new(&kept.recorded) }
+        let name = if row.runs - row.identical > 1 { tr!("{name}, run {repeat}", name, repeat = top_run.repeat) } else { name };
+        Overview { name, inferences: &top_run.inferences, ..Overview::new(&top_run.recorded) }
     }
 
     /// Of each combination that is drawn at first the run with the largest latency: for pictures over time.
     pub(super) fn worst_runs(&self) -> Vec<Overview<'_>> {
-        let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
-        self.selected().into_iter().filter_map(worst).map(|kept| self.overview(kept)).collect()
+        let worst = |row: usize| self.top_runs.iter().filter(|top_run| top_run.row == row).max_by_key(|top_run| top_run.max());
+        self.selected().into_iter().filter_map(worst).map(|top_run| self.overview(top_run)).collect()
     }
 
     /// The same combinations with all their repeats: for pictures of distributions.
     pub(super) fn selected_pooled(&self) -> Vec<Overview<'_>> {
-        let worst = |row: usize| self.kept.iter().filter(|kept| kept.row == row).max_by_key(|kept| kept.max());
+        let worst = |row: usize| self.top_runs.iter().filter(|top_run| top_run.row == row).max_by_key(|top_run| top_run.max());
         let pooled = |row: usize| {
-            let (of, kept) = (&self.rows[row], worst(row)?);
-            let worst = Overview::new(&kept.recorded);
+            let (of, top_run) = (&self.rows[row], worst(row)?);
+            let worst = Overview::new(&top_run.recorded);
             let is_one = of.runs - of.identical == 1;
             Some(Overview {
                 name: self.name(of),
@@ -233,7 +233,7 @@ impl Matrix {
                 due_histogram: of.stats.due_histogram.clone(),
                 due_moments: of.stats.due_moments,
                 // Nothing is inferred from several runs together.
-                inferences: if is_one { &kept.inferences } else { &[] },
+                inferences: if is_one { &top_run.inferences } else { &[] },
                 ..worst
             })
         };

@@ -127,7 +127,7 @@ pub(super) struct HeatMap {
     times: Vec<&'static str>,
     /// Whether a picture has room for it.
     #[serde(skip)]
-    has_room: bool,
+    fits: bool,
 }
 
 /// What stands in a picture.
@@ -159,26 +159,26 @@ impl Matrix {
         let (down, others) = by_values.split_first()?;
         // As many factors across as there is room for; the worst of the others is shown.
         let mut across: Vec<usize> = Vec::new();
-        let mut room = MAX_COLUMNS;
+        let mut columns_left = MAX_COLUMNS;
         for factor in others.iter().rev().filter(|factor| values_of(**factor) <= MAX_COLUMNS) {
-            if values_of(*factor) <= room && across.len() < MAX_ACROSS {
-                room /= values_of(*factor);
+            if values_of(*factor) <= columns_left && across.len() < MAX_ACROSS {
+                columns_left /= values_of(*factor);
                 across.push(*factor);
             }
         }
         across.sort_unstable();
-        let has_room = !across.is_empty() && values_of(*down) <= MAX_ROWS;
+        let fits = !across.is_empty() && values_of(*down) <= MAX_ROWS;
         if across.is_empty() {
             across.push(*others.iter().min()?);
         }
         let times = self.kinds().into_iter().map(TimeKind::key).collect();
-        Some(HeatMap { figures: &FIGURES, shades: SHADES, nothing: NOTHING, down: *down, across, times, has_room })
+        Some(HeatMap { figures: &FIGURES, shades: SHADES, nothing: NOTHING, down: *down, across, times, fits })
     }
 
     /// The cells of a picture of this figure; none where it has no room, or nothing is measured.
     pub(super) fn cells(&self, map: &HeatMap, figure: &Figure) -> Option<Cells<'_>> {
         let kinds = self.kinds();
-        let kind = kinds.first().copied().filter(|_| map.has_room)?;
+        let kind = kinds.first().copied().filter(|_| map.fits)?;
         let column_of = |at: &[usize]| -> Vec<usize> { map.across.iter().map(|factor| at[*factor]).collect() };
         let columns: BTreeSet<Vec<usize>> = self.rows.iter().map(|row| column_of(&row.at)).collect();
         let columns: Vec<Vec<usize>> = columns.into_iter().collect();

@@ -72,8 +72,8 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
         for group in cells.columns.chunk_by(|a, b| a[..=level] == b[..=level]) {
             let (start, wide) = (left + width * begin as f64, width * group.len() as f64);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels")]
-            let room = ((wide / LETTER) as usize).max(3);
-            let text = crate::format::clip(&label(map.across[level], group[0][level]), room);
+            let letters = ((wide / LETTER) as usize).max(3);
+            let text = crate::format::clip(&label(map.across[level], group[0][level]), letters);
             svg.text(start + wide / 2.0, y, Anchor::Middle, if level == 0 { ink } else { soft }, &text);
             begin += group.len();
         }

@@ -61,7 +61,7 @@ fn cells_cannot_break_their_tables() {
 }
 
 #[test]
-fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
+fn exceeded_and_inconclusive_limits_are_named() {
     let limits = ["max<60us", "p90<20us", "p99<50us"];
     let rows = [Some("none"), Some("net"), None].map(|load| vec![load.map(str::to_owned)]);
     let mut matrix = Matrix::new(Some("A plan".into()), vec!["load".into()], rows.into_iter());
@@ -75,9 +75,9 @@ fn what_is_beyond_a_limit_is_said_and_what_cannot_be_told() {
     assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
     let text = matrix.text(English);
     assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
-    let said = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 exceeded its limit in 1 of 2, inconclusive in 1 (?): \
+    let output = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 exceeded its limit in 1 of 2, inconclusive in 1 (?): \
                 p99 needs 100.";
-    assert!(text.replace("\n  ", " ").replace('\n', " ").contains(said), "{text}");
+    assert!(text.replace("\n  ", " ").replace('\n', " ").contains(output), "{text}");
 }
 
 /// A quantile of the histogram is up to 1 % off; a limit within that is judged by the exact one.
@@ -189,7 +189,7 @@ fn recordings_without_samples_are_runs_unless_all_is_equal() {
 }
 
 #[test]
-fn kinds_of_time_are_told_apart_and_not_compared() {
+fn kinds_of_time_are_named_and_not_compared() {
     let kernels = ["none", "debian:amd64"].map(|kernel| vec![Some(kernel.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["kernel".into()], kernels.into_iter());
     matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[57_600]).build());
@@ -406,7 +406,7 @@ fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
 
 /// Threads with intervals of their own are cases of their own.
 #[test]
-fn threads_of_unlike_intervals_are_told_apart() {
+fn threads_of_unlike_intervals_are_named() {
     let rows = ["none", "cpu"].map(|load| vec![Some(load.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     for (row, max) in [(0, 9_000), (1, 90_000)] {
@@ -433,8 +433,8 @@ fn what_was_never_run_is_in_every_maximum() {
     recorded.threads = vec![statistics];
     // Activation 3 waited from 3 ms to 9.5 ms.
     let waited = "6.50 ms";
-    let said = crate::sections::verdict::verdict(&[Overview::new(&recorded)]);
-    assert!(said.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{said}");
+    let output = crate::sections::verdict::verdict(&[Overview::new(&recorded)]);
+    assert!(output.contains(&format!("activations waiting up to {waited}: worst latency {waited}")), "{output}");
     let page =
         crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default()).html("teiji report", English);
     assert!(page.contains(">6.50<") && !page.contains(">6.00<"), "the page's one figure");

@@ -78,7 +78,7 @@ pub struct Matrix {
     denied: Option<Warning>,
     conditions: InEach<Conditions>,
     /// Those with the latest wake-ups.
-    kept: Vec<TopRuns>,
+    top_runs: Vec<TopRun>,
 }
 
 /// A factor, and its values in the plan's order; none where a combination does not say.
@@ -90,7 +90,7 @@ struct Factor {
 
 /// A recording that may be drawn.
 #[derive(Debug)]
-struct TopRuns {
+struct TopRun {
     row: usize,
     /// From 1.
     repeat: u32,
@@ -98,7 +98,7 @@ struct TopRuns {
     inferences: Vec<Inference>,
 }
 
-impl TopRuns {
+impl TopRun {
     /// The largest latency, ns.
     fn max(&self) -> Option<i64> {
         self.recorded.threads.iter().filter_map(|thread| thread.latency_with_skipped.map(|summary| summary.max)).max()
@@ -155,11 +155,11 @@ impl Matrix {
             self.denied = banners::denied(&recorded.document).cloned();
         }
         if is_new {
-            self.kept.push(TopRuns { row, repeat, recorded, inferences });
+            self.top_runs.push(TopRun { row, repeat, recorded, inferences });
         }
-        if self.kept.len() > MAX_KEPT {
-            let least = self.kept.iter().enumerate().min_by_key(|(_, kept)| kept.max()).map_or(0, |(place, _)| place);
-            self.kept.swap_remove(least);
+        if self.top_runs.len() > MAX_KEPT {
+            let min = self.top_runs.iter().enumerate().min_by_key(|(_, top_runs)| top_runs.max()).map_or(0, |(place, _)| place);
+            self.top_runs.swap_remove(min);
         }
     }
 
@@ -246,10 +246,10 @@ impl Matrix {
                 names = self.incomplete_by_name()
             ));
         }
-        if let Some(most) = self.inference_left_out_above {
+        if let Some(max) = self.inference_left_out_above {
             notes.push(tr!(
                 "Plans of more than {n} runs have no confidence intervals here. teiji show prints those of each recording.",
-                n = most
+                n = max
             ));
         }
         notes
@@ -285,7 +285,7 @@ impl Matrix {
         if self.limits.is_empty() || measured.is_empty() {
             return None;
         }
-        let wanted: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
+        let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
         let judged = |(place, limit): (usize, &Limit)| {
             let with = |verdict| measured.iter().filter(|row| row.verdict(place) == Some(verdict)).count();
             let (beyond, inconclusive) = (with(Verdict::Fail), with(Verdict::NotEnough));
@@ -303,8 +303,8 @@ impl Matrix {
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
         Some(tr!(
-            "Limits of the plan: {wanted}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
-            wanted = list(&wanted),
+            "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
+            limits = list(&limits),
             judged = judged.join(translated("; "))
         ))
     }

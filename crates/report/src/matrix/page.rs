@@ -13,7 +13,7 @@ use crate::format::{self, count, counted};
 use crate::language::{Language, in_language, tr, translated};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
-use crate::page::intervals::{RecordingInference, inference_lead, inference_of};
+use crate::page::intervals::{RecordingInference, inference_lead, inference_rows};
 use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
@@ -152,8 +152,8 @@ impl Matrix {
 
     fn content(&self, plan: &str, command_line: &str, charts: Vec<ChartView>, budget: SizeBudget, rows: usize) -> Page {
         let verdict = self.sentences();
-        let sheet = Table::new(self);
-        let (head, rows, without) = self.table(&sheet, rows);
+        let table = Table::new(self);
+        let (head, rows, without) = self.table(&table, rows);
         let drawing = self.drawing(budget);
         Page {
             frame: Frame::new(
@@ -174,9 +174,9 @@ impl Matrix {
             left_out: left_out(without, |n| {
                 tr!("{n} more combinations are left out. The largest latencies are among those shown.", n)
             }),
-            notes: self.notes().into_iter().chain(sheet.sources()).collect(),
+            notes: self.notes().into_iter().chain(table.sources()).collect(),
             heat: self.heat_view(),
-            inferences: inference_of(&self.worst_runs(), MAX_INFERENCE_ROWS),
+            inferences: inference_rows(&self.worst_runs(), MAX_INFERENCE_ROWS),
             inference_lead: inference_lead(&self.worst_runs()),
             drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
             warnings: self.conditions.get().warnings(),
@@ -231,13 +231,14 @@ impl Matrix {
             let grant = self.denied.as_ref().map_or(NextStep::Unknown, |warning| warning_text(warning).next_step);
             banners.push(Banner::new(translated("Rights and scheduling."), text, &grant));
         }
-        let (with_caveats, missed) = (self.with_caveats(), self.off_target());
+        let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         if with_caveats > 0 {
             let text = tr!("{rows}: see below the table.", rows = rows(with_caveats));
             banners.push(Banner::new(translated("Caveats."), text, &NextStep::Unknown));
         }
-        if missed > 0 {
-            let text = tr!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(missed));
+        if off_target > 0 {
+            let text =
+                tr!("{rows}, marked in the table. The figures hold, but not for the requested load.", rows = rows(off_target));
             banners.push(Banner::new(translated("Load off target."), text, &NextStep::Unknown));
         }
         if self.missing() > 0 {
@@ -251,14 +252,14 @@ impl Matrix {
     }
 
     /// Heading and lines; and how many combinations have no line, for want of room.
-    fn table(&self, sheet: &Table, room: usize) -> (Vec<Head>, Vec<Row>, usize) {
-        let columns = sheet.columns();
+    fn table(&self, table: &Table, max_rows: usize) -> (Vec<Head>, Vec<Row>, usize) {
+        let columns = table.columns();
         let head =
-            columns.iter().map(|column| Head { name: sheet.head[*column].name.clone(), is_factor: sheet.is_text(*column) });
-        let wanted = self.first_rows(room);
+            columns.iter().map(|column| Head { name: table.head[*column].name.clone(), is_factor: table.is_text(*column) });
+        let shown = self.first_rows(max_rows);
         let mut rows: Vec<Row> = Vec::new();
         let mut before: Option<&super::table::Line> = None;
-        for line in sheet.lines.iter().filter(|line| wanted.contains(&line.row)) {
+        for line in table.lines.iter().filter(|line| shown.contains(&line.row)) {
             let again = before.is_some_and(|before| before.row == line.row);
             // Same as above, in this factor and all before it.
             let same = |column: usize| before.is_some_and(|before| before.cells[..=column] == line.cells[..=column]);
@@ -266,8 +267,8 @@ impl Matrix {
             let cell = |column: &usize| Cell {
                 text: line.cells[*column].clone(),
                 is_long: line.cells[*column].chars().count() > MAX_LINE,
-                is_factor: sheet.is_text(*column),
-                kind: match sheet.head[*column].figure {
+                is_factor: table.is_text(*column),
+                kind: match table.head[*column].figure {
                     None if same(*column) => "same",
                     Some("caveats") if line.cells[*column] != "–" => "bad",
                     Some("max") => "max",
@@ -287,7 +288,7 @@ impl Matrix {
             // A second line of a combination has no factors to compare with.
             before = if again { before } else { Some(line) };
         }
-        (head.collect(), rows, self.rows.len() - wanted.len())
+        (head.collect(), rows, self.rows.len() - shown.len())
     }
 
     fn heat_view(&self) -> Option<HeatView> {

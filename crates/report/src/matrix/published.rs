@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_line_that_cannot_be_read_is_named() {
-        for (lines, said) in [
+        for (lines, output) in [
             ("A,2010,b,k,none,,cpu,50,1000,100,,7,4,3,4\n", "a.csv, line 2: 15 cells below a heading of 16"),
             ("A,2010,b,k,none,,cpu,50,1000,100,,7,4,3,4,\nA,2010,b,k,none,,cpu,50,soon,100,,7,4,3,4,\n", "a.csv, line 3: "),
             ("A,2010,b,k,none,,cpu,50,1000,100,,7,-4,3,4,\n", "a.csv, line 2: invalid max_us -4: must be from 0 to an hour"),
@@ -346,7 +346,7 @@ mod tests {
             ("A,2010,b,k,none,,cpu,500,1000,100,,7,4,3,4,\n", "a.csv, line 2: "),
         ] {
             let error = read(lines).unwrap_err();
-            assert!(error.starts_with(said), "{lines}said: {error}\nnot:  {said}");
+            assert!(error.starts_with(output), "{lines}said: {error}\nnot:  {output}");
         }
         let error = Published::read("b.csv", b"source,year\nA,2010\n").unwrap_err().to_string();
         assert!(error.starts_with("b.csv, line 1: there is no column 'hardware'; those needed are source, year,"), "{error}");

@@ -59,11 +59,11 @@ pub(super) struct Column {
 }
 
 impl Column {
-    fn of_figure(name: &'static str) -> Self {
+    fn figure_column(name: &'static str) -> Self {
         Column { name: translated(name).to_owned(), figure: Some(name) }
     }
 
-    fn of_factor(name: &str) -> Self {
+    fn factor_column(name: &str) -> Self {
         // What comes from outside cannot move a cursor or break a line.
         Column { name: name.replace(char::is_control, " "), figure: None }
     }
@@ -77,41 +77,41 @@ pub(super) struct Line {
 
 impl Table {
     pub(super) fn new(matrix: &Matrix) -> Table {
-        let mut head: Vec<Column> = matrix.factors.iter().map(|factor| Column::of_factor(&factor.name)).collect();
-        head.extend(OURS.map(Column::of_figure));
-        head.extend((!matrix.limits.is_empty()).then(|| Column::of_figure("beyond")));
+        let mut head: Vec<Column> = matrix.factors.iter().map(|factor| Column::factor_column(&factor.name)).collect();
+        head.extend(OURS.map(Column::figure_column));
+        head.extend((!matrix.limits.is_empty()).then(|| Column::figure_column("beyond")));
         let ours = head.len();
         if matrix.published.is_some() {
-            head.extend(THEIRS.map(Column::of_figure));
+            head.extend(THEIRS.map(Column::figure_column));
         }
-        let mut sheet = Table { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
+        let mut table = Table { head, factors: matrix.factors.len(), lines: Vec::new(), references: Vec::new(), published: None };
         let mut matched = BTreeSet::new();
         let whole = matrix.rows.iter().all(|row| row.runs == 1);
         for (place, row) in matrix.rows.iter().enumerate() {
             for part in parts(row) {
                 let mut cells = ours_of(matrix, row, part, whole);
                 let Some(published) = &matrix.published else {
-                    sheet.lines.push(Line { row: place, cells });
+                    table.lines.push(Line { row: place, cells });
                     continue;
                 };
                 let theirs = beside(row, part, published);
                 matched.extend(theirs.iter().map(|run| run.place));
                 for run in &theirs {
                     cells.resize(ours, String::new());
-                    cells.extend(sheet.theirs(run));
-                    sheet.lines.push(Line { row: place, cells: std::mem::take(&mut cells) });
+                    cells.extend(table.theirs(run));
+                    table.lines.push(Line { row: place, cells: std::mem::take(&mut cells) });
                 }
                 if theirs.is_empty() {
                     cells.extend(THEIRS.map(|_| NOTHING.to_owned()));
-                    sheet.lines.push(Line { row: place, cells });
+                    table.lines.push(Line { row: place, cells });
                 }
             }
         }
         // What comes from outside cannot move a cursor or break a line.
-        let cells = sheet.lines.iter_mut().flat_map(|line| &mut line.cells);
+        let cells = table.lines.iter_mut().flat_map(|line| &mut line.cells);
         cells.filter(|cell| cell.contains(char::is_control)).for_each(|cell| *cell = cell.replace(char::is_control, " "));
-        sheet.published = matrix.published.as_ref().map(|published| (matched.len(), published.len()));
-        sheet
+        table.published = matrix.published.as_ref().map(|published| (matched.len(), published.len()));
+        table
     }
 
     fn theirs(&mut self, run: &Arc<PublishedRun>) -> [String; THEIRS.len()] {
@@ -226,25 +226,25 @@ impl Matrix {
     }
 
     fn in_text(&self) -> String {
-        let sheet = Table::new(self);
-        let shown = sheet.columns();
+        let table = Table::new(self);
+        let shown = table.columns();
         let width = |column: usize| {
-            let cells = sheet.lines.iter().map(|line| &line.cells[column]).chain([&sheet.head[column].name]);
+            let cells = table.lines.iter().map(|line| &line.cells[column]).chain([&table.head[column].name]);
             cells.map(|cell| columns(cell)).max().unwrap_or(0)
         };
         let widths: Vec<usize> = shown.iter().map(|column| width(*column)).collect();
         let mut out =
             self.title.as_ref().map_or_else(String::new, |title| format!("{}\n\n", title.replace(char::is_control, " ")));
-        let head: Vec<String> = sheet.head.iter().map(|column| column.name.clone()).collect();
-        for cells in std::iter::once(&head).chain(sheet.lines.iter().map(|line| &line.cells)) {
+        let head: Vec<String> = table.head.iter().map(|column| column.name.clone()).collect();
+        for cells in std::iter::once(&head).chain(table.lines.iter().map(|line| &line.cells)) {
             let cell = |(column, width): (&usize, &usize)| {
-                if sheet.is_text(*column) { left(&cells[*column], *width) } else { right(&cells[*column], *width) }
+                if table.is_text(*column) { left(&cells[*column], *width) } else { right(&cells[*column], *width) }
             };
             out.push_str(shown.iter().zip(&widths).map(cell).collect::<Vec<_>>().join("  ").trim_end());
             out.push('\n');
         }
         out.push('\n');
-        for note in self.notes().into_iter().chain(sheet.sources()) {
+        for note in self.notes().into_iter().chain(table.sources()) {
             wrapped(&mut out, "", &note);
         }
         out
@@ -257,19 +257,19 @@ impl Matrix {
     }
 
     fn in_markdown(&self) -> String {
-        let sheet = Table::new(self);
+        let table = Table::new(self);
         let plain = |text: &str| markdown(text);
-        let shown = sheet.columns();
+        let shown = table.columns();
         let line = |cells: &[String]| {
             let cells: Vec<String> = shown.iter().map(|column| markdown(&cells[*column])).collect();
             format!("| {} |\n", cells.join(" | "))
         };
         let mut out = self.title.as_ref().map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
-        out += &line(&sheet.head.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
-        let rule = |column: &usize| if sheet.is_text(*column) { "---" } else { "--:" };
+        out += &line(&table.head.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
+        let rule = |column: &usize| if table.is_text(*column) { "---" } else { "--:" };
         let _ = writeln!(out, "| {} |", shown.iter().map(rule).collect::<Vec<_>>().join(" | "));
-        sheet.lines.iter().for_each(|one| out += &line(&one.cells));
-        for note in self.notes().into_iter().chain(sheet.sources()) {
+        table.lines.iter().for_each(|one| out += &line(&one.cells));
+        for note in self.notes().into_iter().chain(table.sources()) {
             let _ = write!(out, "\n{}\n", plain(&note));
         }
         out

@@ -60,10 +60,10 @@ impl Matrix {
 
     pub(super) fn sentences(&self) -> String {
         let of = |n: usize| counted(n as u64, "combination");
-        let (with_caveats, missed) = (self.with_caveats(), self.off_target());
+        let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
         let mut sentences: Vec<String> = Vec::new();
         sentences.extend((with_caveats > 0).then(|| tr!("Caveats in {rows}.", rows = of(with_caveats))));
-        sentences.extend((missed > 0).then(|| tr!("Load off target in {rows}.", rows = of(missed))));
+        sentences.extend((off_target > 0).then(|| tr!("Load off target in {rows}.", rows = of(off_target))));
         sentences.push(self.headline());
         let missing = || tr!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
         sentences.extend((self.missing() > 0).then(missing));

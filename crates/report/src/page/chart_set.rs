@@ -131,10 +131,10 @@ fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
 }
 
 fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
-    let Some(most) = recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
+    let Some(max) = recordings.iter().map(|series| &series.threads).max_by_key(|threads| threads.len()) else {
         return Vec::new();
     };
-    most.iter()
+    max.iter()
         .map(|thread| ThreadChoice {
             index: thread.thread,
             name: tr!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu = thread.cpu),

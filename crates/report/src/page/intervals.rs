@@ -24,7 +24,7 @@ pub(crate) struct ThreadInference {
     pub(crate) name: String,
     /// In the order of the levels: the figure, and its interval.
     pub(crate) quantiles: Vec<(String, String)>,
-    pub(crate) inferences: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
 }
 
 /// What the intervals of these recordings are of.
@@ -38,12 +38,12 @@ pub(crate) fn inference_lead(all: &[Overview<'_>]) -> &'static str {
 }
 
 /// Confidence intervals, tails and periods of all recordings; of many threads, of those with the largest latencies.
-pub(crate) fn inference_of(all: &[Overview<'_>], most: usize) -> Vec<RecordingInference> {
-    let of = |(place, overview): (usize, &Overview<'_>)| {
+pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingInference> {
+    let from_overview = |(place, overview): (usize, &Overview<'_>)| {
         let document = &overview.recorded.document;
         let mut threads: Vec<_> = document.threads.iter().zip(&overview.recorded.threads).zip(overview.inferences).collect();
         threads.sort_by_key(|((_, statistics), _)| std::cmp::Reverse(statistics.moments.max()));
-        let listed = (most / 32).max(1);
+        let listed = (max / 32).max(1);
         let left_out = threads.len().saturating_sub(listed);
         threads.truncate(listed);
         let levels = threads
@@ -58,7 +58,7 @@ pub(crate) fn inference_of(all: &[Overview<'_>], most: usize) -> Vec<RecordingIn
             ThreadInference {
                 name: tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
                 quantiles,
-                inferences: inference::beside_quantiles(inference, document, thread),
+                messages: inference::beside_quantiles(inference, document, thread),
             }
         });
         RecordingInference {
@@ -74,5 +74,5 @@ pub(crate) fn inference_of(all: &[Overview<'_>], most: usize) -> Vec<RecordingIn
             at_once: inference::at_once(document, overview.inferences),
         }
     };
-    all.iter().enumerate().filter(|(_, overview)| !overview.inferences.is_empty()).map(of).collect()
+    all.iter().enumerate().filter(|(_, overview)| !overview.inferences.is_empty()).map(from_overview).collect()
 }

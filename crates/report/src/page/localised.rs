@@ -104,8 +104,8 @@ mod tests {
         let mut recorded = crate::synthetic::Synthetic::idle().build();
         recorded.document.probe.columns[0].meaning = "from \"a\" to <script>".into();
         let probes = Probes::from_overviews(&[crate::overview::Overview::new(&recorded)]);
-        let said = Anything(Frame::new("", "", Measured::Other, &probes)).defined("latency", "latency");
-        assert!(said.contains("title=\"From &quot;a&quot; to &lt;script&gt;.\""), "{said}");
+        let output = Anything(Frame::new("", "", Measured::Other, &probes)).defined("latency", "latency");
+        assert!(output.contains("title=\"From &quot;a&quot; to &lt;script&gt;.\""), "{output}");
     }
 
     #[test]

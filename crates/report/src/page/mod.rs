@@ -26,7 +26,7 @@ use crate::sections::rows::Rows;
 use crate::sections::verdict;
 use askama::Template;
 use chart_set::ChartSet;
-use intervals::{RecordingInference, inference_lead, inference_of};
+use intervals::{RecordingInference, inference_lead, inference_rows};
 use limits::LimitsView;
 use localised::Localised;
 use tables::{SummaryRecording, WorstTable};
@@ -230,7 +230,7 @@ impl<'r> Page<'r> {
             further,
             further_figures: columns::FIGURES,
             further_left_out: left_out(further_left_out, |n| tr!("Not shown: {rows}.", rows = format::counted(n as u64, "row"))),
-            inferences: inference_of(all, budget.rows),
+            inferences: inference_rows(all, budget.rows),
             inference_lead: inference_lead(all),
             drawn: ChartSet::overlaid(&series, all),
             worst: tables::worst(&series),

@@ -99,7 +99,7 @@ fn a_change_is_told_since_the_first_activation_of_the_run() {
 
 #[test]
 fn the_figure_and_the_sentence_beside_it_say_the_same() {
-    let said = |worst: i32| {
+    let output = |worst: i32| {
         let page = page(&[Synthetic::idle().threads(1).samples(&[-9_000, worst]).build()]);
         let (_, figure) = page.split_once("<p class=\"figure\"><strong>").unwrap();
         let (number, rest) = figure.split_once("<small>").unwrap();
@@ -107,8 +107,8 @@ fn the_figure_and_the_sentence_beside_it_say_the_same() {
         let (_, verdict) = page.split_once("<h1 id=\"verdict\">Worst latency ").unwrap();
         (figure, verdict.split_once(" with no load").unwrap().0.replace('\u{a0}', " "))
     };
-    assert_eq!(said(111_004), ("111 µs".to_owned(), "111 µs".to_owned()));
-    assert_eq!(said(-2_340), ("-2.34 µs".to_owned(), "-2.34 µs (early)".to_owned()));
+    assert_eq!(output(111_004), ("111 µs".to_owned(), "111 µs".to_owned()));
+    assert_eq!(output(-2_340), ("-2.34 µs".to_owned(), "-2.34 µs (early)".to_owned()));
 }
 
 #[test]
@@ -260,24 +260,24 @@ fn well_small_enough_for_many_loads() {
 #[test]
 fn what_loads_were_asked_for_and_reached() {
     let mut recorded = Synthetic::hackbench().load("cpu@50%").build();
-    let said = page(std::slice::from_ref(&recorded));
+    let output = page(std::slice::from_ref(&recorded));
     for there in ["<td>as much as it gets</td><td>97.8 %</td>", "<td>50 %</td><td>50.0 %</td>", "on CPU 1", ">throughout<"] {
-        assert!(said.contains(there), "{there}");
+        assert!(output.contains(there), "{there}");
     }
     assert!(
-        said.contains("Below: CPU use of each load over the same time")
-            && said.contains("<th scope=\"col\">CPU use of each load</th>")
+        output.contains("Below: CPU use of each load over the same time")
+            && output.contains("<th scope=\"col\">CPU use of each load</th>")
     );
-    assert!(!said.contains("load off target") && !said.contains("Load off target"));
+    assert!(!output.contains("load off target") && !output.contains("Load off target"));
 
     // Nothing known of each CPU: all of them together are named.
     recorded.document.load_off_target = true;
     recorded.document.load[1].per_cpu.clear();
     (recorded.document.load[1].off_target, recorded.document.load[1].alive) = (true, false);
-    let said = page(&[recorded]);
+    let output = page(&[recorded]);
     for there in ["<b>Load off target.</b> cpu@50% reached 50.0 %", "<b class=\"bad\">load off target</b>", "not throughout</b>"]
     {
-        assert!(said.contains(there), "{there}");
+        assert!(output.contains(there), "{there}");
     }
     let idle = page(&[Synthetic::idle().build()]);
     assert!(!idle.contains("Below: CPU use of each load over the same time") && !idle.contains("CPU use of each load"));
@@ -314,18 +314,18 @@ fn only_wake_ups_are_called_so() {
     }
     let of_wake_ups = ["The worst wake-ups", "every activation that woke", "the worst wake-up", "activations with at least this"];
     // What is behind the page's tables and charts, without the words that it explains and the texts of its scripts.
-    let said = |page: &str| page.split("<script").next().unwrap().split("id=\"words\"").next().unwrap().to_owned();
+    let output = |page: &str| page.split("<script").next().unwrap().split("id=\"words\"").next().unwrap().to_owned();
     let page_of = |recorded: &Recorded, language| {
         let (recordings, options) = (std::slice::from_ref(recorded), ChartOptions::default());
         let report = Report::new(recordings, &[], &options);
-        [report.html("teiji", language), report.markdown("teiji", None, language)].map(|page| said(&page))
+        [report.html("teiji", language), report.markdown("teiji", None, language)].map(|page| output(&page))
     };
     let wake_ups = page_of(&Synthetic::idle().threads(2).due(2_000).build(), English);
     assert!(wake_ups.iter().all(|page| page.contains(of_wake_ups[0]) && page.contains(of_wake_ups[1])));
     for (recorded, is_ordered) in [(trials, true), (events, true), (histogram, false)] {
         let mut matrix = crate::Matrix::new(None, vec![], [vec![]].into_iter());
         matrix.add(0, 1, recorded.clone());
-        let plan = said(&matrix.html("", "teiji", English));
+        let plan = output(&matrix.html("", "teiji", English));
         for page in page_of(&recorded, English).iter().chain([&plan]) {
             let line = page.lines().find(|line| of_wake_ups.iter().any(|words| line.contains(words)));
             assert_eq!(line, None);

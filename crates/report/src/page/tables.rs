@@ -74,13 +74,13 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
         .collect();
     maxima.sort_unstable_by(|a, b| b.cmp(a));
     let threads = maxima.len();
-    let least = maxima.get(most_rows).copied().flatten();
+    let min = maxima.get(most_rows).copied().flatten();
     let mut shown = 0;
     let mut recordings = Vec::new();
     for (place, overview) in all.iter().enumerate() {
         let mut rows = vec![whole(overview)];
         for (thread, statistics) in overview.recorded.document.threads.iter().zip(&overview.recorded.threads) {
-            if shown == most_rows || threads > most_rows && statistics.latency.map(|summary| summary.max) < least {
+            if shown == most_rows || threads > most_rows && statistics.latency.map(|summary| summary.max) < min {
                 continue;
             }
             shown += 1;

@@ -29,8 +29,8 @@ struct CpuShares {
 
 fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
     let time = events::cpu_time(std::slice::from_ref(overview));
-    let of = |wanted: &dyn Fn(&str) -> bool| -> f64 {
-        time.iter().filter(|time| wanted(&time.kind)).filter_map(|time| Some((*time.shares.first()?)?.0)).sum()
+    let of = |is_one_of: &dyn Fn(&str) -> bool| -> f64 {
+        time.iter().filter(|time| is_one_of(&time.kind)).filter_map(|time| Some((*time.shares.first()?)?.0)).sum()
     };
     let known = time.iter().any(|time| time.kind == "idle");
     known.then(|| CpuShares {
@@ -168,8 +168,8 @@ mod tests {
         let mut stolen = Synthetic::hackbench().build();
         spend(&mut stolen, &[("user", 700), ("steal", 263), ("idle", 37)]);
         stolen.document.load_off_target = true;
-        let said = collect(&Overview::new(&stolen));
-        assert!(said[0].starts_with("a load was off") && said[1].starts_with("steal time 26.3 %"), "{said:?}");
+        let output = collect(&Overview::new(&stolen));
+        assert!(output[0].starts_with("a load was off") && output[1].starts_with("steal time 26.3 %"), "{output:?}");
     }
 
     #[test]
@@ -179,10 +179,10 @@ mod tests {
         spend(&mut second, &[("user", 300), ("steal", 13), ("idle", 687)]);
         let events = &mut second.document.host.after.as_mut().unwrap().interrupts;
         events.iter_mut().filter(|event| event.name == "RES").for_each(|event| event.counts.fill(5_000));
-        let said: Vec<String> =
+        let output: Vec<String> =
             between(&[Overview::new(&first), Overview::new(&second)], 1).iter().map(Apart::in_words).collect();
-        assert_eq!(said[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]);
-        assert!(said[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "), "{said:?}");
+        assert_eq!(output[..2], ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]);
+        assert!(output[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "), "{output:?}");
         assert!(between(&[Overview::new(&first), Overview::new(&first)], 1).is_empty());
     }
 }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_had_not_settled_is_said() {
+    fn a_load_that_had_not_settled_is_named() {
         let mut recorded = Synthetic::idle().load("cpu").build();
         recorded.document.host.after = None;
         let steady = model::Steady::RunningForNs(plan::Nanos::from_secs(1));
@@ -252,9 +252,9 @@ mod tests {
         let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());
         let mut worse = busy.clone();
         *worse.document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
-        let said = phrases(&[("a", &idle.document), ("b", &busy.document), ("c", &worse.document)]);
+        let output = phrases(&[("a", &idle.document), ("b", &busy.document), ("c", &worse.document)]);
         assert_eq!(
-            said,
+            output,
             ["steal time 24.0 % (3.10 s) on CPU 1 in c and 1 more", "clocksource changed from tsc to hpet in b and 1 more"]
         );
         assert_eq!(phrases(&[("b", &busy.document)])[0], "steal time 1.0 % (100 ms) on CPU 0");

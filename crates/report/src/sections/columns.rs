@@ -35,7 +35,7 @@ pub(crate) fn probe(document: &Document) -> String {
 }
 
 /// Every further column of every thread, at most so many rows, and how many rows were left out.
-pub(crate) fn rows(all: &[Overview<'_>], most: usize) -> (Vec<ColumnRow>, usize) {
+pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) {
     let mut rows = Vec::new();
     for overview in all {
         let document = &overview.recorded.document;
@@ -50,8 +50,8 @@ pub(crate) fn rows(all: &[Overview<'_>], most: usize) -> (Vec<ColumnRow>, usize)
             }
         }
     }
-    let left_out = rows.len().saturating_sub(most);
-    rows.truncate(most);
+    let left_out = rows.len().saturating_sub(max);
+    rows.truncate(max);
     (rows, left_out)
 }
 
@@ -229,8 +229,8 @@ mod tests {
         assert_eq!((found[0].name.as_str(), found[0].figures.join(" ")), ("done, µs", "1.5 2.0 1.5 – – 2.5".to_owned()));
         assert_eq!((found[1].name.as_str(), found[1].figures.join(" ")), ("number", "1,000 2,000 1,000 – – 3,000".to_owned()));
         assert_eq!(rows(&all, 1).1, 1);
-        let said: Vec<String> = meanings(&all).into_iter().map(|one| format!("{}: {}", one.name, one.meaning)).collect();
-        assert_eq!(said, ["latency: to exec", "done, µs: to the end", "number: of the event"]);
+        let output: Vec<String> = meanings(&all).into_iter().map(|one| format!("{}: {}", one.name, one.meaning)).collect();
+        assert_eq!(output, ["latency: to exec", "done, µs: to the end", "number: of the event"]);
     }
 
     #[test]

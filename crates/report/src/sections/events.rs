@@ -65,10 +65,10 @@ fn delta(event: &EventChange, host: &Host) -> Delta {
 }
 
 fn mostly(event: &EventChange, host: &Host) -> Option<(u32, u64)> {
-    let (cpu, most) = event.per_cpu.iter().max_by_key(|(_, n)| *n)?;
+    let (cpu, max) = event.per_cpu.iter().max_by_key(|(_, n)| *n)?;
     let both = host.before.cpus.iter().filter(|was| host.after.iter().any(|after| after.cpus.iter().any(|is| is.cpu == was.cpu)));
     let cpus = both.count() as u64;
-    let percent = most.saturating_mul(100) / event.total.max(1);
+    let percent = max.saturating_mul(100) / event.total.max(1);
     // A good deal more than its even share is worth a word.
     (cpus > 1 && percent >= 60 && percent.saturating_mul(cpus) >= 130).then_some((cpu.0, percent))
 }

@@ -24,7 +24,7 @@ pub(crate) fn words(probes: &Probes) -> Vec<Word> {
     ];
     let jitter = probes.has_activations().then_some(JITTER);
     let terms = [("late", late(rows)), ("skipped", skipped(rows)), ("as measured", as_measured(rows))];
-    let terms = terms.into_iter().chain(FIGURES).chain(jitter).chain(CLAIMS);
+    let terms = terms.into_iter().chain(FIGURES).chain(jitter).chain(INFERENCE_TERMS);
     words.extend(terms.map(|(term, meaning)| Word { term, name: translated(term), meaning: translated(meaning).to_owned() }));
     words
 }
@@ -48,7 +48,7 @@ const JITTER: (&str, &str) = (
     "By how much the time between two successive wake-ups differs from the interval: the difference of their latencies.",
 );
 
-const CLAIMS: [(&str, &str); 5] = [
+const INFERENCE_TERMS: [(&str, &str); 5] = [
     (
         "tail",
         "Latencies above a threshold, fitted by a generalised Pareto distribution, with an interval by profile likelihood. It holds if nothing changes, and is not extrapolated if a check fails.",

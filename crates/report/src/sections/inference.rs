@@ -38,9 +38,9 @@ impl Inference {
     #[must_use]
     pub fn from_analysis(analysis: &Analysis) -> Inference {
         let woken = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
-        let carried = Level::ALL.into_iter().filter(|level| woken >= level.needs());
+        let supported = Level::ALL.into_iter().filter(|level| woken >= level.needs());
         Inference {
-            quantiles: carried.filter_map(|level| analysis.quantile(level, CONFIDENCE)).collect(),
+            quantiles: supported.filter_map(|level| analysis.quantile(level, CONFIDENCE)).collect(),
             tail: analysis.tail(),
             periods: analysis.periods.clone(),
             changes: analysis.changes(),

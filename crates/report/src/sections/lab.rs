@@ -111,8 +111,8 @@ mod tests {
             if let Some(lab) = lab { made.in_lab(lab).build() } else { made.build() }
         };
         let both = [recorded("one", Some(Some(2))), recorded("two", Some(Some(2)))];
-        let said = times(&Overview::all(&both));
-        let [(title, text)] = said.as_slice() else { panic!("{said:?}") };
+        let output = times(&Overview::all(&both));
+        let [(title, text)] = output.as_slice() else { panic!("{output:?}") };
         assert_eq!(*title, "Virtual time.");
         assert!(text.starts_with("Virtual ns: instructions x 2^1 (each instruction takes 2 ns)"), "{text}");
 
@@ -124,8 +124,8 @@ mod tests {
         ];
         let all = Overview::all(&mixed);
         assert!(!is_virtual(&all));
-        let said = times(&all);
-        let [(_, first), (title, second)] = said.as_slice() else { panic!("{said:?}") };
+        let output = times(&all);
+        let [(_, first), (title, second)] = output.as_slice() else { panic!("{output:?}") };
         assert!(first.starts_with("one and three: Virtual ns"), "{first}");
         assert!(*title == "Emulated." && second.starts_with("two: Emulated"), "{second}");
         assert!(times(&Overview::all(&mixed[1..2])).is_empty());

@@ -68,15 +68,15 @@ pub(crate) fn loads(all: &[Overview<'_>], most_rows: usize) -> (Vec<LoadRow>, us
 }
 
 /// Each CPU of a load that has several, and how many were left out: those on which it reached the most.
-pub(crate) fn cpus(load: &LoadEvidence, most: usize) -> (Vec<CpuRow>, usize) {
-    if load.per_cpu.len() < 2 || most == 0 {
+pub(crate) fn cpus(load: &LoadEvidence, max: usize) -> (Vec<CpuRow>, usize) {
+    if load.per_cpu.len() < 2 || max == 0 {
         return (Vec::new(), 0);
     }
     let mut listed: Vec<LoadOnCpu> = load.per_cpu.clone();
-    if listed.len() > most {
+    if listed.len() > max {
         let reached = |on: &LoadOnCpu| on.reached.map_or(f64::INFINITY, |reached| reached.mean);
         listed.sort_by(|a, b| reached(a).total_cmp(&reached(b)).then(a.cpu.cmp(&b.cpu)));
-        listed.truncate(most);
+        listed.truncate(max);
         listed.sort_by_key(|on| on.cpu);
     }
     let row = |on: &LoadOnCpu| CpuRow {

@@ -40,8 +40,8 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         ("Clock", clock),
         ("Memory locked", |o| yes(o.recorded.document.instrument.memory_locked)),
         ("CPU latency (/dev/cpu_dma_latency)", |o| {
-            let held = o.recorded.document.instrument.dma_latency_held;
-            translated(if held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
+            let is_held = o.recorded.document.instrument.dma_latency_held;
+            translated(if is_held { "held at 0: no deep idle states" } else { "unchanged" }).to_owned()
         }),
         ("Start until measuring began", |o| {
             o.recorded.document.instrument.start_to_first_activation_ns.map_or_else(|| tr!("not known"), format::latency)
@@ -97,17 +97,17 @@ fn evidence(overview: &Overview<'_>, of: fn(&ThreadEvidence) -> Option<u64>) -> 
 /// What is said of the warm-up below the summary.
 pub(crate) fn warmup(all: &[Overview<'_>]) -> String {
     let warmups = || all.iter().map(Overview::warmup_ns);
-    let (Some(least), Some(most)) = (warmups().min(), warmups().max()) else { return String::new() };
-    match (least, most) {
+    let (Some(min), Some(max)) = (warmups().min(), warmups().max()) else { return String::new() };
+    match (min, max) {
         (_, Nanos(..=0)) => String::new(),
-        _ if least == most => {
-            tr!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(most))
+        _ if min == max => {
+            tr!("The first {time} of each recording were warm-up and are not in the figures.", time = format::span(max))
         }
         // Threads warm up longer beside loads.
         _ => tr!(
-            "The first {least} to {most} of each recording were warm-up and are not in the figures.",
-            least = format::span(least),
-            most = format::span(most)
+            "The first {min} to {max} of each recording were warm-up and are not in the figures.",
+            min = format::span(min),
+            max = format::span(max)
         ),
     }
 }

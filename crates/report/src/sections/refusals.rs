@@ -12,19 +12,19 @@ pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
         Refusal::OrderUnknown => tr!("no samples are known, and so not whether the largest latencies came together"),
         Refusal::TooFew { latencies } => tr!(
-            "{latencies}: too few for a tail fit, which needs {least}",
+            "{latencies}: too few for a tail fit, which needs {min}",
             latencies = format::counted(*latencies, "latency"),
-            least = format::count(MIN_LATENCIES)
+            min = format::count(MIN_LATENCIES)
         ),
         Refusal::TooFewClusters { clusters } => tr!(
-            "{clusters} of large latencies: too few for a tail fit, which needs {least}",
+            "{clusters} of large latencies: too few for a tail fit, which needs {min}",
             clusters = format::counted(*clusters as u64, "cluster"),
-            least = MIN_CLUSTERS
+            min = MIN_CLUSTERS
         ),
         Refusal::Crowded { share } => tr!(
-            "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {most} % is usable",
+            "large latencies are too clustered for a tail fit: their clusters fill {share} % of the run, at most {max} % is usable",
             share = format!("{:.0}", share * 100.0),
-            most = format!("{:.0}", MAX_CROWDED * 100.0)
+            max = format!("{:.0}", MAX_CROWDED * 100.0)
         ),
         Refusal::AllEqual => {
             tr!("all large latencies are equal: this is a limit of the clock or the machine, not a tail")
@@ -61,21 +61,21 @@ pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     }
 }
 
-fn lying_apart(Apart { count, least, next, chance }: &Apart) -> String {
-    let [least, next] = [*least, *next].map(|ns| latency(format::rounded(ns)));
+fn lying_apart(Apart { count, min, next, chance }: &Apart) -> String {
+    let [min, next] = [*min, *next].map(|ns| latency(format::rounded(ns)));
     let chance = rarity(*chance);
     if *count == 1 {
         tr!(
-            "outlier: {least}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
-            least,
+            "outlier: {min}, next largest {next} ({chance} for one tail). It has a cause of its own, and the other latencies do not show how often or how large it comes",
+            min,
             next,
             chance
         )
     } else {
         tr!(
-            "{count} outliers: {least} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
+            "{count} outliers: {min} and above, next largest {next} ({chance} for one tail). They have a cause of their own, and the other latencies do not show how often or how large they come",
             count,
-            least,
+            min,
             next,
             chance
         )
@@ -110,16 +110,18 @@ mod tests {
 
     #[test]
     fn a_gap_is_said_with_both_its_sides() {
-        let said =
-            |count| words(&Refusal::Apart(Apart { count, least: 28_012_345.0, next: 31_449.0, chance: 1e-5 }), ACTIVATIONS);
+        let output =
+            |count| words(&Refusal::Apart(Apart { count, min: 28_012_345.0, next: 31_449.0, chance: 1e-5 }), ACTIVATIONS);
         assert!(
-            said(1).starts_with("outlier: 28.0 ms, next largest 31.4 µs (p < 0.001 for one tail). It has a cause of its own")
+            output(1).starts_with("outlier: 28.0 ms, next largest 31.4 µs (p < 0.001 for one tail). It has a cause of its own")
         );
-        assert!(said(10).starts_with("10 outliers: 28.0 ms and above, next largest 31.4 µs (p < 0.001 for one tail). They have"));
+        assert!(
+            output(10).starts_with("10 outliers: 28.0 ms and above, next largest 31.4 µs (p < 0.001 for one tail). They have")
+        );
     }
 
     #[test]
-    fn too_few_and_too_crowded_are_told_apart() {
+    fn too_few_and_too_crowded_are_distinct() {
         assert_eq!(
             words(&Refusal::TooFew { latencies: 961 }, ACTIVATIONS),
             "961 latencies: too few for a tail fit, which needs 1,000"
@@ -141,7 +143,7 @@ mod tests {
             after_ns: 24_000,
             chance: 0.0012,
         };
-        let said = words(&Refusal::Changed(change), ACTIVATIONS);
-        assert!(said.ends_with("the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (p = 0.0012)"));
+        let output = words(&Refusal::Changed(change), ACTIVATIONS);
+        assert!(output.ends_with("the 99th percentile goes from 20.0 µs to 24.0 µs from activation 30,000 on (p = 0.0012)"));
     }
 }

@@ -126,10 +126,10 @@ fn trials_and_events_are_no_wake_ups() {
 #[test]
 fn activations_are_called_so() {
     let all = Synthetic::hackbench().build();
-    let said = |language| {
+    let output = |language| {
         Report::new(std::slice::from_ref(&all), &[], &ChartOptions::default()).terminal_summary(Paint::Plain, language)
     };
-    assert!(said(Language::English).contains("activations") && said(Language::Japanese).contains("起床"));
+    assert!(output(Language::English).contains("activations") && output(Language::Japanese).contains("起床"));
 }
 
 /// One page of both says what a latency is of each, by its name, and counts them by a word for both.

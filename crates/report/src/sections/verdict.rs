@@ -151,7 +151,7 @@ mod tests {
     use crate::synthetic::Synthetic;
     use model::{End, Recorded, State};
 
-    fn said(recordings: &[Recorded]) -> String {
+    fn output(recordings: &[Recorded]) -> String {
         verdict(&Overview::all(recordings))
     }
 
@@ -162,23 +162,23 @@ mod tests {
         let idle = Synthetic::idle().samples(IDLE).build();
         let busy = Synthetic::hackbench().samples(&[20_000, 2_239_001, 0, 0, 9_000]).build();
         assert_eq!(
-            said(&[idle.clone(), busy]),
+            output(&[idle.clone(), busy]),
             "Steal time 1.0 % (10.0 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench: \
              worst latency 2.24 ms under hackbench, 83.4 µs with no load added. 8 of 14 activations on time, 2 late, 4 skipped."
         );
-        assert_eq!(said(&[idle]), "Worst latency 83.4 µs with no load added. 4 of 4 activations on time.");
+        assert_eq!(output(&[idle]), "Worst latency 83.4 µs with no load added. 4 of 4 activations on time.");
     }
 
     #[test]
     fn recordings_with_equal_loads_go_by_their_names() {
         let named = |title: &str, worst: i32| Synthetic::idle().title(title).samples(&[worst]).threads(1).build();
         assert_eq!(
-            said(&[named("vanilla", 4_000), named("rt", 3_000)]),
+            output(&[named("vanilla", 4_000), named("rt", 3_000)]),
             "Worst latency 4.00 µs in vanilla, 3.00 µs in rt. 2 of 2 activations on time."
         );
         let many: Vec<Recorded> = (1..=5).map(|n| named(&format!("run {n}"), n * 1_000)).collect();
         assert_eq!(
-            said(&many),
+            output(&many),
             "Worst latency 5.00 µs in run 5 (the worst of 5 recordings), 1.00 µs in run 1 (the best). 5 of 5 activations on time."
         );
     }
@@ -189,14 +189,14 @@ mod tests {
         recorded.document.instrument.real_time = false;
         recorded.document.threads.iter_mut().for_each(|thread| thread.scheduling = plan::Scheduling::OTHER);
         assert_eq!(
-            said(std::slice::from_ref(&recorded)),
+            output(std::slice::from_ref(&recorded)),
             "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs with no load added. 4 of 4 activations on time."
         );
         let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
-        assert!(said(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"));
+        assert!(output(&both).starts_with("No real-time rights in idle (SCHED_OTHER instead of SCHED_FIFO 90); steal time"));
 
         recorded.document.run.scheduling = plan::Scheduling::OTHER;
-        assert!(said(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency"));
+        assert!(output(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency"));
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         let mut ends = |state, end| {
             (recorded.document.state, recorded.document.end) = (state, end);
             // In front of the figures.
-            said(std::slice::from_ref(&recorded)).split_once(" Worst latency").map(|(before, _)| before.to_owned())
+            output(std::slice::from_ref(&recorded)).split_once(" Worst latency").map(|(before, _)| before.to_owned())
         };
         assert_eq!(ends(State::Complete, Some(End::Done)), None);
         let cut = ends(State::Running, None).unwrap();
@@ -230,11 +230,11 @@ mod tests {
     fn lost_samples_and_nothing_at_all() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
         recorded.document.threads[0].evidence.samples_lost = 12;
-        assert!(said(&[recorded]).starts_with("12 samples lost, with unknown latencies. Worst latency"));
-        assert_eq!(said(&[Synthetic::idle().samples(&[]).build()]), "No latency was measured.");
-        assert_eq!(said(&[]), "No recording was given.");
+        assert!(output(&[recorded]).starts_with("12 samples lost, with unknown latencies. Worst latency"));
+        assert_eq!(output(&[Synthetic::idle().samples(&[]).build()]), "No latency was measured.");
+        assert_eq!(output(&[]), "No recording was given.");
         assert!(
-            said(&[Synthetic::idle().samples(&[-2_000]).build()])
+            output(&[Synthetic::idle().samples(&[-2_000]).build()])
                 .starts_with("Worst latency -2.00 µs (early) with no load added.")
         );
     }
@@ -242,19 +242,19 @@ mod tests {
     #[test]
     fn a_load_off_its_level_is_named() {
         let mut recorded = Synthetic::hackbench().load("cpu@50%").samples(IDLE).build();
-        assert!(!said(std::slice::from_ref(&recorded)).contains("load_off_target"));
+        assert!(!output(std::slice::from_ref(&recorded)).contains("load_off_target"));
         recorded.document.load_off_target = true;
-        let unnamed = said(std::slice::from_ref(&recorded));
+        let unnamed = output(std::slice::from_ref(&recorded));
         assert!(unnamed.starts_with("Load off target: off by more than 5 points (load_off_target). Steal time"), "{unnamed}");
         recorded.document.load[1].off_target = true;
         recorded.document.load[1].reached = Some(model::Reached { mean: 31.2, worst_second: 30.0 });
-        let named = said(std::slice::from_ref(&recorded));
+        let named = output(std::slice::from_ref(&recorded));
         assert!(
             named
                 .starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 % (load_off_target). Steal time"),
             "{named}"
         );
-        let both = said(&[Synthetic::idle().samples(IDLE).build(), recorded]);
+        let both = output(&[Synthetic::idle().samples(IDLE).build(), recorded]);
         assert!(both.starts_with("Load off target in hackbench: cpu@50% reached 31.2 %"), "{both}");
     }
 
@@ -264,16 +264,16 @@ mod tests {
         let emulated = Synthetic::idle().samples(IDLE).in_lab(Some(1)).build();
         let host = Synthetic::idle().samples(IDLE).in_lab(None).build();
         assert!(
-            said(std::slice::from_ref(&emulated))
+            output(std::slice::from_ref(&emulated))
                 .starts_with("In the lab's virtual time (instructions, not a board's ns): worst")
         );
-        assert!(said(&[host, emulated.clone()]).starts_with("In the lab, emulated: worst"));
-        assert!(said(&[measured, emulated]).starts_with("Partly in the lab, partly on real machines: worst"));
+        assert!(output(&[host, emulated.clone()]).starts_with("In the lab, emulated: worst"));
+        assert!(output(&[measured, emulated]).starts_with("Partly in the lab, partly on real machines: worst"));
     }
 
     #[test]
     fn one_line_whatever_the_title() {
         let odd = Synthetic::idle().title("two\nlines").samples(IDLE).build();
-        assert!(!said(&[odd.clone(), odd]).contains('\n'));
+        assert!(!output(&[odd.clone(), odd]).contains('\n'));
     }
 }

@@ -25,10 +25,10 @@ struct Axis {
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "columns of a terminal")]
 impl Axis {
     fn from_buckets(buckets: &[Bucket]) -> Option<Axis> {
-        let (least, most) = (buckets.first()?.lower as f64, buckets.last()?.upper as f64);
-        let logarithmic = least > 0.0 && most / least > LINEAR;
+        let (min, max) = (buckets.first()?.lower as f64, buckets.last()?.upper as f64);
+        let logarithmic = min > 0.0 && max / min > LINEAR;
         let place = |ns: f64| if logarithmic { ns.ln() } else { ns };
-        Some(Axis { from: place(least), to: place(most).max(place(least) + 1e-9), logarithmic })
+        Some(Axis { from: place(min), to: place(max).max(place(min) + 1e-9), logarithmic })
     }
 
     fn column(&self, ns: i64) -> usize {
@@ -55,19 +55,19 @@ pub(crate) fn histogram(histogram: &Histogram) -> String {
     let Some(axis) = Axis::from_buckets(&buckets) else { return String::new() };
     let mut counts = [0_u64; COLUMNS];
     buckets.iter().for_each(|bucket| counts[axis.column(i64::midpoint(bucket.lower, bucket.upper))] += bucket.count);
-    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    let max = counts.iter().copied().max().unwrap_or(1).max(1);
     // One is an eighth, the most is full.
     let eighths = |n: u64| match n {
         0 => 0,
-        n => 1 + ((n as f64).ln() / (most as f64).ln().max(1e-9) * (HEIGHT * 8 - 1) as f64).round() as usize,
+        n => 1 + ((n as f64).ln() / (max as f64).ln().max(1e-9) * (HEIGHT * 8 - 1) as f64).round() as usize,
     };
     let heights = counts.map(|n| eighths(n).min(HEIGHT * 8));
-    let scale = [count(most), count((most as f64).sqrt().round() as u64), "1".to_owned()];
+    let scale = [count(max), count((max as f64).sqrt().round() as u64), "1".to_owned()];
     let mut out = String::new();
     for line in (0..HEIGHT).rev() {
         let label = match line {
             line if line == HEIGHT - 1 => scale[0].as_str(),
-            line if line == HEIGHT / 2 - 1 && most > 3 => scale[1].as_str(),
+            line if line == HEIGHT / 2 - 1 && max > 3 => scale[1].as_str(),
             0 => scale[2].as_str(),
             _ => "",
         };

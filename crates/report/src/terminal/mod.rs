@@ -66,10 +66,10 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
 
 /// The histogram of all threads, and their confidence intervals and tails.
 pub(crate) fn inferences(report: &Report<'_>) -> String {
-    report.charted.iter().map(inference_of).collect()
+    report.charted.iter().map(inference_paragraph).collect()
 }
 
-fn inference_of(overview: &Overview<'_>) -> String {
+fn inference_paragraph(overview: &Overview<'_>) -> String {
     let inferences = overview.inferences;
     let histogram = histogram::histogram(&overview.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };

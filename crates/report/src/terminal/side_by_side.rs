@@ -59,10 +59,10 @@ mod tests {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_off_target = true;
         let text = table(&recordings);
-        let said = "Load off target in hackbench: off by more than 5 points (load_off_target). Steal time 1.0 % \
+        let output = "Load off target in hackbench: off by more than 5 points (load_off_target). Steal time 1.0 % \
                     (100 ms) on CPU 0 in hackbench; clocksource changed from tsc to hpet in hackbench.";
         let (front, rest) = text.split_once("\n\n").unwrap();
-        assert_eq!(front.replace("\n  ", " ").replace('\n', " "), said, "{text}");
+        assert_eq!(front.replace("\n  ", " ").replace('\n', " "), output, "{text}");
         assert!(rest.starts_with("recording "), "{text}");
         assert!(table(&[Synthetic::idle().build()]).starts_with("recording "));
     }

@@ -72,15 +72,15 @@ fn painted(recorded: &model::Recorded, paint: Paint) -> String {
     summary(&Report::new(std::slice::from_ref(recorded), &[], &options), paint)
 }
 
-fn said(recorded: &model::Recorded) -> String {
+fn output(recorded: &model::Recorded) -> String {
     painted(recorded, Paint::Plain)
 }
 
 #[test]
 fn two_threads_under_load() {
-    let said = said(&Synthetic::hackbench().build());
-    assert_eq!(said, TWO_THREADS, "\n{said}");
-    assert!(said.lines().all(|line| line.chars().count() <= WIDTH));
+    let output = output(&Synthetic::hackbench().build());
+    assert_eq!(output, TWO_THREADS, "\n{output}");
+    assert!(output.lines().all(|line| line.chars().count() <= WIDTH));
 }
 
 #[test]
@@ -89,12 +89,12 @@ fn several_have_one_verdict_and_a_table_each() {
     recordings[0].document.warnings = vec![model::Warning::SamplesLost { thread: 0, lost: 1, woken: 9 }];
     let options = crate::ChartOptions::default();
     let report = Report::new(&recordings, &[], &options);
-    let said = summary(&report, Paint::Plain);
+    let output = summary(&report, Paint::Plain);
     let verdict = report.verdict(crate::Language::English);
-    assert!(said.replace('\n', " ").starts_with(verdict), "{said}");
-    assert_eq!(said.matches("orst latency").count(), 1, "{said}");
-    assert_eq!(said.matches("thread cpu").count() + said.matches("thread  cpu").count(), 3, "one as measured: {said}");
-    assert!(said.contains("Warning in idle: "), "{said}");
+    assert!(output.replace('\n', " ").starts_with(verdict), "{output}");
+    assert_eq!(output.matches("orst latency").count(), 1, "{output}");
+    assert_eq!(output.matches("thread cpu").count() + output.matches("thread  cpu").count(), 3, "one as measured: {output}");
+    assert!(output.contains("Warning in idle: "), "{output}");
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn caveats_come_before_the_figures() {
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
     recorded.document.threads[0].evidence.samples_lost = 3;
     recorded.document.warnings = vec![crate::synthetic::no_real_time()];
-    let said = said(&recorded);
-    assert_eq!(said, SPOILED, "\n{said}");
+    let output = output(&recorded);
+    assert_eq!(output, SPOILED, "\n{output}");
 }
 
 #[test]
@@ -116,30 +116,30 @@ fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
     let load = &mut recorded.document.load[0];
     (load.off_target, load.alive) = (true, false);
     load.reached = Some(model::Reached { mean: 31.2, worst_second: 12.0 });
-    let said = said(&recorded);
+    let output = output(&recorded);
     assert!(
-        said.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %\n(load_off_target)."),
-        "{said}"
+        output.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %\n(load_off_target)."),
+        "{output}"
     );
-    assert!(said.contains(MISSED), "{said}");
+    assert!(output.contains(MISSED), "{output}");
 }
 
 #[test]
 fn a_terminal_is_not_steered_from_outside() {
-    let said = said(&Synthetic::idle().title("\u{1b}[2Jgone\u{7}").build());
-    assert!(said.chars().all(|c| c == '\n' || !c.is_control()), "{said:?}");
+    let output = output(&Synthetic::idle().title("\u{1b}[2Jgone\u{7}").build());
+    assert!(output.chars().all(|c| c == '\n' || !c.is_control()), "{output:?}");
 }
 
 #[test]
 fn the_columns_are_the_same_whatever_the_figures() {
     let head = |recorded: &model::Recorded| {
-        let said = said(recorded);
-        let head = said.lines().find(|line| line.contains("on-time")).unwrap();
+        let output = output(recorded);
+        let head = output.lines().find(|line| line.contains("on-time")).unwrap();
         head.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     let long = Synthetic::hackbench().due(1_000_000).samples(&[999_999, 123_456]).build();
     assert_eq!(head(&long), head(&Synthetic::idle().threads(1).samples(&[10_000, 83_449]).build()));
-    assert!(said(&long).lines().all(|line| line.chars().count() <= WIDTH));
+    assert!(output(&long).lines().all(|line| line.chars().count() <= WIDTH));
 }
 
 #[test]
@@ -152,5 +152,5 @@ fn colour_marks_what_is_bad_and_says_nothing_by_itself() {
         .enumerate()
         .map(|(place, part)| if place == 0 { part } else { part.split_once('m').map_or(part, |(_, text)| text) })
         .collect();
-    assert_eq!(without, said(&recorded));
+    assert_eq!(without, output(&recorded));
 }

@@ -37,7 +37,7 @@ fn all() -> Vec<Warning> {
     let (asked, granted) = (Scheduling::DEFAULT, Scheduling::OTHER);
     let died = |spec: &str, failure| Warning::LoadDied { load: load(spec), failure, output: String::new() };
     let held = |reason| Warning::DmaLatencyNotHeld { path: text("/dev/cpu_dma_latency"), reason, error: text("refused") };
-    let missed = |cpu| Warning::LoadOffTarget {
+    let off_target = |cpu| Warning::LoadOffTarget {
         load: load("cpu@50%"),
         requested: 50.0,
         reached: 31.25,
@@ -63,8 +63,8 @@ fn all() -> Vec<Warning> {
         Warning::LoadNotSettled { load: load("cpu@50%"), steady: Steady::LevelForNs(Nanos::from_millis(400)) },
         Warning::LoadNotSettled { load: load("cmd:sleep 9"), steady: Steady::RunningForNs(Nanos::from_secs(1)) },
         Warning::LoadConditions { load: load("cpu@50%"), nice: 5 },
-        missed(None),
-        missed(Some(CpuId(1))),
+        off_target(None),
+        off_target(Some(CpuId(1))),
         died("cpu", LoadFailure::TaskExited { task: 1, tasks: 4, pid: 77, status: text("signal: 9 (SIGKILL)"), others: 2 }),
         died("cmd:sleep 1", LoadFailure::TasksMissing { alive: 3, tasks: 4 }),
         died("cpu", LoadFailure::SupervisorExited { status: text("exit status: 1") }),
@@ -210,65 +210,65 @@ fn both_languages_have_the_same_figures() {
 }
 
 #[test]
-fn what_is_said_of_loads() {
+fn texts_about_loads() {
     let elsewhere =
         |spec: &str| warning_text(&Warning::LoadsElsewhere { bare: cpus(&[1]), loaded: cpus(&[0]), load: load(spec) });
-    let said = elsewhere("cpu@50%");
-    assert_eq!(said.message, "No load on measured CPU 1: loads run on CPU 0.");
-    assert_eq!(said.evidence, "load cpu@50% has no cpus=, so it runs on this program's CPUs");
+    let text = elsewhere("cpu@50%");
+    assert_eq!(text.message, "No load on measured CPU 1: loads run on CPU 0.");
+    assert_eq!(text.evidence, "load cpu@50% has no cpus=, so it runs on this program's CPUs");
     let step = "To load the measured CPUs too, add cpus=all: --load cpu@50%,cpus=all";
-    assert_eq!(said.next_step, NextStep::Advice(step.to_owned()));
+    assert_eq!(text.next_step, NextStep::Advice(step.to_owned()));
     let typed = |spec: &str| elsewhere(spec).next_step.to_string().split_once("--load ").unwrap().1.to_owned();
     assert_eq!(typed("cmd:sleep 30"), r#"'cmd:"sleep 30",cpus=all'"#);
     assert_eq!(typed(r#"cmd:"sh -c 'x, y'",nice=3"#), r#"'cmd:"sh -c '\''x, y'\''",nice=3,cpus=all'"#);
 
     let failure = LoadFailure::TaskExited { task: 1, tasks: 1, pid: 9, status: "exit status: 0".to_owned(), others: 0 };
     let died = Warning::LoadDied { load: load("cmd:sleep 1"), failure, output: "no such host".to_owned() };
-    let said = warning_text(&died);
-    assert_eq!(said.message, "Load 'cmd:sleep 1' exited early. Part of the run was measured without it.");
-    assert_eq!(said.evidence, "task 1 of 1 (process 9) exited early: exit status: 0; no such host");
-    assert!(said.next_step.to_string().starts_with("Run the command alone"));
+    let text = warning_text(&died);
+    assert_eq!(text.message, "Load 'cmd:sleep 1' exited early. Part of the run was measured without it.");
+    assert_eq!(text.evidence, "task 1 of 1 (process 9) exited early: exit status: 0; no such host");
+    assert!(text.next_step.to_string().starts_with("Run the command alone"));
     assert_eq!(in_japanese(&died).evidence, "タスク 1/1(プロセス 9)が途中で終了しました: exit status: 0; no such host");
 }
 
 #[test]
-fn what_is_said_of_the_machine() {
-    let said = |warning: &Warning| warning_text(warning);
+fn texts_about_the_machine() {
+    let output = |warning: &Warning| warning_text(warning);
     let all_stolen = Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 10, 10_000)] };
     let message = "Steal time: the hypervisor took CPU 0-1 away for 260 ms. What was due in that time was delayed.";
-    assert_eq!(said(&all_stolen).message, message);
-    assert_eq!(said(&all_stolen).evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
+    assert_eq!(output(&all_stolen).message, message);
+    assert_eq!(output(&all_stolen).evidence, "CPU 1: 250 ms, 2.5 % of its time; CPU 0: 10 ms, 0.1 % of its time");
     let few = Warning::StealTime { cpus: vec![stolen(0, 1, 100_000), stolen(1, 2, 0)] };
     let evidence = "CPU 0: 1 ms, below 0.1 % of its time; CPU 1: 2 ms, an unknown share of its time";
-    assert_eq!(said(&few).evidence, evidence);
+    assert_eq!(output(&few).evidence, evidence);
     assert_eq!(in_japanese(&few).evidence, "CPU 0: 1 ms(時間の 0.1 % 未満); CPU 1: 2 ms(時間の 不明な割合)");
 
-    assert_eq!(said(&isolated(&[1, 2, 3])).message, "Isolated CPUs 1-3 not measured: add -a 1-3.");
-    assert_eq!(said(&isolated(&[1])).message, "Isolated CPU 1 not measured: add -a 1.");
-    assert_eq!(said(&isolated(&[1])).evidence, "isolated: CPU 1-3; measured, by inherited affinity: CPU 0");
+    assert_eq!(output(&isolated(&[1, 2, 3])).message, "Isolated CPUs 1-3 not measured: add -a 1-3.");
+    assert_eq!(output(&isolated(&[1])).message, "Isolated CPU 1 not measured: add -a 1.");
+    assert_eq!(output(&isolated(&[1])).evidence, "isolated: CPU 1-3; measured, by inherited affinity: CPU 0");
     let message = "分離 CPU(isolcpus) 1-3 は測定していません。-a 1-3 を付けてください。";
     assert_eq!(in_japanese(&isolated(&[1, 2, 3])).message, message);
 
     let change = FrequencyChange { cpu: CpuId(2), before_khz: 3_600_000, after_khz: 3_239_999 };
-    let changed = said(&Warning::FrequencyChanged { cpus: vec![change] });
+    let changed = output(&Warning::FrequencyChanged { cpus: vec![change] });
     assert_eq!(changed.evidence, "CPU 2: 3600 MHz before, 3239 MHz after");
     let command = "sudo cpupower frequency-set --governor performance --min 3600000 --max 3600000";
     assert_eq!(changed.next_step, NextStep::Command(command.to_owned()));
     let many = Warning::FrequencyChanged { cpus: vec![change; 256] };
-    assert!(said(&many).evidence.ends_with("; and 248 more") && in_japanese(&many).evidence.ends_with("; ほか 248 件"));
+    assert!(output(&many).evidence.ends_with("; and 248 more") && in_japanese(&many).evidence.ends_with("; ほか 248 件"));
 
     let processes = vec![process("yes", 9_760), process("kworker/0:1", 90)];
     let other = Warning::OtherWork { percent: 97.6, cpus: vec![busy(0, 97.6)], processes };
     let evidence = "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
-    assert!(said(&other).message.starts_with("Other work kept CPUs up to 97.6 % busy with no load added"));
-    assert_eq!(said(&other).evidence, evidence);
+    assert!(output(&other).message.starts_with("Other work kept CPUs up to 97.6 % busy with no load added"));
+    assert_eq!(output(&other).evidence, evidence);
     let evidence = "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
     assert_eq!(in_japanese(&other).evidence, evidence);
-    let beside = said(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
+    let beside = output(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
     assert!(beside.message.starts_with("Other processes used 190.0 % of one CPU"));
     assert_eq!(beside.evidence, "no visible process that is still running used CPU time");
     // A run that has a load needs no other.
-    assert!(said(&other).next_step.to_string().ends_with("add one with --load."));
+    assert!(output(&other).next_step.to_string().ends_with("add one with --load."));
     assert_eq!(beside.next_step.to_string(), "Stop the other work and measure again.");
     let beside = in_japanese(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
     assert!(!beside.next_step.to_string().contains("--load"), "{beside:?}");
@@ -276,7 +276,7 @@ fn what_is_said_of_the_machine() {
 
 #[test]
 fn shares() {
-    let said = |part, whole| match share(part, whole) {
+    let output = |part, whole| match share(part, whole) {
         Share::Unknown => "unknown".to_owned(),
         Share::BelowATenth => "below".to_owned(),
         Share::Percent(percent) => format!("{percent:.1}"),
@@ -289,7 +289,7 @@ fn shares() {
         (10, 10, "100.0"),
         (u64::MAX, u64::MAX, "100.0"),
     ] {
-        assert_eq!(said(part, whole), text, "{part} of {whole}");
+        assert_eq!(output(part, whole), text, "{part} of {whole}");
     }
 }
 
@@ -297,18 +297,18 @@ fn shares() {
 fn an_unknown_warning_is_shown_by_its_code_and_fields() {
     let json = r#"{"code": "too-hot", "celsius": 105, "zone": "cpu-thermal", "cpus": [0, 1]}"#;
     let warning: Warning = serde_json::from_str(json).unwrap();
-    let said = warning_text(&warning);
-    assert_eq!(said.message, "too-hot: this version of teiji does not know this warning.");
-    assert_eq!(said.evidence, "celsius: 105; cpus: [0,1]; zone: cpu-thermal");
-    assert_eq!(said.next_step, NextStep::Unknown);
-    assert_eq!(in_japanese(&warning).evidence, said.evidence);
+    let output = warning_text(&warning);
+    assert_eq!(output.message, "too-hot: this version of teiji does not know this warning.");
+    assert_eq!(output.evidence, "celsius: 105; cpus: [0,1]; zone: cpu-thermal");
+    assert_eq!(output.next_step, NextStep::Unknown);
+    assert_eq!(in_japanese(&warning).evidence, output.evidence);
 }
 
 #[test]
 fn warnings_that_differ_in_a_figure_are_one_and_those_of_other_loads_are_not() {
-    let missed = |spec: &str, reached| {
+    let off_target = |spec: &str, reached| {
         subject(&Warning::LoadOffTarget { load: load(spec), requested: 50.0, reached, cpu: None, machine: Vec::new() })
     };
-    assert_eq!(missed("cpu@50%", 85.7), missed("cpu@50%", 90.6));
-    assert_ne!(missed("cpu@50%", 85.7), missed("cpu@100%", 85.7));
+    assert_eq!(off_target("cpu@50%", 85.7), off_target("cpu@50%", 90.6));
+    assert_ne!(off_target("cpu@50%", 85.7), off_target("cpu@100%", 85.7));
 }

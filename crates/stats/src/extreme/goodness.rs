@@ -56,7 +56,7 @@ pub struct Apart {
     /// How many.
     pub count: usize,
     /// The smallest of them.
-    pub least: f64,
+    pub min: f64,
     /// The largest of the others.
     pub next: f64,
     /// The probability that the tail which the others form has such a wide gap at that place.
@@ -96,7 +96,7 @@ pub fn apart(largest: &[f64]) -> Option<Apart> {
     };
     let found = gaps.into_iter().filter_map(|j| Some((j, chance(j)?))).filter(|(_, chance)| *chance < 1e-3);
     let (count, chance) = found.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(Apart { count, least: largest[count - 1], next: largest[count], chance })
+    Some(Apart { count, min: largest[count - 1], next: largest[count], chance })
 }
 
 /// The likeliest tail above `base` of these values, beyond the first of which lie `beyond` more.

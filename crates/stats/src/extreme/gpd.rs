@@ -146,9 +146,9 @@ impl<'a> Excesses<'a> {
 
     /// The likeliest scale for a shape.
     fn with_shape(&self, shape: f64) -> Gpd {
-        let least = if shape < 0.0 { -shape * self.largest * 1.000_1 } else { self.largest * 1e-6 };
+        let min = if shape < 0.0 { -shape * self.largest * 1.000_1 } else { self.largest * 1e-6 };
         let badness = |ln_scale: f64| -self.log_likelihood(&Gpd { shape, scale: ln_scale.exp() });
-        let (ln_scale, _) = along(least.ln(), (self.largest * 10.0).max(least * 2.0).ln(), 24, badness);
+        let (ln_scale, _) = along(min.ln(), (self.largest * 10.0).max(min * 2.0).ln(), 24, badness);
         Gpd { shape, scale: ln_scale.exp() }
     }
 

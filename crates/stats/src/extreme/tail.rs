@@ -177,8 +177,8 @@ fn largest_of_clusters(largest: &[Worst], place: &impl Fn(&Worst) -> f64) -> Vec
 }
 
 /// The clusters among so many of the largest latencies.
-fn clusters_among(largest: &[Worst], most: usize) -> Clusters {
-    let mut some: Vec<Worst> = largest.iter().take(most).copied().collect();
+fn clusters_among(largest: &[Worst], max: usize) -> Clusters {
+    let mut some: Vec<Worst> = largest.iter().take(max).copied().collect();
     some.sort_unstable_by_key(|worst| worst.activation);
     Clusters::from_exceedances(&some)
 }
@@ -197,13 +197,13 @@ pub struct Latest {
 }
 
 /// Of the largest latencies the clusters, as many as asked for, or fewer.
-pub(crate) fn latest(largest: &[Worst], most: usize) -> Latest {
-    let looked_at = largest.len().min(8 * most);
+pub(crate) fn latest(largest: &[Worst], max: usize) -> Latest {
+    let looked_at = largest.len().min(8 * max);
     let mut maxima = clusters_among(largest, looked_at).largest;
     let clusters = maxima.len() as u64;
     maxima.sort_unstable_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.activation));
-    let left_out = [largest.get(looked_at), maxima.get(most)].into_iter().flatten().map(|worst| worst.latency_ns).max();
-    maxima.truncate(most);
+    let left_out = [largest.get(looked_at), maxima.get(max)].into_iter().flatten().map(|worst| worst.latency_ns).max();
+    maxima.truncate(max);
     Latest { maxima, complete_beyond: left_out.unwrap_or(i64::MIN), clusters, among: looked_at as u64 }
 }
 
@@ -223,10 +223,10 @@ impl Above {
     /// The lowest threshold above which the tail fits: from one in twenty latencies, or as many as are kept, in steps of the root of
     /// two down to the fewest clusters that can be fitted; where none fits well, the best of them.
     fn choose(observed: &Observed<'_>, place: &impl Fn(&Worst) -> f64) -> Result<Above, Refusal> {
-        let most = observed.largest.len().min(usize::try_from(observed.woken / MIN_RARITY).unwrap_or(usize::MAX));
+        let max = observed.largest.len().min(usize::try_from(observed.woken / MIN_RARITY).unwrap_or(usize::MAX));
         let mut best: Option<Above> = None;
         let (mut seen, mut crowded) = (0, None);
-        let mut take = most;
+        let mut take = max;
         while take > MIN_CLUSTERS {
             if let Some(above) = Above::from_observed(observed, take, place) {
                 seen = seen.max(above.clusters.largest.len());
@@ -372,12 +372,12 @@ impl TailFit {
         let Some(gev) = Gev::fit(&maxima) else { return Ok(None) };
         let longer = 10.0 * observed.rows as f64;
         let Some((_, lower, upper)) = self.exceeded_once_in(longer) else { return Ok(None) };
-        let (least, most) = gev.level_interval(&maxima, longer / rows as f64);
+        let (from, to) = gev.level_interval(&maxima, longer / rows as f64);
         if gev.shape <= MIN_SHAPE + 0.01 {
             return Ok(None);
         }
-        if least > upper || most.is_some_and(|most| most < lower) {
-            return Err(Refusal::Disagree { peaks: (lower, upper), blocks: (least, most.unwrap_or(f64::INFINITY)) });
+        if from > upper || to.is_some_and(|to| to < lower) {
+            return Err(Refusal::Disagree { peaks: (lower, upper), blocks: (from, to.unwrap_or(f64::INFINITY)) });
         }
         Ok(Some(gev))
     }

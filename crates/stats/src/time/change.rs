@@ -105,8 +105,8 @@ fn change(blocks: &Blocks, part: Part, level: Level) -> Option<Change> {
         ChangeKind::Drift => (&full[..full.len() / 4], &full[full.len() - full.len() / 4..]),
     };
     let (before_ns, after_ns) = (quantile(first, level)?, quantile(last, level)?);
-    let least = before_ns.min(after_ns).max(1) as f64;
-    if ((before_ns - after_ns).abs() as f64) < MIN_CHANGE * least {
+    let min = before_ns.min(after_ns).max(1) as f64;
+    if ((before_ns - after_ns).abs() as f64) < MIN_CHANGE * min {
         return None;
     }
     Some(Change { part, kind, activation: at as u64 * blocks.rows_per_block(), before_ns, after_ns, chance })

@@ -37,11 +37,11 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    fn add_one_by_one(&mut self, events: &[(usize, Bin)], most: usize) {
+    fn add_one_by_one(&mut self, events: &[(usize, Bin)], max: usize) {
         for (index, (place, _)) in events.iter().enumerate() {
             for (other, _) in &events[index + 1..] {
                 let apart = other - place;
-                if apart > most {
+                if apart > max {
                     break;
                 }
                 self.pairs[apart] += 1;
@@ -50,10 +50,10 @@ impl Distances {
     }
 
     /// The same, much faster where about every other bin is late: a bit for each bin, laid over itself.
-    fn add_as_bits(&mut self, events: &[(usize, Bin)], most: usize) {
+    fn add_as_bits(&mut self, events: &[(usize, Bin)], max: usize) {
         let mut bits = [0_u64; BINS / 64 + 1];
         events.iter().for_each(|(place, _)| bits[place / 64] |= 1 << (place % 64));
-        for apart in 1..=most {
+        for apart in 1..=max {
             let (words, over) = (apart / 64, apart % 64);
             let shifted =
                 bits[words..].windows(2).map(|pair| if over == 0 { pair[0] } else { pair[0] >> over | pair[1] << (64 - over) });
@@ -63,16 +63,16 @@ impl Distances {
 
     #[expect(clippy::cast_precision_loss, reason = "thousands")]
     pub(super) fn add(&mut self, events: &[(usize, Bin)], bins: usize) {
-        let most = DISTANCES.min(bins / 3);
+        let max = DISTANCES.min(bins / 3);
         self.pairs.resize(DISTANCES + 1, 0);
         self.expected.resize(DISTANCES + 1, 0.0);
         if events.len() > bins / RARITIES[1] {
-            self.add_as_bits(events, most);
+            self.add_as_bits(events, max);
         } else {
-            self.add_one_by_one(events, most);
+            self.add_one_by_one(events, max);
         }
         let (events, bins) = (events.len() as f64, bins as f64);
-        for (apart, expected) in self.expected.iter_mut().enumerate().take(most + 1).skip(1) {
+        for (apart, expected) in self.expected.iter_mut().enumerate().take(max + 1).skip(1) {
             *expected += events * events * (bins - apart as f64) / (bins * bins);
         }
         self.late += events;
@@ -82,7 +82,7 @@ impl Distances {
 
 impl Distances {
     /// Distances that could be a period: those with room for sides.
-    fn most(&self) -> usize {
+    fn max(&self) -> usize {
         self.expected.iter().rposition(|expected| *expected > 0.0).unwrap_or(0)
     }
 
@@ -90,14 +90,14 @@ impl Distances {
     #[expect(clippy::cast_precision_loss, reason = "thousands")]
     pub(super) fn tried(&self) -> f64 {
         let at = |apart: usize| halves(apart).map(|half| 1.0 / (2 * half + 1) as f64).sum::<f64>();
-        (2..=self.most()).map(at).sum::<f64>().max(1.0)
+        (2..=self.max()).map(at).sum::<f64>().max(1.0)
     }
 
-    /// Distance, how far around it was summed, and the probability of its count by chance, of those where it is below `most`: the
+    /// Distance, how far around it was summed, and the probability of its count by chance, of those where it is below `max`: the
     /// nearest of each group of neighbours that stands out most.
-    pub(super) fn stand_out(&self, shortest: usize, most: f64) -> Vec<(usize, usize, f64)> {
+    pub(super) fn stand_out(&self, shortest: usize, max: f64) -> Vec<(usize, usize, f64)> {
         let mut found: Vec<(usize, usize, f64)> = Vec::new();
-        let last = self.most();
+        let last = self.max();
         if last < 3 {
             return found;
         }
@@ -109,7 +109,7 @@ impl Distances {
         for apart in shortest.max(2)..=last * 10 / 14 {
             for half in halves(apart) {
                 let chance = self.chance(apart, half, last, &sums, &correlation);
-                if chance < most {
+                if chance < max {
                     match found.last_mut() {
                         // Neighbours, or the same distance summed more widely.
                         Some(known) if apart - known.0 <= known.1.max(half) + 1 + apart / 16 => {

@@ -17,9 +17,9 @@ impl Range {
         Range { min: jitter, max: jitter }
     }
 
-    /// Whether nothing within `most` of zero, on either side, would widen it.
-    const fn spans(self, most: i64) -> bool {
-        self.max >= most && self.min <= -most
+    /// Whether nothing within `distance` of zero, on either side, would widen it.
+    const fn spans(self, distance: i64) -> bool {
+        self.max >= distance && self.min <= -distance
     }
 }
 
@@ -105,10 +105,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_step_has_its_smallest_and_its_largest(values in proptest::collection::vec(proptest::option::weighted(0.9, prop_oneof![0..50_000_i32, any::<i32>()]), 1..500),
-                                      most in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
+                                      max in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let rows = (values.len() as f64 * known) as u64;
-            let (mut jitter, mut envelope) = (JitterOverTime::for_rows(most, rows), Envelope::for_rows(most, rows));
+            let (mut jitter, mut envelope) = (JitterOverTime::for_rows(max, rows), Envelope::for_rows(max, rows));
             for part in values.chunks(chunk) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     let woken: Vec<i32> = run.iter().flatten().copied().collect();

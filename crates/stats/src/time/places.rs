@@ -120,8 +120,8 @@ pub(super) fn densest(places: &[f64], period: f64, width: f64) -> f64 {
     let once_more: Vec<f64> = phases.iter().map(|phase| phase + period).collect();
     let round: Vec<f64> = phases.iter().copied().chain(once_more).collect();
     let within = |first: usize| &round[first..first + round[first..].partition_point(|phase| *phase <= round[first] + width)];
-    let most = (0..phases.len()).max_by_key(|first| (within(*first).len(), std::cmp::Reverse(*first))).unwrap_or(0);
-    let mut on = within(most).to_vec();
+    let max = (0..phases.len()).max_by_key(|first| (within(*first).len(), std::cmp::Reverse(*first))).unwrap_or(0);
+    let mut on = within(max).to_vec();
     if on.is_empty() { 0.0 } else { median(&mut on).rem_euclid(period) }
 }
 

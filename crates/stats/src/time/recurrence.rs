@@ -115,11 +115,11 @@ impl Width {
         let seen = latencies.len();
         let window = Window::new(self.begins, self.log2, &self.bins);
         for (rarity, distances) in RARITIES.into_iter().zip(&mut self.by_rarity) {
-            let most = (seen / rarity).max(MIN_TAKEN);
-            if most > seen / 2 || most > seen / 4 && rarity > RARITIES[0] {
+            let max = (seen / rarity).max(MIN_TAKEN);
+            if max > seen / 2 || max > seen / 4 && rarity > RARITIES[0] {
                 break;
             }
-            let (_, above, _) = latencies.select_nth_unstable_by(most, |a, b| b.cmp(a));
+            let (_, above, _) = latencies.select_nth_unstable_by(max, |a, b| b.cmp(a));
             let late = events(&self.bins, *above, rarity);
             if late.len() >= MIN_EVENTS {
                 distances.add(&late, self.bins.len());

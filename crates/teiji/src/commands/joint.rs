@@ -161,7 +161,7 @@ impl Joint {
     }
 
     /// The table of all of it.
-    pub fn matrix(&self, wanted: run::TableDetail) -> Result<Matrix, Failure> {
+    pub fn matrix(&self, detail: run::TableDetail) -> Result<Matrix, Failure> {
         let values = self.rows.iter().map(|row| row.values.clone());
         let mut matrix = Matrix::new(self.title.clone(), self.keys.clone(), values);
         matrix.limits.clone_from(&self.limits);
@@ -171,7 +171,7 @@ impl Joint {
             recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
         });
         let runs: Vec<_> = repeats.collect();
-        run::fill(&mut matrix, runs.into_iter(), wanted).map_err(Failure::bad_input)?;
+        run::fill(&mut matrix, runs.into_iter(), detail).map_err(Failure::bad_input)?;
         Ok(matrix)
     }
 

@@ -11,7 +11,7 @@ pub const VERB: &str = "lab-emulator";
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The owner's process id, the emulator and its arguments
+    /// The parent's process id, the emulator and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }

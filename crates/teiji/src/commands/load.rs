@@ -78,13 +78,13 @@ pub fn run(args: &Args) -> CommandResult {
         let text = report::warning_text(&warning, Language::English);
         output::complain(&format!("Warning: {} Seen: {}", text.message, text.evidence));
     }
-    let held = evidence.iter().all(|load| load.alive && !load.off_target);
+    let all_held = evidence.iter().all(|load| load.alive && !load.off_target);
     output::say(&if args.json {
         model::document_text(&BTreeMap::from([("load", &evidence)])).map_err(Failure::run_failed)?
     } else {
         report::load_table(&evidence, Language::English)
     });
-    Ok(if held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
+    Ok(if all_held { ExitCode::SUCCESS } else { ExitCode::from(EXCEEDED) })
 }
 
 fn decide(args: &Args) -> anyhow::Result<Vec<load::ValidatedLoad>> {

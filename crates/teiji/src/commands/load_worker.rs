@@ -8,7 +8,7 @@ pub const VERB: &str = "load-worker";
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// What the load is to do, as its owner wrote it
+    /// What the load is to do, as its parent wrote it
     order: String,
 }
 

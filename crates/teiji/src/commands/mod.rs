@@ -112,9 +112,9 @@ fn published(asked: &Path) -> anyhow::Result<::report::Published> {
 }
 
 /// The table of what was named, a folder of a plan among it.
-fn table(paths: &[PathBuf], wanted: run::TableDetail) -> Result<::report::Matrix, Failure> {
+fn table(paths: &[PathBuf], detail: run::TableDetail) -> Result<::report::Matrix, Failure> {
     match paths {
-        [folder] if run::is_folder(folder) => run::table(folder, wanted).map_err(Failure::bad_input),
-        _ => joint::Joint::read(paths)?.matrix(wanted),
+        [folder] if run::is_folder(folder) => run::table(folder, detail).map_err(Failure::bad_input),
+        _ => joint::Joint::read(paths)?.matrix(detail),
     }
 }

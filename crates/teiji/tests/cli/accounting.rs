@@ -2,13 +2,13 @@
 //! Whatever is asked for: as many activations are accounted for as were asked for, and every figure follows from the
 //! samples.
 
-use crate::support::{MILLISECOND, Place, alone, may_real_time_or_skip};
+use crate::support::{MILLISECOND, TestFolder, exclusive, may_real_time_or_skip};
 
 /// Every interval with every policy and number of threads, for a tenth of a second each.
 #[test]
 fn what_was_asked_for_was_due() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let policies = if may_real_time_or_skip() { vec!["fifo", "rr", "other"] } else { vec!["other", "batch"] };
     for interval_us in [50, 137, 400, 1_000, 2_000] {
         for policy in &policies {
@@ -34,8 +34,8 @@ fn what_was_asked_for_was_due() {
 /// A length in time is one in activations: whole intervals of each thread.
 #[test]
 fn durations_and_distances() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -i 1ms -d 200ms -t 2 --distance 500us --aligned=250us -o x.teiji");
     let document = place.document("x.teiji");
     document.assert_adds_up();
@@ -50,8 +50,8 @@ fn durations_and_distances() {
 /// Beside forty busy processes a thread of ordinary priority is late; every activation is run nevertheless.
 #[test]
 fn catching_up_skips_nothing() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -i 50us -n 8000 --catch-up -t 1 --load hackbench,groups=1 --policy other -o x.teiji");
     let document = place.document("x.teiji");
     document.assert_adds_up();

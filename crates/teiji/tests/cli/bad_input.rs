@@ -4,7 +4,7 @@
 //! What is said stands in `tests/golden/*.txt`, one session per file, to be read and judged as a whole. To write the files
 //! anew after a message was changed on purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji bad_input`, and look at the diff.
 
-use crate::support::{Place, Running, Said, TEIJI, is_root};
+use crate::support::{Output, Running, TEIJI, TestFolder, is_root};
 use plan::CpuList;
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
@@ -14,8 +14,8 @@ use std::path::Path;
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
 
 /// What every command finds in its directory.
-fn furnished() -> Place {
-    let place = Place::new();
+fn furnished() -> TestFolder {
+    let place = TestFolder::new();
     std::fs::create_dir(place.join("taken.teiji")).unwrap();
     std::fs::write(place.join("taken.teiji/precious"), "data").unwrap();
     std::fs::write(place.join("file"), "").unwrap();
@@ -58,7 +58,7 @@ fn replayed(session: &str) -> String {
         let Some(words) = line.strip_prefix("$ teiji ") else { continue };
         let place = furnished();
         let before = place.listing();
-        let Said { code, out, err } = place.teiji(words);
+        let Output { code, out, err } = place.teiji(words);
         assert_eq!(out, "", "teiji {words}: nothing belongs on standard output");
         assert_eq!(place.listing(), before, "teiji {words}: something was left behind");
         let code = code.map_or("none".to_owned(), |code| code.to_string());
@@ -155,7 +155,7 @@ fn bad_input_is_always_exit_2() {
 /// A folder that may not be written to, for somebody who is not root: to root everything is open.
 #[test]
 fn a_folder_without_the_right_to_write() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let open = |mode| std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(mode)).unwrap();
     std::fs::copy(TEIJI, place.join("teiji")).unwrap();
     open(0o555);
@@ -164,7 +164,7 @@ fn a_folder_without_the_right_to_write() {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     }
     command.arg(place.join("teiji")).args(["measure", "-d", "100ms", "-o", "x.teiji"]);
-    let Said { code, out, err } = Running::start(command).end();
+    let Output { code, out, err } = Running::start(command).end();
     open(0o755);
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
     assert!(err.ends_with("error: cannot make the folder x.teiji: Permission denied (os error 13)\n"), "{err}");
@@ -176,7 +176,7 @@ fn a_folder_without_the_right_to_write() {
 fn found_at_once() {
     let place = furnished();
     let before = std::time::Instant::now();
-    let said = place.teiji("measure --load hackbench,groups=100 -o taken.teiji");
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(before.elapsed().as_secs() < 2, "{said:?}");
+    let output = place.teiji("measure --load hackbench,groups=100 -o taken.teiji");
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
+    assert!(before.elapsed().as_secs() < 2, "{output:?}");
 }

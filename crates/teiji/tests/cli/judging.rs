@@ -2,7 +2,7 @@
 //! `gate`, `compare` and what `show` and `report` infer: on recordings that were just measured, with limits that are surely kept
 //! or surely not.
 
-use crate::support::{Place, alone, copy_recording};
+use crate::support::{TestFolder, copy_recording, exclusive};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 const RECORDINGS: [&str; 2] = ["one.teiji", "two.teiji"];
 
 /// Copies of two recordings that were measured once for all these tests.
-fn measured() -> Place {
+fn measured() -> TestFolder {
     static MEASURED: OnceLock<PathBuf> = OnceLock::new();
     let originals = MEASURED.get_or_init(|| {
-        let _turn = alone();
-        let place = Place::new();
+        let _turn = exclusive();
+        let place = TestFolder::new();
         place.well("measure -i 500us -n 4000 -t 1 --title one -o one.teiji");
         place.well("measure -i 500us -n 4000 -t 1 --title two -o two.teiji");
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("judging");
@@ -22,7 +22,7 @@ fn measured() -> Place {
         RECORDINGS.iter().for_each(|name| copy_recording(&place.join(name), &kept.join(name)));
         kept
     });
-    let place = Place::new();
+    let place = TestFolder::new();
     RECORDINGS.iter().for_each(|name| copy_recording(&originals.join(name), &place.join(name)));
     place
 }
@@ -39,10 +39,10 @@ fn a_gate_passes_fails_or_does_not_know() {
     assert_eq!(code("--limit max<1h --limit max<1ns"), Some(1));
     assert_eq!(code("--limit max<1h --limit rate(>1h)<1e-9@95%"), Some(3));
     assert_eq!(code("--limit max<1ns --limit rate(>1h)<1e-9@95%"), Some(1));
-    let said = place.well("gate one.teiji --limit max<1h --json --junit junit.xml");
-    let said = json(&said.out);
-    assert_eq!((said["verdict"].as_str(), said["limits"][0]["limit"].as_str()), (Some("pass"), Some("max<1h")));
-    assert!(said["limits"][0]["margin"].as_f64().is_some_and(|margin| margin > 0.5 && margin < 1.0), "{said}");
+    let output = place.well("gate one.teiji --limit max<1h --json --junit junit.xml");
+    let output = json(&output.out);
+    assert_eq!((output["verdict"].as_str(), output["limits"][0]["limit"].as_str()), (Some("pass"), Some("max<1h")));
+    assert!(output["limits"][0]["margin"].as_f64().is_some_and(|margin| margin > 0.5 && margin < 1.0), "{output}");
     assert!(place.read("junit.xml").contains("<testsuite name=\"teiji gate\" tests=\"1\" failures=\"0\" errors=\"0\">"));
     let tap = place.well("gate one.teiji --limit max<1h --tap").out;
     // Between them stands what else the machine was busy with.
@@ -53,9 +53,12 @@ fn a_gate_passes_fails_or_does_not_know() {
 fn a_recording_is_not_worse_than_itself() {
     let place = measured();
     // On a busy machine a p99 may be known to within a hundredfold only: that it is worse is never found.
-    let said = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
-    assert!(matches!(said.code, Some(0 | 3)) && said.out.contains("pass  p50 at most 1000 % worse than one.teiji"), "{said:?}");
-    assert!(said.out.contains("p99 at most 1000 % worse than one.teiji") && !said.out.contains("FAIL"), "{said:?}");
+    let output = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
+    assert!(
+        matches!(output.code, Some(0 | 3)) && output.out.contains("pass  p50 at most 1000 % worse than one.teiji"),
+        "{output:?}"
+    );
+    assert!(output.out.contains("p99 at most 1000 % worse than one.teiji") && !output.out.contains("FAIL"), "{output:?}");
     let compared = json(&place.well("compare one.teiji one.teiji --json").out);
     let one = &compared["comparisons"][0];
     for figure in one["quantiles"].as_array().unwrap() {
@@ -66,26 +69,26 @@ fn a_recording_is_not_worse_than_itself() {
     assert!(one["notes"].to_string().contains("is given twice"), "{one}");
     // Neither is its copy, and two of them are no two runs.
     copy_recording(&place.join("one.teiji"), &place.join("copy.teiji"));
-    let said = place.well("compare one.teiji copy.teiji --with one.teiji").out.replace('\n', " ");
+    let output = place.well("compare one.teiji copy.teiji --with one.teiji").out.replace('\n', " ");
     assert!(
-        said.contains("1 recording of one left out, identical to an earlier one") && said.contains("is given twice"),
-        "{said}"
+        output.contains("1 recording of one left out, identical to an earlier one") && output.contains("is given twice"),
+        "{output}"
     );
 }
 
 #[test]
 fn show_and_report_hold_the_limits_of_a_gate() {
     let place = measured();
-    let said = place.teiji("show one.teiji --limit max<1ns --limit max<1h");
-    assert_eq!(said.code, Some(1));
-    assert!(said.out.starts_with("FAIL: 1 of 2 limits") && said.out.contains("thread"), "{said:?}");
+    let output = place.teiji("show one.teiji --limit max<1ns --limit max<1h");
+    assert_eq!(output.code, Some(1));
+    assert!(output.out.starts_with("FAIL: 1 of 2 limits") && output.out.contains("thread"), "{output:?}");
     assert_eq!(place.teiji("show one.teiji two.teiji --limit max<1h").code, Some(0));
-    let said = place.teiji("report one.teiji two.teiji --limit rate(>1s)<1e-9@95% --limit p50<1s --svg charts -o report.html");
-    assert_eq!(said.code, Some(3), "{said:?}");
+    let output = place.teiji("report one.teiji two.teiji --limit rate(>1s)<1e-9@95% --limit p50<1s --svg charts -o report.html");
+    assert_eq!(output.code, Some(3), "{output:?}");
     assert!(
-        said.out.contains("NOT ENOUGH EVIDENCE: 2 of 2 recordings, checked against 2 limits")
-            && said.out.ends_with("Report: report.html\n"),
-        "{said:?}"
+        output.out.contains("NOT ENOUGH EVIDENCE: 2 of 2 recordings, checked against 2 limits")
+            && output.out.ends_with("Report: report.html\n"),
+        "{output:?}"
     );
     for chart in ["histogram", "latency-over-time", "exceedance"] {
         let svg = place.read(&format!("charts/{chart}.svg"));
@@ -121,14 +124,14 @@ fn pages_are_written_together_or_not_at_all() {
         "report one.teiji --md report.html",
         "compare one.teiji two.teiji --html no/where.html",
     ] {
-        let said = place.teiji(words);
-        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words}: {said:?}");
+        let output = place.teiji(words);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{words}: {output:?}");
         assert!(!place.join("report.html").exists() && !place.join("report.html.new").exists(), "{words}");
     }
     assert_eq!(place.teiji("compare one.teiji --with ,").code, Some(2));
     // Programs read English, people whatever they asked for.
-    let said = place.well("compare one.teiji two.teiji --json --html page.html --lang ja");
-    assert!(json(&said.out)["comparisons"][0]["verdict"].as_str().unwrap().is_ascii(), "{said:?}");
+    let output = place.well("compare one.teiji two.teiji --json --html page.html --lang ja");
+    assert!(json(&output.out)["comparisons"][0]["verdict"].as_str().unwrap().is_ascii(), "{output:?}");
     assert!(std::fs::read_to_string(place.join("page.html")).unwrap().contains("<html lang=\"ja\">"));
 }
 
@@ -140,13 +143,13 @@ fn what_cannot_be_compared_is_not() {
     document["instrument"]["clock"] = "CLOCK_TAI".into();
     document["host"]["before"]["kernel"] = "7.0.0-other".into();
     std::fs::write(&path, document.to_string()).unwrap();
-    let said = place.teiji("compare one.teiji two.teiji");
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.err.contains("their clocks differ") && said.err.contains("--anyway"), "{said:?}");
+    let output = place.teiji("compare one.teiji two.teiji");
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{output:?}");
+    assert!(output.err.contains("their clocks differ") && output.err.contains("--anyway"), "{output:?}");
     let japanese = place.teiji("compare one.teiji two.teiji --lang ja");
     assert_eq!((japanese.code, japanese.err.contains("比較できません")), (Some(2), true), "{japanese:?}");
     let for_a_program = place.teiji("compare one.teiji two.teiji --json --lang ja");
-    assert_eq!((for_a_program.code, &for_a_program.err), (Some(2), &said.err), "JSON is in English");
+    assert_eq!((for_a_program.code, &for_a_program.err), (Some(2), &output.err), "JSON is in English");
     let anyway = place.well("compare one.teiji two.teiji --anyway");
     assert!(anyway.out.contains("Note: their clocks differ") && anyway.out.contains("7.0.0-other"), "{anyway:?}");
     assert!(anyway.out.lines().all(|line| line.chars().count() <= 80), "{anyway:?}");
@@ -157,9 +160,9 @@ fn what_cannot_be_compared_is_not() {
 #[test]
 fn show_and_report_say_what_the_data_supports() {
     let place = measured();
-    let said = place.well("show one.teiji").out;
-    assert!(said.contains('█') && said.contains("\n  p99     ") && said.contains("\n  tail    "), "{said}");
-    assert!(said.lines().filter(|line| !line.contains("Next:")).all(|line| line.chars().count() <= 80), "{said}");
+    let output = place.well("show one.teiji").out;
+    assert!(output.contains('█') && output.contains("\n  p99     ") && output.contains("\n  tail    "), "{output}");
+    assert!(output.lines().filter(|line| !line.contains("Next:")).all(|line| line.chars().count() <= 80), "{output}");
     place.well("report one.teiji two.teiji -o page.html");
     let page = place.read("page.html");
     assert!(page.contains("What the data supports") && page.contains(">tail</a></dt><dd>"));
@@ -206,15 +209,15 @@ fn the_same_report_as_markdown_and_in_japanese() {
     let (page, text) = (place.read("seite.html"), place.read("bericht.md"));
     tables_are_whole(&text);
     assert!(page.contains("<html lang=\"ja\">") && page.contains("レイテンシのヒストグラム") && text.contains("## 測定結果"));
-    let said = place.teiji("report one.teiji --lang de");
-    assert_eq!((said.code, said.err.contains("it is en or ja")), (Some(2), true), "{said:?}");
+    let output = place.teiji("report one.teiji --lang de");
+    assert_eq!((output.code, output.err.contains("it is en or ja")), (Some(2), true), "{output:?}");
 }
 
 #[test]
 fn a_comparison_is_a_page_too() {
     let place = measured();
-    let said = place.well("compare one.teiji two.teiji --html page.html --lang ja");
-    assert!(said.out.lines().any(|line| line.starts_with("one と比べた two: ")), "{said:?}");
+    let output = place.well("compare one.teiji two.teiji --html page.html --lang ja");
+    assert!(output.out.lines().any(|line| line.starts_with("one と比べた two: ")), "{output:?}");
     let page = place.read("page.html");
     assert!(page.contains("id=\"differences\"") && page.contains("<html lang=\"ja\">") && page.len() < 2_000_000);
     place.well("compare one.teiji two.teiji --html page.html");
@@ -225,8 +228,8 @@ fn a_comparison_is_a_page_too() {
 /// One step for what runs builds: measure, then judge as `teiji gate` does.
 #[test]
 fn measuring_with_limits_is_judged_as_a_gate() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let measure = |name: &str, limits: &str| place.teiji(&format!("measure -i 1ms -n 200 -t 1 -o {name} {limits}"));
     let passed = measure("pass.teiji", "--limit max<1h --limit skipped<1000");
     assert_eq!((passed.code, passed.out.contains("\nPASS: 2 limits\n")), (Some(0), true), "{passed:?}");
@@ -234,9 +237,9 @@ fn measuring_with_limits_is_judged_as_a_gate() {
     assert_eq!((failed.code, failed.out.contains("\nFAIL: 1 of 2 limits\n")), (Some(1), true), "{failed:?}");
     let lacking = measure("lack.teiji", "--limit rate(>1h)<1e-9@95%");
     assert_eq!((lacking.code, lacking.out.contains("\nNOT ENOUGH EVIDENCE: ")), (Some(3), true), "{lacking:?}");
-    let said = measure("json.teiji", "--limit max<1ns --json");
-    assert_eq!((said.code, json(&said.out)["state"].as_str()), (Some(1), Some("complete")), "{said:?}");
-    assert!(said.err.contains("FAIL: 1 of 1 limit"), "{said:?}");
+    let output = measure("json.teiji", "--limit max<1ns --json");
+    assert_eq!((output.code, json(&output.out)["state"].as_str()), (Some(1), Some("complete")), "{output:?}");
+    assert!(output.err.contains("FAIL: 1 of 1 limit"), "{output:?}");
     let wrong = measure("wrong.teiji", "--limit max>1us");
     assert_eq!((wrong.code, place.join("wrong.teiji").exists()), (Some(2), false), "{wrong:?}");
 }
@@ -297,7 +300,7 @@ fn exported_as_text() {
 /// The plan's first run is one of the second value.
 #[test]
 fn runs_of_a_shuffled_plan_are_compared_with_its_first_value() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let plan = "[measure]\npolicy = 'other'\ninterval = '1ms'\ncpus = '0'\nwarmup = '0s'\n[vary]\nsamples = [60, 50]\n\
                 [order]\nshuffle = true\nseed = 2\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();

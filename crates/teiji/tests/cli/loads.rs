@@ -4,14 +4,14 @@
 use crate::support::document::Document;
 use crate::support::processes::assert_gone;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Place, Running, Said, TEIJI, alone, cpus, may_real_time_or_skip, own_nice, quiet_cpu, soon};
+use crate::support::{Output, Running, TEIJI, TestFolder, cpus, exclusive, may_real_time_or_skip, own_nice, quiet_cpu, soon};
 use plan::CpuList;
 use rustix::process::Signal;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-fn carry_out(place: &Place, arguments: &[&str]) -> Said {
+fn carry_out(place: &TestFolder, arguments: &[&str]) -> Output {
     let mut command = place.command(TEIJI);
     command.args(arguments);
     Running::start(command).end()
@@ -19,39 +19,42 @@ fn carry_out(place: &Place, arguments: &[&str]) -> Said {
 
 #[test]
 fn alone_it_says_what_it_reached() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let cpu = quiet_cpu();
-    let said = place.teiji(&format!("load mem-access@40%,cpus={cpu} -d 2s --json"));
-    let document = Document::parse(&said.out);
-    let [load] = &document.list("/load")[..] else { panic!("one load: {said:?}") };
+    let output = place.teiji(&format!("load mem-access@40%,cpus={cpu} -d 2s --json"));
+    let document = Document::parse(&output.out);
+    let [load] = &document.list("/load")[..] else { panic!("one load: {output:?}") };
     assert_eq!((load.number("/requested"), load.whole("/cpus/0")), (40.0, i64::from(cpu.0)));
     assert!((10.0..43.0).contains(&load.number("/reached/mean")), "{load:?}");
     assert!(load.number("/reached/worst_second") <= load.number("/reached/mean"), "{load:?}");
     assert!(load.number("/rate/updates_per_s") > 1e4, "{load:?}");
-    assert_eq!(said.code == Some(0), load.at("/off_target") == false, "{said:?}");
+    assert_eq!(output.code == Some(0), load.at("/off_target") == false, "{output:?}");
     assert!(place.listing().is_empty());
 }
 
 #[test]
 fn for_people_it_prints_a_table() {
-    let place = Place::new();
-    let said = place.well(&format!("load dev-zero,cpus={} hackbench,groups=1,threads -d 300ms", quiet_cpu()));
-    assert!(said.out.contains("dev-zero,cpus=") && said.out.contains("bytes/s") && said.out.contains("messages/s"), "{said:?}");
-    assert!(said.out.lines().all(|line| line.chars().count() <= 100), "{}", said.out);
+    let place = TestFolder::new();
+    let output = place.well(&format!("load dev-zero,cpus={} hackbench,groups=1,threads -d 300ms", quiet_cpu()));
+    assert!(
+        output.out.contains("dev-zero,cpus=") && output.out.contains("bytes/s") && output.out.contains("messages/s"),
+        "{output:?}"
+    );
+    assert!(output.out.lines().all(|line| line.chars().count() <= 100), "{}", output.out);
 }
 
 /// Two loads that want the same CPU whole: each gets half of it, and says so.
 #[test]
 fn a_load_that_misses_its_level_marks_the_run() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let load = format!("--load cpu@100%,cpus={0} --load mem-access@100%,cpus={0}", quiet_cpu());
-    let said = place.well(&format!("measure -i 1ms -d 2500ms {load} -o x.teiji"));
+    let output = place.well(&format!("measure -i 1ms -d 2500ms {load} -o x.teiji"));
     let document = place.document("x.teiji");
     assert!(document.at("/load_off_target") == true && document.warns_of("load-off-target"), "{:?}", document.at("/load"));
     assert!(document.list("/load").iter().all(|load| load.at("/off_target") == true && load.number("/reached/mean") < 95.0));
-    assert!(said.out.contains("load_off_target"), "{}", said.out);
+    assert!(output.out.contains("load_off_target"), "{}", output.out);
     assert!(place.well("show x.teiji").out.contains("load_off_target"));
     place.well("report x.teiji -o x.html");
     assert!(place.read("x.html").contains("load_off_target"));
@@ -60,7 +63,7 @@ fn a_load_that_misses_its_level_marks_the_run() {
 /// CPU times, interrupts and steal time are differences between the two looks, and are said of the measurement.
 #[test]
 fn what_happened_while_loads_settled_is_not_said_of_the_measurement() {
-    let place = Place::new();
+    let place = TestFolder::new();
     place.well("measure -q -i 1ms -d 300ms --settle 6s --load cpu@5% -o x.teiji");
     let document = place.document("x.teiji");
     let seconds = document.number("/host/after/uptime_s") - document.number("/host/before/uptime_s");
@@ -70,24 +73,24 @@ fn what_happened_while_loads_settled_is_not_said_of_the_measurement() {
 
 #[test]
 fn a_command_that_dies_while_measuring_marks_the_run() {
-    let place = Place::new();
-    let said = carry_out(&place, &["measure", "-i", "1ms", "-d", "4s", "--load", "cmd:\"sleep 3\"", "-o", "x.teiji"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let place = TestFolder::new();
+    let output = carry_out(&place, &["measure", "-i", "1ms", "-d", "4s", "--load", "cmd:\"sleep 3\"", "-o", "x.teiji"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
     let document = place.document("x.teiji");
     assert!(document.at("/load/0/alive") == false && document.warns_of("load-died"), "{:?}", document.at("/load"));
-    assert!(said.out.contains("Load 'cmd:\"sleep 3\"' exited early"), "{}", said.out);
+    assert!(output.out.contains("Load 'cmd:\"sleep 3\"' exited early"), "{}", output.out);
 }
 
 #[test]
 fn signals_end_loads_in_good_order() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = place.start("load cpu@20% hackbench,groups=1 timer -d 1h --json");
     soon("loads run", Duration::from_secs(10), || running.descendants().len() > 42);
     let processes = running.descendants();
     sleep(Duration::from_millis(300));
     running.signal(Signal::INT);
-    let said = running.end();
-    assert_eq!(Document::parse(&said.out).list("/load").len(), 3, "{said:?}");
+    let output = running.end();
+    assert_eq!(Document::parse(&output.out).list("/load").len(), 3, "{output:?}");
     assert_gone(&processes);
 }
 
@@ -98,8 +101,8 @@ fn a_busy_cpu_does_not_keep_a_real_time_thread() {
     if !may_real_time_or_skip() {
         return;
     }
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let p99 = |policy: &str, attempt: u32| {
         let cpu = quiet_cpu();
         let load = format!("--load cpu@100%,cpus={cpu},nice=-20");
@@ -119,8 +122,8 @@ fn a_busy_cpu_does_not_keep_a_real_time_thread() {
 /// A nice level is part of the conditions; a real-time policy has none.
 #[test]
 fn the_nice_level_of_a_load_is_recorded() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure --policy batch -n 50 -t 1 -q --load cpu@5%,nice=7 --load cpu@5% -o x.teiji");
     let document = place.document("x.teiji");
     document.assert_adds_up();
@@ -134,7 +137,7 @@ fn the_nice_level_of_a_load_is_recorded() {
 
 #[test]
 fn a_killed_hackbench_leaves_nothing() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let running = place.start("hackbench -g 2 -l 100000000");
     soon("it runs", Duration::from_secs(10), || running.descendants().len() == 80);
     let processes = running.descendants();
@@ -146,7 +149,7 @@ fn a_killed_hackbench_leaves_nothing() {
 /// Line by line what rt-tests' program says.
 #[test]
 fn hackbench_speaks_as_its_model() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for (words, mode, groups, tasks, loops, bytes) in [
         ("hackbench -g 2 -l 5", "process", 2, 80, 5, 100),
         ("hackbench 2", "process", 2, 80, 100, 100),
@@ -154,8 +157,8 @@ fn hackbench_speaks_as_its_model() {
         ("hackbench --pipe --threads --groups 1 --loops 300 --datasize 64 --fds 10", "threaded", 1, 20, 300, 64),
         ("hackbench -i -P -g1 -l2", "process", 1, 40, 2, 100),
     ] {
-        let said = place.well(words);
-        let lines: Vec<&str> = said.out.lines().collect();
+        let output = place.well(words);
+        let lines: Vec<&str> = output.out.lines().collect();
         let each = tasks / groups;
         let first = format!("Running in {mode} mode with {groups} groups using {each} file descriptors each (== {tasks} tasks)");
         assert_eq!((lines[0], lines.len()), (first.as_str(), 3), "{words}");
@@ -168,7 +171,7 @@ fn hackbench_speaks_as_its_model() {
 /// The lab's machine has its own directories, and a check changes nothing on this one.
 #[test]
 fn checking_a_disk_load_touches_no_disk() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let there = "[vary]\nkernel = ['debian:amd64']\nload = ['disk,dir=/only/there', 'cmd:/only/there']\n";
     std::fs::write(place.join("there.toml"), there).unwrap();
     let there = place.teiji("run --dry-run there.toml");
@@ -189,10 +192,10 @@ fn checking_a_disk_load_touches_no_disk() {
 /// Whoever measures one CPU and loads the machine means the machine: hackbench's 400 tasks shared the measured CPU.
 #[test]
 fn a_load_runs_on_all_cpus_unless_it_is_told_otherwise() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let (all, quiet) = (cpus(), quiet_cpu());
-    let said = place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1 -o x.teiji"));
+    let output = place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1 -o x.teiji"));
     let numbers = |document: &Document, list: &str| document.list(list).iter().map(|cpu| cpu.whole("")).collect::<Vec<_>>();
     let document = place.document("x.teiji");
     let expected: Vec<i64> = all.iter().map(|cpu| i64::from(cpu.0)).collect();
@@ -202,7 +205,7 @@ fn a_load_runs_on_all_cpus_unless_it_is_told_otherwise() {
     );
     let place_of_load =
         format!("Load hackbench,groups=1 on CPU{} {}:", if all.len() == 1 { "" } else { "s" }, CpuList::format(&all));
-    assert!(said.out.contains(&place_of_load), "{}", said.out);
+    assert!(output.out.contains(&place_of_load), "{}", output.out);
     place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1,cpus=all -o all.teiji"));
     place.well(&format!("measure -a {quiet} -d 300ms --load hackbench,groups=1,cpus={quiet} -o one.teiji"));
     assert_eq!(numbers(&place.document("all.teiji"), "/load/0/cpus"), expected);

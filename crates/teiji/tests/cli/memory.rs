@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the end of a run takes of memory. `benches/claims/memory.py` holds the program as it is shipped against its promise.
 
-use crate::support::{Place, TEIJI, alone};
+use crate::support::{TEIJI, TestFolder, exclusive};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
@@ -18,8 +18,8 @@ fn peak(child: &Child) -> u64 {
 /// Summing up took 4 MB for each thread that is summed up at a time, while the rings were still there.
 #[test]
 fn the_end_of_a_run_takes_little_more_than_the_run() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command: Command = place.command(TEIJI);
     command.args(["measure", "-i", "200us", "-d", "3s", "--json", "-o", "x.teiji"]).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();

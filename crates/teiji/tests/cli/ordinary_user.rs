@@ -2,14 +2,14 @@
 //! Without real-time rights the figures are others, and everybody who reads them is told first: on the terminal, in the
 //! recording, in the report.
 
-use crate::support::{Place, Running, TEIJI, alone, is_root, ordinary_at, own_nice};
+use crate::support::{Running, TEIJI, TestFolder, exclusive, is_root, ordinary_at, own_nice};
 use std::fs::{File, Permissions, create_dir, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// A place that everybody can reach, with the program in it and a folder that everybody may write to.
-fn public() -> Place {
-    let place = Place::new();
+fn public() -> TestFolder {
+    let place = TestFolder::new();
     set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     std::fs::copy(TEIJI, place.join("teiji")).unwrap();
     create_dir(place.join("open")).unwrap();
@@ -18,7 +18,7 @@ fn public() -> Place {
 }
 
 /// The program as somebody without any rights: whoever runs the tests, or `nobody` where that is root.
-fn powerless(place: &Place) -> Command {
+fn powerless(place: &TestFolder) -> Command {
     let mut command = place.command("prlimit");
     command.args(["--rtprio=0:0", "--memlock=65536:65536"]);
     if is_root() {
@@ -30,16 +30,16 @@ fn powerless(place: &Place) -> Command {
 
 #[test]
 fn everybody_is_told_first() {
-    let _turn = alone();
+    let _turn = exclusive();
     let place = public();
     let mut command = powerless(&place);
     // One file for both, so that the order is that of a terminal.
     let output = File::create(place.join("output")).unwrap();
     command.args(["measure", "-i", "1ms", "-d", "400ms", "-o", "open/x.teiji"]);
     command.stdout(output.try_clone().unwrap()).stderr(output);
-    let said = Running::start_as_is(command).end();
+    let ended = Running::start_as_is(command).end();
     let output = place.read("output");
-    assert_eq!(said.code, Some(0), "{output}");
+    assert_eq!(ended.code, Some(0), "{output}");
     let first = output.lines().next().unwrap();
     assert!(first.starts_with("No real-time rights: measured with SCHED_OTHER, not SCHED_FIFO 90"), "{output}");
     // With the command that grants them to this very file.
@@ -71,28 +71,28 @@ fn everybody_is_told_first() {
 /// Who asks for no real-time priority is not told that it was refused.
 #[test]
 fn nothing_is_refused_that_was_not_asked_for() {
-    let _turn = alone();
+    let _turn = exclusive();
     let place = public();
     let mut command = powerless(&place);
     command.args(["measure", "--policy", "other", "-n", "100", "-o", "open/x.teiji"]);
-    let said = Running::start(command).end();
-    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    let output = Running::start(command).end();
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
     let document = place.document("open/x.teiji");
     assert!(!document.warns_of("no-real-time"));
-    assert!(said.out.starts_with(&format!("Ordinary scheduling ({})", ordinary_at(own_nice()))), "{}", said.out);
+    assert!(output.out.starts_with(&format!("Ordinary scheduling ({})", ordinary_at(own_nice()))), "{}", output.out);
 }
 
 /// Whoever made the program nicer may not make it less so, and measures all the same.
 #[test]
 fn niceness_stays() {
-    let _turn = alone();
+    let _turn = exclusive();
     let place = public();
     let ordinary = powerless(&place);
     let mut command = place.command("nice");
     command.args(["-n", "5"]).arg(ordinary.get_program()).args(ordinary.get_args());
     command.args(["measure", "-q", "-n", "100", "-o", "open/x.teiji"]);
-    let said = Running::start(command).end();
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = Running::start(command).end();
+    assert_eq!(output.code, Some(0), "{output:?}");
     let document = place.document("open/x.teiji");
     document.assert_adds_up();
     let nice = (own_nice() + 5).min(19);

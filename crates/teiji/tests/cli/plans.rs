@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans: every run recorded once, whatever happens meanwhile.
 
-use crate::support::{Place, alone, soon};
+use crate::support::{TestFolder, exclusive, soon};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,12 +28,12 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Recordings of runs that did not come to their end.
-fn kept(place: &Place) -> Vec<PathBuf> {
+fn kept(place: &TestFolder) -> Vec<PathBuf> {
     recordings(&place.join("out/incomplete"))
 }
 
 /// 24 recordings, each whole, of each combination as many as there are repeats.
-fn assert_all_there(place: &Place) {
+fn assert_all_there(place: &TestFolder) {
     let all = recordings(&place.join("out"));
     assert_eq!(all.len(), 24, "{all:?}");
     let mut labels: BTreeMap<String, u32> = BTreeMap::new();
@@ -47,29 +47,29 @@ fn assert_all_there(place: &Place) {
     place.well(&format!("verify {}", all[0].display()));
 }
 
-fn begun() -> Place {
-    let place = Place::new();
+fn begun() -> TestFolder {
+    let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), PLAN).unwrap();
     place
 }
 
 /// Ends a plan by a signal while its seventh run goes on, and goes on with it.
 fn ended_in_the_seventh(signal: Signal) {
-    let _turn = alone();
+    let _turn = exclusive();
     let place = begun();
     let running = place.start("run plan.toml -q -o out");
     soon("seven recordings", Duration::from_secs(30), || recordings(&place.join("out")).len() == 7);
     let before: Vec<_> = recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
     running.signal(signal);
-    let said = running.end();
+    let output = running.end();
     if signal == Signal::KILL {
-        assert_eq!(said.code, None);
+        assert_eq!(output.code, None);
     } else {
-        assert_eq!(said.code, Some(4), "{said:?}");
-        assert!(said.err.contains("to resume: teiji run --resume out"), "{said:?}");
+        assert_eq!(output.code, Some(4), "{output:?}");
+        assert!(output.err.contains("to resume: teiji run --resume out"), "{output:?}");
     }
-    let said = place.well("run --resume out -q");
-    assert!(said.out.contains("24 runs recorded, in out/"), "{said:?}");
+    let output = place.well("run --resume out -q");
+    assert!(output.out.contains("24 runs recorded, in out/"), "{output:?}");
     assert_all_there(&place);
     let after: Vec<_> = recordings(&place.join("out"))[..6].iter().map(|path| contents(path)).collect();
     assert!(before == after, "runs that were done are as they were");
@@ -87,13 +87,13 @@ fn interrupted_in_the_seventh_of_24_runs() {
 
 #[test]
 fn nothing_is_left_to_do() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
     place.well("run plan.toml -q -o out");
     let before = place.listing();
-    let said = place.well("run --resume out -q");
-    assert!(said.out.contains("2 of 2 runs recorded"), "{said:?}");
+    let output = place.well("run --resume out -q");
+    assert!(output.out.contains("2 of 2 runs recorded"), "{output:?}");
     assert_eq!(place.listing(), before);
 
     let table = place.well("show out").out;
@@ -102,11 +102,11 @@ fn nothing_is_left_to_do() {
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     let n = rows[0].iter().position(|name| *name == "n").unwrap();
     // A busy machine may skip some of them; n is what woke.
-    let most = 20 * crate::support::cpus().len();
+    let max = 20 * crate::support::cpus().len();
     for (row, prio) in [(1, "10"), (2, "20")] {
         assert_eq!(rows[row][0], prio, "{csv}");
         assert!(table.lines().nth(row).is_some_and(|line| line.starts_with(prio)), "{table}");
-        assert!((1..=most).contains(&rows[row][n].parse().unwrap()), "{csv}");
+        assert!((1..=max).contains(&rows[row][n].parse().unwrap()), "{csv}");
     }
     std::fs::remove_dir_all(&recordings(&place.join("out"))[1]).unwrap();
     let csv = place.well("show out --csv").out;
@@ -119,8 +119,8 @@ fn nothing_is_left_to_do() {
 /// Under 1 ms and no load, whatever the kernel and the rights, there are two documents to stand beside.
 #[test]
 fn published_figures_and_the_page() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let text = "[measure]\nsamples = 20\ninterval = '1ms'\n[vary]\nload = ['none', 'cpu@33%']\n[limits]\nmax = '1ns'\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
     place.well("run plan.toml -q -o out");
@@ -139,49 +139,53 @@ fn published_figures_and_the_page() {
     std::fs::write(place.join("own.csv"), own).unwrap();
     assert!(place.well("show out --md --beside own.csv").out.contains("| 1.5 | 2 | [1] |"));
 
-    let said = place.well("report out --beside published -o page.html --svg charts").out;
-    assert!(said.contains("(the largest of 2 maxima)") && said.ends_with("Report: page.html\n"), "{said}");
+    let output = place.well("report out --beside published -o page.html --svg charts").out;
+    assert!(output.contains("(the largest of 2 maxima)") && output.ends_with("Report: page.html\n"), "{output}");
     let page = std::fs::read_to_string(place.join("page.html")).unwrap();
     assert!(page.contains("<th scope=\"col\">their mean</th>") && page.contains("cpu@33%"));
     let charts = |name: &str| std::fs::read_to_string(place.join("charts").join(name)).is_ok_and(|svg| svg.starts_with("<svg "));
     assert!(charts("histogram.svg") && charts("latency-over-time.svg") && charts("exceedance.svg") && !charts("heat-map.svg"));
 
     // A limit is held against every run of the plan.
-    let said = place.teiji("show out --limit max<1ns");
+    let output = place.teiji("show out --limit max<1ns");
     assert_eq!(
-        (said.code, said.out.starts_with("FAIL: 2 of 2 recordings, checked against 1 limit\n")),
+        (output.code, output.out.starts_with("FAIL: 2 of 2 recordings, checked against 1 limit\n")),
         (Some(1), true),
-        "{said:?}"
+        "{output:?}"
     );
-    let said = place.teiji("report out --limit max<1ns -o page.html --svg charts");
-    assert_eq!((said.code, said.out.contains("FAIL: 2 of 2 recordings, checked against 1 limit")), (Some(1), true), "{said:?}");
+    let output = place.teiji("report out --limit max<1ns -o page.html --svg charts");
+    assert_eq!(
+        (output.code, output.out.contains("FAIL: 2 of 2 recordings, checked against 1 limit")),
+        (Some(1), true),
+        "{output:?}"
+    );
     assert!(place.read("page.html").contains("✗ Fail: 2 of 2 recordings, checked against 1 limit"));
     assert!(place.read("charts/histogram.svg").contains("✗ max&lt;1ns</text>"));
 }
 
 #[test]
 fn a_run_that_fails_is_tried_again_and_the_rest_goes_on() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
     let text = "[measure]\nsamples = 20\n[vary]\nprio = [10]\n[[include]]\nkernel = 'vmlinuz'\n\
                 [[include]]\nkernel = 'vmlinuz'\ncpus = '7'\n[order]\nrepeat = 2\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
-    let said = place.teiji("run plan.toml -q -o out");
-    assert_eq!(said.code, Some(4), "{said:?}");
-    assert!(said.out.contains("2 of 6 runs recorded"), "{said:?}");
-    assert_eq!(said.err.matches("error: run 2 of 6, kernel=").count(), 2, "{said:?}");
-    assert_eq!(said.err.matches("is not a bootable kernel").count(), 4, "{said:?}");
-    assert_eq!(said.err.matches("CPU 7 cannot be used").count(), 4, "{said:?}");
-    assert!(said.err.contains("4 runs failed twice"), "{said:?}");
+    let output = place.teiji("run plan.toml -q -o out");
+    assert_eq!(output.code, Some(4), "{output:?}");
+    assert!(output.out.contains("2 of 6 runs recorded"), "{output:?}");
+    assert_eq!(output.err.matches("error: run 2 of 6, kernel=").count(), 2, "{output:?}");
+    assert_eq!(output.err.matches("is not a bootable kernel").count(), 4, "{output:?}");
+    assert_eq!(output.err.matches("CPU 7 cannot be used").count(), 4, "{output:?}");
+    assert!(output.err.contains("4 runs failed twice"), "{output:?}");
     assert_eq!(recordings(&place.join("out")).len(), 2);
 }
 
 /// What a power cut may leave: a document without content, samples without their end, half a plan.
 #[test]
 fn after_a_power_cut() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20, 30]\n").unwrap();
     place.well("run plan.toml -q -o out");
     let all = recordings(&place.join("out"));
@@ -203,16 +207,16 @@ fn after_a_power_cut() {
     assert_eq!(std::fs::read(kept(&place)[1].join("samples-0.arrows")).unwrap(), &bytes[..bytes.len() - 20]);
 
     std::fs::write(place.join("out/plan.toml"), "").unwrap();
-    let said = place.teiji("run --resume out");
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("has no seed: it was cut off"), "{said:?}");
+    let output = place.teiji("run --resume out");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("has no seed: it was cut off"), "{output:?}");
 }
 
 /// As the guard ends it that found the machine starved.
 #[test]
 fn a_run_that_was_ended_by_the_guard_is_kept() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
     place.well("run plan.toml -q -o out");
     let name = "out/01-prio=10.teiji";
@@ -222,13 +226,13 @@ fn a_run_that_was_ended_by_the_guard_is_kept() {
     std::fs::write(place.join(name).join("run.json"), document.to_string()).unwrap();
     let evidence = contents(&place.join(name));
 
-    let said = place.well("run --resume out -q");
-    assert!(said.out.contains("2 of 2 runs recorded"), "{said:?}");
+    let output = place.well("run --resume out -q");
+    assert!(output.out.contains("2 of 2 runs recorded"), "{output:?}");
     assert_eq!(place.document(name).text("/state"), "complete");
-    assert_eq!(kept(&place).len(), 1, "{said:?}");
+    assert_eq!(kept(&place).len(), 1, "{output:?}");
     let files = |of: &BTreeMap<PathBuf, Vec<u8>>| of.values().cloned().collect::<Vec<_>>();
     assert!(files(&contents(&kept(&place)[0])) == files(&evidence), "kept as it was");
-    assert!(said.err.contains("kept in out/incomplete/01-prio=10.teiji"), "{said:?}");
+    assert!(output.err.contains("kept in out/incomplete/01-prio=10.teiji"), "{output:?}");
     let table = place.well("show out").out;
     assert!(table.contains("1 recording of incomplete runs"), "{table}");
     // Once more, and nothing takes the place of the first.
@@ -240,12 +244,12 @@ fn a_run_that_was_ended_by_the_guard_is_kept() {
 /// Two names of one kernel would be two rows of one combination, and a plan that cannot be read back.
 #[test]
 fn one_kernel_under_two_names() {
-    let place = Place::new();
+    let place = TestFolder::new();
     std::fs::write(place.join("vmlinuz"), "no kernel at all").unwrap();
     std::fs::write(place.join("plan.toml"), "[vary]\nkernel = ['vmlinuz', './vmlinuz']\n").unwrap();
-    let said = place.teiji("run plan.toml -o out");
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("is listed already"), "{said:?}");
+    let output = place.teiji("run plan.toml -o out");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("is listed already"), "{output:?}");
     assert!(!place.join("out").exists());
 }
 
@@ -253,8 +257,8 @@ fn one_kernel_under_two_names() {
 #[test]
 fn the_projects_own_plans() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans"));
-    let place = Place::new();
-    let mut said = BTreeMap::new();
+    let place = TestFolder::new();
+    let mut output = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "toml") {
@@ -271,48 +275,49 @@ fn the_projects_own_plans() {
             let dry = place.teiji(&format!("run --dry-run {form} {}", path.display()));
             // Whether an emulator and a program for its guests are here is this machine's matter.
             assert!(dry.code == Some(0) || dry.err.starts_with("error: it cannot run here: "), "{dry:?}");
-            said.insert(format!("{name}{form}"), dry.out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
+            output.insert(format!("{name}{form}"), dry.out.lines().find(|line| line.contains(" of ")).unwrap().to_owned());
         }
     }
-    assert!(said["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.5 min of time in guests"), "{said:?}");
-    assert!(said["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "), "{said:?}");
-    assert!(said["desktop-4.19"].starts_with("8 runs of 8 combinations; "), "{said:?}");
-    assert_eq!(said.len(), 8, "{said:?}");
+    assert!(output["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.5 min of time in guests"), "{output:?}");
+    assert!(output["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "), "{output:?}");
+    assert!(output["desktop-4.19"].starts_with("8 runs of 8 combinations; "), "{output:?}");
+    assert_eq!(output.len(), 8, "{output:?}");
 }
 
 /// A script that asks whether a plan can begin reads the exit code.
 #[test]
 fn a_dry_run_of_what_cannot_begin() {
-    let place = Place::new();
+    let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\nkernel = 'debian:amd64'\nprogram = 'nosuch'\nsamples = 1_000\n").unwrap();
-    let said = place.teiji("run --dry-run plan.toml");
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.out.contains("1 run of 1 combination; "), "the list comes all the same: {said:?}");
-    assert!(said.err.starts_with("error: it cannot run here: cannot read the program for the guest, nosuch"), "{said:?}");
+    let output = place.teiji("run --dry-run plan.toml");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.out.contains("1 run of 1 combination; "), "the list comes all the same: {output:?}");
+    assert!(output.err.starts_with("error: it cannot run here: cannot read the program for the guest, nosuch"), "{output:?}");
 }
 
 #[test]
 fn a_dry_run_carries_out_nothing() {
     let place = begun();
     let before = place.listing();
-    let said = place.well("run --dry-run plan.toml");
-    assert!(said.out.contains("24 runs of 8 combinations; "), "{said:?}");
-    assert_eq!(said.out.lines().filter(|line| line.contains("repeat 3")).count(), 8, "{said:?}");
+    let output = place.well("run --dry-run plan.toml");
+    assert!(output.out.contains("24 runs of 8 combinations; "), "{output:?}");
+    assert_eq!(output.out.lines().filter(|line| line.contains("repeat 3")).count(), 8, "{output:?}");
     assert_eq!(place.listing(), before);
 }
 
 /// A board's two boots: what this kernel cannot measure is missing until another is booted.
 #[test]
 fn two_boots_in_one_folder() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let text = "title = 'Two boots'\n[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = ['9.9.9-vanilla', '9.9.9-rt']\nprio = [10, 20]\n\
                 [limits]\nmax = '10s'\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
-    let said = place.well("run --here plan.toml -q -o board").out;
+    let output = place.well("run --here plan.toml -q -o board").out;
     assert!(
-        said.contains("Still missing: kernel=9.9.9-vanilla; kernel=9.9.9-rt. Boot it, then: teiji run --here plan.toml -o board"),
-        "{said}"
+        output
+            .contains("Still missing: kernel=9.9.9-vanilla; kernel=9.9.9-rt. Boot it, then: teiji run --here plan.toml -o board"),
+        "{output}"
     );
     let release = rustix::system::uname().release().to_str().unwrap().to_owned();
     let own = format!("board/{release}");
@@ -342,8 +347,8 @@ fn two_boots_in_one_folder() {
             std::fs::write(to.join(path.file_name().unwrap()), content).unwrap();
         }
     }
-    let said = place.well("run --here plan.toml -q -o board").out;
-    assert!(said.contains("Still missing: kernel=9.9.9-vanilla. Boot it"), "{said}");
+    let output = place.well("run --here plan.toml -q -o board").out;
+    assert!(output.contains("Still missing: kernel=9.9.9-vanilla. Boot it"), "{output}");
 
     // One evaluation of both, and of any mix.
     let table = place.well("show board").out;
@@ -368,26 +373,26 @@ fn two_boots_in_one_folder() {
     let json: serde_json::Value = serde_json::from_str(&place.well("compare board --json").out).unwrap();
     assert_eq!((json.as_array().unwrap().len(), json[0]["factor"].as_str()), (2, Some("kernel")), "{json}");
     // The plan's own limits, on all four; and what is not recorded does not pass.
-    let said = place.teiji("gate board");
-    assert_eq!((said.out.matches("max<10s").count(), said.code), (4, Some(3)), "{said:?}");
-    assert!(said.err.contains("no recording of 2 runs: what is not recorded cannot pass"), "a boot is missing: {said:?}");
+    let output = place.teiji("gate board");
+    assert_eq!((output.out.matches("max<10s").count(), output.code), (4, Some(3)), "{output:?}");
+    assert!(output.err.contains("no recording of 2 runs: what is not recorded cannot pass"), "a boot is missing: {output:?}");
     assert_eq!(place.teiji(&format!("gate {own}")).code, Some(0), "one boot by itself is all that was asked for");
     std::fs::remove_dir_all(&recordings(&other)[0]).unwrap();
-    let said = place.teiji("gate board");
-    assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.err.contains("no recording of 3 runs: what is not recorded cannot pass"), "{said:?}");
+    let output = place.teiji("gate board");
+    assert_eq!(output.code, Some(3), "{output:?}");
+    assert!(output.err.contains("no recording of 3 runs: what is not recorded cannot pass"), "{output:?}");
 
     std::fs::write(place.join("plan.toml"), text.replace("20\n", "30\n")).unwrap();
-    let said = place.teiji("run --here plan.toml -q -o board");
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("was started with another plan"), "{said:?}");
+    let output = place.teiji("run --here plan.toml -q -o board");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
 /// The program alone, without its project beside it.
 #[test]
 fn plans_that_come_along() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let list = place.well("plans").out;
     for name in ["toshiba-memory", "desktop-4.19", "rtc-jitter"] {
         assert!(list.lines().any(|line| line == name), "{list}");
@@ -400,9 +405,9 @@ fn plans_that_come_along() {
 
     let dry = place.well("run --here --dry-run toshiba-memory").out;
     assert!(dry.contains("27 runs of 27 combinations"), "{dry}");
-    let said = place.teiji("run --dry-run toshibamemory");
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("the shipped plans are arm64-dev-zero, desktop-4.19"), "{said:?}");
+    let output = place.teiji("run --dry-run toshibamemory");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("the shipped plans are arm64-dev-zero, desktop-4.19"), "{output:?}");
     // A file of that name comes first.
     std::fs::write(place.join("toshiba-memory"), "[measure]\nsamples = 20\n").unwrap();
     assert!(place.well("run --dry-run toshiba-memory").out.contains("1 run of 1 combination"));

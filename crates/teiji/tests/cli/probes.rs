@@ -3,14 +3,14 @@
 //! Those named `example-` are in test builds only.
 
 use crate::support::document::Document;
-use crate::support::{Place, alone, copy_recording};
+use crate::support::{TestFolder, copy_recording, exclusive};
 use serde_json::{Value, json};
 
 /// What each of them is put through: figures that agree with the samples, the terminal, the page, Markdown, a comparison with
 /// itself, and a limit that holds.
-fn assert_read_everywhere(place: &Place, name: &str, shown: &[&str]) {
-    let said = place.well(&format!("verify {name}.teiji"));
-    assert!(said.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")), "{said:?}");
+fn assert_read_everywhere(place: &TestFolder, name: &str, shown: &[&str]) {
+    let output = place.well(&format!("verify {name}.teiji"));
+    assert!(output.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")), "{output:?}");
     place.well(&format!("report {name}.teiji -o {name}.html --md {name}.md --svg {name}-charts"));
     let show = place.well(&format!("show {name}.teiji"));
     let (page, markdown) = (place.read(&format!("{name}.html")), place.read(&format!("{name}.md")));
@@ -20,37 +20,37 @@ fn assert_read_everywhere(place: &Place, name: &str, shown: &[&str]) {
         assert!(markdown.contains(text), "{text} in {markdown}");
     }
     copy_recording(&place.join(&format!("{name}.teiji")), &place.join("again/x.teiji"));
-    let said = place.well(&format!("compare {name}.teiji again/x.teiji"));
-    assert!(!said.out.contains("probes differ"), "{said:?}");
+    let output = place.well(&format!("compare {name}.teiji again/x.teiji"));
+    assert!(!output.out.contains("probes differ"), "{output:?}");
     // Whatever was skipped on a busy machine has no value of a column that is not its lateness, and was far from half of all.
     place.well(&format!("gate {name}.teiji --limit p50<10s"));
 }
 
 /// Each of these limits by itself has this exit code, of a recording that did measure something.
-fn assert_judged(place: &Place, recording: &str, limits: &[&str], code: i32) {
+fn assert_judged(place: &TestFolder, recording: &str, limits: &[&str], code: i32) {
     for limit in limits {
-        let said = place.teiji(&format!("gate {recording} --limit {limit}"));
-        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
-        assert!(!said.out.contains("measured nothing"), "{limit}: {said:?}");
+        let output = place.teiji(&format!("gate {recording} --limit {limit}"));
+        assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+        assert!(!output.out.contains("measured nothing"), "{limit}: {output:?}");
     }
 }
 
-fn change(place: &Place, name: &str, change: impl FnOnce(&mut Value)) {
+fn change(place: &TestFolder, name: &str, change: impl FnOnce(&mut Value)) {
     let Document(mut value) = place.document(name);
     change(&mut value);
     std::fs::write(place.join(name).join("run.json"), value.to_string()).unwrap();
 }
 
 /// The rows of `export --samples`, cell by cell; the first is the heading.
-fn exported(place: &Place, name: &str) -> Vec<Vec<String>> {
-    let said = place.well(&format!("export {name} --samples"));
-    said.out.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
+fn exported(place: &TestFolder, name: &str) -> Vec<Vec<String>> {
+    let output = place.well(&format!("export {name} --samples"));
+    output.out.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
 #[test]
 fn activations_of_three_columns() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure --probe example-columns -n 300 -t 1 -q -o three.teiji");
     let document = place.document("three.teiji");
     document.assert_adds_up();
@@ -87,19 +87,19 @@ fn activations_of_three_columns() {
 /// A figure of a further column that was changed is found, as one of the judged column is.
 #[test]
 fn every_column_is_verified() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure --probe example-columns -n 50 -t 1 -q -o x.teiji");
     change(&place, "x.teiji", |run| run["threads"][0]["columns"][0]["values"]["p50"] = json!(1));
-    let said = place.teiji("verify x.teiji");
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("threads[0].columns[0]"), "{said:?}");
+    let output = place.teiji("verify x.teiji");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.out.contains("threads[0].columns[0]"), "{output:?}");
 }
 
 #[test]
 fn events_at_irregular_times() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure --probe example-events --period 2ms -d 500ms -t 1 -q -o events.teiji");
     let document = place.document("events.teiji");
     document.assert_adds_up();
@@ -131,17 +131,17 @@ fn events_at_irregular_times() {
 
 #[test]
 fn events_cannot_be_asked_for_by_number() {
-    let place = Place::new();
-    let said = place.teiji("measure --probe example-events -n 10 -o x.teiji");
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("give the run a duration"), "{said:?}");
+    let place = TestFolder::new();
+    let output = place.teiji("measure --probe example-events -n 10 -o x.teiji");
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("give the run a duration"), "{output:?}");
 }
 
 /// A trial that never ran has no time from its call: what it would have been is no reason to let a limit pass.
 #[test]
 fn skipped_trials_are_not_taken_for_short_ones() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     // No process starts in 20 us.
     place.well("measure --probe spawn --policy other -i 20us -n 400 -t 1 -q -o x.teiji");
     let document = place.document("x.teiji");
@@ -149,9 +149,9 @@ fn skipped_trials_are_not_taken_for_short_ones() {
     assert_eq!(document.text("/run/probe_settings/method"), "posix_spawn", "what was not asked for is said as well");
     for (limit, code) in [("max<1h", 3), ("p50<1h", 3), ("mean<1h", 3), ("rate(>1h)<0.5@95%", 3), ("max<1us", 1), ("lost==0", 0)]
     {
-        let said = place.teiji(&format!("gate x.teiji --limit {limit}"));
-        assert_eq!(said.code, Some(code), "{limit}: {said:?}");
-        assert_eq!(said.out.contains("skipped, which have no value"), code == 3, "{said:?}");
+        let output = place.teiji(&format!("gate x.teiji --limit {limit}"));
+        assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+        assert_eq!(output.out.contains("skipped, which have no value"), code == 3, "{output:?}");
     }
     // Where few were skipped, a quantile tells even if all of those were beyond any limit.
     place.well("measure --probe spawn -i 100ms -n 10 -t 1 -q -o y.teiji");
@@ -160,8 +160,8 @@ fn skipped_trials_are_not_taken_for_short_ones() {
 
 #[test]
 fn a_process_start_by_every_method() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     for method in ["posix_spawn", "fork", "vfork", "clone"] {
         place.well(&format!("measure --probe spawn --method {method} -i 10ms -n 30 -t 1 -q -o {method}.teiji"));
         let document = place.document(&format!("{method}.teiji"));
@@ -175,20 +175,20 @@ fn a_process_start_by_every_method() {
     let page = place.read("fork.html");
     assert!(!page.contains(">max jitter, µs</th>"), "nothing is said of when anything woke");
     assert!(page.contains("otherwise they have no value") && !page.contains("skipped ones counted in"), "of the trials that ran");
-    let said = place.well("compare fork.teiji vfork.teiji");
-    assert!(said.out.contains("spawn (method fork)") && said.out.contains("spawn (method vfork)"), "{said:?}");
+    let output = place.well("compare fork.teiji vfork.teiji");
+    assert!(output.out.contains("spawn (method fork)") && output.out.contains("spawn (method vfork)"), "{output:?}");
     place.well("measure -n 30 -t 1 -i 10ms -q -o cyclic.teiji");
-    let said = place.teiji("compare fork.teiji cyclic.teiji");
+    let output = place.teiji("compare fork.teiji cyclic.teiji");
     // Each probe stands where its recording does.
     let differ = "fork and cyclic cannot be compared: their probes differ (spawn; cyclic)";
-    assert!(said.code == Some(2) && said.err.contains(differ), "{said:?}");
+    assert!(output.code == Some(2) && output.err.contains(differ), "{output:?}");
 }
 
 /// Whatever a probe can be set to, a Japanese page says in Japanese what it measured; and none of them but `cyclic` has activations.
 #[test]
 fn columns_of_every_probe_are_explained_in_japanese() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut columns = 0;
     for probe in probe::PROBES {
         let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
@@ -215,8 +215,8 @@ fn columns_of_every_probe_are_explained_in_japanese() {
 /// A plan varies the settings of a probe as it varies flags.
 #[test]
 fn plans_vary_the_settings_of_probes() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let plan = "[measure]\nprobe = 'spawn'\ninterval = '10ms'\nsamples = 10\nthreads = 1\n[vary]\nmethod = ['fork', 'clone']\n";
     std::fs::write(place.join("plan.toml"), plan).unwrap();
     place.well("run plan.toml -q -o out");
@@ -231,8 +231,8 @@ fn plans_vary_the_settings_of_probes() {
         ),
     ] {
         std::fs::write(place.join("plan.toml"), format!("[measure]\n{text}\n")).unwrap();
-        let said = place.teiji("run plan.toml --dry-run");
-        assert!(said.code == Some(2) && said.err.contains(error), "{error} in {said:?}");
+        let output = place.teiji("run plan.toml --dry-run");
+        assert!(output.code == Some(2) && output.err.contains(error), "{error} in {output:?}");
     }
 }
 
@@ -240,8 +240,8 @@ fn plans_vary_the_settings_of_probes() {
 /// figures are left.
 #[test]
 fn plans_of_every_kind_of_row() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     for (folder, probe, length) in [
         ("columns", "example-columns", "samples = 60"),
         ("events", "example-events", "duration = '200ms'"),
@@ -289,13 +289,13 @@ fn plans_of_every_kind_of_row() {
 }
 
 /// A recording as an import makes it: buckets of 1 µs, and nothing else.
-fn histogram_only(place: &Place, name: &str) {
+fn histogram_only(place: &TestFolder, name: &str) {
     place.well(&format!("measure -n 200 -t 1 -q -o {name}"));
     to_histogram(place, name);
 }
 
 /// Leaves nothing of a recording but a histogram.
-fn to_histogram(place: &Place, name: &str) {
+fn to_histogram(place: &TestFolder, name: &str) {
     let buckets = json!([[5_000, 5_999, 900], [9_000, 9_999, 99], [63_000, 63_999, 1]]);
     let figures = json!({
         "count": 1_000, "min": 5_999, "mean": 6_400.0, "sd": null, "max": 63_999,
@@ -305,7 +305,7 @@ fn to_histogram(place: &Place, name: &str) {
 }
 
 /// Leaves nothing of a recording but what the last line of other programs says.
-fn to_figures(place: &Place, name: &str) {
+fn to_figures(place: &TestFolder, name: &str) {
     let figures = json!({
         "count": 1_000, "min": 5_999, "mean": 6_400.0, "sd": null, "max": 63_999,
         "p50": null, "p90": null, "p99": null, "p999": null, "p9999": null,
@@ -314,7 +314,7 @@ fn to_figures(place: &Place, name: &str) {
 }
 
 /// Leaves nothing of a recording but these buckets of a histogram and these figures.
-fn without_samples(place: &Place, name: &str, detail: &str, buckets: &Value, figures: &Value) {
+fn without_samples(place: &TestFolder, name: &str, detail: &str, buckets: &Value, figures: &Value) {
     change(place, name, |run| {
         let thread = &mut run["threads"][0];
         thread["detail"] = json!(detail);
@@ -335,8 +335,8 @@ fn without_samples(place: &Place, name: &str, detail: &str, buckets: &Value, fig
 
 #[test]
 fn a_recording_of_a_histogram_only() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     histogram_only(&place, "past.teiji");
     assert_read_everywhere(&place, "past", &["64.0"]);
     let show = place.well("show past.teiji").out;
@@ -357,32 +357,35 @@ fn a_recording_of_a_histogram_only() {
     assert_eq!((figure("p99").out.trim(), figure("late").code, figure("due").code), ("9.999", Some(2), Some(2)));
     // How its latencies depend on one another is not known, which is not the same as too few of them.
     place.well("measure -n 200 -t 1 -q -o now.teiji");
-    let said = place.well("compare now.teiji past.teiji --anyway").out.replace('\n', " ");
-    assert!(said.contains("past against now: not compared. The order of samples is unknown"), "{said}");
-    assert!(said.contains("Note: no samples of past are known; to compare: recordings that hold every sample"), "{said}");
-    assert!(!said.contains("too few"), "{said}");
-    assert!(!said.contains(" first  second") && !said.contains("these intervals hold"), "a table without rows: {said}");
+    let output = place.well("compare now.teiji past.teiji --anyway").out.replace('\n', " ");
+    assert!(output.contains("past against now: not compared. The order of samples is unknown"), "{output}");
+    assert!(output.contains("Note: no samples of past are known; to compare: recordings that hold every sample"), "{output}");
+    assert!(!output.contains("too few"), "{output}");
+    assert!(!output.contains(" first  second") && !output.contains("these intervals hold"), "a table without rows: {output}");
     assert!(!place.well("compare now.teiji past.teiji --anyway --md").out.contains("| µs |"));
     place.well("compare now.teiji past.teiji --anyway --html none.html");
     assert!(!place.read("none.html").contains("class=\"differences\""));
-    let said = place.teiji("gate now.teiji --baseline past.teiji");
-    assert!(said.code == Some(3) && said.out.replace("\n ", "").contains("the order of samples is unknown"), "{said:?}");
-    let said = place.teiji("export past.teiji --samples");
-    assert!(said.code == Some(2) && said.err.contains("past.teiji holds no samples"), "{said:?}");
+    let output = place.teiji("gate now.teiji --baseline past.teiji");
+    assert!(output.code == Some(3) && output.out.replace("\n ", "").contains("the order of samples is unknown"), "{output:?}");
+    let output = place.teiji("export past.teiji --samples");
+    assert!(output.code == Some(2) && output.err.contains("past.teiji holds no samples"), "{output:?}");
     change(&place, "past.teiji", |run| run["threads"][0]["histogram_ns"]["buckets"][1][2] = json!(98));
-    let said = place.teiji("verify past.teiji");
-    assert!(said.code == Some(1) && said.out.contains("999 latencies"), "{said:?}");
+    let output = place.teiji("verify past.teiji");
+    assert!(output.code == Some(1) && output.out.contains("999 latencies"), "{output:?}");
 }
 
 /// Figures alone: what they say is shown and judged, and all else is unknown.
 #[test]
 fn a_recording_of_figures_only() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -n 200 -t 1 -q -o line.teiji");
     to_figures(&place, "line.teiji");
-    let said = place.well("verify line.teiji").out;
-    assert!(said.contains("every figure agrees with its 1000 latencies, of which no samples are known, of 1 thread"), "{said}");
+    let output = place.well("verify line.teiji").out;
+    assert!(
+        output.contains("every figure agrees with its 1000 latencies, of which no samples are known, of 1 thread"),
+        "{output}"
+    );
     place.well("report line.teiji -o line.html --md line.md --svg line-charts");
     let (show, page, markdown) = (place.well("show line.teiji").out, place.read("line.html"), place.read("line.md"));
     for known in ["64.0", "6.4", "6.0"] {
@@ -401,12 +404,12 @@ fn a_recording_of_figures_only() {
     let figure = |name: &str| place.teiji(&format!("show line.teiji --figure {name}"));
     assert_eq!((figure("max").out.trim(), figure("p99").code, figure("due").code), ("63.999", Some(2), Some(2)));
     for (command, code) in [("export line.teiji --samples", 2), ("export line.teiji --histogram", 2)] {
-        let said = place.teiji(command);
-        assert!(said.code == Some(code) && said.err.contains("line.teiji holds no "), "{command}: {said:?}");
+        let output = place.teiji(command);
+        assert!(output.code == Some(code) && output.err.contains("line.teiji holds no "), "{command}: {output:?}");
     }
     place.well("measure -n 200 -t 1 -q -o now.teiji");
-    let said = place.well("compare now.teiji line.teiji --anyway").out.replace('\n', " ");
-    assert!(said.contains("line against now: not compared. The order of samples is unknown"), "{said}");
+    let output = place.well("compare now.teiji line.teiji --anyway").out.replace('\n', " ");
+    assert!(output.contains("line against now: not compared. The order of samples is unknown"), "{output}");
     assert_eq!(place.teiji("gate now.teiji --baseline line.teiji").code, Some(3));
     // A quantile that was written down is a figure too.
     change(&place, "line.teiji", |run| {
@@ -418,15 +421,15 @@ fn a_recording_of_figures_only() {
     assert_eq!(place.teiji("gate line.teiji --limit p99<9us").code, Some(1));
     assert_eq!(place.teiji("gate line.teiji --limit p99<10us").code, Some(0));
     change(&place, "line.teiji", |run| run["threads"][0]["latency_ns"]["p99"] = json!(70_000));
-    let said = place.teiji("verify line.teiji");
-    assert!(said.code == Some(1) && said.out.contains("5999, 70000, 63999, recomputed from the smallest"), "{said:?}");
+    let output = place.teiji("verify line.teiji");
+    assert!(output.code == Some(1) && output.out.contains("5999, 70000, 63999, recomputed from the smallest"), "{output:?}");
 }
 
 /// Where a latency was as late as the interval, a quantile over the activations that woke is none over those that were due.
 #[test]
 fn a_histogram_with_overruns_does_not_tell_its_quantiles() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     histogram_only(&place, "past.teiji");
     change(&place, "past.teiji", |run| {
         let thread = &mut run["threads"][0];

@@ -3,18 +3,18 @@
 //! was measured.
 
 use crate::support::document::Document;
-use crate::support::{Place, Said, alone, copy_recording};
+use crate::support::{Output, TestFolder, copy_recording, exclusive};
 use serde_json::{Value, json};
 use std::fs::{read, write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Two short recordings, made once, kept while any test looks at them.
-fn measured() -> Arc<Place> {
-    static PLACE: Mutex<Weak<Place>> = Mutex::new(Weak::new());
+fn measured() -> Arc<TestFolder> {
+    static PLACE: Mutex<Weak<TestFolder>> = Mutex::new(Weak::new());
     let mut known = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
     known.upgrade().unwrap_or_else(|| {
-        let _turn = alone();
-        let place = Arc::new(Place::new());
+        let _turn = exclusive();
+        let place = Arc::new(TestFolder::new());
         place.well("measure -i 1ms -n 250 --title one -o one.teiji");
         place.well("measure -i 1ms -n 250 --title two -o two.teiji");
         *known = Arc::downgrade(&place);
@@ -23,18 +23,18 @@ fn measured() -> Arc<Place> {
 }
 
 /// A copy of a recording that may be spoiled.
-fn copy(name: &str) -> Place {
+fn copy(name: &str) -> TestFolder {
     copy_of(&measured(), name)
 }
 
-fn copy_of(original: &Place, name: &str) -> Place {
-    let place = Place::new();
+fn copy_of(original: &TestFolder, name: &str) -> TestFolder {
+    let place = TestFolder::new();
     copy_recording(&original.join(name), &place.join("x.teiji"));
     place
 }
 
 /// A copy whose document says something else.
-fn changed(change: impl FnOnce(&mut Value)) -> Place {
+fn changed(change: impl FnOnce(&mut Value)) -> TestFolder {
     let place = copy("one.teiji");
     let Document(mut value) = place.document("x.teiji");
     change(&mut value);
@@ -42,17 +42,17 @@ fn changed(change: impl FnOnce(&mut Value)) -> Place {
     place
 }
 
-fn assert_refused(said: &Said, names: &[&str]) {
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(names.iter().all(|name| said.err.contains(name)), "{names:?} in {}", said.err);
+fn assert_refused(output: &Output, names: &[&str]) {
+    assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{output:?}");
+    assert!(names.iter().all(|name| output.err.contains(name)), "{names:?} in {}", output.err);
 }
 
 #[test]
 fn a_fresh_recording_is_in_order() {
     let place = measured();
-    let said = place.well("verify one.teiji two.teiji");
-    let lines: Vec<&str> = said.out.lines().collect();
-    assert!(lines.len() == 2 && lines[0].starts_with("one.teiji: every figure agrees with its "), "{said:?}");
+    let output = place.well("verify one.teiji two.teiji");
+    let lines: Vec<&str> = output.out.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("one.teiji: every figure agrees with its "), "{output:?}");
     // The document may be written anew in another form; what counts is what it says.
     changed(|_| ()).well("verify x.teiji");
 }
@@ -85,10 +85,10 @@ fn a_changed_figure_is_named() {
             *value =
                 if value.is_f64() { json!(value.as_f64().unwrap() * (1.0 + 1e-15)) } else { json!(value.as_i64().unwrap() + 1) };
         });
-        let said = place.teiji("verify x.teiji");
+        let output = place.teiji("verify x.teiji");
         let name = figure.trim_start_matches("/threads/0/").split('/').next().unwrap();
-        assert_eq!(said.code, Some(1), "{figure}: {said:?}");
-        assert!(said.out.contains("x.teiji: ") && said.out.contains(&format!("threads[0].{name}")), "{figure}: {said:?}");
+        assert_eq!(output.code, Some(1), "{figure}: {output:?}");
+        assert!(output.out.contains("x.teiji: ") && output.out.contains(&format!("threads[0].{name}")), "{figure}: {output:?}");
     }
 }
 
@@ -96,12 +96,12 @@ fn a_changed_figure_is_named() {
 fn a_changed_figure_is_named_with_both_values() {
     let _original = measured();
     let max = copy("one.teiji").document("x.teiji").whole("/threads/0/latency_ns/max");
-    let said = changed(|value| value["threads"][0]["latency_ns"]["max"] = json!(max + 7)).teiji("verify x.teiji");
+    let output = changed(|value| value["threads"][0]["latency_ns"]["max"] = json!(max + 7)).teiji("verify x.teiji");
     let expected = format!(
         "x.teiji: 1 figure disagrees with its samples\n  threads[0].latency_ns.max: recorded {}, recomputed {max}\n",
         max + 7
     );
-    assert_eq!((said.code, said.out), (Some(1), expected));
+    assert_eq!((output.code, output.out), (Some(1), expected));
 }
 
 /// What a run says of its own end and of its loads has to follow from the rest of it.
@@ -131,9 +131,9 @@ fn a_changed_end_is_named() {
         }),
     ];
     for (place, instead, change) in changes {
-        let said = changed(change).teiji("verify x.teiji");
-        assert_eq!(said.code, Some(1), "{place}: {said:?}");
-        assert!(said.out.contains(place) && said.out.contains(instead), "{place}: {said:?}");
+        let output = changed(change).teiji("verify x.teiji");
+        assert_eq!(output.code, Some(1), "{place}: {output:?}");
+        assert!(output.out.contains(place) && output.out.contains(instead), "{place}: {output:?}");
     }
 }
 
@@ -144,10 +144,10 @@ fn a_changed_histogram_is_named_briefly() {
         let buckets = value.pointer_mut("/threads/0/histogram_ns/buckets").unwrap().as_array_mut().unwrap();
         buckets.remove(0);
     });
-    let said = place.teiji("verify x.teiji");
-    assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.out.contains("threads[0].histogram_ns.buckets: recorded ") && said.out.contains(" entries, "), "{said:?}");
-    assert!(said.out.lines().all(|line| line.len() < 600) && said.out.lines().count() <= 4, "{said:?}");
+    let output = place.teiji("verify x.teiji");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.out.contains("threads[0].histogram_ns.buckets: recorded ") && output.out.contains(" entries, "), "{output:?}");
+    assert!(output.out.lines().all(|line| line.len() < 600) && output.out.lines().count() <= 4, "{output:?}");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn one_bad_recording_among_good_ones() {
     let original = measured();
     let place = changed(|value| value["threads"][0]["latency_ns"]["p50"] = json!(1));
     let good = original.join("two.teiji").display().to_string();
-    let said = place.teiji(&format!("verify x.teiji {good}"));
-    assert_eq!(said.code, Some(1));
-    assert!(said.out.contains(&format!("{good}: every figure agrees")), "{said:?}");
+    let output = place.teiji(&format!("verify x.teiji {good}"));
+    assert_eq!(output.code, Some(1));
+    assert!(output.out.contains(&format!("{good}: every figure agrees")), "{output:?}");
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn samples_of_another_run() {
     let original = measured();
     let place = copy("one.teiji");
     std::fs::copy(original.join("two.teiji/samples-0.arrows"), place.join("x.teiji/samples-0.arrows")).unwrap();
-    let said = place.teiji("verify x.teiji");
-    assert!(matches!(said.code, Some(1 | 2)), "{said:?}");
-    assert!(said.out.contains("threads[0].") || said.err.contains("x.teiji/samples-0.arrows"), "{said:?}");
+    let output = place.teiji("verify x.teiji");
+    assert!(matches!(output.code, Some(1 | 2)), "{output:?}");
+    assert!(output.out.contains("threads[0].") || output.err.contains("x.teiji/samples-0.arrows"), "{output:?}");
 }
 
 /// Cut short, garbled in its frame, emptied or gone: the file that is damaged is named, by every verb that reads.
@@ -182,8 +182,8 @@ fn damaged_samples() {
         let place = copy("one.teiji");
         write(place.join("x.teiji/samples-0.arrows"), bytes).unwrap();
         for verb in ["show", "verify", "report"] {
-            let said = place.teiji(&format!("{verb} x.teiji"));
-            assert_refused(&said, &["error: x.teiji/samples-0.arrows is damaged after row "]);
+            let output = place.teiji(&format!("{verb} x.teiji"));
+            assert_refused(&output, &["error: x.teiji/samples-0.arrows is damaged after row "]);
             assert!(!place.join("report.html").exists(), "{what}");
         }
     }
@@ -193,14 +193,14 @@ fn damaged_samples() {
 }
 
 /// A recording whose samples have no gap, and are therefore not compressed.
-fn measured_without_gaps() -> Place {
-    let _turn = alone();
+fn measured_without_gaps() -> TestFolder {
+    let _turn = exclusive();
     let mut attempts = (0..10).map(|_| {
-        let place = Place::new();
+        let place = TestFolder::new();
         place.well("measure -i 1ms -n 250 -o one.teiji");
         place
     });
-    let whole = |place: &Place| place.document("one.teiji").threads()[0].whole("/activations/skipped") == 0;
+    let whole = |place: &TestFolder| place.document("one.teiji").threads()[0].whole("/activations/skipped") == 0;
     attempts.find(whole).expect("activations were skipped in each of ten runs")
 }
 
@@ -217,8 +217,8 @@ fn a_changed_sample_is_seen() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
         write(place.join("x.teiji/samples-0.arrows"), bytes).unwrap();
-        let said = place.teiji("verify x.teiji");
-        assert!(said.code == Some(1) && said.out.contains("threads[0].worst["), "{worst:?}: {said:?}");
+        let output = place.teiji("verify x.teiji");
+        assert!(output.code == Some(1) && output.out.contains("threads[0].worst["), "{worst:?}: {output:?}");
     }
 }
 
@@ -240,7 +240,7 @@ fn several_are_shown_one_after_the_other() {
     let place = measured();
     let [one, two] = ["one", "two"].map(|name| place.well(&format!("show {name}.teiji")).out);
     let both = place.well("show one.teiji two.teiji").out;
-    let [one, two] = [&one, &two].map(|said| said.split_once("\nNext: teiji report ").unwrap().0);
+    let [one, two] = [&one, &two].map(|output| output.split_once("\nNext: teiji report ").unwrap().0);
     let next = "\nNext: teiji report one.teiji two.teiji\n";
     assert_eq!(both, format!("== one.teiji ==\n{one}\n== two.teiji ==\n{two}{next}"));
 }
@@ -248,23 +248,23 @@ fn several_are_shown_one_after_the_other() {
 /// What a run ends with is what is shown again.
 #[test]
 fn shown_as_measured() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let measured = place.well("measure -n 100 -o x.teiji");
     assert_eq!(measured.out, place.summary("x.teiji") + "\nRecording: x.teiji\nNext: teiji report x.teiji\n");
 }
 
 #[test]
 fn one_page_and_its_charts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let original = measured();
     let [one, two] = ["one.teiji", "two.teiji"].map(|name| original.join(name).display().to_string());
-    let said = place.well(&format!("report {one} {two} -o page.html --svg charts"));
-    assert!(said.out.ends_with("Report: page.html\n") && said.out.contains("orst latency "), "{said:?}");
+    let output = place.well(&format!("report {one} {two} -o page.html --svg charts"));
+    assert!(output.out.ends_with("Report: page.html\n") && output.out.contains("orst latency "), "{output:?}");
     let page = place.read("page.html");
     assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"), "{}", &page[..50]);
     assert!(page.len() < 2_000_000 && page.trim_end().ends_with("</html>"), "{} bytes", page.len());
-    let verdict = said.out.lines().next().unwrap();
+    let verdict = output.out.lines().next().unwrap();
     assert!(page.contains("one") && page.contains("two") && page.contains(verdict), "{verdict}");
     let charts: Vec<String> = place.listing().into_iter().filter(|name| name.starts_with("charts/")).collect();
     assert_eq!(charts.len(), 3, "{charts:?}");
@@ -281,7 +281,7 @@ fn one_page_and_its_charts() {
 
 #[test]
 fn a_report_that_cannot_be_written() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let original = measured();
     let one = original.join("one.teiji").display().to_string();
     for output in ["missing/report.html", "/sys/report.html", "."] {
@@ -293,9 +293,9 @@ fn a_report_that_cannot_be_written() {
     );
     assert!(!place.join("charts").exists(), "an empty folder looks like one whose charts are gone");
     write(place.join("file"), "").unwrap();
-    let said = place.teiji(&format!("report {one} --svg file"));
-    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.err.contains("cannot make the folder file"), "{said:?}");
+    let refused = place.teiji(&format!("report {one} --svg file"));
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
+    assert!(refused.err.contains("cannot make the folder file"), "{refused:?}");
 }
 
 /// `teiji show ... | head -1`.
@@ -304,11 +304,11 @@ fn a_reader_that_goes_away_is_no_error() {
     let place = measured();
     let mut shell = place.command("sh");
     let script = "{ \"$0\" show one.teiji one.teiji one.teiji; echo $? >&2; } | true";
-    let said = crate::support::Running::start({
+    let output = crate::support::Running::start({
         shell.args(["-c", script, crate::support::TEIJI]);
         shell
     });
-    assert_eq!(said.end().err, "0\n");
+    assert_eq!(output.end().err, "0\n");
 }
 
 /// Whoever has a report.html of their own keeps it.
@@ -325,9 +325,9 @@ fn only_a_report_is_replaced_by_a_report() {
         ("gate.xml", "gate x.teiji --limit max<1h --junit gate.xml"),
     ] {
         std::fs::write(place.join(mine), "mine").unwrap();
-        let said = place.teiji(words);
-        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words}: {said:?}");
-        assert!(said.err.contains(&format!("{mine} exists, and teiji did not write it")), "{said:?}");
+        let output = place.teiji(words);
+        assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{words}: {output:?}");
+        assert!(output.err.contains(&format!("{mine} exists, and teiji did not write it")), "{output:?}");
         assert_eq!(place.read(mine), "mine");
         assert!(!place.join("other.html").exists());
         place.well(&format!("{words} --force"));

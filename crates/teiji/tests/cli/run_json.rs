@@ -3,7 +3,7 @@
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Place, SECOND, alone, cpus, is_root, may_real_time};
+use crate::support::{SECOND, TestFolder, cpus, exclusive, is_root, may_real_time};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -46,12 +46,12 @@ const OF_THE_MACHINE: [&str; 16] = [
 /// One run with a load, on every CPU.
 #[test]
 fn all_that_is_promised_is_there() {
-    let _turn = alone();
-    let place = Place::new();
-    let said = place.well("measure -i 500us -d 1500ms --load cpu@25% --title promised --json -o x.teiji");
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let output = place.well("measure -i 500us -d 1500ms --load cpu@25% --title promised --json -o x.teiji");
     // Standard output is the document and nothing else; byte for byte what lies on the disk.
-    assert_eq!(said.out, place.read("x.teiji/run.json"));
-    let document = Document::parse(&said.out);
+    assert_eq!(output.out, place.read("x.teiji/run.json"));
+    let document = Document::parse(&output.out);
 
     assert_eq!((document.text("/format"), document.whole("/version")), ("teiji-recording", 1));
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("complete", "done"));
@@ -134,8 +134,8 @@ fn assert_proof(thread: &Document) {
 /// while, which is a fault too: that does not happen three times in a row.
 #[test]
 fn locked_memory_faults_no_page() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let runs = ["a.teiji", "b.teiji", "c.teiji"].iter().map(|name| {
         place.well(&format!("measure -i 500us -d 400ms --load hackbench,groups=1 -o {name}"));
         place.document(name)
@@ -214,8 +214,8 @@ fn assert_machine(document: &Document) {
 /// What is not known yet is null while the run goes on, and the figures are not there.
 #[test]
 fn while_it_runs() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut running = place.start("measure -n 300 -o x.teiji");
     let mut document = running.begun("x.teiji");
     for place in ["/end", "/ended_at", "/host/after", "/threads/0/latency_ns", "/threads/0/evidence/minor_faults"] {
@@ -236,8 +236,8 @@ fn while_it_runs() {
 /// A single sample has no standard deviation, and no figure pretends otherwise.
 #[test]
 fn one_sample() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -n 1 -t 1 -o x.teiji");
     let document = place.document("x.teiji");
     assert_eq!((document.whole("/threads/0/latency_ns/count"), document.at("/threads/0/latency_ns/sd")), (1, &Value::Null));
@@ -248,8 +248,8 @@ fn one_sample() {
 /// Without -o the recording is named for its date; the name is the last line that is said.
 #[test]
 fn a_recording_without_a_name() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let first = place.well("measure -n 20 -i 1ms").out;
     let second = place.well("measure -n 20 -i 1ms").out;
     let names = [first, second].map(|out| out.lines().find_map(|line| line.strip_prefix("Recording: ")).unwrap().to_owned());

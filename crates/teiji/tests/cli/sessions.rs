@@ -3,7 +3,7 @@
 //! and that are the same on every machine, of plans before they begin, and its help. To be read and judged as a whole; to
 //! write them anew after a change on purpose: `TEIJI_WRITE_GOLDEN=1 cargo test -p teiji sessions`, and look at the diff.
 
-use crate::support::{Place, Said};
+use crate::support::{Output, TestFolder};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -18,8 +18,8 @@ const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sessions");
 
 /// What every session finds in its directory: two recordings of a machine that does well, one of them longer, one of a machine
 /// that overruns its interval now and then, and a plan.
-fn furnished() -> Place {
-    let place = Place::new();
+fn furnished() -> TestFolder {
+    let place = TestFolder::new();
     let write = |name: &str, threads, activations, latency| synthetic::write(&place.join(name), threads, activations, latency);
     write("good.teiji", 2, 20_000, Numbers::tailed_ns).unwrap();
     write("short.teiji", 1, 500, Numbers::tailed_ns).unwrap();
@@ -40,7 +40,7 @@ fn replayed(session: &str) -> String {
             let _ = writeln!(text, "{line}");
         }
         let Some(words) = line.strip_prefix("$ teiji ") else { continue };
-        let Said { code, out, err } = place.teiji(words);
+        let Output { code, out, err } = place.teiji(words);
         let _ = write!(text, "\n$ teiji {words}\n{out}");
         if !err.is_empty() {
             let _ = write!(text, "[standard error]\n{err}");
@@ -101,7 +101,7 @@ fn every_verb_has_its_help() {
 fn no_verb_is_without_its_help() {
     let session = std::fs::read_to_string(Path::new(SESSIONS).join("help.txt")).unwrap();
     let verbs_of = |words: &str| {
-        let help = Place::new().well(&format!("{words}--help")).out;
+        let help = TestFolder::new().well(&format!("{words}--help")).out;
         let listed = help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
         let verbs = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
         let named = verbs.map(|line| format!("{words}{} ", line.split_whitespace().next().unwrap()));

@@ -4,15 +4,15 @@
 
 use crate::support::processes::assert_gone;
 use crate::support::pty::OnTerminal;
-use crate::support::{MILLISECOND, Place, SECOND, alone, sleep_until, soon};
+use crate::support::{MILLISECOND, SECOND, TestFolder, exclusive, sleep_until, soon};
 use rustix::process::Signal;
 use std::thread::sleep;
 use std::time::Duration;
 
 /// A run of 30 s is asked to end after a fifth of a second, with each of these, 30 ms apart.
 fn asked_to_end(signals: &[Signal], name: &str) {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let running = place.start("measure -i 1ms -d 30s --load hackbench,groups=2 --load cpu -o x.teiji");
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     let processes = running.descendants();
@@ -21,15 +21,15 @@ fn asked_to_end(signals: &[Signal], name: &str) {
         running.signal(*signal);
         sleep(Duration::from_millis(30));
     }
-    let said = running.end_within(Duration::from_secs(10));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = running.end_within(Duration::from_secs(10));
+    assert_eq!(output.code, Some(0), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
-    assert!(said.out.contains(&format!("The recording was stopped early by {name}.")), "{said:?}");
+    assert!(output.out.contains(&format!("The recording was stopped early by {name}.")), "{output:?}");
 }
 
 /// The recording is whole as far as it goes, and says by what it was ended.
-fn assert_stopped(place: &Place, name: &str) {
+fn assert_stopped(place: &TestFolder, name: &str) {
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason"), document.text("/end/name")), ("stopped", "signal", name));
     document.assert_adds_up();
@@ -64,15 +64,15 @@ fn hung_up() {
 /// The window is closed, or the connection lost, while the run draws its progress.
 #[test]
 fn the_terminal_is_closed() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut terminal = OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
     sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     terminal.look_until(" left");
     let processes = terminal.running.descendants();
     assert!(processes.len() > 40, "{processes:?}");
-    let said = terminal.close(Duration::from_secs(10));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = terminal.close(Duration::from_secs(10));
+    assert_eq!(output.code, Some(0), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, "SIGHUP");
 }
@@ -80,8 +80,8 @@ fn the_terminal_is_closed() {
 /// Ctrl-C reaches the whole group in the foreground; the loads are none of its business.
 #[test]
 fn control_c() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let terminal = OnTerminal::start(&place, "measure -i 1ms -d 30s --load hackbench,groups=1 -o x.teiji");
     sleep_until(terminal.running.begun("x.teiji").whole("/threads/0/start_ns") + 300 * MILLISECOND);
     terminal.press(b"\x03");
@@ -93,13 +93,13 @@ fn control_c() {
 /// A thread that sleeps for an hour is woken to stop.
 #[test]
 fn between_two_activations_an_hour_apart() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let running = place.start("measure -i 1h -n 3 -o x.teiji");
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     running.signal(Signal::INT);
-    let said = running.end_within(Duration::from_secs(3));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = running.end_within(Duration::from_secs(3));
+    assert_eq!(output.code, Some(0), "{output:?}");
     let document = place.document("x.teiji");
     document.assert_adds_up();
     assert_eq!((document.text("/end/name"), document.threads()[0].whole("/activations/due")), ("SIGINT", 1));
@@ -115,17 +115,21 @@ fn between_two_activations_an_hour_apart() {
 /// Before the first activation: the run is recorded as stopped, or never was.
 #[test]
 fn while_loads_start() {
-    let _turn = alone();
+    let _turn = exclusive();
     for wait in [5, 20, 60] {
-        let place = Place::new();
+        let place = TestFolder::new();
         let running = place.start("measure -i 1ms -d 30s --load hackbench,groups=20 -o x.teiji");
         sleep(Duration::from_millis(wait));
         let processes = running.descendants();
         running.signal(Signal::TERM);
-        let said = running.end_within(Duration::from_secs(10));
+        let output = running.end_within(Duration::from_secs(10));
         assert_gone(&processes);
         if place.join("x.teiji").exists() {
-            assert_eq!((said.code, place.document("x.teiji").text("/state")), (Some(0), "stopped"), "after {wait} ms: {said:?}");
+            assert_eq!(
+                (output.code, place.document("x.teiji").text("/state")),
+                (Some(0), "stopped"),
+                "after {wait} ms: {output:?}"
+            );
             place.well("verify x.teiji");
         }
     }
@@ -135,8 +139,8 @@ fn while_loads_start() {
 /// to lose samples.
 #[test]
 fn the_terminal_is_held() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut terminal = OnTerminal::start(&place, "measure -i 1ms -d 7s -o x.teiji");
     let start = terminal.running.begun("x.teiji").whole("/threads/0/start_ns");
     terminal.look_until(" left");
@@ -153,17 +157,17 @@ fn the_terminal_is_held() {
 /// left the system no time.
 #[test]
 fn suspended_and_resumed() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let running = place.start("measure -i 1ms -d 8s -o x.teiji");
     sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
     running.signal(Signal::STOP);
     sleep(Duration::from_secs(6));
     running.signal(Signal::CONT);
-    let said = running.end();
+    let output = running.end();
     let document = place.document("x.teiji");
     document.assert_adds_up();
-    assert_eq!((said.code, document.text("/state")), (Some(0), "complete"), "{}", document.at("/end"));
+    assert_eq!((output.code, document.text("/state")), (Some(0), "complete"), "{}", document.at("/end"));
     for thread in document.threads() {
         assert!(thread.whole("/activations/skipped") > 5_900, "{thread:?}");
         assert!(thread.whole("/latency_ns/max") > 5_900 * MILLISECOND, "{thread:?}");
@@ -175,8 +179,8 @@ fn suspended_and_resumed() {
 /// then, nobody says that the threads had not ended in time.
 #[test]
 fn suspended_across_the_end() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let names = ["a.teiji", "b.teiji", "c.teiji"];
     let running = names.map(|name| place.start(&format!("measure -q -i 1ms -d 2s -o {name}")));
     for (running, name) in running.iter().zip(names) {
@@ -186,18 +190,18 @@ fn suspended_across_the_end() {
     sleep(Duration::from_secs(8));
     running.iter().for_each(|running| running.signal(Signal::CONT));
     for (running, name) in running.into_iter().zip(names) {
-        let said = running.end_within(Duration::from_secs(10));
+        let output = running.end_within(Duration::from_secs(10));
         let document = place.document(name);
         document.assert_adds_up();
-        assert_eq!((said.code, document.text("/state")), (Some(0), "complete"), "{name}: {}", document.at("/end"));
+        assert_eq!((output.code, document.text("/state")), (Some(0), "complete"), "{name}: {}", document.at("/end"));
     }
 }
 
 /// As rt-tests' hackbench: whoever stops it gets the time until then, and exit code 0.
 #[test]
 fn hackbench_prints_its_time_when_it_is_stopped() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     for (words, signal) in [
         ("hackbench -g 2 -l 100000000", Signal::INT),
         ("hackbench -g 2 -l 100000000 -T", Signal::INT),
@@ -210,10 +214,10 @@ fn hackbench_prints_its_time_when_it_is_stopped() {
         sleep(Duration::from_millis(500));
         let before = running.descendants();
         running.signal(signal);
-        let said = running.end_within(Duration::from_secs(5));
-        let time = said.out.lines().last().and_then(|line| line.strip_prefix("Time: ")).map(str::parse::<f64>);
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{words}: {said:?}");
-        assert!(matches!(time, Some(Ok(seconds)) if seconds > 0.3 && seconds < 10.0), "{words}: {said:?}");
+        let output = running.end_within(Duration::from_secs(5));
+        let time = output.out.lines().last().and_then(|line| line.strip_prefix("Time: ")).map(str::parse::<f64>);
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{words}: {output:?}");
+        assert!(matches!(time, Some(Ok(seconds)) if seconds > 0.3 && seconds < 10.0), "{words}: {output:?}");
         assert_gone(&before);
     }
 }

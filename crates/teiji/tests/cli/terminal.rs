@@ -3,7 +3,7 @@
 
 use crate::support::pty::{COLUMNS, OnTerminal};
 use crate::support::screen::Screen;
-use crate::support::{Place, alone, cpus};
+use crate::support::{TestFolder, cpus, exclusive};
 
 /// The transcript, cut before each drawing: a drawing begins where the cursor goes up, or at the start.
 fn drawings(transcript: &str) -> Vec<String> {
@@ -16,8 +16,8 @@ fn drawings(transcript: &str) -> Vec<String> {
 
 #[test]
 fn progress_is_drawn_and_removed() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let terminal = OnTerminal::start(&place, "measure -i 1ms -d 2s -o x.teiji");
     let (code, transcript) = terminal.end();
     assert_eq!(code, Some(0), "{transcript}");
@@ -54,8 +54,8 @@ fn progress_is_drawn_and_removed() {
 
 #[test]
 fn quiet_on_a_terminal() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     for option in ["-q", "--json"] {
         let (code, transcript) = OnTerminal::start(&place, &format!("measure -i 1ms -d 800ms {option} -o x{option}.teiji")).end();
         assert_eq!(code, Some(0), "{transcript}");
@@ -65,19 +65,19 @@ fn quiet_on_a_terminal() {
 
 #[test]
 fn nothing_but_text_through_a_pipe() {
-    let _turn = alone();
-    let place = Place::new();
-    let said = place.well("measure -i 1ms -d 800ms -o x.teiji");
-    for text in [&said.out, &said.err] {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let output = place.well("measure -i 1ms -d 800ms -o x.teiji");
+    for text in [&output.out, &output.err] {
         assert!(!text.contains(['\x1b', '\r']) && !text.contains(" left"), "{text:?}");
     }
-    assert!(said.out.ends_with("\nRecording: x.teiji\nNext: teiji report x.teiji\n"), "{said:?}");
+    assert!(output.out.ends_with("\nRecording: x.teiji\nNext: teiji report x.teiji\n"), "{output:?}");
 }
 
 #[test]
 fn colour_where_there_is_a_terminal_and_nobody_declined() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -n 20 -o x.teiji");
     let shown = |colour: bool| {
         let (code, transcript) = OnTerminal::start_with(&place, "show x.teiji", colour).end();

@@ -53,10 +53,10 @@ pub fn list(_: &ListArgs) -> CommandResult {
 
 /// Gets kernels.
 pub fn fetch(args: &FetchArgs) -> CommandResult {
-    let mut wanted = Vec::new();
+    let mut wanted_kernels = Vec::new();
     for name in &args.names {
         match name {
-            KernelName::Debian { flavour, version } => wanted.push((*flavour, version)),
+            KernelName::Debian { flavour, version } => wanted_kernels.push((*flavour, version)),
             KernelName::Path(path) => {
                 let error = anyhow::anyhow!("{} is a path: only kernels of Debian's are fetched", path.display());
                 return Err(Failure::bad_input(error));
@@ -64,7 +64,7 @@ pub fn fetch(args: &FetchArgs) -> CommandResult {
         }
     }
     let cache = Cache::for_user().map_err(Failure::run_failed)?;
-    for (flavour, version) in wanted {
+    for (flavour, version) in wanted_kernels {
         let fetched = lab::fetch(&cache, flavour, version.as_deref(), &mut |text| output::complain(text));
         let kernel = fetched.map_err(Failure::run_failed)?;
         output::say(&format!("{}: {}", kernel.name, kernel.image.display()));

@@ -121,13 +121,13 @@ fn warnings_of_guests<'a>(all: impl Iterator<Item = &'a Warning>) -> Vec<&'a War
         (Warning::IntervalShort { interval_ns: one, .. }, Warning::IntervalShort { interval_ns: other, .. }) => one == other,
         _ => one == other,
     };
-    let mut said: Vec<&Warning> = Vec::new();
+    let mut shown: Vec<&Warning> = Vec::new();
     for warning in all.filter(|warning| is_known_before(warning)) {
-        if !said.iter().any(|known| is_same(known, warning)) {
-            said.push(warning);
+        if !shown.iter().any(|known| is_same(known, warning)) {
+            shown.push(warning);
         }
     }
-    said
+    shown
 }
 
 /// Compares the repeats of each kernel with its first one.

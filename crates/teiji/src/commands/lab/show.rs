@@ -80,7 +80,7 @@ fn line(guest: &GuestProgress) -> String {
         Stage::TryingKvm => "trying KVM".to_owned(),
         Stage::Booting => "booting".to_owned(),
         Stage::Measuring => "measuring".to_owned(),
-        Stage::Sending { here, of } => format!("sending its results, {} of {} KiB", here >> 10, of >> 10),
+        Stage::Sending { received, of } => format!("sending its results, {} of {} KiB", received >> 10, of >> 10),
     };
     let name: String = guest.name.chars().take(40).collect();
     format!("   {name:<40}  {:>4} s  {stage}", guest.elapsed.as_secs())

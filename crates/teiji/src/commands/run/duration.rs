@@ -27,14 +27,14 @@ pub fn text(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> Str
     }
     if of(true).next().is_some() {
         let at_once = i64::try_from(guests_at_once(jobs, of(true).filter_map(|point| point.time))).unwrap_or(1);
-        let (least, most) =
+        let (min, max) =
             of(true).map(guest_ns).fold((0_i64, 0_i64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
         parts.push(format!(
             "{} of time in guests of the lab, which take about {} to {} on this machine's clock, {at_once} at once: each boots first, and \
              a load makes its time slow",
             span(measured(true)),
-            span(rounded(least / at_once, 0)),
-            span(rounded(most / at_once, 1))
+            span(rounded(min / at_once, 0)),
+            span(rounded(max / at_once, 1))
         ));
     }
     if points.iter().any(PlanEntry::settles) {
@@ -46,8 +46,8 @@ pub fn text(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> Str
 /// The least and the most that a guest may take, ns.
 fn guest_ns(point: &PlanEntry) -> (i64, i64) {
     let measured = point.expected_ns();
-    let (least, most) = if point.time == Some(GuestTime::Host) { (1, 1) } else { TIMES };
-    (BOOT_NS.0.saturating_add(measured.saturating_mul(least)), BOOT_NS.1.saturating_add(measured.saturating_mul(most)))
+    let (min, max) = if point.time == Some(GuestTime::Host) { (1, 1) } else { TIMES };
+    (BOOT_NS.0.saturating_add(measured.saturating_mul(min)), BOOT_NS.1.saturating_add(measured.saturating_mul(max)))
 }
 
 /// A guess has one digit, at most two: whole seconds up to 20, then tens of them, then whole minutes; so many units are added to
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn runs_on_this_machine_take_as_long_as_they_measure() {
-        let said = length_of("[measure]\nduration = '10s'\nwarmup = '0s'\n[vary]\nprio = [1, 2]\n");
-        assert_eq!(said, "20 s of measuring on this machine, and some tenths of a second between two runs");
+        let output = length_of("[measure]\nduration = '10s'\nwarmup = '0s'\n[vary]\nprio = [1, 2]\n");
+        assert_eq!(output, "20 s of measuring on this machine, and some tenths of a second between two runs");
     }
 
     /// How long a load takes to settle nobody knows before.

@@ -101,7 +101,7 @@ impl PlanObserver for Maker<'_> {
 fn count(progress: &mut PlanProgress, point: &PlanEntry, event: &Event<'_>) {
     match event {
         Event::WasDone(document) => progress.recorded_before(&point.label, document),
-        Event::Missing => progress.want(point.expected_ns(), point.kernel.is_none()),
+        Event::Missing => progress.add_run(point.expected_ns(), point.kernel.is_none()),
         Event::Recorded(recorded) => progress.one_more(point.expected_ns(), &point.label, &recorded.document),
         Event::Failed(_) => progress.one_failed(point.expected_ns()),
         Event::WasCutShort(_) | Event::SetAside(_) | Event::NotSynced(_) => {}

@@ -89,10 +89,10 @@ fn guests_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(
         let Some(kernel) = &point.kernel else { continue };
         let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
-            let wanted = (machine, point.guest.program());
-            if !known.contains(&wanted) {
-                known.push(wanted);
-                lab::can_begin(machine, wanted.1).map_err(failure)?;
+            let wanted_boots = (machine, point.guest.program());
+            if !known.contains(&wanted_boots) {
+                known.push(wanted_boots);
+                lab::can_begin(machine, wanted_boots.1).map_err(failure)?;
             }
         }
     }
@@ -173,7 +173,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
 fn run_here(args: &Args, path: &Path) -> CommandResult {
     let whole = read(path).map_err(Failure::bad_input)?;
     let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
-    let wanted = WantedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
+    let wanted_boots = WantedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let boot = Boot::now().map_err(Failure::run_failed)?;
@@ -199,20 +199,20 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
         ResultsFolder::open(&own)
     } else {
         let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &wanted)))
+        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &wanted_boots)))
     };
     let outcome = execute(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
-    say_boots(&root, path, &wanted, &made);
+    say_boots(&root, path, &wanted_boots, &made);
     Ok(outcome)
 }
 
 /// Which boots are there, and which are not.
-fn say_boots(root: &Path, plan: &Path, wanted: &[WantedBoot], made: &[Boot]) {
+fn say_boots(root: &Path, plan: &Path, wanted_boots: &[WantedBoot], made: &[Boot]) {
     let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
     kernels.dedup();
     output::say(&format!("Boots in {}: {}", root.display(), kernels.join(", ")));
-    let missing: Vec<String> = WantedBoot::missing(wanted, made).iter().map(ToString::to_string).collect();
+    let missing: Vec<String> = WantedBoot::missing(wanted_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
         output::say(&format!("Next: teiji report {}", root.display()));
         return;
@@ -286,8 +286,9 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
 /// Before hours of runs on this machine: which CPUs they leave out without having been asked to. Each run's recording says it too.
 fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     let cpus = process_cpus()?;
-    let here = points.iter().filter(|point| point.kernel.is_none());
-    let mut warnings: Vec<_> = here.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
+    let on_this_machine = points.iter().filter(|point| point.kernel.is_none());
+    let mut warnings: Vec<_> =
+        on_this_machine.filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus)).collect();
     warnings.dedup();
     for warning in warnings {
         let text = report::warning_text(&warning, Language::English);

@@ -16,13 +16,13 @@ pub struct PlanProgress {
     done: usize,
     all: usize,
     /// Runs to make, and how many of them came to an end of some kind.
-    wanted: usize,
+    planned: usize,
     ended: usize,
     /// How long those measure, and those that ended, ns.
     wanted_ns: i64,
     ended_ns: i64,
     /// Whether all of them run on this machine: then a run takes as long as it measures, and some more.
-    here: bool,
+    on_this_machine: bool,
     began: Instant,
     /// When the last of them ended, ns since the beginning.
     last_end_ns: i64,
@@ -38,11 +38,11 @@ impl PlanProgress {
         PlanProgress {
             done,
             all,
-            wanted: 0,
+            planned: 0,
             ended: 0,
             wanted_ns: 0,
             ended_ns: 0,
-            here: true,
+            on_this_machine: true,
             began: Instant::now(),
             last_end_ns: 0,
             largest: None,
@@ -51,10 +51,10 @@ impl PlanProgress {
     }
 
     /// A run begins that measures for this long.
-    pub fn want(&mut self, expected_ns: i64, here: bool) {
-        self.wanted += 1;
+    pub fn add_run(&mut self, expected_ns: i64, on_this_machine: bool) {
+        self.planned += 1;
         self.wanted_ns += expected_ns;
-        self.here &= here;
+        self.on_this_machine &= on_this_machine;
     }
 
     /// Runs with a recording.
@@ -83,7 +83,7 @@ impl PlanProgress {
 
     /// A run came to an end without a recording: how long it took says nothing about the others.
     pub fn one_failed(&mut self, expected_ns: i64) {
-        self.wanted -= 1;
+        self.planned -= 1;
         self.wanted_ns -= expected_ns;
     }
 
@@ -133,12 +133,12 @@ impl PlanProgress {
 
     /// From when the last run ended. Before any has, it is only known how long they measure, which in the lab says nothing.
     fn left_ns(&self) -> Option<i64> {
-        let (wanted, ended) = (i64::try_from(self.wanted).ok()?, i64::try_from(self.ended).ok()?);
-        let (left, left_ns) = (wanted - ended, self.wanted_ns - self.ended_ns);
-        if left <= 0 || (ended == 0 && !self.here) {
+        let (planned, ended) = (i64::try_from(self.planned).ok()?, i64::try_from(self.ended).ok()?);
+        let (left, left_ns) = (planned - ended, self.wanted_ns - self.ended_ns);
+        if left <= 0 || (ended == 0 && !self.on_this_machine) {
             return None;
         }
-        if !self.here {
+        if !self.on_this_machine {
             // Guests, several at once, take as many times longer than they measure as those before.
             let times = self.last_end_ns as f64 / self.ended_ns.max(1) as f64;
             #[expect(clippy::cast_possible_truncation, reason = "some days in ns, saturating")]
@@ -162,9 +162,9 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn begun(here: bool) -> PlanProgress {
+    fn begun(on_this_machine: bool) -> PlanProgress {
         let mut progress = PlanProgress::new(4, 10);
-        (0..6).for_each(|_| progress.want(10 * SECOND, here));
+        (0..6).for_each(|_| progress.add_run(10 * SECOND, on_this_machine));
         progress
     }
 

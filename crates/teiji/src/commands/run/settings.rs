@@ -179,8 +179,8 @@ fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError 
     let flag = flag.split(['=', '[']).next().unwrap_or_default();
     let setting = settings.iter().rfind(|setting| setting.key == flag);
     let text = error.to_string();
-    let said = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), said)
+    let output = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), output)
 }
 
 /// What distinguishes a combination from the others.
@@ -233,21 +233,21 @@ mod tests {
     #[test]
     fn everything_that_is_refused_is_named_once() {
         let text = "[measure]\npriority = 3\npolicy = 'fast'\n[vary]\nload = ['cup', 'cpu', 'nte']\ninterval = ['1ms', '2ms']\n";
-        let said = read(text).map(|points| points.len()).unwrap_err();
-        let lines: Vec<&str> = said.lines().map(str::trim).collect();
-        assert_eq!(lines.len(), 3, "{said}");
-        assert!(lines[1].starts_with("plan.toml:2:1: unknown flag 'priority'"), "{said}");
-        assert!(lines[2].starts_with("plan.toml:3:1: invalid value 'fast'"), "{said}");
-        let said = read(&text.replace("policy = 'fast'", "prio = 3")).map(|points| points.len()).unwrap_err();
-        let lines: Vec<&str> = said.lines().map(str::trim).collect();
-        assert_eq!((lines[0], lines.len()), ("3 errors in the plan", 4), "{said}");
-        assert!(lines[2].starts_with("plan.toml:5:9: load=cup interval=1ms: "), "{said}");
-        assert!(lines[3].starts_with("plan.toml:5:23: load=nte interval=1ms: "), "{said}");
+        let output = read(text).map(|points| points.len()).unwrap_err();
+        let lines: Vec<&str> = output.lines().map(str::trim).collect();
+        assert_eq!(lines.len(), 3, "{output}");
+        assert!(lines[1].starts_with("plan.toml:2:1: unknown flag 'priority'"), "{output}");
+        assert!(lines[2].starts_with("plan.toml:3:1: invalid value 'fast'"), "{output}");
+        let output = read(&text.replace("policy = 'fast'", "prio = 3")).map(|points| points.len()).unwrap_err();
+        let lines: Vec<&str> = output.lines().map(str::trim).collect();
+        assert_eq!((lines[0], lines.len()), ("3 errors in the plan", 4), "{output}");
+        assert!(lines[2].starts_with("plan.toml:5:9: load=cup interval=1ms: "), "{output}");
+        assert!(lines[3].starts_with("plan.toml:5:23: load=nte interval=1ms: "), "{output}");
     }
 
     #[test]
     fn what_a_flag_refuses_is_named_where_it_stands() {
-        for (text, said) in [
+        for (text, output) in [
             (
                 "[measure]\npriority = 3",
                 "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are kernel, interval,",
@@ -284,7 +284,7 @@ mod tests {
             ),
         ] {
             let error = read(text).map(|points| points.len()).unwrap_err();
-            assert!(error.starts_with(said), "{text}\nsaid: {error}\nnot:  {said}");
+            assert!(error.starts_with(output), "{text}\nsaid: {error}\nnot:  {output}");
         }
     }
 }

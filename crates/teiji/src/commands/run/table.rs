@@ -79,14 +79,14 @@ impl Begun {
 }
 
 /// A row for each combination.
-pub fn table(path: &Path, wanted: TableDetail) -> anyhow::Result<Matrix> {
+pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
     let begun = Begun::read(path)?;
     let values = (0..begun.combinations.len()).map(|place| begun.keys.iter().map(|key| begun.value(place, key)).collect());
     let mut matrix = Matrix::new(begun.plan.title.clone(), begun.keys.clone(), values);
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
     let runs = begun.runs.iter().map(|(run, recording)| (run.combination, run.repeat, recording.as_deref()));
-    fill(&mut matrix, runs, wanted)?;
+    fill(&mut matrix, runs, detail)?;
     Ok(matrix)
 }
 
@@ -94,10 +94,10 @@ pub fn table(path: &Path, wanted: TableDetail) -> anyhow::Result<Matrix> {
 pub fn fill<'p>(
     matrix: &mut Matrix,
     runs: impl ExactSizeIterator<Item = (usize, u32, Option<&'p Path>)>,
-    wanted: TableDetail,
+    detail: TableDetail,
 ) -> anyhow::Result<()> {
     let are_few = runs.len() <= MAX_INFERRED;
-    if wanted == TableDetail::Inference && !are_few {
+    if detail == TableDetail::Inference && !are_few {
         matrix.inference_left_out_above = Some(MAX_INFERRED);
     }
     let limits = matrix.limits.clone();
@@ -106,7 +106,7 @@ pub fn fill<'p>(
         match recording {
             Some(path) if !limits.is_empty() => {
                 let (recorded, analyses) = Recording::open(path)?.analyse(&exact, Analysis::clone)?;
-                let inferences = if are_few && wanted == TableDetail::Inference {
+                let inferences = if are_few && detail == TableDetail::Inference {
                     analyses.iter().map(Inference::from_analysis).collect()
                 } else {
                     Vec::new()
@@ -115,7 +115,7 @@ pub fn fill<'p>(
                 let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
                 matrix.add_run(row, repeat, examined.recorded, inferences, judged);
             }
-            Some(path) if wanted == TableDetail::Inference && are_few => {
+            Some(path) if detail == TableDetail::Inference && are_few => {
                 let (recorded, inferences) = Recording::open(path)?.analyse(&exact, Inference::from_analysis)?;
                 matrix.add_run(row, repeat, recorded, inferences, Vec::new());
             }

@@ -3,11 +3,11 @@
 //! shell and its children see it; what that file holds at a moment is what a power cut at that moment leaves.
 
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Place, Running, Said, TEIJI, alone, is_root};
+use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root};
 
 /// Runs a script beside an ext4 file system mounted on `disk`, in the file `image`, with teiji as `$TEIJI`. None, with the
 /// reason said, where nothing can be mounted.
-pub fn beside_a_disk(place: &Place, script: &str) -> Option<Said> {
+pub fn beside_a_disk(place: &TestFolder, script: &str) -> Option<Output> {
     if !is_root() {
         skipped(Need::BlockDevice, "only root may mount a file system of a block device");
         return None;
@@ -21,15 +21,15 @@ pub fn beside_a_disk(place: &Place, script: &str) -> Option<Said> {
 /// A stalled disk keeps the recorder waiting, and nobody else: the rings hold eight seconds.
 #[test]
 fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 9s -o disk/x.teiji & teiji=$!
         sleep 1; fsfreeze -f disk; sleep 6; fsfreeze -u disk
         code=0; wait $teiji || code=$?; echo code $code
         \"$TEIJI\" verify disk/x.teiji; cp -r disk/x.teiji .";
-    let Some(said) = beside_a_disk(&place, script) else { return };
-    assert!(said.code == Some(0) && said.out.contains("code 0\n"), "{said:?}");
+    let Some(output) = beside_a_disk(&place, script) else { return };
+    assert!(output.code == Some(0) && output.out.contains("code 0\n"), "{output:?}");
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("complete", "done"));
     for thread in document.threads() {
@@ -42,14 +42,14 @@ fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
 /// The disk's file is copied while the run goes on: no cache of the system above it is in the copy.
 #[test]
 fn a_power_cut_costs_the_last_second_at_most() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 60s -t 1 -o disk/x.teiji & teiji=$!
         sleep 4; cut -d' ' -f1 /proc/uptime > cut; cp --sparse=always image copy; kill -INT $teiji; wait $teiji || true
         mkdir after; mount -o loop copy after; cp -r after/x.teiji .; umount after";
-    let Some(said) = beside_a_disk(&place, script) else { return };
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let Some(output) = beside_a_disk(&place, script) else { return };
+    assert_eq!(output.code, Some(0), "{output:?}");
     let document = place.document("x.teiji");
     assert_eq!(document.text("/state"), "running");
     let shown = place.well("show x.teiji").out;

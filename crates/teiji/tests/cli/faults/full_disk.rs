@@ -6,11 +6,11 @@
 
 use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Place, Running, Said, TEIJI, alone};
+use crate::support::{Output, Running, TEIJI, TestFolder, exclusive};
 use std::process::Command;
 
 /// A shell that may mount; none where nobody lets us.
-fn mounting(place: &Place) -> Option<Command> {
+fn mounting(place: &TestFolder) -> Option<Command> {
     // As root there is no need of a namespace for users, and some systems forbid them.
     let ways: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
     ways.into_iter().find_map(|way| {
@@ -27,7 +27,7 @@ fn mounting(place: &Place) -> Option<Command> {
 
 /// Runs a script that finds the small disk below `disk`, and teiji as `$TEIJI`. None, with the reason said, where nothing
 /// can be mounted.
-fn on_small_disk(place: &Place, script: &str) -> Option<Said> {
+fn on_small_disk(place: &TestFolder, script: &str) -> Option<Output> {
     let Some(mut shell) = mounting(place) else {
         skipped(Need::Mount, "this user may not mount a file system, nor make a namespace in which to");
         return None;
@@ -38,20 +38,20 @@ fn on_small_disk(place: &Place, script: &str) -> Option<Said> {
 }
 
 /// A script's outcome where all of its commands should succeed.
-fn assert_well(said: &Said) {
-    assert_eq!(said.code, Some(0), "{said:?}");
+fn assert_well(output: &Output) {
+    assert_eq!(output.code, Some(0), "{output:?}");
 }
 
 #[test]
 fn nothing_is_left_on_a_disk_that_was_full() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let script = "
         cat /dev/zero > disk/filler 2> /dev/null || true
         code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
         echo $code > code; ls -A disk > left";
-    let Some(said) = on_small_disk(&place, script) else { return };
-    assert_well(&said);
+    let Some(output) = on_small_disk(&place, script) else { return };
+    assert_well(&output);
     let err = place.read("err");
     assert_eq!(
         (place.read("code").as_str(), place.read("out").as_str(), place.read("left").as_str()),
@@ -64,15 +64,15 @@ fn nothing_is_left_on_a_disk_that_was_full() {
 /// What is written of recordings that are there: nothing is wrong with the command line.
 #[test]
 fn a_report_without_room() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
     let script = "
         head -c 1000K /dev/zero > disk/filler
         code=0; \"$TEIJI\" report x.teiji -o disk/report.html > out 2> err || code=$?
         echo $code > code; ls -A disk > left";
-    let Some(said) = on_small_disk(&place, script) else { return };
-    assert_well(&said);
+    let Some(output) = on_small_disk(&place, script) else { return };
+    assert_well(&output);
     let err = place.read("err");
     assert_eq!((place.read("code").as_str(), place.read("left").as_str()), ("4\n", "filler\n"), "{err}");
     assert!(err.contains("cannot write disk/report.html: No space left on device"), "{err}");
@@ -80,13 +80,13 @@ fn a_report_without_room() {
 
 #[test]
 fn a_disk_that_may_only_be_read() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let script = "
         mount -t tmpfs -o ro tmpfs disk
         code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
         echo $code > code";
-    let Some(said) = on_small_disk(&place, script) else { return };
-    assert_well(&said);
+    let Some(output) = on_small_disk(&place, script) else { return };
+    assert_well(&output);
     assert_eq!((place.read("code").as_str(), place.read("out").as_str()), ("2\n", ""));
     let err = place.read("err");
     assert!(err.ends_with("error: cannot make the folder disk/x.teiji: Read-only file system (os error 30)\n"), "{err}");
@@ -94,17 +94,17 @@ fn a_disk_that_may_only_be_read() {
 
 #[test]
 fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let script = "
         code=0; \"$TEIJI\" measure -i 50us -d 20s -t 2 -o disk/x.teiji > out 2> err || code=$?
         echo $code > code
         \"$TEIJI\" show disk/x.teiji > shown
         \"$TEIJI\" verify disk/x.teiji
         cp -r disk/x.teiji kept.teiji";
-    let Some(said) = on_small_disk(&place, script) else { return };
+    let Some(output) = on_small_disk(&place, script) else { return };
     let err = place.read("err");
-    assert_eq!((place.read("code").as_str(), said.code), ("4\n", Some(0)), "{err}\n{said:?}");
+    assert_eq!((place.read("code").as_str(), output.code), ("4\n", Some(0)), "{err}\n{output:?}");
     assert!(err.contains("No space left on device") && err.contains("disk/x.teiji/samples-"), "{err}");
     // The summary of what there is comes nevertheless, now and later.
     for summary in [place.read("out"), place.read("shown")] {
@@ -141,8 +141,8 @@ fn assert_kept_what_was_written(document: &Document) {
 /// Whatever is missing when the run begins: it is recorded, or it never was.
 #[test]
 fn all_or_nothing_at_every_filling() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let script = "
         for filled in 0 100 300 500 600 700 750 800 850 900 950 990 1000; do
             head -c ${filled}K /dev/zero > disk/filler || true
@@ -151,10 +151,10 @@ fn all_or_nothing_at_every_filling() {
             if test -e disk/x.teiji; then \"$TEIJI\" show disk/x.teiji > shown; \"$TEIJI\" verify disk/x.teiji > verified; fi
             rm -r disk/*
         done";
-    let Some(said) = on_small_disk(&place, script) else { return };
-    assert_well(&said);
+    let Some(output) = on_small_disk(&place, script) else { return };
+    assert_well(&output);
     let results: Vec<Vec<u32>> =
-        said.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
+        output.out.lines().map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect()).collect();
     for result in &results {
         assert!(matches!(result[1..], [0, 2] | [4, 1]), "of filling, exit code and names on the disk: {result:?} of {results:?}");
     }
@@ -164,15 +164,15 @@ fn all_or_nothing_at_every_filling() {
 /// No other run finds room either: the plan ends, and what was recorded stays.
 #[test]
 fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     std::fs::write(place.join("plan.toml"), "[measure]\ninterval = '50us'\nduration = '20s'\n[vary]\nprio = [10, 20]\n").unwrap();
     let script = "
         code=0; \"$TEIJI\" run plan.toml -q -o disk/x > out 2> err || code=$?
         echo $code > code
         cp -r disk/x kept";
-    let Some(said) = on_small_disk(&place, script) else { return };
-    assert_well(&said);
+    let Some(output) = on_small_disk(&place, script) else { return };
+    assert_well(&output);
     let err = place.read("err");
     assert_eq!(place.read("code"), "4\n", "{err}");
     let name = "kept/incomplete/01-prio=10.teiji";
@@ -185,8 +185,8 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
 /// What a command found, and could not say.
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n").unwrap();
     place.well("run plan.toml -q -o plan");
@@ -217,14 +217,14 @@ fn output_that_cannot_be_written_is_an_error() {
         "show --help",
         "--version",
     ] {
-        let said = into("> /dev/full", words);
-        assert_eq!(said.code, Some(4), "{words}: {said:?}");
-        assert_eq!(said.err.matches("No space left on device").count(), 1, "{words}: {}", said.err);
+        let output = into("> /dev/full", words);
+        assert_eq!(output.code, Some(4), "{words}: {output:?}");
+        assert_eq!(output.err.matches("No space left on device").count(), 1, "{words}: {}", output.err);
     }
     for words in ["show x.teiji --json", "gate x.teiji --limit 'max<100s'", "show --help"] {
-        let said = into("| true", words);
-        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "a reader that has gone away: {words}");
+        let output = into("| true", words);
+        assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "a reader that has gone away: {words}");
     }
-    let said = into("> /dev/full", "show missing.teiji");
-    assert_eq!(said.code, Some(2), "{said:?}");
+    let output = into("> /dev/full", "show missing.teiji");
+    assert_eq!(output.code, Some(2), "{output:?}");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What goes wrong below a run: a clock that refuses, threads that do not end, loads that never settle. Each ends in time, with a recording that says what happened, or leaves nothing.
 
-use crate::support::{MILLISECOND, Place, Running, TEIJI, alone, soon};
+use crate::support::{MILLISECOND, Running, TEIJI, TestFolder, exclusive, soon};
 use rustix::process::Signal;
 use std::process::Command;
 use std::thread::sleep;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The program with a system call spoilt by strace, for each of its threads; where a call has several names, by each that
 /// this machine has.
-fn injected(place: &Place, call: &str, fault: &str) -> Command {
+fn injected(place: &TestFolder, call: &str, fault: &str) -> Command {
     let mut command = place.command("strace");
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:{fault}"));
     command.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject, TEIJI]);
@@ -22,43 +22,43 @@ fn in_one_line(text: &str) -> String {
 
 #[test]
 fn a_clock_that_cannot_be_slept_on_ends_the_run() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command = injected(&place, "clock_nanosleep", "error=EPERM");
     command.args("measure --policy other -i 1ms -d 30s --warmup 0 -t 1 -o x.teiji".split(' '));
     let began = Instant::now();
-    let said = Running::start(command).end();
-    assert_eq!(said.code, Some(4), "{said:?}");
+    let output = Running::start(command).end();
+    assert_eq!(output.code, Some(4), "{output:?}");
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "probe-failed"));
     assert!(document.text("/end/error").contains("Operation not permitted"));
-    assert!(in_one_line(&said.out).contains("measuring failed (thread 0: clock_nanosleep: "), "{said:?}");
+    assert!(in_one_line(&output.out).contains("measuring failed (thread 0: clock_nanosleep: "), "{output:?}");
     document.assert_adds_up();
 }
 
 /// Each sleep takes ten intervals, and every activation is to be run: it would take ten times as long as asked for.
 #[test]
 fn no_run_outlives_its_end_by_much() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command = injected(&place, "clock_nanosleep", "delay_exit=10000");
     command.args("measure --policy other --catch-up -i 1ms -d 2s --warmup 0 -t 1 -o x.teiji".split(' '));
     let began = Instant::now();
-    let said = Running::start(command).end();
-    assert_eq!(said.code, Some(4), "{said:?}");
+    let output = Running::start(command).end();
+    assert_eq!(output.code, Some(4), "{output:?}");
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "overtime"));
     assert!((10_000_000_000..14_000_000_000).contains(&document.whole("/end/by_ns")), "{:?}", document.at("/end"));
-    assert!(in_one_line(&said.out).contains("its threads had not ended 10"), "{said:?}");
+    assert!(in_one_line(&output.out).contains("its threads had not ended 10"), "{output:?}");
     place.well("verify x.teiji");
 }
 
 #[test]
 fn a_run_that_does_not_wait_for_its_loads_says_so() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     place.well("measure -q -n 100 --settle 0 --load hackbench,groups=1 -o hasty.teiji");
     let document = place.document("hasty.teiji");
     assert!(document.warns_of("load-not-settled"), "{:?}", document.at("/warnings"));
@@ -74,34 +74,34 @@ fn a_run_that_does_not_wait_for_its_loads_says_so() {
 /// A program of which nothing is known has a second to start, and however long loads settle, Ctrl-C is heard.
 #[test]
 fn interrupted_while_loads_settle() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command = place.command(TEIJI);
     command.args(["measure", "-d", "10s", "--settle", "60s", "--load", "cmd:sleep 60", "-o", "x.teiji"]);
     let running = Running::start(command);
     soon("the load runs", Duration::from_secs(20), || running.descendants().len() >= 2);
     running.signal(Signal::INT);
-    let said = running.end_within(Duration::from_secs(5));
-    assert_eq!(said.code, Some(4), "{said:?}");
-    assert!(said.err.contains("interrupted before the loads were in their steady state"), "{said:?}");
+    let output = running.end_within(Duration::from_secs(5));
+    assert_eq!(output.code, Some(4), "{output:?}");
+    assert!(output.err.contains("interrupted before the loads were in their steady state"), "{output:?}");
     assert_eq!(place.listing(), Vec::<String>::new());
 }
 
 /// A disk that takes samples and then says that it has lost them: no use in measuring to the end.
 #[test]
 fn a_disk_that_refuses_to_sync_ends_the_run() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command = injected(&place, "fdatasync", "error=EIO:when=2+");
     command.args("measure -q -i 10ms -d 30s -t 1 -o x.teiji".split(' '));
     let began = Instant::now();
-    let said = Running::start(command).end();
-    assert_eq!(said.code, Some(4), "{said:?}");
+    let output = Running::start(command).end();
+    assert_eq!(output.code, Some(4), "{output:?}");
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "recording-failed"));
     assert!(document.text("/end/error").contains("force to the disk"), "{:?}", document.at("/end"));
-    assert!(document.threads()[0].whole("/activations/due") < 1_500, "{said:?}");
+    assert!(document.threads()[0].whole("/activations/due") < 1_500, "{output:?}");
     document.assert_adds_up();
     place.well("verify x.teiji");
 }
@@ -109,17 +109,17 @@ fn a_disk_that_refuses_to_sync_ends_the_run() {
 /// A disk on which each file takes three seconds to sync: whoever interrupts waits for one of them, not for all.
 #[test]
 fn interrupted_while_files_are_synced() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command = injected(&place, "fsync", "delay_exit=3000000");
     command.args("measure -q -i 10ms -d 30s -t 1 -o x.teiji".split(' '));
     let running = Running::start(command);
     soon("the folder is there", Duration::from_secs(30), || place.join("x.teiji").exists());
     sleep(Duration::from_millis(500));
     running.descendants()[0].signal(Signal::INT);
-    let said = running.end_within(Duration::from_secs(8));
-    assert_eq!(said.code, Some(4), "{said:?}");
-    assert!(said.err.contains("interrupted before measuring began"), "{said:?}");
+    let output = running.end_within(Duration::from_secs(8));
+    assert_eq!(output.code, Some(4), "{output:?}");
+    assert!(output.err.contains("interrupted before measuring began"), "{output:?}");
     assert_eq!(place.listing(), Vec::<String>::new());
 }
 
@@ -127,12 +127,12 @@ fn interrupted_while_files_are_synced() {
 /// wait is none of the machine's latencies.
 #[test]
 fn a_slow_disk_is_in_no_latency() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let mut command = injected(&place, "/^rename", "delay_exit=700000");
     command.args("measure -q -i 1ms -d 1s -t 1 -o x.teiji".split(' '));
-    let said = Running::start(command).end();
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = Running::start(command).end();
+    assert_eq!(output.code, Some(0), "{output:?}");
     let document = place.document("x.teiji");
     // Whatever else the machine did meanwhile: the wait would end with the first activation.
     let first = document.threads()[0].list("/worst").into_iter().find(|worst| worst.whole("/activation") == 0);

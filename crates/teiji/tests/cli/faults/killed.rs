@@ -3,7 +3,7 @@
 //! whole, and nothing of ours goes on running.
 
 use crate::support::processes::assert_gone;
-use crate::support::{MILLISECOND, Place, SECOND, alone, may_real_time, now, sleep_until, soon};
+use crate::support::{MILLISECOND, SECOND, TestFolder, exclusive, may_real_time, now, sleep_until, soon};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ pub fn due(shown: &str) -> Vec<i64> {
 
 /// Kills a run so long after its first activation.
 fn killed_after(moment: i64, load: &str) {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let running = place.start(&format!("measure -i 1ms -d 20s {load} -o x.teiji"));
     let threads = running.begun("x.teiji").threads();
     sleep_until(threads[0].whole("/start_ns") + moment);
@@ -41,8 +41,8 @@ fn killed_after(moment: i64, load: &str) {
     assert_eq!(due.len(), threads.len(), "{shown}");
     for (due, thread) in due.iter().zip(threads) {
         let ran = killed - thread.whole("/start_ns");
-        let (least, most) = (((ran - may_be_missing(load)) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
-        assert!((least..=most).contains(due), "{due} activations of {} ms:\n{shown}", ran / MILLISECOND);
+        let (min, max) = (((ran - may_be_missing(load)) / MILLISECOND).max(0), (ran / MILLISECOND + 2).max(0));
+        assert!((min..=max).contains(due), "{due} activations of {} ms:\n{shown}", ran / MILLISECOND);
     }
 
     let verified = place.teiji("verify x.teiji");
@@ -76,17 +76,17 @@ fn during_warm_up() {
 /// Before there is anything to say: what is there can be opened, or is not there.
 #[test]
 fn while_loads_start() {
-    let _turn = alone();
+    let _turn = exclusive();
     for wait in [0, 10, 40] {
-        let place = Place::new();
+        let place = TestFolder::new();
         let running = place.start("measure -i 1ms -d 20s --load hackbench,groups=20 -o x.teiji");
         soon("there is something", Duration::from_secs(10), || !place.listing().is_empty());
         sleep_until(now() + wait * MILLISECOND);
         running.signal(Signal::KILL);
         running.end();
         if place.join("x.teiji").exists() {
-            let said = place.teiji("show x.teiji");
-            assert_eq!(said.code, Some(0), "{wait} ms later there are {:?}: {said:?}", place.listing());
+            let output = place.teiji("show x.teiji");
+            assert_eq!(output.code, Some(0), "{wait} ms later there are {:?}: {output:?}", place.listing());
         }
     }
 }

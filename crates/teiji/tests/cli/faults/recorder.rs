@@ -4,7 +4,7 @@
 
 use super::disk::beside_a_disk;
 use crate::support::document::Document;
-use crate::support::{Place, Running, alone, cpus, soon};
+use crate::support::{Running, TestFolder, cpus, exclusive, soon};
 use rustix::process::Pid;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn thread_named(process: Pid, name: &str) -> String {
 
 /// What woke was written but for what came while the rings were full: what they hold was kept, and all after it was lost until
 /// somebody took from them again. That is as many as came in the time between, by its shortest and its longest.
-fn assert_lost_what_rings_do_not_hold(place: &Place, document: &Document, least_ms: i64, most_ms: i64) {
+fn assert_lost_what_rings_do_not_hold(place: &TestFolder, document: &Document, least_ms: i64, most_ms: i64) {
     assert_eq!(document.text("/state"), "complete");
     // Each activation that woke is in the histogram, which is made of the samples on the disk, or counted as lost.
     document.assert_adds_up();
@@ -53,8 +53,8 @@ fn assert_lost_what_rings_do_not_hold(place: &Place, document: &Document, least_
 /// A recorder that stands still, by itself: strace holds this one thread within a system call.
 #[test]
 fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let running = place.start("measure -q -i 1ms -d 14s -o x.teiji");
     running.begun("x.teiji");
     let mut strace = place.command("strace");
@@ -62,8 +62,8 @@ fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
     strace.arg(format!("inject=futex:delay_enter={STOPPED_MS}ms:when=1"));
     strace.args(["-p", &thread_named(running.pid(), "teiji-recorder")]);
     let strace = Running::start(strace);
-    let said = running.end();
-    assert_eq!(said.code, Some(0), "{said:?}\n{:?}", strace.end());
+    let output = running.end();
+    assert_eq!(output.code, Some(0), "{output:?}\n{:?}", strace.end());
     let document = place.document("x.teiji");
     assert_eq!(document.threads().len(), cpus().len());
     // It had last emptied the rings at most 250 ms before, by its plan; a busy machine may have it come later.
@@ -73,16 +73,16 @@ fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
 /// The same for a disk that takes nothing meanwhile. It may take what is small into memory, for a while.
 #[test]
 fn a_disk_that_stalls_longer_than_the_rings_hold_loses_what_is_counted() {
-    let _turn = alone();
-    let place = Place::new();
+    let _turn = exclusive();
+    let place = TestFolder::new();
     let script = format!(
         "\"$TEIJI\" measure -q -i 1ms -d 14s -o disk/x.teiji & teiji=$!
         sleep 1.5; fsfreeze -f disk; sleep {}; fsfreeze -u disk
         code=0; wait $teiji || code=$?; echo code $code; cp -r disk/x.teiji .",
         STOPPED_MS / 1_000
     );
-    let Some(said) = beside_a_disk(&place, &script) else { return };
-    assert!(said.code == Some(0) && said.out.contains("code 0\n"), "{said:?}");
+    let Some(output) = beside_a_disk(&place, &script) else { return };
+    assert!(output.code == Some(0) && output.out.contains("code 0\n"), "{output:?}");
     let document = place.document("x.teiji");
     // It writes twice a second, and takes from the rings until a batch is full.
     assert_lost_what_rings_do_not_hold(&place, &document, STOPPED_MS - 1_000, STOPPED_MS + 500);

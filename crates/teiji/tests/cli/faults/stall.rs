@@ -4,7 +4,7 @@
 
 use crate::support::document::Document;
 use crate::support::processes::is_stopped;
-use crate::support::{MILLISECOND, Place, Running, alone, may_real_time_or_skip, now, quiet_cpu, sleep_until, soon};
+use crate::support::{MILLISECOND, Running, TestFolder, exclusive, may_real_time_or_skip, now, quiet_cpu, sleep_until, soon};
 use plan::{CpuId, Policy, Scheduling};
 use rustix::process::Signal;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -53,13 +53,13 @@ fn stop_and_go(running: &Running, start: i64) -> Vec<Stall> {
 }
 
 fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -> Vec<Stall>) {
-    let _turn = alone();
-    let (place, cpu) = (Place::new(), quiet_cpu());
+    let _turn = exclusive();
+    let (place, cpu) = (TestFolder::new(), quiet_cpu());
     let running = place.start(&format!("measure -i 1ms -n 4000 {scheduling} -a {cpu} -o stalled.teiji"));
     let start = running.begun("stalled.teiji").threads()[0].whole("/start_ns");
     let stalls = stall(&running, cpu, start);
-    let said = running.end();
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let output = running.end();
+    assert_eq!(output.code, Some(0), "{output:?}");
 
     let document = place.document("stalled.teiji");
     document.assert_adds_up();
@@ -84,12 +84,12 @@ fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -
 }
 
 /// The tables, the figure alone and the gate have the p99 with skipped activations counted in.
-fn one_figure(place: &Place, thread: &Document) {
+fn one_figure(place: &TestFolder, thread: &Document) {
     let p99 = thread.whole("/latency_with_skipped_ns/p99");
-    let alone = place.well("show stalled.teiji --figure p99").out;
-    assert_eq!(alone.trim(), format!("{}.{:03}", p99 / 1_000, p99 % 1_000));
+    let exclusive = place.well("show stalled.teiji --figure p99").out;
+    assert_eq!(exclusive.trim(), format!("{}.{:03}", p99 / 1_000, p99 % 1_000));
     let gate = Document::parse(&place.well("gate stalled.teiji --limit p99<1h --json").out);
-    assert_eq!(gate.text("/limits/0/seen").replace(',', ""), format!("{} µs", alone.trim()));
+    assert_eq!(gate.text("/limits/0/seen").replace(',', ""), format!("{} µs", exclusive.trim()));
     let csv = place.well("show stalled.teiji --csv").out;
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let (head, cells) = (lines.next().unwrap(), lines.next().unwrap());

@@ -30,7 +30,7 @@ pub const MILLISECOND: i64 = 1_000_000;
 pub const SECOND: i64 = 1_000_000_000;
 
 /// Keeps tests that measure from measuring each other.
-pub fn alone() -> MutexGuard<'static, ()> {
+pub fn exclusive() -> MutexGuard<'static, ()> {
     static MACHINE: Mutex<()> = Mutex::new(());
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -93,11 +93,11 @@ pub fn soon(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A working directory that is gone afterwards.
-pub struct Place(TempDir);
+pub struct TestFolder(TempDir);
 
 /// What the program said, and how it ended; no code where a signal ended it.
 #[derive(Debug)]
-pub struct Said {
+pub struct Output {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
@@ -107,7 +107,7 @@ pub struct Said {
 pub struct Running {
     child: Child,
     directory: PathBuf,
-    said: [Option<Receiver<String>>; 2],
+    output: [Option<Receiver<String>>; 2],
 }
 
 /// Copies the files of a recording into a new folder, as `cp -r` does.
@@ -118,9 +118,9 @@ pub fn copy_recording(from: &Path, to: &Path) {
     }
 }
 
-impl Place {
+impl TestFolder {
     pub fn new() -> Self {
-        Place(tempfile::Builder::new().prefix("teiji-test-").tempdir().unwrap())
+        TestFolder(tempfile::Builder::new().prefix("teiji-test-").tempdir().unwrap())
     }
 
     pub fn path(&self) -> &Path {
@@ -153,7 +153,7 @@ impl Place {
     }
 
     /// Runs the program to its end; the words are separated by spaces.
-    pub fn teiji(&self, words: &str) -> Said {
+    pub fn teiji(&self, words: &str) -> Output {
         self.start(words).end()
     }
 
@@ -164,10 +164,10 @@ impl Place {
     }
 
     /// Runs the program and expects it to do what it was asked to.
-    pub fn well(&self, words: &str) -> Said {
-        let said = self.teiji(words);
-        assert_eq!(said.code, Some(0), "teiji {words}\n{said:?}");
-        said
+    pub fn well(&self, words: &str) -> Output {
+        let output = self.teiji(words);
+        assert_eq!(output.code, Some(0), "teiji {words}\n{output:?}");
+        output
     }
 
     /// What `teiji show` says of a recording before its histogram and its confidence intervals.
@@ -207,8 +207,8 @@ impl Running {
     pub fn start_as_is(mut command: Command) -> Self {
         let directory = command.get_current_dir().unwrap().to_owned();
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let said = [child.stdout.take().map(take_in), child.stderr.take().map(take_in)];
-        Running { child, directory, said }
+        let output = [child.stdout.take().map(take_in), child.stderr.take().map(take_in)];
+        Running { child, directory, output }
     }
 
     /// Waits until the threads of the run are known, and gives `run.json` as it is then.
@@ -241,20 +241,21 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn end(self) -> Said {
+    pub fn end(self) -> Output {
         self.end_within(PATIENCE)
     }
 
     /// Waits for its end, which has to come soon.
-    pub fn end_within(mut self, patience: Duration) -> Said {
+    pub fn end_within(mut self, patience: Duration) -> Output {
         soon("the program has ended", patience, || !self.runs());
         let code = self.child.wait().unwrap().code();
-        let [out, err] = self.said.each_mut().map(|said| {
+        let [out, err] = self.output.each_mut().map(|output| {
             // Whoever holds the other end of the pipe outlived the program.
-            said.take()
-                .map_or_else(String::new, |said| said.recv_timeout(Duration::from_secs(5)).expect("its output is still open"))
+            output
+                .take()
+                .map_or_else(String::new, |output| output.recv_timeout(Duration::from_secs(5)).expect("its output is still open"))
         });
-        Said { code, out, err }
+        Output { code, out, err }
     }
 }
 

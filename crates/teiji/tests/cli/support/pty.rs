@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A terminal, seen from the side of whoever sits before it.
 
-use super::{Place, Running, Said, TEIJI};
+use super::{Output, Running, TEIJI, TestFolder};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -25,12 +25,12 @@ pub struct OnTerminal {
 
 impl OnTerminal {
     /// Starts the program as the leader of a session that the terminal controls, as a shell's window does.
-    pub fn start(place: &Place, words: &str) -> Self {
+    pub fn start(place: &TestFolder, words: &str) -> Self {
         Self::start_with(place, words, false)
     }
 
     /// The same, for a user who wants colour or declines it.
-    pub fn start_with(place: &Place, words: &str, colour: bool) -> Self {
+    pub fn start_with(place: &TestFolder, words: &str, colour: bool) -> Self {
         // Not inherited by anybody: the terminal is closed when this side of it is.
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&screen).unwrap();
@@ -92,7 +92,7 @@ impl OnTerminal {
     }
 
     /// Closes the terminal, and waits for the program's end.
-    pub fn close(self, patience: Duration) -> Said {
+    pub fn close(self, patience: Duration) -> Output {
         let OnTerminal { screen, running, .. } = self;
         drop(screen);
         running.end_within(patience)
