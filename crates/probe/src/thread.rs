@@ -63,6 +63,17 @@ pub(crate) struct Launched {
     pub(crate) consumer: Consumer,
     /// Ends its sleep.
     pub(crate) interrupt: fn(Pid),
+    /// What it measures by, to be held against what its probe states.
+    pub(crate) shape: RowShape,
+}
+
+/// Rows as a thread makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowShape {
+    /// How many columns.
+    pub(crate) columns: usize,
+    /// The one that shows overruns; none of events.
+    pub(crate) overrun_column: Option<usize>,
 }
 
 /// Where threads wait for their common start.
@@ -104,12 +115,13 @@ pub(crate) type Ready = Result<Pid, std::io::Error>;
 
 impl ThreadConfig {
     /// Makes a thread that measures planned rows.
-    pub(crate) fn launch<A: Attachment, const N: usize>(
+    pub(crate) fn launch<A: Attachment, S: Sampler<A, N>, const N: usize>(
         self,
         mut attachment: A,
-        mut sampler: impl Sampler<A, N>,
+        mut sampler: S,
     ) -> io::Result<Launched> {
-        self.start::<A, N>(move |config, ring| {
+        let shape = RowShape { columns: N, overrun_column: Some(S::OVERRUN) };
+        self.start::<A, N>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 warm_up(attachment, &mut sampler, config);
                 let before = sys::thread_usage();
@@ -126,7 +138,7 @@ impl ThreadConfig {
         mut attachment: A,
         mut source: impl EventSource<A, N>,
     ) -> io::Result<Launched> {
-        self.start::<A, WIDTH>(move |config, ring| {
+        self.start::<A, WIDTH>(RowShape { columns: N, overrun_column: None }, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let before = sys::thread_usage();
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
@@ -138,12 +150,13 @@ impl ThreadConfig {
     /// Makes the thread's ring, and the thread, which runs `main`.
     fn start<A: Attachment, const N: usize>(
         self,
+        shape: RowShape,
         main: impl FnOnce(Self, Producer<N>) -> ThreadResult + Send + 'static,
     ) -> io::Result<Launched> {
         let (producer, consumer) = ring(slots_for(self.cycle.interval.0));
         let builder = Builder::new().name(format!("teiji-{}", self.cycle.thread)).stack_size(STACK_BYTES);
         let thread = builder.spawn(move || main(self, producer))?;
-        Ok(Launched { thread, consumer, interrupt: A::interrupt })
+        Ok(Launched { thread, consumer, interrupt: A::interrupt, shape })
     }
 
     /// From its start to its result.

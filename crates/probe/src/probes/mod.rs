@@ -9,7 +9,7 @@ mod spawn;
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
 
-use crate::thread::{Launched, ThreadConfig};
+use crate::thread::{Launched, RowShape, ThreadConfig};
 use model::{ProbeStatement, RowKind};
 use plan::{Length, Nanos, ProbeSettings, Run, Unit};
 use std::io;
@@ -184,8 +184,15 @@ impl Probe {
         self.check(settings)?;
         match self.lacks() {
             Some(what) => Err(ProbeSettingError::Lacks { probe: self.name, what }),
-            None => Ok((self.launch)(settings, config)),
+            None => Ok((self.launch)(settings, config).inspect(|launched| self.assert_stated(settings, launched.shape))),
         }
+    }
+
+    /// The engine counts overruns by the thread's own column, and every consumer by the stated one: they are the same.
+    fn assert_stated(&self, settings: &ProbeSettings, measured: RowShape) {
+        let statement = (self.statement)(settings);
+        let stated = RowShape { columns: statement.columns.len(), overrun_column: statement.overrun_column };
+        debug_assert_eq!(measured, stated, "what the probe {} measures by, and what it states", self.name);
     }
 }
 

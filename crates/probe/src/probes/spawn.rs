@@ -23,7 +23,7 @@ pub(super) const PROBE: Probe = Probe {
         let (method, name) = method(settings);
         let spawn = Spawn { program: ChildProgram::new()?, method, name };
         // What happens in the child before exec is the C library's own with posix_spawn, and has no column.
-        if method == Method::PosixSpawn { config.launch::<_, 3>(Linux, spawn) } else { config.launch::<_, 4>(Linux, spawn) }
+        if method == Method::PosixSpawn { config.launch::<_, _, 3>(Linux, spawn) } else { config.launch::<_, _, 4>(Linux, spawn) }
     },
 };
 
