@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A claim with the figures that decide it, and the table of them."""
+"""A promise with the figures that decide it, and the table of them."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Verdict(Enum):
-    """What the figures say of a claim."""
+    """What the figures say of a promise."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -17,7 +17,7 @@ class Verdict(Enum):
 class Figure:
     """One line of the table, as text but for the verdict."""
 
-    claim: str
+    promise: str
     ours: str
     cyclictest: str
     ratio: str
@@ -26,10 +26,10 @@ class Figure:
     spread: str
 
     @classmethod
-    def at_most(cls, claim, ours, limit, form, cyclictest=None, spread=""):
-        """A claim about our own figure; `form` makes text of a figure, such as "{:.1f} MB"."""
+    def at_most(cls, promise, ours, limit, form, cyclictest=None, spread=""):
+        """A promise about our own figure; `form` makes text of a figure, such as "{:.1f} MB"."""
         return cls(
-            claim,
+            promise,
             form.format(ours),
             "" if cyclictest is None else form.format(cyclictest),
             "" if cyclictest is None else f"{ours / cyclictest:.3f}",
@@ -39,27 +39,27 @@ class Figure:
         )
 
     @classmethod
-    def at_least(cls, claim, ours, limit, form, spread=""):
-        """A claim that our own figure has not fallen below a limit."""
+    def at_least(cls, promise, ours, limit, form, spread=""):
+        """A promise that our own figure has not fallen below a limit."""
         verdict = Verdict.HOLDS if ours >= limit else Verdict.FAILS
-        return cls(claim, form.format(ours), "", "", form.format(limit), verdict, spread)
+        return cls(promise, form.format(ours), "", "", form.format(limit), verdict, spread)
 
     @classmethod
-    def of_pairs(cls, claim, pairs, limit, form):
-        """A claim about the median of ratios to cyclictest's figure."""
-        return cls.of_pairs_within(claim, pairs, 0, limit, form)
+    def of_pairs(cls, promise, pairs, limit, form):
+        """A promise about the median of ratios to cyclictest's figure."""
+        return cls.of_pairs_within(promise, pairs, 0, limit, form)
 
     @classmethod
-    def of_pairs_within(cls, claim, pairs, least, most, form):
-        """A claim that the median of ratios to another program's figure lies between two limits."""
+    def of_pairs_within(cls, promise, pairs, low_limit, high_limit, form):
+        """A promise that the median of ratios to another program's figure lies between two limits."""
         low, high = pairs.interval()
-        inside, outside = least <= low and high <= most, high < least or low > most
+        inside, outside = low_limit <= low and high <= high_limit, high < low_limit or low > high_limit
         return cls(
-            claim,
+            promise,
             form.format(pairs.ours()),
             form.format(pairs.theirs()),
             f"{pairs.ratio():.3f}",
-            f"{least:.2f}-{most:.2f}" if least else f"{most:.2f}",
+            f"{low_limit:.2f}-{high_limit:.2f}" if low_limit else f"{high_limit:.2f}",
             Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.UNDECIDED,
             f"99 % {low:.3f} to {high:.3f}, {len(pairs.ratios)} pairs",
         )
@@ -67,9 +67,9 @@ class Figure:
 
 def table(figures):
     """All figures side by side."""
-    head = ("claim", "ours", "cyclictest", "ratio", "limit", "verdict", "spread")
+    head = ("promise", "ours", "cyclictest", "ratio", "limit", "verdict", "spread")
     rows = [head] + [
-        (f.claim, f.ours, f.cyclictest, f.ratio, f.limit, f.verdict.value, f.spread) for f in figures
+        (f.promise, f.ours, f.cyclictest, f.ratio, f.limit, f.verdict.value, f.spread) for f in figures
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     left = {0, 5, 6}

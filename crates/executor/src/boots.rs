@@ -26,7 +26,7 @@ pub struct Boot {
 
 /// A boot that a plan asks for: its kernel, and kernel arguments; none where the plan does not say.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WantedBoot {
+pub struct PlannedBoot {
     kernel: Option<String>,
     append: Option<String>,
 }
@@ -97,19 +97,19 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
 
 /// Of the boots that the plan of these folders asks for, those that are not among them.
 #[must_use]
-pub fn boots_missing(folders: &[PathBuf]) -> Vec<WantedBoot> {
+pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
-    let wanted_boots: BTreeSet<WantedBoot> = folders.iter().flat_map(|folder| folder::wanted_boots(folder)).collect();
-    WantedBoot::missing(&wanted_boots.into_iter().collect::<Vec<_>>(), &made)
+    let planned_boots: BTreeSet<PlannedBoot> = folders.iter().flat_map(|folder| folder::planned_boots(folder)).collect();
+    PlannedBoot::missing(&planned_boots.into_iter().collect::<Vec<_>>(), &made)
 }
 
-impl WantedBoot {
+impl PlannedBoot {
     /// Those that a plan asks for, each once; empty where it names no kernel and no arguments.
     ///
     /// # Errors
     /// When the plan has no combinations.
     pub fn from_plan(plan: &Plan) -> anyhow::Result<Vec<Self>> {
-        let mut wanted_boots: Vec<Self> = Vec::new();
+        let mut planned_boots: Vec<Self> = Vec::new();
         for combination in plan.combinations()? {
             let of = |key: &str| {
                 let setting: Option<&Setting> = combination.settings.iter().rfind(|setting| setting.key == key);
@@ -119,13 +119,13 @@ impl WantedBoot {
                 Some(Value::Words(words)) if words.is_empty() => None,
                 value => value.map(|value| value.to_string()),
             };
-            let one = WantedBoot { kernel: text(of("kernel")), append: text(of("append")) };
-            if !wanted_boots.contains(&one) {
-                wanted_boots.push(one);
+            let one = PlannedBoot { kernel: text(of("kernel")), append: text(of("append")) };
+            if !planned_boots.contains(&one) {
+                planned_boots.push(one);
             }
         }
-        wanted_boots.retain(|one| one.kernel.is_some() || one.append.is_some());
-        Ok(wanted_boots)
+        planned_boots.retain(|one| one.kernel.is_some() || one.append.is_some());
+        Ok(planned_boots)
     }
 
     /// As the index of a boot's folder has it.
@@ -135,16 +135,16 @@ impl WantedBoot {
 
     pub(crate) fn from_json(value: &Json) -> Self {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
-        WantedBoot { kernel: text("kernel"), append: text("append") }
+        PlannedBoot { kernel: text("kernel"), append: text("append") }
     }
 
     /// Of these, the boots that are still missing. One with more arguments than was asked for is another boot only if it is
     /// asked for too.
     #[must_use]
-    pub fn missing(wanted_boots: &[Self], made: &[Boot]) -> Vec<Self> {
-        let best = |boot: &Boot| wanted_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
+    pub fn missing(planned_boots: &[Self], made: &[Boot]) -> Vec<Self> {
+        let best = |boot: &Boot| planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len());
         let met: BTreeSet<&Self> = made.iter().filter_map(best).collect();
-        wanted_boots.iter().filter(|one| !met.contains(one)).cloned().collect()
+        planned_boots.iter().filter(|one| !met.contains(one)).cloned().collect()
     }
 
     fn words(&self) -> Vec<&str> {
@@ -173,7 +173,7 @@ fn is_kernel(name: &str, release: &str) -> bool {
     }
 }
 
-impl fmt::Display for WantedBoot {
+impl fmt::Display for PlannedBoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kernel = self.kernel.iter().map(|kernel| format!("kernel={kernel}"));
         let parts: Vec<String> = kernel.chain(self.append.iter().map(|words| format!("append={words}"))).collect();
@@ -189,8 +189,8 @@ mod tests {
         Boot { machine: "board".into(), kernel: kernel.into(), arguments: arguments.into() }
     }
 
-    fn wanted_boots(text: &str) -> Vec<WantedBoot> {
-        WantedBoot::from_plan(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
+    fn planned_boots(text: &str) -> Vec<PlannedBoot> {
+        PlannedBoot::from_plan(&Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap()).unwrap()
     }
 
     #[test]
@@ -212,10 +212,10 @@ mod tests {
     fn what_is_missing_is_what_no_boot_was() {
         let text = "[vary]\nkernel = ['debian:arm64', 'debian:rt-arm64']\nappend = ['none', 'isolcpus=1-3']\nload = ['none', 'cpu']\n\
                     [[exclude]]\nkernel = 'debian:arm64'\nappend = 'isolcpus=1-3'\n";
-        let wanted_boots = wanted_boots(text);
-        assert_eq!(wanted_boots.len(), 3);
+        let planned_boots = planned_boots(text);
+        assert_eq!(planned_boots.len(), 3);
         let missing = |made: &[Boot]| {
-            let missing = WantedBoot::missing(&wanted_boots, made);
+            let missing = PlannedBoot::missing(&planned_boots, made);
             missing.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let tuned = "kernel=debian:rt-arm64 append=isolcpus=1-3";

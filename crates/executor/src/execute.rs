@@ -92,7 +92,7 @@ pub trait RunMaker: PlanObserver {
 
 /// A run that ended early.
 #[derive(Debug, thiserror::Error)]
-#[error("it ended early; what it recorded is kept in {}", .kept.display())]
+#[error("it ended early. Its recording is in {}", .kept.display())]
 pub struct EndedEarly {
     /// Its `run.json`, which says why.
     pub document: Box<Document>,

@@ -182,8 +182,8 @@ fn a_failing_run_is_tried_once_more_after_the_others() {
     for (is_in_lab, fate, why) in [
         (false, Fate::Fails, "no threads"),
         (true, Fate::Fails, "no threads"),
-        (false, Fate::StarvesTheMachine, "kept in"),
-        (true, Fate::StarvesTheMachine, "kept in"),
+        (false, Fate::StarvesTheMachine, "Its recording is in"),
+        (true, Fate::StarvesTheMachine, "Its recording is in"),
     ] {
         let begun = Begun::with_seed(1, is_in_lab);
         let mut maker = Pretended::with(&[(1, 1, fate), (3, 1, fate), (3, 2, fate)]);

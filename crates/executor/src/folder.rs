@@ -2,7 +2,7 @@
 //! The folder of a plan that is run: the plan as run, an index, and a recording for each run. Which runs are done is
 //! decided by the recordings alone, so that nothing but they can be lost, whenever the machine goes down.
 
-use crate::boots::{Boot, WantedBoot};
+use crate::boots::{Boot, PlannedBoot};
 use anyhow::{Context, anyhow, bail};
 use model::Thread;
 use plan::{Plan, PlannedRun};
@@ -53,7 +53,7 @@ impl ResultsFolder {
         text: &str,
         labels: &[String],
         runs: &[PlannedRun],
-        boot: Option<(&Boot, &[WantedBoot])>,
+        boot: Option<(&Boot, &[PlannedBoot])>,
     ) -> anyhow::Result<Self> {
         new_folder(path)?;
         let listed: Vec<_> = runs
@@ -71,9 +71,9 @@ impl ResultsFolder {
             .collect();
         let mut index =
             json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
-        if let Some((boot, wanted_boots)) = boot {
+        if let Some((boot, planned_boots)) = boot {
             index["boot"] = boot.to_json();
-            index["boots"] = wanted_boots.iter().map(WantedBoot::to_json).collect();
+            index["boots"] = planned_boots.iter().map(PlannedBoot::to_json).collect();
         }
         write(&path.join(INDEX), &model::document_text(&index)?)?;
         // Last: with the plan there, the folder can be resumed.
@@ -212,10 +212,10 @@ pub(crate) fn boot(folder: &Path) -> Option<Boot> {
 }
 
 /// The boots that the plan of such a folder asks for.
-pub(crate) fn wanted_boots(folder: &Path) -> Vec<WantedBoot> {
+pub(crate) fn planned_boots(folder: &Path) -> Vec<PlannedBoot> {
     let read = || -> Option<serde_json::Value> { serde_json::from_slice(&fs::read(folder.join(INDEX)).ok()?).ok() };
     let index = read().unwrap_or_default();
-    index["boots"].as_array().map_or_else(Vec::new, |all| all.iter().map(WantedBoot::from_json).collect())
+    index["boots"].as_array().map_or_else(Vec::new, |all| all.iter().map(PlannedBoot::from_json).collect())
 }
 
 /// What is where a run's recording should be.

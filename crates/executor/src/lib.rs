@@ -13,7 +13,7 @@ mod execute;
 mod folder;
 mod setting_error;
 
-pub use boots::{Boot, WantedBoot, boots, boots_missing};
+pub use boots::{Boot, PlannedBoot, boots, boots_missing};
 pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker, is_disk_failure,
 };

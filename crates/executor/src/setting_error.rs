@@ -43,7 +43,7 @@ pub enum SettingError {
     #[error("--dtb {}: there is no such file", .0.display())]
     DeviceTree(PathBuf),
     /// A rate of instructions on the host's clock.
-    #[error("--mips is a rate of virtual time; on the host's clock a guest is as fast as it is")]
+    #[error("--mips applies to virtual time only. Drop it, or use --time virtual")]
     RateOfHostTime,
     /// A recording that does not fit into the guest.
     #[error(

@@ -28,7 +28,7 @@ const AFTER_PANIC: Duration = Duration::from_secs(3);
 /// Between two bytes of results: many times what a guest rests between chunks of them.
 const SENDING_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the console is read through for a panic.
-const CONSOLE_LOOK: Duration = Duration::from_secs(1);
+const CONSOLE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How far a guest has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +63,8 @@ pub enum BootError {
     },
     /// Nothing was ever heard.
     #[error(
-        "the kernel printed nothing for {} s: it has no driver for this machine's serial line, is not made for this machine, or \
-         hangs at once; the time it is given is set with --boot-timeout", after.as_secs()
+        "the kernel printed nothing for {} s: it has no driver for this machine's serial line, is built for another machine, or \
+         hangs early. To allow more time: --boot-timeout", after.as_secs()
     )]
     Silent {
         /// How long.
@@ -345,7 +345,7 @@ impl Running {
     }
 
     fn check_timeouts(&mut self) -> Option<BootError> {
-        if self.console_read.elapsed() >= CONSOLE_LOOK {
+        if self.console_read.elapsed() >= CONSOLE_POLL_INTERVAL {
             self.console_read = Instant::now();
             if fs::metadata(self.directory.path().join(CONSOLE)).is_ok_and(|file| file.len() > MAX_CONSOLE) {
                 return Some(BootError::Chatters { console: self.last_lines() });

@@ -17,7 +17,7 @@ const PART: &str = ".part-";
 /// Where the system says which release it is.
 const OS_RELEASE: &str = "/etc/os-release";
 /// Modules that can be of use to the lab; the other thousands would take 400 MB a kernel.
-const KEPT_MODULES: [&str; 6] =
+const MODULE_DIRECTORIES: [&str; 6] =
     ["drivers/char", "drivers/rtc", "drivers/tty", "drivers/virtio", "drivers/watchdog", "drivers/soc"];
 
 /// Gets a kernel of Debian's into the cache, and reports progress to `say`. Without a version, the one that the
@@ -228,7 +228,7 @@ fn unpack(package: &Path, into: &Path) -> Result<(), String> {
         .spawn()
         .map_err(started("dpkg-deb"))?;
     let stream = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let modules = KEPT_MODULES.map(|directory| format!("./*lib/modules/*/kernel/{directory}/*"));
+    let modules = MODULE_DIRECTORIES.map(|directory| format!("./*lib/modules/*/kernel/{directory}/*"));
     let output = Command::new("tar")
         .args(["-x", "--wildcards", "--no-same-owner", "-C"])
         .arg(into)

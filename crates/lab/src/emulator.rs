@@ -28,7 +28,7 @@ pub struct Emulator {
 pub enum EmulatorError {
     /// Not installed.
     #[error(
-        "{program} is not on this machine, and the lab emulates {machine} with it; on Debian: sudo apt-get install {package}"
+        "{program} is not on this machine, and the lab emulates {machine} with it. On Debian: sudo apt-get install {package}"
     )]
     Missing {
         /// QEMU's program.

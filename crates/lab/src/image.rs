@@ -71,7 +71,7 @@ pub enum ImageError {
         what: &'static str,
     },
     /// A part of it is missing.
-    #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {length}; copy it again", path.display())]
+    #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {length}. Copy it again", path.display())]
     Truncated {
         /// Which file.
         path: PathBuf,
@@ -140,13 +140,13 @@ pub fn inspect_image(bytes: &[u8]) -> Result<Image, Wrong> {
         return Err(Wrong::Unknown("it is empty"));
     }
     if bytes.starts_with(b"\x7fELF") {
-        return Err(Wrong::Unknown("it is an ELF file, as a vmlinux is; give the bzImage or Image made from it"));
+        return Err(Wrong::Unknown("it is an ELF file, as a vmlinux is. Give the bzImage or Image made from it"));
     }
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Err(Wrong::Unknown("it is compressed with gzip, as an Image.gz is; unpack it with gunzip"));
+        return Err(Wrong::Unknown("it is compressed with gzip, as an Image.gz is. Unpack it with gunzip"));
     }
     if at(bytes, 4, *b"zimg") {
-        return Err(Wrong::Unknown("it is a compressed EFI image, which QEMU 7 cannot unpack; give the Image inside"));
+        return Err(Wrong::Unknown("it is a compressed EFI image, which QEMU 7 cannot unpack. Give the Image inside"));
     }
     if at(bytes, 0x202, *b"HdrS") {
         pc(bytes)

@@ -56,7 +56,7 @@ pub enum KernelError {
     #[error("unknown kernel '{0}': expected debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of an image; the flavours are {flavours}", flavours = flavours())]
     Name(String),
     /// No place for a cache.
-    #[error("there is no place for kernels: neither XDG_CACHE_HOME nor HOME is set")]
+    #[error("cannot locate the kernel cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
     /// The cache cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]

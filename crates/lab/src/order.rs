@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guest_is_told_whether_its_time_is_virtual() {
+    fn an_order_states_virtual_time() {
         let run = r#"{"title": "mine", "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},
             "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "overrun_policy": "skip",
             "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;

@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 /// Between two checks of the guests.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The program's own hidden verbs, by which it is started anew.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ pub enum LabError {
         source: io::Error,
     },
     /// Somebody asked for the end.
-    #[error("ended by {0} before its results were here; nothing was recorded")]
+    #[error("interrupted by {0} before the results arrived. Nothing was recorded")]
     Interrupted(&'static str),
 }
 
@@ -194,7 +194,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
         let progress: Vec<GuestProgress> =
             running.iter().map(|(index, guest)| guest.progress(runs[*index].name.clone())).collect();
         observer.progress(&progress, done, runs.len());
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn execute(
             return Err(LabError::Interrupted(signal));
         }
         observer.progress(&[guest.progress(target.kernel.name.clone())], 0, 1);
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

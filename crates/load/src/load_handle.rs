@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Between two checks of something that will not take long.
 pub(crate) const PAUSE: Duration = Duration::from_millis(2);
 /// How long killed processes may take to be gone.
-const BURIAL: Duration = Duration::from_secs(2);
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is kept of complaints, bytes: four thousand tasks may all complain of the same.
 const COMPLAINTS: usize = 2_000;
 
@@ -47,7 +47,7 @@ pub struct LoadNow {
 pub(crate) enum Phase {
     /// Its tasks are being forked.
     Assembling,
-    /// They stand at their posts.
+    /// They wait at the start barrier.
     Prepared,
     /// They work.
     Running,
@@ -208,12 +208,12 @@ impl LoadHandle {
             // Only the supervisor knows what its tasks have started; its orders have ended, and it is given the time to kill that.
             // Only looked at, not waited for: so its number stays its own.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-            let deadline = Instant::now() + BURIAL;
+            let deadline = Instant::now() + REAP_TIMEOUT;
             while matches!(waitid(WaitId::Pid(group), options), Ok(None)) && Instant::now() < deadline {
                 sleep(PAUSE);
             }
         }
-        let deadline = Instant::now() + BURIAL;
+        let deadline = Instant::now() + REAP_TIMEOUT;
         // The supervisor has not been waited for, so its number, which is the group's, cannot mean anybody else.
         let _ = kill_process_group(group, Signal::KILL);
         let failure = loop {

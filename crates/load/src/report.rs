@@ -49,7 +49,7 @@ pub(crate) struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(crate) enum Report {
-    /// Every task stands at its barrier.
+    /// Every task waits at its barrier.
     Prepared,
     /// They have been released.
     Running(Reading),

@@ -65,7 +65,7 @@ impl ValidatedLoad {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No such load.
-    #[error("there is no load '{name}' (in '{spec}'): the loads are {}", names())]
+    #[error("unknown load '{name}' (in '{spec}'): expected one of {}", names())]
     UnknownLoad {
         /// The whole load.
         spec: String,
@@ -81,7 +81,7 @@ pub enum SpecError {
         level: String,
     },
     /// A level for a load that has none.
-    #[error("'@{level}' in the load '{spec}': {name} takes what it gets; a level can be given to {}", with_level())]
+    #[error("'@{level}' in the load '{spec}': {name} has no level. Loads with a level: {}", with_level())]
     NoLevel {
         /// The whole load.
         spec: String,
@@ -425,7 +425,7 @@ mod tests {
             ("cpu@NaN%", "'@NaN%' in the load 'cpu@NaN%': a level is a CPU use above 0% and up to 100%, such as @50%"),
             (
                 "hackbench@50%",
-                "'@50%' in the load 'hackbench@50%': hackbench takes what it gets; a level can be given to cpu, mem-alloc, \
+                "'@50%' in the load 'hackbench@50%': hackbench has no level. Loads with a level: cpu, mem-alloc, \
                  mem-fault, mem-access, cache, dev-zero",
             ),
             (
@@ -475,13 +475,13 @@ mod tests {
             ),
             (
                 "cpu,cpus=9",
-                "the load 'cpu,cpus=9': CPU 9 cannot be used: it is absent, offline or excluded by a cpuset; usable: 0-3",
+                "the load 'cpu,cpus=9': CPU 9 cannot be used: it is absent, offline or excluded by a cpuset. Usable CPUs: 0-3",
             ),
             ("cpu,cpus=!0-3", "the load 'cpu,cpus=!0-3': the CPU list leaves no CPU of 0-3"),
         ] {
             assert_eq!(says(spec), message);
         }
-        assert!(says("cqu").starts_with("there is no load 'cqu' (in 'cqu'): the loads are cpu, mem-alloc, "));
+        assert!(says("cqu").starts_with("unknown load 'cqu' (in 'cqu'): expected one of cpu, mem-alloc, "));
         assert!(matches!(checked("cpu,cpus"), Err(SpecError::CpuSyntax { .. })));
     }
 

@@ -381,8 +381,8 @@ pub(crate) fn let_signals_end() {
 /// too, so that a broken pipe is an error with words.
 pub(crate) fn settle_signals() -> io::Result<()> {
     // The runtime's own handlers, which turn a stack overflow into a message.
-    const KEPT: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
-    for signal in (1..=libc::SIGRTMAX()).filter(|signal| !KEPT.contains(signal)) {
+    const UNBLOCKED: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+    for signal in (1..=libc::SIGRTMAX()).filter(|signal| !UNBLOCKED.contains(signal)) {
         let disposition = if IGNORED.contains(&signal) { libc::SIG_IGN } else { libc::SIG_DFL };
         // SAFETY: both dispositions are the kernel's own, no handler is installed. KILL, STOP and the C library's own signals
         // are refused, and that is all right.

@@ -49,11 +49,11 @@ struct Task {
     place: Option<usize>,
 }
 
-/// Each task writes a byte to `ready` and reads `gate`, which ends when the supervisor closes it: that wakes all of them at once.
+/// Each task writes a byte to `ready` and reads `release`, which ends when the supervisor closes it: that wakes all of them at once.
 #[derive(Debug)]
 struct Barrier {
     ready: (PipeReader, PipeWriter),
-    gate: (PipeReader, PipeWriter),
+    release: (PipeReader, PipeWriter),
 }
 
 /// Where a task waits until all others are ready.
@@ -62,14 +62,14 @@ pub(crate) struct StartBarrier<'a> {
     slot: &'a Slot,
     common: &'a CommonOptions,
     ready: PipeWriter,
-    gate: PipeReader,
+    release: PipeReader,
 }
 
 impl<'a> StartBarrier<'a> {
     /// Says that this task is ready, waits for the others, and lets it begin its work.
     pub(crate) fn wait(mut self) -> io::Result<Worker<'a>> {
         self.ready.write_all(b".")?;
-        self.gate.read_to_end(&mut Vec::new())?;
+        self.release.read_to_end(&mut Vec::new())?;
         let cycle = DutyCycle::new(OwnClocks::new(), self.common.level.unwrap_or(100.0), self.common.period);
         Ok(Worker { slot: self.slot, cycle })
     }
@@ -78,12 +78,12 @@ impl<'a> StartBarrier<'a> {
     /// killed; the first that cannot go on ends the task, since the others would go on for ever.
     pub(crate) fn wait_with_threads<'w>(self, works: Vec<ThreadWork<'w>>) -> io::Result<Infallible> {
         let slot = self.slot;
-        let gate = std::sync::Barrier::new(works.len() + 1);
+        let barrier = std::sync::Barrier::new(works.len() + 1);
         thread::scope(|scope| {
             for work in works {
-                let gate = &gate;
+                let barrier = &barrier;
                 let begun = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-                    gate.wait();
+                    barrier.wait();
                     let Err(error) = work(slot);
                     give_up(&error)
                 });
@@ -91,7 +91,7 @@ impl<'a> StartBarrier<'a> {
                 begun.map(drop).unwrap_or_else(|error| give_up(&error));
             }
             self.wait().map(drop).unwrap_or_else(|error| give_up(&error));
-            gate.wait();
+            barrier.wait();
         });
         Err(io::Error::other("its threads have ended"))
     }
@@ -142,7 +142,7 @@ impl WorkerPool {
         size: usize,
         threads_per_task: u64,
     ) -> io::Result<Self> {
-        let barrier = Barrier { ready: io::pipe()?, gate: io::pipe()? };
+        let barrier = Barrier { ready: io::pipe()?, release: io::pipe()? };
         let name = CString::new(format!("load-{}", load_type.name))?;
         let (counters, starts_others) = (load_type.units.len(), load_type.starts_others);
         Ok(WorkerPool {
@@ -183,10 +183,10 @@ impl WorkerPool {
         let task = || {
             let error = settle(supervisor, name, cpus, common).and_then(|()| {
                 let barrier = barrier.take().ok_or_else(|| io::Error::other("forked after the release"))?;
-                let Barrier { ready: (heard, ready), gate: (gate, opener) } = barrier;
+                let Barrier { ready: (heard, ready), release: (release, opener) } = barrier;
                 // The barrier opens when its other end is closed, so no task may keep a copy.
                 drop((heard, opener));
-                body(StartBarrier { slot, common, ready, gate })
+                body(StartBarrier { slot, common, ready, release })
             });
             let Err(error) = error;
             let _ = writeln!(io::stderr(), "task {} of {size}: {error}", number + 1);
@@ -201,7 +201,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Waits until every task stands at its barrier. How long that may take, the parent decides.
+    /// Waits until every task waits at its barrier. How long that may take, the parent decides.
     pub(crate) fn wait_ready(&mut self) -> io::Result<()> {
         let mut missing = self.tasks.len();
         while missing > 0 {

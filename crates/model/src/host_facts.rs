@@ -63,7 +63,7 @@ pub struct HostFacts {
     pub kernel_command_line: Option<String>,
     /// The CPU's name, or the board's where the CPU has none.
     pub cpu_model: Option<String>,
-    /// Whether a hypervisor lies below.
+    /// Whether the machine is a virtual machine.
     pub hypervisor: Option<bool>,
     /// One entry per online CPU.
     pub cpus: Vec<CpuFacts>,

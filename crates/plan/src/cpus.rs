@@ -50,7 +50,7 @@ pub enum CpuError {
         part: String,
     },
     /// The kernel would not run a thread there.
-    #[error("CPU {cpu} cannot be used: it is absent, offline or excluded by a cpuset; usable: {available}")]
+    #[error("CPU {cpu} cannot be used: it is absent, offline or excluded by a cpuset. Usable CPUs: {available}")]
     NotAvailable {
         /// The CPU asked for.
         cpu: u32,

@@ -148,7 +148,7 @@ const MIN_MEMORY_MIB: u32 = 192;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuestError {
     /// No such machine.
-    #[error("there is no machine '{0}': the machines are x86_64, aarch64, armv7 and raspi3b")]
+    #[error("unknown machine '{0}': expected x86_64, aarch64, armv7 or raspi3b")]
     UnknownMachine(String),
     /// Not a rate QEMU can count at.
     #[error("invalid instruction rate '{0}': expected 1000, 500, 250, 125, 62.5 or so on by halves, in millions a second")]
@@ -156,7 +156,7 @@ pub enum GuestError {
     /// Virtual time with several CPUs.
     #[error(
         "{cpus} CPUs in virtual time: QEMU adds the instructions of all CPUs into one clock, so that each would run in the \
-         others' time and latencies would be artefacts (a PC with two does not even finish booting); use one CPU, or --time host"
+         others' time and latencies would be artefacts (a PC with two does not even finish booting). Use one CPU, or --time host"
     )]
     VirtualCpus {
         /// CPUs asked for.
@@ -165,7 +165,7 @@ pub enum GuestError {
     /// A machine that has to have several CPUs, in virtual time.
     #[error(
         "{machine} in virtual time: the board has {cpus} CPUs, and QEMU adds the instructions of all CPUs into one clock, so \
-         that latencies would be artefacts; use --time host, or --machine aarch64 with the same kernel"
+         that latencies would be artefacts. Use --time host, or --machine aarch64 with the same kernel"
     )]
     FixedCpusInVirtualTime {
         /// The machine.

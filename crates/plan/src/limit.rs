@@ -13,7 +13,7 @@ pub struct Limit {
     text: String,
     /// What is limited, and to what.
     pub subject: Subject,
-    /// How it has to stand to that.
+    /// How it is compared.
     pub relation: Relation,
 }
 
@@ -69,7 +69,7 @@ pub enum Count {
     Lost,
 }
 
-/// How the figure is to stand to the limit.
+/// How a figure is compared with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `<`.
@@ -110,7 +110,7 @@ pub enum LimitError {
     Form(String),
     /// A limit that no recording can be judged by.
     #[error(
-        "invalid limit '{text}': a maximum has no confidence, because it grows with the run's length; limit how often it is exceeded: rate(>{limit})<1e-6@95%"
+        "invalid limit '{text}': a maximum has no confidence, because it grows with the run's length. Limit how often it is exceeded: rate(>{limit})<1e-6@95%"
     )]
     SureMaximum {
         /// The limit.

@@ -67,7 +67,7 @@ impl PlanError {
 pub struct PlanErrors(Vec<PlanError>);
 
 /// Maximum number of errors reported.
-const MAX_TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 impl PlanErrors {
     /// All results, or all errors among them.
@@ -124,8 +124,8 @@ impl fmt::Display for PlanErrors {
             return only.fmt(f);
         }
         write!(f, "{} errors in the plan", self.0.len())?;
-        self.0.iter().take(MAX_TOLD).try_for_each(|error| write!(f, "\n  {error}"))?;
-        if self.0.len() > MAX_TOLD { write!(f, "\n  and {} more", self.0.len() - MAX_TOLD) } else { Ok(()) }
+        self.0.iter().take(MAX_REPORTED).try_for_each(|error| write!(f, "\n  {error}"))?;
+        if self.0.len() > MAX_REPORTED { write!(f, "\n  and {} more", self.0.len() - MAX_REPORTED) } else { Ok(()) }
     }
 }
 

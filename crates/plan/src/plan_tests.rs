@@ -96,7 +96,7 @@ fn values_are_words_as_they_would_be_typed() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let text =
         "[measure]\nprio = { }\n[vary]\nload = 'cpu'\ninterval = ['1ms', '1ms']\n[order]\nrepeat = 0\nshuffle = 3\n[orders]\n";
     let places = |output: &str| {

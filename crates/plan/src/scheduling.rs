@@ -81,7 +81,7 @@ pub struct Scheduling {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// No such policy.
-    #[error("there is no policy '{0}': use fifo, rr, other, batch or idle")]
+    #[error("unknown policy '{0}': expected fifo, rr, other, batch or idle")]
     Unknown(String),
     /// Outside 1 to 99.
     #[error("priority {0} does not exist: real-time priorities are 1 (lowest) to 99 (highest)")]

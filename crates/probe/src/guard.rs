@@ -25,7 +25,7 @@ const MAX_SILENT_CHECKS: u32 = 5;
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 const CHECK_EVERY_NS: i64 = 1_000_000_000;
 /// Between two heartbeats.
-const BEAT_EVERY: Duration = Duration::from_millis(500);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Ordinary scheduling still, but ahead of the loads: among hundreds of busy tasks an ordinary thread waits for seconds.
 const NICE: i32 = -10;
 /// Our threads' share of a CPU, percent, from which the CPU itself is checked.
@@ -82,7 +82,7 @@ impl Guard {
 
     /// A thread whose only work is to show that it runs.
     fn heartbeat(&mut self, control: Control) -> std::io::Result<()> {
-        self.ordinary("teiji-beat", BEAT_EVERY, move || control.record_heartbeat(Monotonic.now().0))
+        self.ordinary("teiji-heartbeat", HEARTBEAT_INTERVAL, move || control.record_heartbeat(Monotonic.now().0))
     }
 
     /// Starts a thread of ordinary priority that does this every so often, until the watch ends.

@@ -25,7 +25,7 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// What watches over the machine while real-time threads run could not be started.
-    #[error("cannot start the threads that end a run that locks all others out: {0}")]
+    #[error("cannot start the guard threads, which end a run that locks all others out: {0}")]
     Guard(io::Error),
     /// A thread could not be pinned or given its scheduling.
     #[error("measuring thread {thread} cannot run on CPU {cpu} with {scheduling}: {source}")]
@@ -43,7 +43,7 @@ pub enum ProbeError {
     #[error(transparent)]
     Probe(#[from] ProbeSettingError),
     /// Signals could not be set up.
-    #[error("cannot set up the signal that ends a sleep: {0}")]
+    #[error("cannot install the handler of the wake-up signal: {0}")]
     Signal(io::Error),
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The place is taken.
-    #[error("{} exists already: a recording is never overwritten; choose another name with -o, or remove it", .0.display())]
+    #[error("{} exists already: a recording is never overwritten. Choose another name with -o, or remove it", .0.display())]
     Exists(PathBuf),
     /// The system refused.
     #[error("cannot {doing} {}: {source}", path.display())]

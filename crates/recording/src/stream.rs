@@ -133,7 +133,7 @@ impl Growing {
     }
 
     /// What there is, as a column of a batch; it begins anew.
-    fn take(&mut self) -> ArrayRef {
+    fn finish_array(&mut self) -> ArrayRef {
         let empty = self.values.empty();
         array(std::mem::replace(&mut self.values, empty), self.validity.finish())
     }
@@ -150,11 +150,11 @@ fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingEr
     while let Some(columns) = decoder.next().map_err(damaged)? {
         grown.iter_mut().zip(columns).for_each(|(grown, column)| grown.append(column));
         if rows(&grown) >= ROWS_WHEN_WHOLE {
-            larger.write(grown.iter_mut().map(Growing::take).collect())?;
+            larger.write(grown.iter_mut().map(Growing::finish_array).collect())?;
         }
     }
     if rows(&grown) > 0 {
-        larger.write(grown.iter_mut().map(Growing::take).collect())?;
+        larger.write(grown.iter_mut().map(Growing::finish_array).collect())?;
     }
     larger.finish()?;
     // On the disk before it takes the old one's place, or a power cut might leave neither.

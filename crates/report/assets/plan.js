@@ -60,7 +60,7 @@
   }
 
   /** What a reader must know of what is drawn. */
-  function told(leftOut) {
+  function selectionNote(leftOut) {
     const rows = [...chosen.keys()].map((row) => byRow.get(row));
     const absent = rows.reduce((sum, combination) => sum + combination.recorded - combination.runs.length, 0);
     const parts = [];
@@ -87,7 +87,7 @@
     const drawn = selection();
     say(tell('{n} of {all} drawn', { n: chosen.size, all }));
     at('none').setAttribute('aria-disabled', String(chosen.size === 0));
-    const note = told(drawn.leftOut);
+    const note = selectionNote(drawn.leftOut);
     at('drawn-note').textContent = note;
     at('repeats').hidden = ![...chosen.keys()].some((row) => byRow.get(row).recorded > 1);
     at('drawn').hidden = note === '';

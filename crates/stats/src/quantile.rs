@@ -31,7 +31,7 @@ pub(crate) enum Population {
 
 /// One value to be found.
 #[derive(Clone, Debug)]
-struct Want {
+struct RankRequest {
     population: Population,
     /// Its rank among all (1 = smallest).
     of_all: u64,
@@ -54,7 +54,7 @@ impl Above {
     }
 }
 
-impl Want {
+impl RankRequest {
     fn value(&self) -> Option<i64> {
         (self.bucket.lower == self.bucket.upper).then_some(self.bucket.lower)
     }
@@ -86,19 +86,19 @@ impl Window {
         }
     }
 
-    fn covers(&self, want: &Want) -> bool {
-        self.population == want.population && self.lower == want.bucket.lower && self.upper == want.bucket.upper
+    fn covers(&self, request: &RankRequest) -> bool {
+        self.population == request.population && self.lower == request.bucket.lower && self.upper == request.bucket.upper
     }
 
     /// The cell that holds what is wanted, and its rank within it.
-    fn narrow(&self, want: &Want) -> Option<Want> {
-        let mut left = want.rank;
+    fn narrow(&self, request: &RankRequest) -> Option<RankRequest> {
+        let mut left = request.rank;
         for (cell, count) in (0_u64..).zip(&self.counts) {
             if left <= *count {
                 let lower = self.lower.saturating_add_unsigned(cell * self.cell);
                 let upper = lower.saturating_add_unsigned(self.cell - 1).min(self.upper);
                 let bucket = Bucket { lower, upper, count: *count };
-                return Some(Want { bucket, rank: left, ..want.clone() });
+                return Some(RankRequest { bucket, rank: left, ..request.clone() });
             }
             left -= count;
         }
@@ -109,7 +109,7 @@ impl Window {
 /// Finds the values of some ranks, of latencies as measured and with skipped activations counted in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refinement {
-    wants: Vec<Want>,
+    requests: Vec<RankRequest>,
     windows: Vec<Window>,
     limits: Vec<Above>,
     limits_counted: bool,
@@ -119,9 +119,9 @@ pub(crate) struct Refinement {
 
 impl Refinement {
     /// Wants the values of these ranks among what was counted.
-    pub(crate) fn want(&mut self, population: Population, counted: &Counted, ranks: &[u64]) {
+    pub(crate) fn request(&mut self, population: Population, counted: &Counted, ranks: &[u64]) {
         let located = ranks.iter().zip(counted.locate(ranks));
-        self.wants.extend(located.map(|(of_all, (bucket, rank))| Want { population, of_all: *of_all, bucket, rank }));
+        self.requests.extend(located.map(|(of_all, (bucket, rank))| RankRequest { population, of_all: *of_all, bucket, rank }));
         self.open_windows();
     }
 
@@ -140,8 +140,8 @@ impl Refinement {
 
     /// The values of a population by their ranks, as far as they are known.
     pub(crate) fn values(&self, population: Population) -> BTreeMap<u64, i64> {
-        let of = self.wants.iter().filter(|want| want.population == population);
-        of.filter_map(|want| Some((want.of_all, want.value()?))).collect()
+        let of = self.requests.iter().filter(|request| request.population == population);
+        of.filter_map(|request| Some((request.of_all, request.value()?))).collect()
     }
 
     /// How many values of a population are above the limits that were wanted, as far as a pass has counted them.
@@ -156,8 +156,8 @@ impl Refinement {
     }
 
     fn open_windows(&mut self) {
-        let unknown = self.wants.iter().filter(|want| want.value().is_none());
-        let mut open: Vec<(Population, Bucket)> = unknown.map(|want| (want.population, want.bucket)).collect();
+        let unknown = self.requests.iter().filter(|request| request.value().is_none());
+        let mut open: Vec<(Population, Bucket)> = unknown.map(|request| (request.population, request.bucket)).collect();
         open.sort_by_key(|(population, bucket)| (*population as u8, bucket.lower));
         open.dedup();
         self.interesting.clear();
@@ -207,10 +207,10 @@ impl Refinement {
     /// Ends a pass: the counts narrow down where each value lies.
     pub(crate) fn end_pass(&mut self) {
         self.limits_counted = true;
-        for want in self.wants.iter_mut().filter(|want| want.value().is_none()) {
-            let window = self.windows.iter().find(|window| window.covers(want));
-            if let Some(narrower) = window.and_then(|window| window.narrow(want)) {
-                *want = narrower;
+        for request in self.requests.iter_mut().filter(|request| request.value().is_none()) {
+            let window = self.windows.iter().find(|window| window.covers(request));
+            if let Some(narrower) = window.and_then(|window| window.narrow(request)) {
+                *request = narrower;
             }
         }
         self.open_windows();
@@ -239,7 +239,7 @@ mod tests {
             values.iter().for_each(|v| counted.record(*v));
             let ranks: Vec<u64> = [1, 50, 99, 100].into_iter().map(|q| nearest_rank(values.len() as u64, q, 100)).collect();
             let mut refinement = Refinement::default();
-            refinement.want(Population::WithSkipped, &Counted::from(counted), &ranks);
+            refinement.request(Population::WithSkipped, &Counted::from(counted), &ranks);
             let mut passes = 0;
             while !refinement.is_done() {
                 for (index, value) in values.iter().enumerate() {

@@ -237,17 +237,17 @@ impl Collect {
         let mut counted = Counted::from(measured);
         let histogram = counted.histogram().clone();
         let mut refinement = Refinement::default();
-        refinement.want(Population::Measured, &counted, &ranks(counted.count(), &Level::ALL));
+        refinement.request(Population::Measured, &counted, &ranks(counted.count(), &Level::ALL));
         let (mut with_skipped, mut all) = (None, Population::Measured);
         if skipped.count() > 0 {
             counted = counted.with(&skipped);
             let mut sums = moments;
             sums.merge(&skipped.moments());
             (with_skipped, all) = (Some((counted.histogram().clone(), sums)), Population::WithSkipped);
-            refinement.want(all, &counted, &ranks(counted.count(), &Level::ALL));
+            refinement.request(all, &counted, &ranks(counted.count(), &Level::ALL));
         }
         drop(skipped);
-        refinement.want(all, &counted, &ranks(counted.count(), &exact.levels));
+        refinement.request(all, &counted, &ranks(counted.count(), &exact.levels));
         exact.limits_ns.iter().for_each(|limit| refinement.want_above(all, &counted, *limit));
         for _ in 0..MAX_PASSES {
             if refinement.is_done() {

@@ -141,16 +141,16 @@ fn levels_are_where_they_are_said_to_be() {
         #[expect(clippy::cast_precision_loss)]
         let longer = 10.0 * count as f64;
         let truth = 10_000.0 + 2_000.0 * Gpd { shape, scale: 1.0 }.excess_at(longer.ln());
-        let (mut inside, mut told) = (0, 0);
+        let (mut inside, mut significant) = (0, 0);
         for seed in 0..SERIES {
             if let Ok(fit) = analysis(&pareto(seed, count, shape, together)).tail() {
-                told += 1;
+                significant += 1;
                 inside +=
                     usize::from(fit.exceeded_once_in(longer).is_none_or(|(_, lower, upper)| lower <= truth && truth <= upper));
             }
         }
-        assert!(told >= 950, "shape {shape}: refused {} of 1,000", 1_000 - told);
-        covers(&format!("shape {shape}, {together} together"), inside, told);
+        assert!(significant >= 950, "shape {shape}: refused {} of 1,000", 1_000 - significant);
+        covers(&format!("shape {shape}, {together} together"), inside, significant);
     }
 }
 
@@ -426,12 +426,12 @@ fn stalled(seed: u64) -> Group {
 #[test]
 fn what_makes_all_threads_late_counts_once() {
     let groups: Vec<Group> = (0..=150).map(stalled).collect();
-    let told = groups
+    let significant = groups
         .windows(2)
         .filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant))
         .count();
-    println!("the latest of threads that are late together: {told} of 150");
-    assert!(told <= 4, "{told} of 150");
+    println!("the latest of threads that are late together: {significant} of 150");
+    assert!(significant <= 4, "{significant} of 150");
 }
 
 /// Of latencies in coarse steps, equal ones are of no order: which group they are of does not make it the later one.
@@ -439,12 +439,12 @@ fn what_makes_all_threads_late_counts_once() {
 fn equal_maxima_tell_nothing() {
     let coarse = |latencies: &[i32]| latencies.iter().map(|latency| latency / 10_000 * 10_000).collect::<Vec<i32>>();
     let groups: Vec<Group> = (0..=150).map(|seed| group([coarse(&pareto(seed, 8_192, 0.0, 1))])).collect();
-    let told = groups
+    let significant = groups
         .windows(2)
         .filter(|pair| compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant))
         .count();
-    println!("maxima in steps of 10 µs: {told} of 150");
-    assert!(told <= 4, "{told} of 150");
+    println!("maxima in steps of 10 µs: {significant} of 150");
+    assert!(significant <= 4, "{significant} of 150");
 }
 
 /// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is said about what was not looked at.
@@ -458,7 +458,7 @@ fn many_late_at_once_hide_no_others() {
 }
 
 #[test]
-fn what_differs_is_told_and_by_how_much() {
+fn differences_are_significant_with_their_size() {
     let slower = |latencies: Vec<i32>| latencies.into_iter().map(|latency| latency * 3 / 2).collect();
     for seed in 0..20 {
         let compared = compare(&group([normal(seed, 20_000, 0.5)]), &group([slower(normal(seed + 500, 20_000, 0.5))]));
@@ -475,9 +475,9 @@ fn what_differs_is_told_and_by_how_much() {
         pareto(seed, 40_000, 0.0, 1).into_iter().map(|latency| if latency > 17_000 { latency * 2 } else { latency }).collect()
     };
     let compared = compare(&group([pareto(1, 40_000, 0.0, 1)]), &group([tailed(2)]));
-    let told: Vec<Level> =
+    let significant: Vec<Level> =
         compared.quantiles.iter().filter(|difference| difference.is_significant()).map(|difference| difference.level).collect();
-    assert_eq!(told, [Level::P99, Level::P999], "{compared:?}");
+    assert_eq!(significant, [Level::P99, Level::P999], "{compared:?}");
 }
 
 /// Latencies beyond the counters of one ns each, more of them than are kept: what is said to be observed was observed.

@@ -162,7 +162,7 @@ fn program(name: &str) -> Option<String> {
     let load = in_quotes(&format!("cmd:{}", shlex::try_quote(name).ok()?));
     let file = output::quoted(Path::new(&format!("{name}=/my")));
     Some(format!(
-        "teiji measure starts threads of its own and measures their wake-ups. Those of another program it cannot measure yet.\n\
+        "teiji measure starts threads of its own and measures their wake-ups. It cannot yet measure those of another program.\n\
          Possible today:\n\
          \x20 teiji measure --load {load}   wake-up latency while that program runs\n\
          \x20 teiji lab exec --file {file} --run /my --count   the instructions it takes, if it is static\n\

@@ -66,7 +66,7 @@ pub enum SettingValues {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeSettingError {
     /// No probe of that name.
-    #[error("there is no probe '{name}'; there are {}", names())]
+    #[error("unknown probe '{name}': expected one of {}", names())]
     NoProbe {
         /// What was asked for.
         name: String,
@@ -92,7 +92,9 @@ pub enum ProbeSettingError {
         expected: String,
     },
     /// So many events cannot be promised.
-    #[error("the probe {0} waits for events, which come when they come: give the run a duration in place of a number of samples")]
+    #[error(
+        "the probe {0} waits for events, whose number is not known in advance. Give a duration instead of a number of samples"
+    )]
     EventsHaveNoNumber(&'static str),
     /// The machine lacks something.
     #[error("the probe {probe} cannot measure here: {what}")]
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn errors_name_their_setting() {
         for (probe, settings, setting, output) in [
-            ("rtc", &[][..], "probe", "there is no probe 'rtc'; there are cyclic, spawn"),
+            ("nosuch", &[][..], "probe", "unknown probe 'nosuch': expected one of cyclic, spawn"),
             ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method': it is one of the probe spawn"),
             ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has no settings"),
             ("spawn", &[("colour", "red")], "colour", "the probe spawn has no setting 'colour': it has method"),

@@ -92,7 +92,7 @@ fn nothing_is_read_twice() {
 }
 
 #[test]
-fn ctrl_c_is_told_from_a_crash() {
+fn ctrl_c_is_distinguished_from_a_crash() {
     assert_eq!(silent(Some(libc::SIGINT)).kind(), io::ErrorKind::Interrupted);
     assert_eq!(silent(Some(libc::SIGSEGV)).kind(), io::ErrorKind::UnexpectedEof);
     assert_eq!(silent(None).kind(), io::ErrorKind::UnexpectedEof);

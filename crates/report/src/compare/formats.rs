@@ -118,8 +118,7 @@ impl Compared {
         let unordered = &self.texts().unordered;
         if !unordered.is_empty() {
             notes.push(tr!(
-                "no samples of {recordings} are known; to compare: recordings that hold every sample, as teiji measure makes \
-                 them",
+                "no samples in {recordings}. Compare recordings that hold every sample, as those of teiji measure do",
                 recordings = list(unordered)
             ));
         }

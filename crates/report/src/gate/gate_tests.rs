@@ -251,8 +251,8 @@ fn a_latency_beyond_break_above_contradicts_a_planned_end() {
 /// What a probe states decides what figures mean: a statement that no such probe makes lets nothing pass.
 #[test]
 fn a_statement_of_another_probe_passes_nothing() {
-    type Spoil = fn(&mut model::ProbeStatement);
-    let spoiled: [Spoil; 5] = [
+    type Corrupt = fn(&mut model::ProbeStatement);
+    let corrupted: [Corrupt; 5] = [
         |probe| probe.name = "spawn".into(),
         |probe| probe.columns[0].unit = model::ColumnUnit::Count,
         |probe| probe.columns.clear(),
@@ -261,7 +261,7 @@ fn a_statement_of_another_probe_passes_nothing() {
     ];
     let mut examined = examined(&latencies(2_000, &[]));
     assert_eq!(judged("max<1s", &examined).verdict, Verdict::Pass);
-    for (place, spoil) in spoiled.into_iter().enumerate() {
+    for (place, spoil) in corrupted.into_iter().enumerate() {
         examined.recorded.document.probe = model::ProbeStatement::cyclic();
         spoil(&mut examined.recorded.document.probe);
         assert_eq!(judged("max<1s", &examined).verdict, Verdict::NotEnough, "{place}");
@@ -301,9 +301,9 @@ fn a_limit_that_the_recording_breaks_fails() {
 fn a_document_that_its_samples_contradict_passes_nothing() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 11_000, 12_000]).due(8).build();
     let thread = &mut recorded.document.threads[0];
-    let told = thread.activations.as_mut().unwrap();
-    assert!(told.skipped > 0 && told.late > 0);
-    (told.on_time, told.late, told.skipped) = (told.due, 0, 0);
+    let activations = thread.activations.as_mut().unwrap();
+    assert!(activations.skipped > 0 && activations.late > 0);
+    (activations.on_time, activations.late, activations.skipped) = (activations.due, 0, 0);
     let latencies: Vec<i32> = vec![10_000; 8];
     let mut examined = examined(&latencies);
     examined.recorded = recorded;

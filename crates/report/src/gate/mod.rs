@@ -16,7 +16,7 @@ use plan::{Figure, Limit, Subject};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-pub(crate) use words::{change, criterion, judged_in_words, lacking, whole};
+pub(crate) use words::{change, criterion, incomplete_reason, judged_in_words, lacking};
 
 /// All limits, held against all recordings.
 #[derive(Clone, Debug, Default)]

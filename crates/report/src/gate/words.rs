@@ -63,7 +63,7 @@ pub(crate) fn seen(judged: &Judged) -> String {
         ),
         Seen::ThreadWithoutRows(thread) => tr!("thread {thread} measured nothing", thread),
         Seen::NoRows => tr!("nothing was measured"),
-        Seen::NoThreads => tr!("it has no threads"),
+        Seen::NoThreads => tr!("no threads"),
         Seen::Nothing => String::new(),
         Seen::Unknown => tr!("not known"),
     }
@@ -97,7 +97,7 @@ fn compared(ns: i64, is_exact: bool) -> String {
 pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
     Some(match lacking {
         Lacking::Figure => return None,
-        Lacking::Whole(why) => whole(why),
+        Lacking::Whole(why) => incomplete_reason(why),
         Lacking::Activations(level) => tr!("{level} needs {needs}", level, needs = count(level.needs())),
         Lacking::Bound(level) => {
             tr!("too few {rows} for an upper bound of {level} at this confidence", level, rows = rows.plural())
@@ -123,7 +123,7 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
 }
 
 /// Why a recording does not show all that it should have.
-pub(crate) fn whole(why: Incomplete) -> String {
+pub(crate) fn incomplete_reason(why: Incomplete) -> String {
     match why {
         Incomplete::EndedEarly => tr!("the run ended early, and the rest is unknown"),
         Incomplete::SamplesLost(lost) => {

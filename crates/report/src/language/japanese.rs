@@ -63,14 +63,17 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("no latency was measured.", "測定値がありません。"),
     ("no latency was measured", "測定値なし"),
     ("{n} of {due} on time", "予定された{due}のうち周期内 {n} 回"),
-    ("{seen}; no interval, as no samples are known", "{seen}。サンプルがないため信頼区間なし"),
+    ("{seen}, no interval: the recording has no samples", "{seen}。サンプルがないため信頼区間なし"),
     (
-        "no samples are known, and so not whether the largest latencies came together",
+        "the recording has no samples, so whether the largest latencies came together is unknown",
         "サンプルがないため、大きなレイテンシが連続したかどうかは不明",
     ),
     ("Not shown: {rows}.", "表示していない行: {rows}。"),
     (", and {events}", "、{events}"),
-    ("No samples are known, and so not what was late, skipped or lost", "サンプルがないため、周期超過・スキップ・欠落は不明"),
+    (
+        "The recording has no samples: what was late, skipped or lost is unknown",
+        "サンプルがないため、周期超過・スキップ・欠落は不明",
+    ),
     (", {n} late", "、周期超過 {n} 回"),
     (", {n} skipped", "、スキップ {n} 回"),
     ("No real-time rights in {names} ({how})", "{names} はリアルタイム権限なし({how})"),
@@ -119,7 +122,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "was stopped early by its guard: at an interval of {interval}, nothing else had run on CPU {cpu} for {time}",
         "監視スレッドにより途中で中断されました。周期 {interval} の測定のため、CPU {cpu} ではほかの処理が {time} のあいだ動けませんでした",
     ),
-    ("was stopped early: measuring failed ({error})", "途中で中断されました。このクロックでは待機できません({error})"),
+    ("was stopped early: measuring failed ({error})", "途中で中断されました。測定に失敗しました({error})"),
     (
         "was stopped early: its threads had not ended {time} after their last planned time",
         "途中で中断されました。最後の予定時刻から {time} 経ってもスレッドが終了しませんでした",
@@ -181,11 +184,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("at once", "同時発生"),
     ("{seen}, between {lower} and {upper}", "{seen}、信頼区間 {lower} ~ {upper}"),
     (
-        "{seen}, at least {lower}; too few independent samples for an upper bound",
+        "{seen}, at least {lower} (too few independent samples for an upper bound)",
         "{seen}、信頼区間 {lower} 以上(サンプル不足のため上側信頼限界は求められません)",
     ),
     ("{seen}, at most {upper}", "{seen}、上側信頼限界 {upper}"),
-    ("{seen}; too few independent samples for an interval", "{seen}(サンプル不足のため信頼区間は求められません)"),
+    ("{seen} (too few independent samples for an interval)", "{seen}(サンプル不足のため信頼区間は求められません)"),
     ("not extrapolated: {why}", "外挿不可: {why}"),
     (
         "not extrapolated: the run is too short for once an hour ({basis})",

@@ -36,7 +36,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{is} after {was}: {change}", "{was} → {is}: {change}"),
     ("thread {thread} measured nothing", "スレッド {thread} には測定値がありません"),
     ("nothing was measured", "測定値なし"),
-    ("it has no threads", "スレッドがありません"),
+    ("no threads", "スレッドがありません"),
     ("at most {upper} µs, {observed} observed", "上側信頼限界 {upper} µs、実測 {observed}"),
     ("at most {upper} µs, {observed} observed on thread {thread}", "上側信頼限界 {upper} µs、実測 {observed}(スレッド {thread})"),
     ("{micros} µs observed, upper bound unknown", "実測 {micros} µs、上側信頼限界は不明"),
@@ -60,7 +60,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{first} と比べた {second}: 比較できません。サンプルの順序が不明なため、互いの依存性を推定できません。",
     ),
     (
-        "no samples of {recordings} are known; to compare: recordings that hold every sample, as teiji measure makes them",
+        "no samples in {recordings}. Compare recordings that hold every sample, as those of teiji measure do",
         "{recordings} にはサンプルがありません。比較には、teiji measure のように全サンプルを含む記録が必要",
     ),
     ("too few independent samples to compare any quantile", "独立なサンプルが少なく、比較できる分位点がありません"),

@@ -8,7 +8,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("latency on Linux", "Linux のレイテンシ"),
     ("Sections", "目次"),
     ("Verdict", "判定"),
-    ("Caveats", "測定値に関する注意"),
+    ("Caveats", "注意点"),
     ("This page is one file and needs no network.", "このページは単一ファイルで、ネットワーク接続は不要です。"),
     ("Charts are drawn by uPlot 1.6.32 (MIT licence)", "グラフの描画は uPlot 1.6.32(MIT ライセンス)"),
     ("No recording", "記録なし"),

@@ -102,8 +102,8 @@ pub(super) struct SizeBudget {
 }
 
 impl SizeBudget {
-    pub(super) const WHOLE: SizeBudget =
-        SizeBudget { rows: 12_000, curves: 600, runs: super::MAX_KEPT, steps: 24_000, equal_bins: 40_000 };
+    pub(super) const FULL: SizeBudget =
+        SizeBudget { rows: 12_000, curves: 600, runs: super::MAX_RETAINED, steps: 24_000, equal_bins: 40_000 };
 
     /// Half of what weighs most, or of everything; none if hardly anything is left.
     pub(super) fn smaller(self) -> Option<SizeBudget> {

@@ -263,7 +263,7 @@ fn a_lack_of_rights_stands_first_with_what_would_help() {
 
 /// An added combination that is unlike the others must not be laid at the first factor's door.
 #[test]
-fn the_first_factor_is_told_where_all_else_is_equal() {
+fn the_first_factor_is_reported_where_all_else_is_equal() {
     let row = |load: &str, prio: Option<&str>| vec![Some(load.to_owned()), prio.map(str::to_owned)];
     let rows = [row("none", None), row("cpu", None), row("none", Some("20"))];
     let mut matrix = Matrix::new(None, vec!["load".into(), "prio".into()], rows.into_iter());
@@ -289,11 +289,11 @@ fn what_others_published_stands_beside_it() {
     matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
     let text = matrix.text(English);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[2].ends_with("their min  their mean  their sd  their max  their overruns  whose"), "{text}");
-    assert!(lines[3].ends_with("  7.036     3.167    402.131               4    [1]"), "{text}");
+    assert!(lines[2].ends_with("their min  their mean  their sd  their max  their overruns  source"), "{text}");
+    assert!(lines[3].ends_with("  7.036     3.167    402.131               4     [1]"), "{text}");
     // Loads are told by the recording, not by a factor's name. A second one of the same combination: a line of its own, with nothing of ours.
     assert!(lines[4].trim_start().starts_with("3  ") && lines[4].ends_with("[2]"), "{text}");
-    assert!(lines[7].ends_with("–      –"), "{text}");
+    assert!(lines[7].ends_with("–       –"), "{text}");
     assert!(text.contains("[1] Somebody; a board; Linux 2.6.31; policy unknown; 100,000 wake-ups"), "{text}");
     assert!(text.contains("2 of 2 published figures match a combination."), "{text}");
     let csv = matrix.csv();

@@ -48,7 +48,7 @@ const MAX_NAMED: usize = 4;
 /// Kinds of caveats that are listed.
 const MAX_CAVEATS: usize = 8;
 /// Recordings that are kept to be drawn: tens of MB at most.
-const MAX_KEPT: usize = 256;
+const MAX_RETAINED: usize = 256;
 
 /// All combinations of a plan.
 #[derive(Debug, Default)]
@@ -157,7 +157,7 @@ impl Matrix {
         if is_new {
             self.top_runs.push(TopRun { row, repeat, recorded, inferences });
         }
-        if self.top_runs.len() > MAX_KEPT {
+        if self.top_runs.len() > MAX_RETAINED {
             let min = self.top_runs.iter().enumerate().min_by_key(|(_, top_runs)| top_runs.max()).map_or(0, |(place, _)| place);
             self.top_runs.swap_remove(min);
         }

@@ -122,7 +122,7 @@ impl Matrix {
     }
 
     fn in_html(&self, plan: &str, command_line: &str) -> String {
-        let mut budget = SizeBudget::WHOLE;
+        let mut budget = SizeBudget::FULL;
         let mut rows = MAX_ROWS;
         // Pictures are of what is drawn at first, whatever the budget.
         let charts = self.views(10_000, false);

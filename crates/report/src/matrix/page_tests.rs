@@ -93,7 +93,7 @@ fn the_worst_is_drawn_first_beside_its_likes_of_the_first_factor() {
 #[test]
 fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     let matrix = plan(40, 60, 1);
-    assert_eq!(matrix.top_runs.len(), MAX_KEPT);
+    assert_eq!(matrix.top_runs.len(), MAX_RETAINED);
     let page = matrix.html("[vary]", "teiji report plan", English);
     assert!(page.len() < MAX_BYTES, "{}", page.len());
     let data = data(&page);

@@ -36,7 +36,7 @@ const OURS: [&str; 16] = [
     "load, %",
 ];
 /// The names of what others have published; the last is a reference.
-const THEIRS: [&str; 6] = ["their min", "their mean", "their sd", "their max", "their overruns", "whose"];
+const THEIRS: [&str; 6] = ["their min", "their mean", "their sd", "their max", "their overruns", "source"];
 
 /// The table, cell by cell.
 pub(super) struct Table {

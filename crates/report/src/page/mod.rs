@@ -175,12 +175,12 @@ struct SizeBudget {
 }
 
 impl SizeBudget {
-    const WHOLE: SizeBudget = SizeBudget { steps: 24_000, rows: 600 };
+    const FULL: SizeBudget = SizeBudget { steps: 24_000, rows: 600 };
 }
 
 /// The page. When it grows too large it is written again with fewer steps and rows; extremes stay.
 pub(crate) fn html(report: &Report<'_>, command_line: &str) -> String {
-    let mut budget = SizeBudget::WHOLE;
+    let mut budget = SizeBudget::FULL;
     loop {
         let page = rendered(&Page::new(report, command_line, budget));
         if page.len() < MAX_BYTES || budget.steps < 64 {
@@ -192,7 +192,7 @@ pub(crate) fn html(report: &Report<'_>, command_line: &str) -> String {
 
 /// The same content for an issue or a wiki. `pictures` is where the charts lie as SVG files, as a link says it.
 pub(crate) fn markdown(report: &Report<'_>, command_line: &str, pictures: Option<&str>) -> String {
-    let page = Page::new(report, command_line, SizeBudget::WHOLE);
+    let page = Page::new(report, command_line, SizeBudget::FULL);
     rendered(&Markdown { page, pictures: pictures.map(str::to_owned) })
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();
     all.for_each(|one| sum.merge(&one));
     if sum.is_unknown {
-        return tr!("No samples are known, and so not what was late, skipped or lost");
+        return tr!("The recording has no samples: what was late, skipped or lost is unknown");
     }
     if sum.is_of_events() {
         return sum.rows().counted(sum.events);
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");
         assert_eq!(words(&[happened]), "7 events");
         assert_eq!(words(&[planned, happened]), "3 of 5 activations on time, 1 late, 1 skipped, and 7 events");
-        assert_eq!(words(&[planned, unknown]), "No samples are known, and so not what was late, skipped or lost");
+        assert_eq!(words(&[planned, unknown]), "The recording has no samples: what was late, skipped or lost is unknown");
     }
 
     #[test]

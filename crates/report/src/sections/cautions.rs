@@ -3,7 +3,7 @@
 //! `compare` say.
 
 use crate::format::count;
-use crate::gate::whole;
+use crate::gate::incomplete_reason;
 use crate::language::tr;
 use crate::overview::{Overview, list};
 use crate::sections::caveats;
@@ -42,7 +42,7 @@ fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> = overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
-    all.extend(judge::incomplete(overview.recorded).map(whole));
+    all.extend(judge::incomplete(overview.recorded).map(incomplete_reason));
     all.extend(caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
     all
 }

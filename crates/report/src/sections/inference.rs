@@ -100,10 +100,10 @@ fn quantile(interval: &QuantileInterval) -> Message {
     let seen = latency(interval.observed);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => tr!("{seen}, between {lower} and {upper}", seen, lower, upper),
-        (Some(lower), None) => tr!("{seen}, at least {lower}; too few independent samples for an upper bound", seen, lower),
+        (Some(lower), None) => tr!("{seen}, at least {lower} (too few independent samples for an upper bound)", seen, lower),
         (None, Some(upper)) => tr!("{seen}, at most {upper}", seen, upper),
-        (None, None) if interval.effective <= 0.0 => tr!("{seen}; no interval, as no samples are known", seen),
-        (None, None) => tr!("{seen}; too few independent samples for an interval", seen),
+        (None, None) if interval.effective <= 0.0 => tr!("{seen}, no interval: the recording has no samples", seen),
+        (None, None) => tr!("{seen} (too few independent samples for an interval)", seen),
     };
     Message { about: interval.level.to_string(), term: "p99.9", words }
 }
@@ -291,7 +291,7 @@ mod tests {
     fn the_lower_end_is_rounded_down() {
         let seen =
             QuantileInterval { level: Level::P999, observed: 5_001_000, lower: Some(3_257_700), upper: None, effective: 100.0 };
-        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms; too few independent samples for an upper bound");
+        assert_eq!(quantile(&seen).words, "5.00 ms, at least 3.25 ms (too few independent samples for an upper bound)");
         let both = QuantileInterval { upper: Some(6_001_000), ..seen };
         assert_eq!(quantile(&both).words, "5.00 ms, between 3.25 ms and 6.01 ms");
         let early = QuantileInterval { lower: Some(-3_257_700), ..both };

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_level_in_words() {
+    fn off_target_in_words() {
         let mut load = Synthetic::hackbench().load("cpu@50%").build().document.load[1].clone();
         load.reached = Some(Reached { mean: 31.24, worst_second: 30.0 });
         load.per_cpu.clear();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_that_differs_is_told_for_both() {
+    fn different_warm_ups_are_both_shown() {
         let recordings = [crate::synthetic::Synthetic::idle().build(), crate::synthetic::Synthetic::hackbench().build()];
         let all = Overview::all(&recordings);
         assert!(warmup(&all[..1]).starts_with("The first 100 ms of each recording"), "{}", warmup(&all[..1]));

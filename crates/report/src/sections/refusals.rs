@@ -10,7 +10,7 @@ use stats::{Apart, Change, ChangeKind, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES,
 /// `no extrapolation: ` stands before it.
 pub(crate) fn words(why: &Refusal, rows: Rows) -> String {
     match why {
-        Refusal::OrderUnknown => tr!("no samples are known, and so not whether the largest latencies came together"),
+        Refusal::OrderUnknown => tr!("the recording has no samples, so whether the largest latencies came together is unknown"),
         Refusal::TooFew { latencies } => tr!(
             "{latencies}: too few for a tail fit, which needs {min}",
             latencies = format::counted(*latencies, "latency"),

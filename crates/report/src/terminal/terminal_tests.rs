@@ -42,7 +42,7 @@ samples.
   Next: Record to a faster disk.
 ";
 
-const SPOILED: &str = "\
+const WITH_CAVEATS: &str = "\
 The recording is incomplete: it was cut off, and at most its last second is
 missing. 3 samples lost, with unknown latencies. No real-time rights
 (SCHED_OTHER instead of SCHED_FIFO 90): worst latency 83.4 µs with no load
@@ -58,7 +58,7 @@ thread  cpu  due  on-time  late  skipped   min  mean   p50  p99  p99.9   max
 µs as measured; – too few samples; without 100 ms of warm-up
 ";
 
-const MISSED: &str = "\
+const OFF_TARGET: &str = "\
 Load cpu@50% on CPUs 0-1: asked for 50 %, OFF TARGET, 31.2 % of each CPU reached
 (12.0 % in its worst second), machine 98.9 % busy there, 45,120 rounds/s, 2
 tasks, steady after 640 ms, EXITED EARLY.
@@ -106,7 +106,7 @@ fn caveats_come_before_the_figures() {
     recorded.document.threads[0].evidence.samples_lost = 3;
     recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let output = output(&recorded);
-    assert_eq!(output, SPOILED, "\n{output}");
+    assert_eq!(output, WITH_CAVEATS, "\n{output}");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
         output.starts_with("Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %\n(load_off_target)."),
         "{output}"
     );
-    assert!(output.contains(MISSED), "{output}");
+    assert!(output.contains(OFF_TARGET), "{output}");
 }
 
 #[test]

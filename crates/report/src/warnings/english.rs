@@ -109,13 +109,13 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             advice("Let it settle longer, for example with --settle 20s."),
         ),
         Warning::LoadConditions { load, nice } => (
-            format!("Load '{load}' did not run under the usual conditions"),
-            format!("it runs at nice {nice}, inherited from its parent, and may not return to 0"),
+            format!("Load '{load}' ran at nice {nice}, not 0, and got less CPU time than usual."),
+            format!("nice {nice} is inherited from its parent, and it may not return to 0"),
             advice("Start the measurement without nice."),
         ),
         Warning::LoadOffTarget { load, requested, reached, cpu, machine } => (
             format!(
-                "load_off_target: load '{load}' was off target, at {reached:.1} % of {place} instead of {requested:.1} %. The figures do not hold for that load.",
+                "Load '{load}' was off target, at {reached:.1} % of {place} instead of {requested:.1} %. The figures are not those of the requested load.",
                 place = cpu.map_or_else(|| "its CPUs".to_owned(), |cpu| format!("CPU {cpu}")),
             ),
             machine.iter().map(busy_in_all).collect::<Vec<_>>().join(", "),

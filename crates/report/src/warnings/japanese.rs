@@ -122,8 +122,8 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             advice("--settle 20s などで、負荷が安定するまでの待ち時間を延ばしてください。"),
         ),
         Warning::LoadConditions { load, nice } => (
-            format!("負荷 '{load}' の実行条件が通常と異なります"),
-            format!("親プロセスと同じ nice {nice} で動作しており、0 に戻す権限がありません"),
+            format!("負荷 '{load}' は nice 0 ではなく {nice} で動作し、通常より CPU 時間が少なくなりました"),
+            format!("nice {nice} は親プロセスから継承され、0 に戻す権限がありません"),
             advice("nice を付けずに測定を開始してください。"),
         ),
         Warning::LoadOffTarget { load, requested, reached, cpu, machine } => (

@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let (paths, missing) = joint::recordings(&args.recordings)?;
     if paths.is_empty() {
-        return Err(Failure::bad_input(anyhow!("nothing is recorded yet; to resume a plan: teiji run --resume")));
+        return Err(Failure::bad_input(anyhow!("nothing is recorded yet. Resume the plan with teiji run --resume")));
     }
     let recordings = super::examine(&paths, &Limit::exact_request(&limits))?;
     let mut gate = Gate::judge(&limits, &recordings);

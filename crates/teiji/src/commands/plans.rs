@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> CommandResult {
     if let Some(name) = &args.name {
         let names = || run::SHIPPED.map(|(name, _)| name).join(", ");
         let text = run::shipped_text(name).ok_or_else(|| {
-            Failure::bad_input(anyhow!("there is no shipped plan '{}'; the shipped plans are {}", name.display(), names()))
+            Failure::bad_input(anyhow!("unknown shipped plan '{}': expected one of {}", name.display(), names()))
         })?;
         output::say(text);
         return Ok(ExitCode::SUCCESS);

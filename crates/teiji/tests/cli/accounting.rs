@@ -40,10 +40,10 @@ fn durations_and_distances() {
     let document = place.document("x.teiji");
     document.assert_adds_up();
     let threads = document.threads();
-    let told = |place| threads.iter().map(|thread| thread.whole(place)).collect::<Vec<_>>();
-    assert_eq!(told("/activations/due"), [200, 133]);
-    assert_eq!(told("/interval_ns"), [MILLISECOND, 1_500_000]);
-    let starts = told("/start_ns");
+    let values = |place| threads.iter().map(|thread| thread.whole(place)).collect::<Vec<_>>();
+    assert_eq!(values("/activations/due"), [200, 133]);
+    assert_eq!(values("/interval_ns"), [MILLISECOND, 1_500_000]);
+    let starts = values("/start_ns");
     assert_eq!(starts[1] - starts[0], 250_000);
 }
 

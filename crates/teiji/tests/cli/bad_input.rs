@@ -37,7 +37,7 @@ fn furnished() -> TestFolder {
 fn masked(text: &str) -> String {
     let cpus = CpuList::format(&probe::process_cpus().unwrap().usable);
     let text = text.split_inclusive('\n').filter(|line| !line.starts_with("No real-time rights")).collect::<String>();
-    text.replace(&format!("usable: {cpus}\n"), "usable: [CPUS]\n")
+    text.replace(&format!("Usable CPUs: {cpus}\n"), "Usable CPUs: [CPUS]\n")
         .replace(&format!("no CPU of {cpus}\n"), "no CPU of [CPUS]\n")
         .lines()
         .map(|line| {

@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-fn carry_out(place: &TestFolder, arguments: &[&str]) -> Output {
+fn run(place: &TestFolder, arguments: &[&str]) -> Output {
     let mut command = place.command(TEIJI);
     command.args(arguments);
     Running::start(command).end()
@@ -74,7 +74,7 @@ fn what_happened_while_loads_settled_is_not_said_of_the_measurement() {
 #[test]
 fn a_command_that_dies_while_measuring_marks_the_run() {
     let place = TestFolder::new();
-    let output = carry_out(&place, &["measure", "-i", "1ms", "-d", "4s", "--load", "cmd:\"sleep 3\"", "-o", "x.teiji"]);
+    let output = run(&place, &["measure", "-i", "1ms", "-d", "4s", "--load", "cmd:\"sleep 3\"", "-o", "x.teiji"]);
     assert_eq!(output.code, Some(0), "{output:?}");
     let document = place.document("x.teiji");
     assert!(document.at("/load/0/alive") == false && document.warns_of("load-died"), "{:?}", document.at("/load"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the end of a run takes of memory. `benches/claims/memory.py` holds the program as it is shipped against its promise.
+//! What the end of a run takes of memory. `benches/promises/memory.py` holds the program as it is shipped against its promise.
 
 use crate::support::{TEIJI, TestFolder, exclusive};
 use std::io::Read;

@@ -66,7 +66,7 @@ fn ended_in_the_seventh(signal: Signal) {
         assert_eq!(output.code, None);
     } else {
         assert_eq!(output.code, Some(4), "{output:?}");
-        assert!(output.err.contains("to resume: teiji run --resume out"), "{output:?}");
+        assert!(output.err.contains("Resume with teiji run --resume out"), "{output:?}");
     }
     let output = place.well("run --resume out -q");
     assert!(output.out.contains("24 runs recorded, in out/"), "{output:?}");
@@ -268,7 +268,7 @@ fn the_projects_own_plans() {
         if name == "rtc-jitter" {
             let refused = place.teiji(&format!("run --dry-run {}", path.display()));
             assert_eq!(refused.code, Some(2), "{refused:?}");
-            assert!(refused.err.contains("there is no probe 'rtc'; there are cyclic, spawn"), "{refused:?}");
+            assert!(refused.err.contains("unknown probe 'rtc': expected one of cyclic, spawn"), "{refused:?}");
             continue;
         }
         for form in ["", "--quick"] {
@@ -296,7 +296,7 @@ fn a_dry_run_of_what_cannot_begin() {
 }
 
 #[test]
-fn a_dry_run_carries_out_nothing() {
+fn a_dry_run_runs_nothing() {
     let place = begun();
     let before = place.listing();
     let output = place.well("run --dry-run plan.toml");
@@ -398,7 +398,7 @@ fn plans_that_come_along() {
         assert!(list.lines().any(|line| line == name), "{list}");
     }
     assert!(list.contains("54 runs, varying kernel, interval, load"), "{list}");
-    assert!(list.contains("Cannot run yet: ") && list.contains("there is no probe 'rtc'"), "{list}");
+    assert!(list.contains("Cannot run yet: ") && list.contains("unknown probe 'rtc'"), "{list}");
     let own = place.well("plans toshiba-memory").out;
     assert_eq!(own, std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/toshiba-memory.toml")).unwrap());
     assert_eq!(place.teiji("plans nosuch").code, Some(2));

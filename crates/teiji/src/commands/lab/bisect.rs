@@ -39,9 +39,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     if args.kernels.len() < 2 {
-        return Err(Failure::bad_input(anyhow!(
-            "a list of one kernel has nothing to be searched; name at least two with --kernels A,B"
-        )));
+        return Err(Failure::bad_input(anyhow!("bisect needs at least two kernels: --kernels A,B")));
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
     for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {

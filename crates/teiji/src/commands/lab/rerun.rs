@@ -36,9 +36,10 @@ pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise).map_err(Failure::bad_input)?;
     let name = args.recording.display();
     let facts = recorded.document.lab.as_ref();
-    let facts = facts.ok_or_else(|| Failure::bad_input(anyhow!("{name} was not made in the lab: it cannot be made again")))?;
+    let facts = facts
+        .ok_or_else(|| Failure::bad_input(anyhow!("{name} was not recorded in the lab: only lab recordings can be rerun")))?;
     if !facts.deterministic {
-        let why = "it ran on the host's clock, and no two such runs are the same; measure again with teiji lab run";
+        let why = "it ran on the host's clock, and no two such runs are the same. Measure again with teiji lab run";
         return Err(Failure::bad_input(anyhow!("{name}: {why}")));
     }
     if recorded.document.threads.iter().any(|thread| !thread.detail.is_samples()) {

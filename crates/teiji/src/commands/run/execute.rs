@@ -116,7 +116,7 @@ fn complain_of(name: &str, error: &anyhow::Error) {
 fn failure_text(error: &anyhow::Error) -> String {
     let Some(EndedEarly { document, kept }) = error.downcast_ref() else { return in_full(error) };
     let why = report::cut_short(document, Language::English).unwrap_or_default();
-    format!("it {why}; what it recorded is kept in {}", kept.display())
+    format!("it {why}. Its recording is in {}", kept.display())
 }
 
 impl RunMaker for Maker<'_> {
@@ -216,7 +216,7 @@ mod tests {
         (document.state, document.end) = (State::Stopped, Some(End::Guard { starved_ns: 5_000_000_000, cpu: None }));
         let text = failure_text(&EndedEarly { document, kept: "out/incomplete/1.teiji".into() }.into());
         assert!(text.starts_with("it was stopped early by its guard: "), "{text}");
-        assert!(text.ends_with("; what it recorded is kept in out/incomplete/1.teiji"), "{text}");
+        assert!(text.ends_with(". Its recording is in out/incomplete/1.teiji"), "{text}");
         assert_eq!(failure_text(&anyhow::anyhow!("no disk").context("no recording")), "no recording: no disk");
     }
 }

@@ -17,7 +17,7 @@ use crate::exit::{CommandResult, Failure, RUN_FAILED};
 use crate::output;
 use anyhow::{Context, anyhow};
 use execute::Work;
-use executor::{Boot, PlanResult, ResultsFolder, WantedBoot};
+use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
 use plan::{Plan, PlannedRun, Value};
 use report::Language;
@@ -89,10 +89,10 @@ fn guests_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(
         let Some(kernel) = &point.kernel else { continue };
         let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
-            let wanted_boots = (machine, point.guest.program());
-            if !known.contains(&wanted_boots) {
-                known.push(wanted_boots);
-                lab::can_begin(machine, wanted_boots.1).map_err(failure)?;
+            let planned_boots = (machine, point.guest.program());
+            if !known.contains(&planned_boots) {
+                known.push(planned_boots);
+                lab::can_begin(machine, planned_boots.1).map_err(failure)?;
             }
         }
     }
@@ -173,7 +173,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
 fn run_here(args: &Args, path: &Path) -> CommandResult {
     let whole = read(path).map_err(Failure::bad_input)?;
     let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
-    let wanted_boots = WantedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
+    let planned_boots = PlannedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
     let boot = Boot::now().map_err(Failure::run_failed)?;
@@ -199,20 +199,20 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
         ResultsFolder::open(&own)
     } else {
         let labels: Vec<String> = points.iter().map(|point| point.label.clone()).collect();
-        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &wanted_boots)))
+        ResultsFolder::create(&own, &plan, &text, &labels, &runs, Some((&boot, &planned_boots)))
     };
     let outcome = execute(args, &folder.map_err(Failure::bad_input)?, &points, &runs, &signals)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
-    say_boots(&root, path, &wanted_boots, &made);
+    say_boots(&root, path, &planned_boots, &made);
     Ok(outcome)
 }
 
 /// Which boots are there, and which are not.
-fn say_boots(root: &Path, plan: &Path, wanted_boots: &[WantedBoot], made: &[Boot]) {
+fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Boot]) {
     let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
     kernels.dedup();
     output::say(&format!("Boots in {}: {}", root.display(), kernels.join(", ")));
-    let missing: Vec<String> = WantedBoot::missing(wanted_boots, made).iter().map(ToString::to_string).collect();
+    let missing: Vec<String> = PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
         output::say(&format!("Next: teiji report {}", root.display()));
         return;
@@ -304,15 +304,15 @@ fn execute(args: &Args, folder: &ResultsFolder, points: &[PlanEntry], runs: &[Pl
     let path = folder.path().display();
     output::say(&format!("{done} of {} recorded, in {path}/", counted(runs.len(), "run")));
     if let Some(signal) = signal {
-        output::complain(&format!("stopped by {signal}; to resume: teiji run --resume {path}"));
+        output::complain(&format!("stopped by {signal}. Resume with teiji run --resume {path}"));
     }
     if disk_failed {
         output::complain(&format!(
-            "stopped because nothing more can be written; free some space, then: teiji run --resume {path}"
+            "stopped because nothing more can be written. Free some space, then: teiji run --resume {path}"
         ));
     } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
-        output::complain(&format!("{} failed{twice}; to try them again: teiji run --resume {path}", counted(failed, "run")));
+        output::complain(&format!("{} failed{twice}. Try again with teiji run --resume {path}", counted(failed, "run")));
     }
     Ok(if done == runs.len() { ExitCode::SUCCESS } else { ExitCode::from(RUN_FAILED) })
 }

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_spoils_the_largest_stands_beside_it() {
+    fn caveats_stand_beside_the_largest() {
         let mut progress = PlanProgress::new(4, 10);
         progress.with_caveats = 2;
         progress.largest = Some((148_000_000, "load=none".into(), Some("steal 26.3 %".into())));

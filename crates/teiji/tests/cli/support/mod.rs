@@ -84,10 +84,10 @@ pub fn sleep_until(time: i64) {
 }
 
 /// Waits until it is so.
-pub fn soon(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + patience;
+pub fn soon(what: &str, timeout: Duration, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + timeout;
     while !is_so() {
-        assert!(Instant::now() < deadline, "not within {patience:?}: {what}");
+        assert!(Instant::now() < deadline, "not within {timeout:?}: {what}");
         sleep(Duration::from_millis(2));
     }
 }
@@ -246,8 +246,8 @@ impl Running {
     }
 
     /// Waits for its end, which has to come soon.
-    pub fn end_within(mut self, patience: Duration) -> Output {
-        soon("the program has ended", patience, || !self.runs());
+    pub fn end_within(mut self, timeout: Duration) -> Output {
+        soon("the program has ended", timeout, || !self.runs());
         let code = self.child.wait().unwrap().code();
         let [out, err] = self.output.each_mut().map(|output| {
             // Whoever holds the other end of the pipe outlived the program.

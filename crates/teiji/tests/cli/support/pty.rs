@@ -92,9 +92,9 @@ impl OnTerminal {
     }
 
     /// Closes the terminal, and waits for the program's end.
-    pub fn close(self, patience: Duration) -> Output {
+    pub fn close(self, timeout: Duration) -> Output {
         let OnTerminal { screen, running, .. } = self;
         drop(screen);
-        running.end_within(patience)
+        running.end_within(timeout)
     }
 }

@@ -107,8 +107,8 @@ def figures(programs):
     counts = Counts(programs)
     if programs.alone:
         [(ours, main_thread)], skipped = quiet_rounds(counts, 1, MAX_SKIPPED_WITHOUT_SUMMARY)
-        claim, spread = "instructions per activation, summary left out", f"skipped at most {skipped:.1%}"
-        yield Figure.at_most(claim, ours - main_thread, MAX_WITHOUT_SUMMARY, "{:.1f}", spread=spread)
+        promise, spread = "instructions per activation, summary left out", f"skipped at most {skipped:.1%}"
+        yield Figure.at_most(promise, ours - main_thread, MAX_WITHOUT_SUMMARY, "{:.1f}", spread=spread)
         return
     others = {}
     for count in (counts.plain, counts.histogram):

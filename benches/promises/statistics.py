@@ -103,7 +103,7 @@ def figures(programs):
             took = run(["taskset", "--cpu-list", cpus, *command])
             times[name].append(took.wall_s)
             print(f"  {name} {took.wall_s:.2f} s, {took.max_rss_bytes / 1e6:,.0f} MB", flush=True)
-    # From memory too, where the kernel has room for it: not what is claimed, but what a second look takes.
+    # From memory too, where the kernel has room for it: not what is promised, but what reading it again takes.
     for name in ("reading", "teiji", "reading", "teiji"):
         took = run(["taskset", "--cpu-list", cpus, *commands[name]])
         print(f"  {name} {took.wall_s:.2f} s, read once before", flush=True)

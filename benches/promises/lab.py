@@ -44,14 +44,14 @@ def with_libraries(program):
 
 
 def execute(programs, kernel, commands, *options):
-    """Has a guest carry out these commands; what it says of each, and on which kernel and QEMU that was."""
+    """Runs these commands in a guest; what it says of each, and on which kernel and QEMU that was."""
     words = [programs.teiji, "lab", "exec", "--quiet", "--json", "--kernel", kernel, *options]
     for file in with_libraries("cyclictest"):
         words += ["--file", file]
     for command in commands:
         words += ["--run", " ".join(command)]
-    said = json.loads(run(words).stdout)
-    return said["commands"], said["lab"]
+    output = json.loads(run(words).stdout)
+    return output["commands"], output["lab"]
 
 
 def ours(activations):
@@ -102,12 +102,12 @@ def reviewed(facts):
     return None
 
 
-def held(claim, found, figure):
+def within_reviewed(promise, found, figure):
     """A figure against the reviewed one."""
     low, high = (round(figure * factor, 1) for factor in (1 - WITHIN, 1 + WITHIN))
     spread = f"reviewed: {figure:,}; below {low:,} wants a new review"
-    within = Figure.at_most(claim, found, high, "{:,.0f}", spread=spread)
-    return within if found >= low else Figure.at_least(claim, found, low, "{:,.0f}", spread=spread)
+    within = Figure.at_most(promise, found, high, "{:,.0f}", spread=spread)
+    return within if found >= low else Figure.at_least(promise, found, low, "{:,.0f}", spread=spread)
 
 
 def figures(programs):
@@ -120,8 +120,8 @@ def figures(programs):
         yield Figure.at_most(f"{name}: p50, virtual ns", median, their_median, "{:,.0f}", their_median)
         yield Figure.at_most(f"{name}: instructions", count, their_count, "{:,.0f}", their_count)
         if known := reviewed(facts):
-            yield held(f"{name}: p50, reviewed", median, known["latency_p50_ns"])
-            yield held(f"{name}: instructions, reviewed", count, known["instructions"])
+            yield within_reviewed(f"{name}: p50, reviewed", median, known["latency_p50_ns"])
+            yield within_reviewed(f"{name}: instructions, reviewed", count, known["instructions"])
         else:
             print(f"  nobody has reviewed figures of this kernel with this QEMU yet; to have these held, add to {REVIEWED.name}:")
             entry = {

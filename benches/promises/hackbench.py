@@ -21,10 +21,10 @@ MIN_PAIRS, MAX_PAIRS = 9, 15
 
 def seconds(command):
     """What the program itself says it took."""
-    said = run(command).stdout
-    time = re.search(r"^Time: (\d+\.\d+)$", said, re.MULTILINE)
+    output = run(command).stdout
+    time = re.search(r"^Time: (\d+\.\d+)$", output, re.MULTILINE)
     if not time:
-        raise Failed(f"{command[0]} did not say how long it took: {said}")
+        raise Failed(f"{command[0]} did not say how long it took: {output}")
     return float(time[1])
 
 

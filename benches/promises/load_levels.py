@@ -19,8 +19,8 @@ def figures(programs):
     for load in LOADS:
         off = {}
         for level in LEVELS:
-            said = run([programs.teiji, "load", f"{load}@{level}%,cpus={cpu}", "-d", "5s", "--json"], codes=(0, 1))
-            off[level] = json.loads(said.stdout)["load"][0]["reached"]["mean"] - level
+            output = run([programs.teiji, "load", f"{load}@{level}%,cpus={cpu}", "-d", "5s", "--json"], codes=(0, 1))
+            off[level] = json.loads(output.stdout)["load"][0]["reached"]["mean"] - level
         spread = ", ".join(f"{level} %: {error:+.2f}" for level, error in off.items())
         print(f"  {load}: {spread}")
         worst = max(abs(error) for error in off.values())
