@@ -134,7 +134,7 @@ class Identical(Lab):
     def test_only_the_lab_can_make_a_recording_again(self):
         words = [TEIJI, "measure", "-q", "-n", "20", "-o", self.folder / "here.teiji"]
         subprocess.run(words, check=True, capture_output=True)
-        self.assertIn("was not made in the lab", self.lab("rerun", "-q", "here.teiji", code=2).stderr)
+        self.assertIn("was not recorded in the lab", self.lab("rerun", "-q", "here.teiji", code=2).stderr)
 
 
 class Exact(Lab):
