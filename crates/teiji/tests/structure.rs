@@ -131,3 +131,37 @@ fn nothing_public_is_unused() {
     }
     assert!(unused.is_empty(), "public, and used by no other crate: make it pub(crate), or remove it\n{}", unused.join("\n"));
 }
+
+/// A promise whose test was renamed or removed would stand there without one.
+#[test]
+fn the_specification_names_what_exists() {
+    let page = text(&workspace().join("SPECIFICATION.md"));
+    let last_cells = page.lines().filter(|line| line.starts_with('|')).filter_map(|line| line.rsplit('|').nth(1));
+    let (mut files, mut found) = (Vec::new(), Vec::new());
+    ["crates", "fuzz", "tests", "scripts"].iter().for_each(|folder| scripts_and_sources(&workspace().join(folder), &mut files));
+    let all: String = files.iter().map(|path| text(path)).collect();
+    for name in last_cells.flat_map(quoted) {
+        let is_name = name.contains('_') && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if is_name {
+            let defined = [format!("fn {name}("), format!("def {name}("), format!("{name}() {{"), format!("mod {name}")];
+            assert!(defined.iter().any(|text| all.contains(text)), "SPECIFICATION.md names {name}, which does not exist");
+            found.push(name);
+        }
+    }
+    assert!(found.len() >= 20, "{found:?}");
+}
+
+/// Rust, Python and shell below a folder.
+fn scripts_and_sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    sources(folder, found);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("a folder of the workspace").path()) {
+            if path.is_dir() && !path.ends_with("node_modules") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "py" || extension == "sh") {
+                found.push(path);
+            }
+        }
+    }
+}
