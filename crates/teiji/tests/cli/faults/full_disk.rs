@@ -177,7 +177,7 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
     assert_eq!(place.read("code"), "4\n", "{err}");
     let name = "kept/incomplete/01-prio=10.teiji";
     assert!(err.contains("it stopped, because it could not be recorded") || err.contains("No space left on device"), "{err}");
-    assert!(err.contains("kept in disk/x/incomplete/01-prio=10.teiji"), "{err}");
+    assert!(err.contains("Its recording is in disk/x/incomplete/01-prio=10.teiji"), "{err}");
     assert!(err.contains("stopped because nothing more can be written") && !err.contains("run 2 of 2"), "{err}");
     assert_kept_what_was_written(&place.document(name));
 }
