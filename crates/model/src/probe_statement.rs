@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a probe states of its measurements, so that a reader need not know the probe.
 
+use plan::Nanos;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -13,8 +14,8 @@ pub struct ProbeStatement {
     pub rows: RowKind,
     /// What is measured in each row. The first is what is judged: the *latency* of summaries, charts and limits, always in ns.
     pub columns: Vec<Column>,
-    /// By which column, from 0, overruns are detected: the time from the planned start of a row until the thread was free for the next,
-    /// ns. Null where rows have no planned start.
+    /// By which column, from 0, overruns are detected. In ns: the time from the planned start of a row until the thread was free for
+    /// the next. A count: how many rows were missed since the one before. Null where rows have no planned start.
     pub overrun_column: Option<usize>,
     /// The clock that planned and actual times are read from.
     pub clock: Cow<'static, str>,
@@ -84,6 +85,15 @@ impl ProbeStatement {
         self.overrun_column.is_some()
     }
 
+    /// What one row that was passed over amounts to in the overrun column, of a thread with this interval.
+    #[must_use]
+    pub fn overrun_unit(&self, interval: Nanos) -> i64 {
+        match self.overrun_column.and_then(|column| self.columns.get(column)) {
+            Some(Column { unit: ColumnUnit::Count, .. }) => 1,
+            _ => interval.0,
+        }
+    }
+
     /// The columns beside the judged one, each with its number.
     pub fn others(&self) -> impl Iterator<Item = (usize, &Column)> {
         self.columns.iter().enumerate().skip(1)
@@ -97,6 +107,9 @@ impl Default for ProbeStatement {
 }
 
 impl Column {
+    /// The column, in any probe that has it, of how far the clock was set since the row before, ns.
+    pub const STEP: &'static str = "step_ns";
+
     /// A column of nanoseconds.
     #[must_use]
     pub const fn ns(name: &'static str, meaning: &'static str) -> Self {

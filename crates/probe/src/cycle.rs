@@ -5,11 +5,12 @@
 //! more after that is late; in the meantime the times of its successors passed, and those are skipped: the next one that
 //! runs is the first with a planned time in the future. `skipped = floor(latency / interval)` follows from the late one's
 //! latency alone, so a recording needs to store nothing else to distinguish skipped from lost. Where a probe does more than wake up, the
-//! same follows from the time until it was done.
+//! same follows from the time until it was done. Where the rows come from a timer whose phase is its own, it follows from the number
+//! of periods that the timer says were missed.
 
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
-use crate::sampler::{SampleError, Sampler};
+use crate::sampler::{Overrun, SampleError, Sampler};
 use crate::{Control, Producer, StopReason, Woken};
 use plan::{Nanos, OverrunPolicy};
 
@@ -60,20 +61,25 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
 ) -> Counts {
     let interval = cycle.interval.0.max(1);
     let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
+    let (overrun_column, unit) = (S::OVERRUN.column(), S::OVERRUN.unit(interval));
     // One comparison decides whether an activation is ordinary, where one column decides both.
-    let remarkable = if S::OVERRUN == 0 { interval.min(limit.saturating_add(1)) } else { interval };
+    let remarkable = if overrun_column == 0 { unit.min(limit.saturating_add(1)) } else { unit };
     let (mut late, mut skipped) = (0, 0);
-    let mut taken = 0;
+    let mut overrun = 0;
     let mut next = 0;
     let mut planned = cycle.start.0;
     let mut starvation = StarvationCheck::new();
+    if let Err(SampleError { doing, errno }) = sampler.begin(attachment, cycle.start, Nanos(interval)) {
+        control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
+        return Counts::default();
+    }
     while next < cycle.activations {
-        match attachment.sleep_until(Nanos(planned)) {
+        match sampler.wait(attachment, Nanos(planned)) {
             Woken::OnTime => {}
             Woken::Interrupted if control.is_stopped() => break,
             Woken::Interrupted => continue,
             Woken::Failed(errno) => {
-                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: "clock_nanosleep", errno });
+                control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: sampler.wait_call(), errno });
                 break;
             }
         }
@@ -84,16 +90,22 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
                 break;
             }
         };
-        taken = values[S::OVERRUN];
-        let now = planned + taken;
+        overrun = values[overrun_column];
+        let now = match S::OVERRUN {
+            Overrun::Time(_) => planned + overrun,
+            Overrun::Missed(_) => attachment.now().0,
+        };
         ring.push(next, values);
-        if taken >= remarkable || (S::OVERRUN != 0 && values[0] > limit) {
+        if overrun >= remarkable || (overrun_column != 0 && values[0] > limit) {
             if values[0] > limit {
                 control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: next, latency_ns: values[0] });
             }
-            if taken >= interval {
+            if overrun >= unit {
                 late += 1;
-                let passed = passed_by(taken, interval, cycle, next);
+                let passed = match cycle.overrun_policy {
+                    OverrunPolicy::CatchUp => 0,
+                    OverrunPolicy::Skip => rows_left(sampler.passed(overrun, unit), cycle.activations - 1 - next),
+                };
                 skipped += passed;
                 next += passed;
                 planned += passed.cast_signed() * interval;
@@ -108,26 +120,23 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
             break;
         }
     }
-    let left = never_caught_up(taken, interval, cycle, next);
+    let left = never_caught_up(overrun, unit, cycle, next);
     Counts { on_time: next - late - skipped, late, skipped: skipped + left }
 }
 
-/// Activations whose time had come when a thread that catches up woke last, `next - 1` with this latency, and that it did not come
+/// Activations whose time had come when a thread that catches up woke last, `next - 1` with this overrun, and that it did not come
 /// to run because the run was stopped.
-fn never_caught_up(latency: i64, interval: i64, cycle: &Cycle, next: u64) -> u64 {
+fn never_caught_up(overrun: i64, unit: i64, cycle: &Cycle, next: u64) -> u64 {
     match cycle.overrun_policy {
-        OverrunPolicy::CatchUp => (latency.max(0) / interval).unsigned_abs().min(cycle.activations - next),
+        OverrunPolicy::CatchUp => rows_left(overrun / unit, cycle.activations - next),
         OverrunPolicy::Skip => 0,
     }
 }
 
-/// Activations after `current` whose planned time is not ahead any more, and that are therefore not run.
+/// So many rows, none if it is below zero, and no more than there are.
 #[cold]
-fn passed_by(latency: i64, interval: i64, cycle: &Cycle, current: u64) -> u64 {
-    match cycle.overrun_policy {
-        OverrunPolicy::CatchUp => 0,
-        OverrunPolicy::Skip => (latency / interval).unsigned_abs().min(cycle.activations - 1 - current),
-    }
+fn rows_left(rows: i64, at_most: u64) -> u64 {
+    u64::try_from(rows).unwrap_or(0).min(at_most)
 }
 
 #[cfg(test)]
@@ -203,7 +212,7 @@ mod tests {
     }
 
     fn run(cycle: &Cycle, lateness: &[i64]) -> (Counts, Vec<(u64, i64)>, Control) {
-        let (mut producer, mut consumer) = ring::<1>(4_096);
+        let (mut producer, mut consumer) = ring::<1>(4_096, 1);
         let control = Control::new();
         let mut clock = Scripted { now: 0, lateness: lateness.to_vec().into(), sleeps: 0, stop_after: None, fail_after: None };
         let counts = measure(&mut clock, &mut Cyclic, cycle, &mut producer, &control);
@@ -297,7 +306,7 @@ mod tests {
 
     #[test]
     fn stopped_while_asleep_the_activation_was_not_due() {
-        let (mut producer, mut consumer) = ring::<1>(16);
+        let (mut producer, mut consumer) = ring::<1>(16, 1);
         let control = Control::new();
         let mut clock =
             Scripted { now: 0, lateness: [1, 2].into(), sleeps: 0, stop_after: Some((2, control.clone())), fail_after: None };
@@ -308,7 +317,7 @@ mod tests {
     /// Not a signal: to sleep again and again would be to spin for ever at the highest priority.
     #[test]
     fn a_clock_that_cannot_be_slept_on_ends_the_run() {
-        let (mut producer, _) = ring::<1>(16);
+        let (mut producer, _) = ring::<1>(16, 1);
         let control = Control::new();
         let mut clock =
             Scripted { now: 0, lateness: [1, 2].into(), sleeps: 0, stop_after: None, fail_after: Some((2, libc::EPERM)) };
@@ -317,10 +326,42 @@ mod tests {
         assert_eq!(control.reason(), Some(StopReason::ProbeFailed { thread: 3, doing: "clock_nanosleep", errno: libc::EPERM }));
     }
 
+    /// A timer of which each row says how many expiries were missed before it.
+    struct Counting(VecDeque<i64>);
+
+    impl<A: Attachment> Sampler<A, 2> for Counting {
+        const OVERRUN: Overrun = Overrun::Missed(1);
+
+        fn wait(&mut self, _: &mut A, _: Nanos) -> Woken {
+            Woken::OnTime
+        }
+
+        /// However large the judged value is, it says nothing of overruns.
+        fn sample(&mut self, _: &mut A, _: Nanos) -> Result<[i64; 2], SampleError> {
+            Ok([5 * INTERVAL, self.0.pop_front().unwrap_or(0)])
+        }
+    }
+
+    #[test]
+    fn what_a_timer_says_was_missed_is_skipped() {
+        let (mut producer, mut consumer) = ring::<2>(16, 2);
+        let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+        let counts = measure(&mut clock, &mut Counting([0, 2, 0, 9].into()), &cycle(8), &mut producer, &Control::new());
+        // The last one missed more than the run had left.
+        assert_eq!((counts, counts.due()), (Counts { on_time: 2, late: 2, skipped: 4 }, 8));
+        let mut rows = Vec::new();
+        let Ok(()) = consumer.drain(|first, values| {
+            rows.push((first, values.to_vec()));
+            Ok::<_, std::convert::Infallible>(())
+        });
+        let judged = 5 * INTERVAL;
+        assert_eq!(rows, [(0, vec![judged, judged, 0, 2]), (4, vec![judged, judged, 0, 9])]);
+    }
+
     /// Ordinary threads never get to run beside it: it ends itself.
     #[test]
     fn a_thread_that_leaves_no_time_ends_the_run() {
-        let (mut producer, _) = ring::<1>(16);
+        let (mut producer, _) = ring::<1>(16, 1);
         let control = Control::new();
         control.record_heartbeat(7);
         let cycle = Cycle { interval: Nanos(100_000_000), ..cycle(1_000) };

@@ -23,6 +23,7 @@ mod probes;
 mod process_start;
 mod ring;
 mod sampler;
+mod sleep;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 #[cfg(test)]
@@ -37,7 +38,7 @@ pub use control::{Control, StopReason};
 pub use cycle::Counts;
 pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
-pub use probes::{PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, statement};
+pub use probes::{PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, max_threads, statement};
 pub use ring::Consumer;
 pub use thread::{ThreadResult, Usage};
 pub use trial::{Tried, tried};

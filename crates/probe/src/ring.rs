@@ -58,6 +58,8 @@ trait Source: Send {
 
 struct Reader<const N: usize> {
     shared: Arc<Shared<N>>,
+    /// How many of the N are handed over: the first ones.
+    columns: usize,
     tail: u64,
 }
 
@@ -71,9 +73,10 @@ pub(crate) fn slots_for(interval_ns: i64) -> u64 {
     u64::try_from(eight_seconds).unwrap_or(0).clamp(1 << 10, 1 << 20).next_power_of_two()
 }
 
-/// A ring of at least `slots` slots, all of its memory touched.
+/// A ring of at least `slots` slots, all of its memory touched, that hands over the first `columns` of each row.
 #[must_use]
-pub(crate) fn ring<const N: usize>(slots: u64) -> (Producer<N>, Consumer) {
+pub(crate) fn ring<const N: usize>(slots: u64, columns: usize) -> (Producer<N>, Consumer) {
+    let columns = columns.min(N);
     let slots = slots.clamp(1, 1 << 24).next_power_of_two();
     let fresh = |_| Slot { row: AtomicU64::new(0), values: std::array::from_fn(|_| AtomicI64::new(0)) };
     let fresh: Box<[Slot<N>]> = (0..slots).map(fresh).collect();
@@ -82,7 +85,8 @@ pub(crate) fn ring<const N: usize>(slots: u64) -> (Producer<N>, Consumer) {
     let shared =
         Arc::new(Shared { slots: fresh, mask: slots - 1, head: Position(AtomicU64::new(0)), tail: Position(AtomicU64::new(0)) });
     let producer = Producer { shared: Arc::clone(&shared), full: slots, lost: 0 };
-    (producer, Consumer { source: Box::new(Reader { shared, tail: 0 }), values: Vec::with_capacity(N * AT_A_TIME) })
+    let values = Vec::with_capacity(columns * AT_A_TIME);
+    (producer, Consumer { source: Box::new(Reader { shared, columns, tail: 0 }), values })
 }
 
 impl<const N: usize> Shared<N> {
@@ -152,7 +156,7 @@ impl<const N: usize> Source for Reader<N> {
             return None;
         }
         let slots = without_gap(self.shared.ahead(self.tail, head));
-        values.resize(N * slots.len(), 0);
+        values.resize(self.columns * slots.len(), 0);
         for (column, values) in values.chunks_exact_mut(slots.len()).enumerate() {
             for (value, slot) in values.iter_mut().zip(slots) {
                 *value = slot.values[column].load(Ordering::Relaxed);
@@ -216,26 +220,30 @@ mod tests {
 
     #[test]
     fn a_full_ring_counts_what_it_loses() {
-        let (mut producer, mut consumer) = ring::<1>(4);
+        let (mut producer, mut consumer) = ring::<1>(4, 1);
         (0..7).for_each(|activation| producer.push(activation, [0]));
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![0, 1, 2, 3]));
         producer.push(9, [0]);
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![9]));
     }
 
-    /// Columns arrive one after the other, and a gap in the numbers of rows ends what is handed over at once.
+    /// Columns arrive one after the other, as many as are recorded, and a gap in the numbers of rows ends what is handed over at once.
     #[test]
     fn rows_of_several_columns() {
-        let (mut producer, mut consumer) = ring::<3>(8);
-        for row in [0, 1, 5] {
-            producer.push(row, [row.cast_signed(), 10, -1]);
+        for (columns, expected) in
+            [(3, [(0, vec![0, 1, 10, 10, -1, -1]), (5, vec![5, 10, -1])]), (2, [(0, vec![0, 1, 10, 10]), (5, vec![5, 10])])]
+        {
+            let (mut producer, mut consumer) = ring::<3>(8, columns);
+            for row in [0, 1, 5] {
+                producer.push(row, [row.cast_signed(), 10, -1]);
+            }
+            let mut taken = Vec::new();
+            let Ok(()) = consumer.drain(|first, values| {
+                taken.push((first, values.to_vec()));
+                Ok::<_, Infallible>(())
+            });
+            assert_eq!(taken, expected);
         }
-        let mut taken = Vec::new();
-        let Ok(()) = consumer.drain(|first, values| {
-            taken.push((first, values.to_vec()));
-            Ok::<_, Infallible>(())
-        });
-        assert_eq!(taken, [(0, vec![0, 1, 10, 10, -1, -1]), (5, vec![5, 10, -1])]);
     }
 
     #[test]
@@ -249,7 +257,7 @@ mod tests {
     #[test]
     fn nothing_vanishes_between_two_threads() {
         const SENT: u64 = 200_000;
-        let (mut producer, mut consumer) = ring::<1>(64);
+        let (mut producer, mut consumer) = ring::<1>(64, 1);
         let sender = std::thread::spawn(move || {
             for activation in 0..SENT {
                 producer.push(activation, [activation.cast_signed() * 3]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The interface by which the engine asks a probe for each row.
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Woken};
 use plan::Nanos;
 
 /// Why a probe could not measure any further.
@@ -13,16 +13,74 @@ pub(crate) struct SampleError {
     pub(crate) errno: i32,
 }
 
-/// Measures planned rows of `N` columns: activations or trials. The first column is the one that is judged.
-pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
-    /// The column that shows overruns: from the planned time until the thread is free for the next row, ns.
-    const OVERRUN: usize;
+/// The column that shows overruns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overrun {
+    /// From the planned time until the thread is free for the next row, ns: an interval or more is late, and each whole interval in
+    /// it has passed one row.
+    Time(usize),
+    /// How many rows passed unseen before this one was taken: one or more is late.
+    Missed(usize),
+}
 
-    /// Measures one row. Called when the thread has slept until the planned time.
+impl Overrun {
+    /// Its number.
+    pub(crate) const fn column(self) -> usize {
+        match self {
+            Overrun::Time(column) | Overrun::Missed(column) => column,
+        }
+    }
+
+    /// What one row that passed amounts to in it.
+    pub(crate) const fn unit(self, interval_ns: i64) -> i64 {
+        match self {
+            Overrun::Time(_) => interval_ns,
+            Overrun::Missed(_) => 1,
+        }
+    }
+}
+
+/// Measures planned rows of up to `N` columns: activations or trials. The first column is the one that is judged.
+pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
+    /// The column that shows overruns.
+    const OVERRUN: Overrun;
+
+    /// How many of its columns are recorded, the first ones. So a probe whose settings decide about columns is compiled once.
+    fn columns(&self) -> usize {
+        N
+    }
+
+    /// Makes ready for rows that are planned from this time on, one in each interval. Called by the measuring thread, once before it
+    /// warms up and once before row 0.
+    ///
+    /// # Errors
+    /// Why nothing can be measured: the run ends with it.
+    fn begin(&mut self, _attachment: &mut A, _first: Nanos, _interval: Nanos) -> Result<(), SampleError> {
+        Ok(())
+    }
+
+    /// Waits for the planned time of a row, or for whatever begins it.
+    #[inline]
+    fn wait(&mut self, attachment: &mut A, planned: Nanos) -> Woken {
+        attachment.sleep_until(planned)
+    }
+
+    /// What it waits by, for errors.
+    fn wait_call(&self) -> &'static str {
+        "clock_nanosleep"
+    }
+
+    /// Measures one row. Called when the thread has waited for it.
     ///
     /// # Errors
     /// Why nothing can be measured: the run ends with it.
     fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; N], SampleError>;
+
+    /// How many rows passed while this one, which was late, was measured, and will not be run: from the column that shows overruns
+    /// and what one row amounts to in it.
+    fn passed(&mut self, overrun: i64, unit: i64) -> i64 {
+        overrun / unit
+    }
 }
 
 /// What a wait for an event ended with.

@@ -4,7 +4,7 @@
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
 use crate::ring::slots_for;
-use crate::sampler::{EventSource, SampleError, Sampler};
+use crate::sampler::{EventSource, Overrun, SampleError, Sampler};
 use crate::{Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -73,7 +73,7 @@ pub(crate) struct RowShape {
     /// How many columns.
     pub(crate) columns: usize,
     /// The one that shows overruns; none of events.
-    pub(crate) overrun_column: Option<usize>,
+    pub(crate) overrun: Option<Overrun>,
 }
 
 /// Where threads wait for their common start.
@@ -120,7 +120,7 @@ impl ThreadConfig {
         mut attachment: A,
         mut sampler: S,
     ) -> io::Result<Launched> {
-        let shape = RowShape { columns: N, overrun_column: Some(S::OVERRUN) };
+        let shape = RowShape { columns: sampler.columns(), overrun: Some(S::OVERRUN) };
         self.start::<A, N>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 warm_up(attachment, &mut sampler, config);
@@ -138,7 +138,7 @@ impl ThreadConfig {
         mut attachment: A,
         mut source: impl EventSource<A, N>,
     ) -> io::Result<Launched> {
-        self.start::<A, WIDTH>(RowShape { columns: N, overrun_column: None }, move |config, ring| {
+        self.start::<A, WIDTH>(RowShape { columns: N, overrun: None }, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let before = sys::thread_usage();
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
@@ -153,9 +153,10 @@ impl ThreadConfig {
         shape: RowShape,
         main: impl FnOnce(Self, Producer<N>) -> ThreadResult + Send + 'static,
     ) -> io::Result<Launched> {
-        let (producer, consumer) = ring(slots_for(self.cycle.interval.0));
-        let builder = Builder::new().name(format!("teiji-{}", self.cycle.thread)).stack_size(STACK_BYTES);
-        let thread = builder.spawn(move || main(self, producer))?;
+        // In front of an event's columns stands its time.
+        let time = usize::from(shape.overrun.is_none());
+        let (producer, consumer) = ring(slots_for(self.cycle.interval.0), time + shape.columns);
+        let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
         Ok(Launched { thread, consumer, interrupt: A::interrupt, shape })
     }
 
@@ -177,6 +178,11 @@ impl ThreadConfig {
         attachment.detach();
         ThreadResult { counts, lost: ring.lost(), usage }
     }
+}
+
+/// Makes a thread. Behind a pointer, so that what makes threads is compiled once and not for each kind of row.
+fn spawn(index: usize, main: Box<dyn FnOnce() -> ThreadResult + Send>) -> io::Result<JoinHandle<ThreadResult>> {
+    Builder::new().name(format!("teiji-{index}")).stack_size(STACK_BYTES).spawn(main)
 }
 
 fn used_since(before: io::Result<sys::ThreadUsage>) -> Option<Usage> {
@@ -206,22 +212,27 @@ fn warm_up<A: Attachment, S: Sampler<A, N>, const N: usize>(attachment: &mut A, 
     let stop = |doing, errno| config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
     let mut now = attachment.now().0;
     let mut starvation = StarvationCheck::new();
-    for left in (1..=config.warmup.0 / interval.0.max(1)).rev() {
-        let planned = start.0 - left * interval.0;
-        // At an interval that cannot be kept, every one of them would delay row 0 further.
+    let planned_times = |rows: i64| (1..=rows).rev().map(|left| start.0 - left * interval.0);
+    // At an interval that cannot be kept, every one of them would delay row 0 further.
+    let rows = config.warmup.0 / interval.0.max(1);
+    let Some(first) = planned_times(rows).find(|planned| *planned >= now) else { return };
+    if let Err(SampleError { doing, errno }) = sampler.begin(attachment, Nanos(first), interval) {
+        return stop(doing, errno);
+    }
+    for planned in planned_times(rows) {
         if planned < now {
             continue;
         }
         if config.control.is_stopped() {
             return;
         }
-        match attachment.sleep_until(Nanos(planned)) {
+        match sampler.wait(attachment, Nanos(planned)) {
             Woken::OnTime => {}
             Woken::Interrupted => return,
-            Woken::Failed(errno) => return stop("clock_nanosleep", errno),
+            Woken::Failed(errno) => return stop(sampler.wait_call(), errno),
         }
         match sampler.sample(attachment, Nanos(planned)) {
-            Ok(values) => now = planned + black_box(values)[S::OVERRUN],
+            Ok(values) => now = planned + black_box(values)[S::OVERRUN.column()],
             Err(SampleError { doing, errno }) => return stop(doing, errno),
         }
         if starvation.is_due(now) {

@@ -233,8 +233,10 @@ impl ThreadSamples<'_> {
     fn with_beside(&self, mut judged: Statistics) -> Result<(Statistics, Beside), RecordingError> {
         let mut beside = Beside::default();
         for (index, _) in self.document().probe.others() {
-            let statistics = summarise(&self.open(index)?, self.interval_ns(), self.rule(index), STEPS_OF_OTHERS)?;
-            if self.document().probe.overrun_column == Some(index) {
+            let decides = self.document().probe.overrun_column == Some(index);
+            let unit = if decides { self.document().probe.overrun_unit(self.thread.interval_ns) } else { self.interval_ns() };
+            let statistics = summarise(&self.open(index)?, unit, self.rule(index), STEPS_OF_OTHERS)?;
+            if decides {
                 (judged.activations, judged.lost) = (statistics.activations, statistics.lost);
             }
             beside.columns.push(statistics);

@@ -48,7 +48,7 @@ pub(crate) struct Tally {
     width: usize,
     /// Which of them is judged.
     judged: usize,
-    /// Which of them shows overruns, and the interval that defines them; none where rows are not planned.
+    /// Which of them shows overruns, and what one row amounts to in it; none where rows are not planned.
     overruns: Option<(usize, i64)>,
     /// Activation and latency, ns.
     last: Option<(u64, i64)>,
@@ -64,7 +64,7 @@ impl Tally {
             cpu: thread.cpu,
             width: time + probe.columns.len(),
             judged: time,
-            overruns: probe.overrun_column.map(|column| (time + column, thread.interval_ns.0)),
+            overruns: probe.overrun_column.map(|column| (time + column, probe.overrun_unit(thread.interval_ns))),
             last: None,
             late: 0,
             moments: Moments::default(),
@@ -81,8 +81,8 @@ impl Tally {
             self.moments.record(*latency);
             self.histogram.record(*latency);
         }
-        if let Some((index, interval_ns)) = self.overruns {
-            self.late += column(index).iter().filter(|taken| **taken >= interval_ns).count() as u64;
+        if let Some((index, unit)) = self.overruns {
+            self.late += column(index).iter().filter(|overrun| **overrun >= unit).count() as u64;
         }
     }
 

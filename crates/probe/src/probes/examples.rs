@@ -3,7 +3,7 @@
 
 use super::{Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux, Woken};
-use crate::sampler::{Awaited, EventSource, SampleError, Sampler};
+use crate::sampler::{Awaited, EventSource, Overrun, SampleError, Sampler};
 use model::{Column, ColumnUnit, ProbeStatement, RowKind};
 use plan::{Nanos, ProbeSettings, Unit};
 
@@ -11,6 +11,7 @@ use plan::{Nanos, ProbeSettings, Unit};
 pub(super) const COLUMNS: Probe = Probe {
     name: "example-columns",
     summary: "an example of activations with three columns",
+    needs: "nothing",
     settings: &[],
     statement: |_| ProbeStatement {
         name: "example-columns".into(),
@@ -23,6 +24,8 @@ pub(super) const COLUMNS: Probe = Probe {
         overrun_column: Some(1),
         ..ProbeStatement::cyclic()
     },
+    conflict: |_| None,
+    max_threads: |_| None,
     lacks: || None,
     launch: |_, config| config.launch(Linux, Columns { parity: 0 }),
 };
@@ -32,7 +35,7 @@ struct Columns {
 }
 
 impl<A: Attachment> Sampler<A, 3> for Columns {
-    const OVERRUN: usize = 1;
+    const OVERRUN: Overrun = Overrun::Time(1);
 
     fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; 3], SampleError> {
         let woken = attachment.now().0 - planned.0;
@@ -41,13 +44,58 @@ impl<A: Attachment> Sampler<A, 3> for Columns {
     }
 }
 
-const PERIOD: ProbeSetting =
-    ProbeSetting { name: "period", help: "Time between two events", values: SettingValues::Time, default: "3ms" };
+/// Activations of a timer that counts what was missed: two in every tenth row, whatever the machine does.
+pub(super) const MISSED: Probe = Probe {
+    name: "example-missed",
+    summary: "an example of activations that were missed",
+    needs: "nothing",
+    settings: &[],
+    statement: |_| ProbeStatement {
+        name: "example-missed".into(),
+        columns: vec![
+            Column::ns("latency_ns", "from the planned time until the thread runs again"),
+            Column { name: "missed".into(), unit: ColumnUnit::Count, meaning: "0, and in every tenth row 2".into() },
+        ],
+        overrun_column: Some(1),
+        ..ProbeStatement::cyclic()
+    },
+    conflict: |_| None,
+    max_threads: |_| Some(1),
+    lacks: || None,
+    launch: |_, config| config.launch(Linux, Missed { row: 0 }),
+};
+
+struct Missed {
+    row: i64,
+}
+
+impl<A: Attachment> Sampler<A, 2> for Missed {
+    const OVERRUN: Overrun = Overrun::Missed(1);
+
+    fn begin(&mut self, _: &mut A, _: Nanos, _: Nanos) -> Result<(), SampleError> {
+        self.row = 0;
+        Ok(())
+    }
+
+    fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; 2], SampleError> {
+        self.row += 1;
+        Ok([attachment.now().0 - planned.0, if self.row % 10 == 0 { 2 } else { 0 }])
+    }
+}
+
+const PERIOD: ProbeSetting = ProbeSetting {
+    name: "period",
+    help: "Time between two events",
+    values: SettingValues::Time,
+    default: "3ms",
+    default_is_recorded: true,
+};
 
 /// Events with a duration and a number.
 pub(super) const EVENTS: Probe = Probe {
     name: "example-events",
     summary: "an example of events at irregular times",
+    needs: "nothing",
     settings: &[PERIOD],
     statement: |_| ProbeStatement {
         name: "example-events".into(),
@@ -60,6 +108,8 @@ pub(super) const EVENTS: Probe = Probe {
         clock: "CLOCK_MONOTONIC".into(),
         measuring_point: "between two readings of the clock".into(),
     },
+    conflict: |_| None,
+    max_threads: |_| None,
     lacks: || None,
     launch: |settings, config| {
         let events = Events { period: period(settings), next: None, number: 0 };

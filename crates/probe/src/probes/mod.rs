@@ -9,8 +9,9 @@ mod spawn;
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
 
+use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
-use model::{ProbeStatement, RowKind};
+use model::{ColumnUnit, ProbeStatement, RowKind};
 use plan::{Length, Nanos, ProbeSettings, Run, Unit};
 use std::io;
 
@@ -22,6 +23,8 @@ pub const PROBES: &[Probe] = &[
     examples::COLUMNS,
     #[cfg(debug_assertions)]
     examples::EVENTS,
+    #[cfg(debug_assertions)]
+    examples::MISSED,
 ];
 
 /// A way to measure, as it states itself.
@@ -30,10 +33,16 @@ pub struct Probe {
     pub name: &'static str,
     /// What it measures, in one line.
     pub summary: &'static str,
+    /// What it needs of a machine, in a few words.
+    pub needs: &'static str,
     /// What can be set beside what every run has. A name means the same in every probe that has it.
     pub settings: &'static [ProbeSetting],
     /// What it measures, with these settings, which are valid.
     statement: fn(&ProbeSettings) -> ProbeStatement,
+    /// Which setting cannot be as it is beside the others of a run, whose own settings are valid each by itself.
+    conflict: fn(&Run) -> Option<SettingConflict>,
+    /// How many threads can measure by it at most, with these settings; none where any number can.
+    max_threads: fn(&ProbeSettings) -> Option<usize>,
     /// What this machine lacks for it, in one line; none where it can measure here.
     lacks: fn() -> Option<String>,
     /// Makes one measuring thread, with these settings, which are valid.
@@ -51,6 +60,16 @@ pub struct ProbeSetting {
     pub values: SettingValues,
     /// What it is where nothing is said.
     pub default: &'static str,
+    /// Whether the default is recorded too. Not where recordings were made before the setting was there.
+    pub default_is_recorded: bool,
+}
+
+/// A setting that is valid, and impossible beside others.
+pub(crate) struct SettingConflict {
+    /// Its name.
+    setting: &'static str,
+    /// Why it cannot be, in one line.
+    reason: String,
 }
 
 /// What a setting can be.
@@ -91,6 +110,26 @@ pub enum ProbeSettingError {
         /// What it can be.
         expected: String,
     },
+    /// Not beside the run's other settings.
+    #[error("'{setting}' of the probe {probe} is impossible here: {reason}")]
+    Conflict {
+        /// The probe.
+        probe: &'static str,
+        /// What was set.
+        setting: &'static str,
+        /// Why it cannot be.
+        reason: String,
+    },
+    /// Something there is one of can be measured by no more threads than this.
+    #[error("the probe {probe} measures with at most {limit} thread, not {asked}, as it is set: give -t {limit}")]
+    Threads {
+        /// The probe.
+        probe: &'static str,
+        /// How many can.
+        limit: usize,
+        /// How many were asked for.
+        asked: usize,
+    },
     /// So many events cannot be promised.
     #[error(
         "the probe {0} waits for events, whose number is not known in advance. Give a duration instead of a number of samples"
@@ -113,7 +152,8 @@ impl ProbeSettingError {
         match self {
             ProbeSettingError::NoProbe { .. } | ProbeSettingError::Lacks { .. } => "probe",
             ProbeSettingError::NoSetting { setting, .. } => setting,
-            ProbeSettingError::Value { setting, .. } => setting,
+            ProbeSettingError::Value { setting, .. } | ProbeSettingError::Conflict { setting, .. } => setting,
+            ProbeSettingError::Threads { .. } => "threads",
             ProbeSettingError::EventsHaveNoNumber(_) => "samples",
         }
     }
@@ -139,6 +179,12 @@ pub(crate) fn find(name: &str) -> Result<&'static Probe, ProbeSettingError> {
     PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| ProbeSettingError::NoProbe { name: name.to_owned() })
 }
 
+/// How many threads can measure by a probe of this name at most, set like this; none where any number can.
+#[must_use]
+pub fn max_threads(name: &str, settings: &ProbeSettings) -> Option<usize> {
+    PROBES.iter().find(|probe| probe.name == name).and_then(|probe| (probe.max_threads)(settings))
+}
+
 /// What the probe of a run measures, if the run's settings are ones it has.
 ///
 /// # Errors
@@ -149,6 +195,12 @@ pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
     let statement = (probe.statement)(&run.probe_settings);
     if statement.rows == RowKind::Events && matches!(run.length, Length::Samples(_)) {
         return Err(ProbeSettingError::EventsHaveNoNumber(probe.name));
+    }
+    if let Some(limit) = (probe.max_threads)(&run.probe_settings).filter(|limit| run.cpus.len() > *limit) {
+        return Err(ProbeSettingError::Threads { probe: probe.name, limit, asked: run.cpus.len() });
+    }
+    if let Some(SettingConflict { setting, reason }) = (probe.conflict)(run) {
+        return Err(ProbeSettingError::Conflict { probe: probe.name, setting, reason });
     }
     Ok(statement)
 }
@@ -193,7 +245,11 @@ impl Probe {
     /// The engine counts overruns by the thread's own column, and every consumer by the stated one: they are the same.
     fn assert_stated(&self, settings: &ProbeSettings, measured: RowShape) {
         let statement = (self.statement)(settings);
-        let stated = RowShape { columns: statement.columns.len(), overrun_column: statement.overrun_column };
+        let overrun = statement.overrun_column.map(|column| match statement.columns[column].unit {
+            ColumnUnit::Nanoseconds => Overrun::Time(column),
+            ColumnUnit::Count => Overrun::Missed(column),
+        });
+        let stated = RowShape { columns: statement.columns.len(), overrun };
         debug_assert_eq!(measured, stated, "what the probe {} measures by, and what it states", self.name);
     }
 }
@@ -236,7 +292,13 @@ mod tests {
         for (probe, settings, setting, output) in [
             ("nosuch", &[][..], "probe", "unknown probe 'nosuch': expected one of cyclic, spawn"),
             ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method': it is one of the probe spawn"),
-            ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has no settings"),
+            ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has sleep, clock"),
+            (
+                "example-missed",
+                &[("colour", "red")],
+                "colour",
+                "the probe example-missed has no setting 'colour': it has no settings",
+            ),
             ("spawn", &[("colour", "red")], "colour", "the probe spawn has no setting 'colour': it has method"),
             (
                 "spawn",
@@ -262,6 +324,7 @@ mod tests {
             });
             for settings in settings.chain([Vec::new()]) {
                 let mut run = run(probe.name, &settings);
+                run.cpus.truncate(1);
                 run.length = Length::DurationNs(Nanos::from_secs(1));
                 let statement = statement(&run).unwrap();
                 assert_eq!(statement.name, probe.name);

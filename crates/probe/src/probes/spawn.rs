@@ -8,7 +8,7 @@
 use super::{Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::process_start::{ChildProgram, Method, Started, start};
-use crate::sampler::{SampleError, Sampler};
+use crate::sampler::{Overrun, SampleError, Sampler};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Nanos, ProbeSettings};
 use std::io;
@@ -16,14 +16,16 @@ use std::io;
 pub(super) const PROBE: Probe = Probe {
     name: "spawn",
     summary: "time from the call that starts a process to its first instruction",
+    needs: "a file in memory that may be executed (memfd_create)",
     settings: &[METHOD],
     statement,
+    conflict: |_| None,
+    max_threads: |_| None,
     lacks: || ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
     launch: |settings, config| {
         let (method, name) = method(settings);
         let spawn = Spawn { program: ChildProgram::new()?, method, name };
-        // What happens in the child before exec is the C library's own with posix_spawn, and has no column.
-        if method == Method::PosixSpawn { config.launch::<_, _, 3>(Linux, spawn) } else { config.launch::<_, _, 4>(Linux, spawn) }
+        config.launch(Linux, spawn)
     },
 };
 
@@ -32,6 +34,7 @@ const METHOD: ProbeSetting = ProbeSetting {
     help: "How processes are started",
     values: SettingValues::OneOf(&["posix_spawn", "fork", "vfork", "clone"]),
     default: "posix_spawn",
+    default_is_recorded: true,
 };
 
 fn method(settings: &ProbeSettings) -> (Method, &'static str) {
@@ -89,18 +92,22 @@ impl Spawn {
     }
 }
 
-impl<A: Attachment, const N: usize> Sampler<A, N> for Spawn {
-    const OVERRUN: usize = DONE;
+impl<A: Attachment> Sampler<A, 4> for Spawn {
+    const OVERRUN: Overrun = Overrun::Time(DONE);
 
-    fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; N], SampleError> {
+    /// What happens in the child before exec is the C library's own with posix_spawn, and has no column.
+    fn columns(&self) -> usize {
+        if self.method == Method::PosixSpawn { 3 } else { 4 }
+    }
+
+    fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 4], SampleError> {
         let Started { called_ns, child_ns, first_instruction_ns, ended_ns } = self.start()?;
         let in_child = match child_ns {
             Some(child_ns) => child_ns - called_ns,
             None if self.method == Method::PosixSpawn => 0,
             None => return Err(SampleError { doing: self.name, errno: libc::EIO }),
         };
-        let all = [first_instruction_ns - called_ns, ended_ns - planned.0, called_ns - planned.0, in_child];
-        Ok(std::array::from_fn(|column| all[column]))
+        Ok([first_instruction_ns - called_ns, ended_ns - planned.0, called_ns - planned.0, in_child])
     }
 }
 

@@ -8,9 +8,15 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("from the planned time until the child was waited for", "予定時刻から、子プロセスの終了を待ち終えるまで"),
     ("from the planned time until the call", "予定時刻から呼び出しまで"),
     ("from the call to its return in the child", "呼び出しから、子プロセスに復帰するまで"),
+    (
+        "expiries of the timer that the kernel counted beside the one awaited",
+        "カーネルが数えた、待っていた満了のほかに過ぎたタイマー満了の回数",
+    ),
+    ("how far the clock was set since the row before, forwards above 0", "直前の行からクロックが変更された量(進める方向が正)"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),
+    ("0, and in every tenth row 2", "0、10 行ごとに 2"),
     ("how long the event took", "イベントの所要時間"),
     ("of the event, from 0", "イベントの番号(0 から)"),
 ];
