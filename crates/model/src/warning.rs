@@ -53,6 +53,15 @@ pub enum Warning {
         /// The longest time from a write until it was on the disk.
         max_delay_ns: Nanos,
     },
+    /// The clock that threads follow was set while they measured.
+    ClockStepped {
+        /// Its name.
+        clock: String,
+        /// The largest step forwards, 0 if there was none.
+        forwards_ns: Nanos,
+        /// The largest step backwards, as a number above 0, or 0.
+        backwards_ns: Nanos,
+    },
     /// A thread that did not end with the run.
     ThreadUnresponsive {
         /// Its index.

@@ -3,7 +3,10 @@
 
 use crate::Order;
 use crate::conditions::Conditions;
-use model::{Document, End, FORMAT, Host, HostFacts, Instrument, RowKind, State, Thread, ThreadEvidence, VERSION, Warning};
+use model::{
+    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, ProbeStatement, RowKind, State, Thread, ThreadEvidence,
+    VERSION, Warning,
+};
 use plan::Nanos;
 use probe::{Calibration, StopReason, ThreadResult};
 use stats::{Activations, Statistics};
@@ -125,6 +128,17 @@ pub(crate) fn enter(thread: &mut Thread, result: Option<&ThreadResult>, due: u64
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         samples_lost: (on_time + late).saturating_sub(woken),
     };
+}
+
+/// What a reader must know of the clock that threads follow, if their probe has a column of its steps.
+pub(crate) fn clock_warning(probe: &ProbeStatement, threads: &[Beside]) -> Option<Warning> {
+    let (column, _) = probe.others().find(|(_, column)| column.name == Column::STEP)?;
+    let steps = || threads.iter().filter_map(|beside| beside.columns.get(column - 1));
+    let forwards = steps().filter_map(|steps| steps.moments.max()).max().unwrap_or(0).max(0);
+    let backwards = steps().filter_map(|steps| steps.moments.min()).min().unwrap_or(0).min(0);
+    let (forwards_ns, backwards_ns) = (Nanos(forwards), Nanos(-backwards));
+    let clock = probe.clock.to_string();
+    ((forwards, backwards) != (0, 0)).then_some(Warning::ClockStepped { clock, forwards_ns, backwards_ns })
 }
 
 /// What a reader must know of a thread.

@@ -337,6 +337,7 @@ fn closing(
         document::enter(thread, results[index].as_ref(), due[index], &statistics[index]);
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].is_some()));
     }
+    document.warnings.extend(document::clock_warning(&document.probe, beside));
     for difference in verify(&recorded) {
         let (counted, recorded_as) = (difference.recorded, difference.recomputed);
         let warning = Warning::AccountingDiffers { place: difference.place, counted, recorded: recorded_as };

@@ -4,6 +4,7 @@
 use super::NextStep::{Advice, Command, Unknown};
 use super::{NextStep, Share, WarningText, list, longer, on_all_cpus, raw, share, shell_quoted};
 use crate::format::count;
+use crate::format::micros;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
 use plan::{CpuList, LoadSpec};
 
@@ -65,6 +66,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             "Slow disk: a power cut would have cost more than the last second of samples.".to_owned(),
             format!("up to {:.1} s from a write until it was on the disk", max_delay_ns.0 as f64 / 1e9),
             advice("Record to a faster disk."),
+        ),
+        Warning::ClockStepped { clock, forwards_ns, backwards_ns } => (
+            format!("{clock} was set while measuring. The latency of that moment contains the step."),
+            format!("at most {} µs forwards and {} µs backwards at once", micros(forwards_ns.0), micros(backwards_ns.0)),
+            advice("Stop what sets the clock, or let it slew instead of step, and measure again."),
         ),
         Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (
             format!("Thread {thread} was not running when the run ended: something else occupies CPU {cpu}."),

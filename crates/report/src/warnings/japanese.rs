@@ -4,6 +4,7 @@
 use super::NextStep::{Advice, Unknown};
 use super::{NextStep, Share, WarningText, english, list, longer, on_all_cpus, raw, share, shell_quoted};
 use crate::format::count;
+use crate::format::micros;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
 use plan::{CpuList, LoadSpec};
 
@@ -71,6 +72,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             "サンプルの書き込みに時間がかかりました。この間に電源が切れると、1 秒分を超えるサンプルが失われます。".to_owned(),
             format!("書き込みからディスクへの反映まで最大 {:.1} s", max_delay_ns.0 as f64 / 1e9),
             advice("より高速なディスクに記録してください。"),
+        ),
+        Warning::ClockStepped { clock, forwards_ns, backwards_ns } => (
+            format!("測定中に {clock} が変更されました。その時点の起床遅延には変更量が含まれます。"),
+            format!("1 回の変更は進める方向に最大 {} µs、戻す方向に最大 {} µs", micros(forwards_ns.0), micros(backwards_ns.0)),
+            advice("時刻を変更する処理を止めるか、段階的な調整(slew)に切り替えてから、測定し直してください。"),
         ),
         Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (
             format!("測定終了時にスレッド {thread} が動作していませんでした。CPU {cpu} がほかの処理に占有されています。"),

@@ -129,6 +129,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::DmaLatencyNotHeld { .. }
         | Warning::IntervalShort { .. }
         | Warning::DiskSlow { .. }
+        | Warning::ClockStepped { .. }
         | Warning::ThreadUnresponsive { .. }
         | Warning::SamplesLost { .. }
         | Warning::PageFaults { .. }

@@ -55,6 +55,7 @@ fn all() -> Vec<Warning> {
         held(NotHeld::Failed),
         Warning::IntervalShort { interval_ns: Nanos::from_micros(300), missed_percent: 12, cpu: CpuId(1) },
         Warning::DiskSlow { max_delay_ns: Nanos(1_250_000_000) },
+        Warning::ClockStepped { clock: text("CLOCK_REALTIME"), forwards_ns: Nanos(50_000_000), backwards_ns: Nanos::ZERO },
         Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
         Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
         Warning::PageFaults { thread: 3, minor: 4, major: 5 },
@@ -130,14 +131,15 @@ fn kind(warning: &Warning) -> usize {
         Warning::CpuOfflineChanged { .. } => 20,
         Warning::IsolatedNotMeasured { .. } => 21,
         Warning::OtherWork { .. } => 22,
-        Warning::Other { .. } => 23,
+        Warning::ClockStepped { .. } => 23,
+        Warning::Other { .. } => 24,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=23).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=24).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
