@@ -33,6 +33,8 @@ enum Verb {
     Run(commands::run::Args),
     /// List the shipped plans, and what each measures
     Plans(commands::plans::Args),
+    /// List the probes: what each measures, what it needs, and whether this machine has it
+    Probes(commands::probes::Args),
     /// Keep this machine busy, and report the CPU use reached
     Load(commands::load::Args),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Measure(args) => commands::measure::run(&args, started),
         Verb::Run(args) => commands::run::run(&args),
         Verb::Plans(args) => commands::plans::run(&args),
+        Verb::Probes(args) => commands::probes::run(&args),
         Verb::Load(args) => commands::load::run(&args),
         Verb::Hackbench(args) => commands::hackbench::run(&args),
         Verb::Show(args) => commands::show::run(&args),

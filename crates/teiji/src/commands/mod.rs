@@ -16,6 +16,7 @@ pub mod measure;
 pub mod plan_length;
 pub mod plans;
 mod probe_flags;
+pub mod probes;
 pub mod report;
 pub mod run;
 mod run_flags;

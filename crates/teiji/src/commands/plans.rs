@@ -55,7 +55,8 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-fn wrapped(text: &str) -> Vec<String> {
+/// A paragraph in lines of readable length.
+pub fn wrapped(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut().filter(|line| line.chars().count() + 1 + word.chars().count() <= WIDTH) {

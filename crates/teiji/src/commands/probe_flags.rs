@@ -9,7 +9,7 @@ use probe::{PROBES, Probe, ProbeSetting, SettingValues};
 pub struct ProbeFlags {
     /// The probe.
     pub name: String,
-    /// Its settings: those that were given, and the defaults of all others.
+    /// Its settings: those that were given, and the defaults of all others that are recorded.
     pub settings: ProbeSettings,
 }
 
@@ -28,8 +28,16 @@ fn settings() -> Vec<(&'static ProbeSetting, Vec<&'static Probe>)> {
 }
 
 /// A probe that only tests have.
-fn is_example(probe: &Probe) -> bool {
+pub fn is_example(probe: &Probe) -> bool {
     probe.name.starts_with("example-")
+}
+
+/// The words that a setting can be; none where it is not one of several words.
+pub fn choices(setting: &ProbeSetting) -> Option<&'static [&'static str]> {
+    match setting.values {
+        SettingValues::OneOf(words) => Some(words),
+        SettingValues::Time => None,
+    }
 }
 
 fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
@@ -67,7 +75,10 @@ impl FromArgMatches for ProbeFlags {
         let mut settings: ProbeSettings = given.collect();
         let name = text("probe").unwrap_or_else(|| DEFAULT_PROBE.to_owned());
         for setting in PROBES.iter().filter(|probe| probe.name == name).flat_map(|probe| probe.settings) {
-            settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
+            let value = settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
+            if !setting.default_is_recorded && value == setting.default {
+                settings.remove(setting.name);
+            }
         }
         Ok(ProbeFlags { name, settings })
     }

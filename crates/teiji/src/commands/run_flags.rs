@@ -90,7 +90,11 @@ fn priority(text: &str) -> Result<i64, String> {
 impl RunFlags {
     /// The CPUs to be measured: those named, or where the process runs anyway.
     pub fn cpus(&self, of: &ProcessCpus) -> Result<Vec<CpuId>, CpuError> {
-        self.cpus.as_ref().map_or_else(|| Ok(of.inherited.clone()), |list| list.resolve(&of.usable))
+        if let Some(list) = &self.cpus {
+            return list.resolve(&of.usable);
+        }
+        let limit = probe::max_threads(&self.probe.name, &self.probe.settings).unwrap_or(usize::MAX);
+        Ok(of.inherited.iter().copied().take(limit).collect())
     }
 
     /// Whether somebody said which CPUs to measure.

@@ -3,8 +3,11 @@
 //! Those named `example-` are in test builds only.
 
 use crate::support::document::Document;
-use crate::support::{TestFolder, copy_recording, exclusive};
+use crate::support::{MILLISECOND, TestFolder, copy_recording, exclusive, sleep_until};
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// What each of them is put through: figures that agree with the samples, the terminal, the page, Markdown, a comparison with
 /// itself, and a limit that holds.
@@ -94,6 +97,103 @@ fn every_column_is_verified() {
     let output = place.teiji("verify x.teiji");
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(output.out.contains("threads[0].columns[0]"), "{output:?}");
+}
+
+/// What a timer says was missed is skipped, to the last row, in the recording as in the thread's own count.
+#[test]
+fn activations_that_a_timer_counted_as_missed() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    place.well("measure --probe example-missed -n 121 -q -o missed.teiji");
+    let document = place.document("missed.teiji");
+    document.assert_adds_up();
+    // One thread, though nobody said so: ten rows stand for twelve activations.
+    assert_eq!(document.threads().len(), 1);
+    let counts = ["due", "on_time", "late", "skipped"].map(|name| document.whole(&format!("/threads/0/activations/{name}")));
+    assert_eq!(counts, [121, 91, 10, 20]);
+    assert_read_everywhere(&place, "missed", &["0, and in every tenth row 2"]);
+    let rows = exported(&place, "missed.teiji");
+    for (number, row) in rows[1..].iter().enumerate() {
+        let expected = match number % 12 {
+            9 => "2",
+            10 | 11 => "",
+            _ => "0",
+        };
+        assert_eq!(row[5], expected, "row {number}: {row:?}");
+    }
+    let output = place.teiji("measure --probe example-missed -n 20 -t 2 -o x.teiji");
+    assert!(output.code == Some(2) && output.err.contains("at most 1 thread, not 2"), "{output:?}");
+}
+
+/// Each call that a thread can sleep by, on each clock, stopped for a while: what passed meanwhile is accounted for, and a timer that
+/// the kernel runs by itself has counted as much.
+#[test]
+fn every_sleep_accounts_for_what_passed() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    for flags in [
+        "--sleep relative",
+        "--sleep poll",
+        "--sleep itimer",
+        "--sleep timerfd",
+        "--sleep signal",
+        "--clock realtime",
+        "--clock tai",
+        "--sleep timerfd --clock realtime",
+        "--sleep signal --clock tai",
+        "--sleep signal --catch-up",
+        "--sleep timerfd --catch-up",
+    ] {
+        let running = place.start(&format!("measure {flags} -i 1ms -n 400 -t 1 -q -o x.teiji"));
+        sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 100 * MILLISECOND);
+        running.signal(Signal::STOP);
+        sleep(Duration::from_millis(100));
+        running.signal(Signal::CONT);
+        let output = running.end();
+        assert_eq!(output.code, Some(0), "{flags}: {output:?}");
+        let document = place.document("x.teiji");
+        document.assert_adds_up();
+        place.well("verify x.teiji");
+        assert_eq!(document.whole("/threads/0/activations/due"), 400, "{flags}");
+        assert!(
+            document.whole("/threads/0/latency_ns/min") >= 0,
+            "{flags} wakes nobody before the time: {:?}",
+            document.at("/threads/0")
+        );
+        assert!(document.whole("/threads/0/latency_ns/max") > 90 * MILLISECOND, "{flags}");
+        assert!(!document.warns_of("clock-stepped"), "{flags}");
+        let skipped = document.whole("/threads/0/activations/skipped");
+        if flags.contains("catch-up") {
+            assert_eq!(skipped, 0, "{flags}");
+        } else {
+            assert!(skipped > 90, "{flags}: {skipped}");
+        }
+        if flags.contains("timerfd") || flags.contains("signal") {
+            let rows = exported(&place, "x.teiji");
+            assert_eq!(rows[0][5], "timer_overruns");
+            let counted: i64 = rows[1..].iter().filter_map(|row| row[5].parse::<i64>().ok()).sum();
+            assert!(counted > 90 && (flags.contains("catch-up") || counted == skipped), "{flags}: {counted} of {skipped}");
+        }
+        std::fs::remove_dir_all(place.join("x.teiji")).unwrap();
+    }
+}
+
+/// What is there to be measured, and what each probe needs.
+#[test]
+fn probes_are_listed() {
+    let place = TestFolder::new();
+    let text = place.well("probes").out;
+    let listed: Value = serde_json::from_str(&place.well("probes --json").out).unwrap();
+    let listed = listed["probes"].as_array().unwrap();
+    assert!(listed.len() >= 2 && !text.contains("example-"), "{text}");
+    for probe in listed {
+        let name = probe["name"].as_str().unwrap();
+        assert!(text.contains(&format!("\n{name} ")) || text.starts_with(&format!("{name} ")), "{name} in {text}");
+        assert_eq!(probe["available"] == json!(true), probe["missing"].is_null(), "{probe}");
+        for setting in probe["settings"].as_array().unwrap() {
+            assert!(text.contains(&format!("--{} ", setting["name"].as_str().unwrap())), "{setting} in {text}");
+        }
+    }
 }
 
 #[test]

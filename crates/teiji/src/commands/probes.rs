@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji probes`: what can be measured, what each probe needs, and whether this machine has it.
+
+use crate::commands::{plans, probe_flags};
+use crate::exit::CommandResult;
+use crate::output;
+use probe::{PROBES, Probe, ProbeSetting};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON instead
+    #[arg(long)]
+    json: bool,
+}
+
+/// Columns of a name.
+const NAME: usize = 10;
+
+pub fn run(args: &Args) -> CommandResult {
+    let all: Vec<&Probe> = PROBES.iter().filter(|probe| !probe_flags::is_example(probe)).collect();
+    if args.json {
+        let all: Vec<Value> = all.into_iter().map(as_json).collect();
+        output::say(&format!("{:#}\n", json!({ "probes": all })));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text: String = all.into_iter().map(as_text).collect();
+    text += "\nMeasure by one of them: teiji measure --probe NAME; in a plan: probe = \"NAME\"\n";
+    output::say(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_text(probe: &Probe) -> String {
+    let mut text = format!("{:<NAME$}{}\n", probe.name, probe.summary);
+    let settings = probe.settings.iter().map(|setting| {
+        let values = probe_flags::choices(setting).map_or_else(|| "TIME".to_owned(), |words| words.join(", "));
+        format!("--{} {values} [default: {}]", setting.name, setting.default)
+    });
+    let needs = format!("needs {}", probe.needs);
+    let here = probe.lacks().map_or_else(|| "can measure here".to_owned(), |what| format!("cannot measure here: {what}"));
+    for paragraph in settings.chain([needs, here]) {
+        for line in plans::wrapped(&paragraph) {
+            text += &format!("{:NAME$}{line}\n", "");
+        }
+    }
+    text
+}
+
+fn as_json(probe: &Probe) -> Value {
+    let setting = |setting: &ProbeSetting| {
+        json!({
+            "name": setting.name,
+            "meaning": setting.help,
+            "values": probe_flags::choices(setting),
+            "default": setting.default,
+        })
+    };
+    let lacks = probe.lacks();
+    json!({
+        "name": probe.name,
+        "measures": probe.summary,
+        "needs": probe.needs,
+        "available": lacks.is_none(),
+        "missing": lacks,
+        "settings": probe.settings.iter().map(setting).collect::<Vec<_>>(),
+    })
+}
