@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import unittest
 from pathlib import Path
@@ -40,6 +41,29 @@ class Probes(Lab):
         self.assertEqual((parity["values"]["min"], parity["values"]["mean"], parity["values"]["max"]), (0, 0.5, 1))
         # Reading the clock takes some instructions.
         self.assertLess(thread["latency_ns"]["min"], second["values"]["min"])
+
+    def test_every_sleep_through_a_stall(self):
+        # Once, 20 ms in which nothing of lower priority runs: at 1 ms, one activation late and 19 or 20 never run.
+        stall = ["--load", 'cmd:"/teiji lab-init stall=1x20ms/300ms"', "--settle", "0"]
+        medians = []
+        for sleep in ("absolute", "relative", "poll", "timerfd", "signal", "itimer"):
+            with self.subTest(sleep):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                recording = self.repeated(TEIJI, "--sleep", sleep, *stall, "-i", "1ms", "-n", "400")
+                thread = document(recording)["threads"][0]
+                self.assertTrue(19_000_000 <= thread["latency_ns"]["max"] < 20_100_000, thread["latency_ns"])
+                skipped = thread["latency_ns"]["max"] // 1_000_000
+                self.assertEqual(thread["activations"], {"due": 400, "on_time": 399 - skipped, "late": 1, "skipped": skipped})
+                columns = {column["name"]: column["values"] for column in thread["columns"]}
+                self.assertEqual(list(columns), ["timer_overruns"] if sleep in ("timerfd", "signal") else [])
+                for overruns in columns.values():
+                    # The kernel's own count, of one row. All others awaited their expiry.
+                    self.assertEqual((overruns["max"], overruns["p50"]), (skipped, 0))
+                    self.assertAlmostEqual(overruns["mean"] * overruns["count"], skipped)
+                self.assertTrue(2_000 < thread["latency_ns"]["p50"] < 10_000, thread["latency_ns"])
+                medians.append(thread["latency_ns"]["p50"])
+        # Each does more than the one before it between the interrupt and the clock read; what is left is computed alike.
+        self.assertEqual(medians, sorted(medians))
 
     def test_events(self):
         recording = self.repeated(os.environ["TEIJI_EXAMPLES"], "--probe", "example-events", "--period", "3ms", "-d", "1s")

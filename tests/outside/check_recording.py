@@ -88,7 +88,7 @@ def read_samples(folder, name, may_be_cut, probe, index):
     return woken, latencies, len(column), metadata, times
 
 
-def skipped_waits(woken, latencies, rows, interval, catch_up, given_up):
+def skipped_waits(woken, latencies, rows, unit, interval, catch_up, given_up):
     """How long each skipped activation had waited when its thread ran again.
 
     An activation that woke L late ended at its planned time + L. Those whose planned times had passed by then, and that
@@ -96,19 +96,19 @@ def skipped_waits(woken, latencies, rows, interval, catch_up, given_up):
     """
     waits = []
     following = numpy.append(woken[1:], rows)
-    overruns = numpy.flatnonzero(latencies >= interval)
+    overruns = numpy.flatnonzero(latencies >= unit)
     if catch_up:
         # All but what the run was stopped before it came to.
         overruns = overruns[overruns == len(woken) - 1]
     for place in overruns:
         number, latency = int(woken[place]), int(latencies[place])
-        last = min(int(following[place]) - 1, number + latency // interval)
-        waits.extend(latency - behind * interval for behind in range(1, last - number + 1))
+        last = min(int(following[place]) - 1, number + latency // unit)
+        waits.extend(latency - behind * unit for behind in range(1, last - number + 1))
     if given_up is not None:
         # The run was ended without this thread: what it never ran had waited until then.
         first = int(woken[-1]) + 1 if len(woken) else 0
-        if len(woken) and latencies[-1] >= interval:
-            first += int(latencies[-1]) // interval
+        if len(woken) and latencies[-1] >= unit:
+            first += int(latencies[-1]) // unit
         waits.extend(given_up - row * interval for row in range(first, rows) if given_up >= row * interval)
     return waits
 
@@ -195,8 +195,11 @@ def check_thread(differences, folder, document, thread):
     interval, lost = thread["interval_ns"], thread["evidence"]["samples_lost"]
     given_up = thread["given_up_ns"] - thread["start_ns"] if "given_up_ns" in thread else None
     is_planned = overrun is not None
-    waits = skipped_waits(woken, taken, rows, interval, document["run"]["overrun_policy"] == "catch-up", given_up) if is_planned else []
-    late = int((taken >= interval).sum()) if is_planned else 0
+    # A column that counts says by itself how many rows were missed.
+    unit = 1 if overrun is not None and probe["columns"][overrun].get("unit") == "1" else interval
+    catch_up = document["run"]["overrun_policy"] == "catch-up"
+    waits = skipped_waits(woken, taken, rows, unit, interval, catch_up, given_up) if is_planned else []
+    late = int((taken >= unit).sum()) if is_planned else 0
 
     counted = thread["activations"]
     differences.whole(f"{place}.activations.due", counted["due"], counted["on_time"] + counted["late"] + counted["skipped"])

@@ -21,6 +21,26 @@ pub struct ProbeStatement {
     pub clock: Cow<'static, str>,
     /// Where the judged time begins and ends.
     pub measuring_point: Cow<'static, str>,
+    /// What kind of time the judged one is.
+    #[serde(skip_serializing_if = "Quantity::is_latency", default)]
+    pub quantity: Quantity,
+}
+
+/// What kind of time a probe judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// How late something was, or how long it took: the less the better.
+    #[default]
+    Latency,
+    /// Time between two successive rows, around the run's interval: the less it varies the better.
+    Interval,
+}
+
+impl Quantity {
+    const fn is_latency(&self) -> bool {
+        matches!(self, Quantity::Latency)
+    }
 }
 
 /// What a row of a recording is.
@@ -69,6 +89,7 @@ impl ProbeStatement {
             clock: "CLOCK_MONOTONIC".into(),
             measuring_point: "from the absolute time given to clock_nanosleep to the clock read after its return, in user space"
                 .into(),
+            quantity: Quantity::Latency,
         }
     }
 

@@ -38,7 +38,9 @@ pub use control::{Control, StopReason};
 pub use cycle::Counts;
 pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
-pub use probes::{PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, max_threads, statement};
+pub use probes::{
+    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, default_interval, default_scheduling, max_threads, statement,
+};
 pub use ring::Consumer;
 pub use thread::{ThreadResult, Usage};
 pub use trial::{Tried, tried};

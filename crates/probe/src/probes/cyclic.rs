@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cyclic`: a thread that sleeps until an absolute time, again and again; or by another call, or on another clock.
 
-use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Monotonic;
 use crate::Woken;
 use crate::attachment::{Attachment, Linux};
@@ -9,7 +9,7 @@ use crate::sampler::{Overrun, SampleError, Sampler};
 use crate::sleep::{Absolute, AlarmSignal, Clock, Poll, Relative, SignalTimer, Sleep, TimerFile};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ColumnUnit, ProbeStatement};
-use plan::{Nanos, ProbeSettings, Run};
+use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
 
 pub(super) const PROBE: Probe = Probe {
@@ -21,7 +21,9 @@ pub(super) const PROBE: Probe = Probe {
     conflict,
     // A process has one such timer.
     max_threads: |settings| (SLEEP.value_in(settings) == "itimer").then_some(1),
-    lacks: || None,
+    lacks: |_| None,
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
     launch,
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Probes of every kind of row that the seam allows, for tests of everything behind it. Not in the released program.
 
-use super::{Probe, ProbeSetting, SettingValues};
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::sampler::{Awaited, EventSource, Overrun, SampleError, Sampler};
-use model::{Column, ColumnUnit, ProbeStatement, RowKind};
-use plan::{Nanos, ProbeSettings, Unit};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{Nanos, ProbeSettings, Scheduling, Unit};
 
 /// Three columns of one activation, one of them no time.
 pub(super) const COLUMNS: Probe = Probe {
@@ -26,7 +26,9 @@ pub(super) const COLUMNS: Probe = Probe {
     },
     conflict: |_| None,
     max_threads: |_| None,
-    lacks: || None,
+    lacks: |_| None,
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
     launch: |_, config| config.launch(Linux, Columns { parity: 0 }),
 };
 
@@ -61,7 +63,9 @@ pub(super) const MISSED: Probe = Probe {
     },
     conflict: |_| None,
     max_threads: |_| Some(1),
-    lacks: || None,
+    lacks: |_| None,
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
     launch: |_, config| config.launch(Linux, Missed { row: 0 }),
 };
 
@@ -107,10 +111,13 @@ pub(super) const EVENTS: Probe = Probe {
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),
         measuring_point: "between two readings of the clock".into(),
+        quantity: Quantity::Latency,
     },
     conflict: |_| None,
     max_threads: |_| None,
-    lacks: || None,
+    lacks: |_| None,
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
         let events = Events { period: period(settings), next: None, number: 0 };
         config.launch_events::<_, 2, 3>(Linux, events)

@@ -12,8 +12,11 @@ pub(crate) use cyclic::Cyclic;
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
 use model::{ColumnUnit, ProbeStatement, RowKind};
-use plan::{Length, Nanos, ProbeSettings, Run, Unit};
+use plan::{Length, Nanos, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
+
+/// Time from one row to the next, of most probes.
+const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(1);
 
 /// All probes. The first is the default.
 pub const PROBES: &[Probe] = &[
@@ -43,8 +46,12 @@ pub struct Probe {
     conflict: fn(&Run) -> Option<SettingConflict>,
     /// How many threads can measure by it at most, with these settings; none where any number can.
     max_threads: fn(&ProbeSettings) -> Option<usize>,
-    /// What this machine lacks for it, in one line; none where it can measure here.
-    lacks: fn() -> Option<String>,
+    /// What this machine lacks for it, with these settings, in one line; none where it can measure here.
+    lacks: fn(&ProbeSettings) -> Option<String>,
+    /// Time from one row to the next, where nobody says another.
+    pub default_interval: Nanos,
+    /// How its threads are scheduled, where nobody says otherwise.
+    pub default_scheduling: Scheduling,
     /// Makes one measuring thread, with these settings, which are valid.
     launch: fn(&ProbeSettings, ThreadConfig) -> io::Result<Launched>,
 }
@@ -79,6 +86,10 @@ pub enum SettingValues {
     OneOf(&'static [&'static str]),
     /// A time such as `200us`; a bare number counts microseconds.
     Time,
+    /// A whole number from the first to the second.
+    Number(u64, u64),
+    /// Any text, of which this is shown as its name in help, such as `PATH`.
+    Text(&'static str),
 }
 
 /// Why a probe is not available as asked.
@@ -179,6 +190,18 @@ pub(crate) fn find(name: &str) -> Result<&'static Probe, ProbeSettingError> {
     PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| ProbeSettingError::NoProbe { name: name.to_owned() })
 }
 
+/// Time from one row to the next, for a probe of this name, where nobody says another.
+#[must_use]
+pub fn default_interval(name: &str) -> Nanos {
+    PROBES.iter().find(|probe| probe.name == name).map_or(DEFAULT_INTERVAL, |probe| probe.default_interval)
+}
+
+/// How threads of a probe of this name are scheduled, where nobody says otherwise.
+#[must_use]
+pub fn default_scheduling(name: &str) -> Scheduling {
+    PROBES.iter().find(|probe| probe.name == name).map_or(Scheduling::DEFAULT, |probe| probe.default_scheduling)
+}
+
 /// How many threads can measure by a probe of this name at most, set like this; none where any number can.
 #[must_use]
 pub fn max_threads(name: &str, settings: &ProbeSettings) -> Option<usize> {
@@ -206,10 +229,10 @@ pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
 }
 
 impl Probe {
-    /// What this machine lacks for it, in one line; none where it can measure here.
+    /// What this machine lacks for it, as it is set by default, in one line; none where it can measure here.
     #[must_use]
     pub fn lacks(&self) -> Option<String> {
-        (self.lacks)()
+        (self.lacks)(&ProbeSettings::new())
     }
 
     fn check(&self, settings: &ProbeSettings) -> Result<(), ProbeSettingError> {
@@ -236,7 +259,7 @@ impl Probe {
         config: ThreadConfig,
     ) -> Result<io::Result<Launched>, ProbeSettingError> {
         self.check(settings)?;
-        match self.lacks() {
+        match (self.lacks)(settings) {
             Some(what) => Err(ProbeSettingError::Lacks { probe: self.name, what }),
             None => Ok((self.launch)(settings, config).inspect(|launched| self.assert_stated(settings, launched.shape))),
         }
@@ -272,6 +295,12 @@ impl SettingValues {
                 Ok(_) => Err("it is above 0".to_owned()),
                 Err(error) => Err(error.to_string()),
             },
+            SettingValues::Number(min, max) => match value.parse() {
+                Ok(number) if (*min..=*max).contains(&number) => Ok(()),
+                _ => Err(format!("it is a whole number from {min} to {max}")),
+            },
+            SettingValues::Text(name) if value.is_empty() => Err(format!("it is a {name}")),
+            SettingValues::Text(_) => Ok(()),
         }
     }
 }
@@ -321,6 +350,7 @@ mod tests {
             let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
                 SettingValues::OneOf(words) => words.iter().map(|word| vec![(setting.name, *word)]).collect(),
                 SettingValues::Time => vec![vec![(setting.name, "1ms")]],
+                SettingValues::Number(..) | SettingValues::Text(_) => vec![vec![(setting.name, setting.default)]],
             });
             for settings in settings.chain([Vec::new()]) {
                 let mut run = run(probe.name, &settings);

@@ -5,12 +5,12 @@
 //! from the call to that first reading. A trial is over when the child has been waited for; one that is not over when the next is
 //! due is late, and the next one is skipped.
 
-use super::{Probe, ProbeSetting, SettingValues};
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
 use crate::process_start::{ChildProgram, Method, Started, start};
 use crate::sampler::{Overrun, SampleError, Sampler};
-use model::{Column, ProbeStatement, RowKind};
-use plan::{Nanos, ProbeSettings};
+use model::{Column, ProbeStatement, Quantity, RowKind};
+use plan::{Nanos, ProbeSettings, Scheduling};
 use std::io;
 
 pub(super) const PROBE: Probe = Probe {
@@ -21,7 +21,9 @@ pub(super) const PROBE: Probe = Probe {
     statement,
     conflict: |_| None,
     max_threads: |_| None,
-    lacks: || ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
+    lacks: |_| ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
         let (method, name) = method(settings);
         let spawn = Spawn { program: ChildProgram::new()?, method, name };
@@ -63,6 +65,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
         clock: "CLOCK_MONOTONIC".into(),
         measuring_point: "from the clock read before the call to the child's own reading, its first instructions after exec"
             .into(),
+        quantity: Quantity::Latency,
     }
 }
 
@@ -116,7 +119,7 @@ mod tests {
     use super::*;
     use crate::test_runs::test_run;
     use crate::{Control, Measurement};
-    use plan::{Run, Scheduling};
+    use plan::Run;
 
     /// What the threads of a run recorded: rows of each, column after column.
     fn measured(run: &Run) -> Vec<Vec<i64>> {

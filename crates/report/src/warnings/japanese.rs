@@ -74,8 +74,8 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             advice("より高速なディスクに記録してください。"),
         ),
         Warning::ClockStepped { clock, forwards_ns, backwards_ns } => (
-            format!("測定中に {clock} が変更されました。その時点の起床遅延には変更量が含まれます。"),
-            format!("1 回の変更は進める方向に最大 {} µs、戻す方向に最大 {} µs", micros(forwards_ns.0), micros(backwards_ns.0)),
+            format!("測定中に {clock} が変更されました。その時点の値には変更量が含まれます。"),
+            format!("一度の変更は進める方向に最大 {} µs、戻す方向に最大 {} µs", micros(forwards_ns.0), micros(backwards_ns.0)),
             advice("時刻を変更する処理を止めるか、段階的な調整(slew)に切り替えてから、測定し直してください。"),
         ),
         Warning::ThreadUnresponsive { thread, cpu, waited_ns } => (

@@ -36,22 +36,35 @@ pub fn is_example(probe: &Probe) -> bool {
 pub fn choices(setting: &ProbeSetting) -> Option<&'static [&'static str]> {
     match setting.values {
         SettingValues::OneOf(words) => Some(words),
-        SettingValues::Time => None,
+        SettingValues::Time | SettingValues::Number(..) | SettingValues::Text(_) => None,
+    }
+}
+
+/// What a value is called in help.
+pub const fn value_name(setting: &ProbeSetting) -> &'static str {
+    match setting.values {
+        SettingValues::OneOf(_) => "NAME",
+        SettingValues::Time => "TIME",
+        SettingValues::Number(..) => "N",
+        SettingValues::Text(name) => name,
     }
 }
 
 fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
     let values = match setting.values {
         SettingValues::OneOf(words) => format!(": {}", words.join(", ")),
-        SettingValues::Time => String::new(),
-    };
-    let value_name = match setting.values {
-        SettingValues::OneOf(_) => "NAME",
-        SettingValues::Time => "TIME",
+        SettingValues::Number(min, max) => format!(", {min} to {max}"),
+        SettingValues::Time | SettingValues::Text(_) => String::new(),
     };
     let of = probes.iter().map(|probe| probe.name).collect::<Vec<_>>().join(", ");
-    let help = format!("{}{values} [default: {}] [probe {of}]", setting.help, setting.default);
-    Arg::new(setting.name).long(setting.name).value_name(value_name).help(help).hide(probes.iter().all(|probe| is_example(probe)))
+    // What has no default is named by what its help says.
+    let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+    let help = format!("{}{values}{default} [probe {of}]", setting.help);
+    Arg::new(setting.name)
+        .long(setting.name)
+        .value_name(value_name(setting))
+        .help(help)
+        .hide(probes.iter().all(|probe| is_example(probe)))
 }
 
 impl Args for ProbeFlags {
@@ -75,6 +88,9 @@ impl FromArgMatches for ProbeFlags {
         let mut settings: ProbeSettings = given.collect();
         let name = text("probe").unwrap_or_else(|| DEFAULT_PROBE.to_owned());
         for setting in PROBES.iter().filter(|probe| probe.name == name).flat_map(|probe| probe.settings) {
+            if setting.default.is_empty() {
+                continue;
+            }
             let value = settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
             if !setting.default_is_recorded && value == setting.default {
                 settings.remove(setting.name);

@@ -34,8 +34,10 @@ pub fn run(args: &Args) -> CommandResult {
 fn as_text(probe: &Probe) -> String {
     let mut text = format!("{:<NAME$}{}\n", probe.name, probe.summary);
     let settings = probe.settings.iter().map(|setting| {
-        let values = probe_flags::choices(setting).map_or_else(|| "TIME".to_owned(), |words| words.join(", "));
-        format!("--{} {values} [default: {}]", setting.name, setting.default)
+        let values =
+            probe_flags::choices(setting).map_or_else(|| probe_flags::value_name(setting).to_owned(), |words| words.join(", "));
+        let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+        format!("--{} {values}{default}", setting.name)
     });
     let needs = format!("needs {}", probe.needs);
     let here = probe.lacks().map_or_else(|| "can measure here".to_owned(), |what| format!("cannot measure here: {what}"));

@@ -4,17 +4,17 @@
 use crate::commands::probe_flags::ProbeFlags;
 use executor::{SettingError, checked_run};
 use plan::{
-    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, ProcessCpus, Run, RunError,
-    Scheduling, Settle, Unit,
+    CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, PolicyError, ProcessCpus,
+    Run, RunError, Scheduling, Settle, Unit,
 };
 use std::str::FromStr;
 
 /// What was said.
 #[derive(clap::Args)]
 pub struct RunFlags {
-    /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds
-    #[arg(short, long, value_name = "TIME", default_value = "1ms", allow_hyphen_values = true)]
-    interval: Interval,
+    /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds [default: 1ms, of some probes another]
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
+    interval: Option<Interval>,
     #[command(flatten)]
     probe: ProbeFlags,
     /// Activations or trials due per thread: N x interval is the length of the run
@@ -109,12 +109,23 @@ impl RunFlags {
 
     /// What a reader should know of how the interval was written.
     pub fn interval_note(&self) -> Option<String> {
-        self.interval.note()
+        self.interval.as_ref().and_then(Interval::note)
     }
 
     /// The loads as written.
     pub fn loads(&self) -> &[LoadSpec] {
         &self.loads
+    }
+
+    fn interval(&self) -> Nanos {
+        self.interval.as_ref().map_or_else(|| probe::default_interval(&self.probe.name), |interval| interval.nanos)
+    }
+
+    fn scheduling(&self) -> Result<Scheduling, PolicyError> {
+        match (self.policy, self.prio) {
+            (None, None) => Ok(probe::default_scheduling(&self.probe.name)),
+            (policy, prio) => Scheduling::new(policy, prio),
+        }
     }
 
     /// From what was said to a checked run on these CPUs.
@@ -123,14 +134,14 @@ impl RunFlags {
             title: self.title.clone(),
             probe: self.probe.name.clone(),
             probe_settings: self.probe.settings.clone(),
-            interval_ns: self.interval.nanos,
+            interval_ns: self.interval(),
             distance_ns: self.distance,
             length: match (self.samples, self.duration) {
                 (Some(samples), _) => Length::Samples(samples),
                 (None, duration) => Length::DurationNs(duration.unwrap_or(Nanos::from_secs(10))),
             },
             cpus: place(self.threads, cpus)?,
-            scheduling: Scheduling::new(self.policy, self.prio)?,
+            scheduling: self.scheduling()?,
             aligned_ns: self.aligned,
             warmup_ns: self.warmup,
             break_above_ns: self.break_above,
