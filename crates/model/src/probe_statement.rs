@@ -24,6 +24,9 @@ pub struct ProbeStatement {
     /// What kind of time the judged one is.
     #[serde(skip_serializing_if = "Quantity::is_latency", default)]
     pub quantity: Quantity,
+    /// Of an interval, what it is when nothing is late; none where that is not known, and of latencies.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub period_ns: Option<Nanos>,
 }
 
 /// What kind of time a probe judges.
@@ -33,7 +36,7 @@ pub enum Quantity {
     /// How late something was, or how long it took: the less the better.
     #[default]
     Latency,
-    /// Time between two successive rows, around the run's interval: the less it varies the better.
+    /// Time between two successive rows: the less it varies the better.
     Interval,
 }
 
@@ -90,6 +93,7 @@ impl ProbeStatement {
             measuring_point: "from the absolute time given to clock_nanosleep to the clock read after its return, in user space"
                 .into(),
             quantity: Quantity::Latency,
+            period_ns: None,
         }
     }
 

@@ -112,6 +112,7 @@ pub(super) const EVENTS: Probe = Probe {
         clock: "CLOCK_MONOTONIC".into(),
         measuring_point: "between two readings of the clock".into(),
         quantity: Quantity::Latency,
+        period_ns: None,
     },
     conflict: |_| None,
     max_threads: |_| None,

@@ -66,6 +66,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
         measuring_point: "from the clock read before the call to the child's own reading, its first instructions after exec"
             .into(),
         quantity: Quantity::Latency,
+        period_ns: None,
     }
 }
 
