@@ -49,7 +49,8 @@ const FILE_ON_PCI: &[&str] = &["-chardev", "file,id=results,path=results", "-dev
 static X86_64: Board = Board {
     emulator: "qemu-system-x86_64",
     package: "qemu-system-x86",
-    machine: &["-machine", "pc"],
+    // Without the property no timer of the HPET but the kernel's own has an interrupt, and the probe hpet nothing to measure.
+    machine: &["-machine", "pc", "-global", "hpet.hpet-intcap=0xff0104"],
     channel_device: FILE_ON_SERIAL,
     console: "ttyS0",
     channel: "/dev/ttyS1",

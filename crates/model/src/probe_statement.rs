@@ -24,7 +24,7 @@ pub struct ProbeStatement {
     /// What kind of time the judged one is.
     #[serde(skip_serializing_if = "Quantity::is_latency", default)]
     pub quantity: Quantity,
-    /// Of an interval, what it is when nothing is late; none where that is not known, and of latencies.
+    /// Of jitter, the period that intervals are compared with.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub period_ns: Option<Nanos>,
 }
@@ -36,7 +36,9 @@ pub enum Quantity {
     /// How late something was, or how long it took: the less the better.
     #[default]
     Latency,
-    /// Time between two successive rows: the less it varies the better.
+    /// By how much the time between two successive rows differs from a period that is known: the less it varies the better.
+    Jitter,
+    /// Time between two successive rows, of which no period is known.
     Interval,
 }
 

@@ -17,6 +17,7 @@ mod control;
 mod cycle;
 mod events;
 mod guard;
+mod interrupt_timer;
 mod measurement;
 mod memory;
 mod probes;

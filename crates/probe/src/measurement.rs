@@ -134,7 +134,7 @@ impl Measurement {
                 barrier: Arc::clone(&self.barrier),
                 ready: ready.clone(),
             };
-            let launched = probe.launch(&run.probe_settings, config)?;
+            let launched = probe.launch(run, config)?;
             let launched = launched.map_err(|source| ProbeError::Spawn { thread: index, source })?;
             self.threads.push(launched.thread);
             self.consumers.push(launched.consumer);

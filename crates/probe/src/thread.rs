@@ -171,6 +171,8 @@ impl ThreadConfig {
         prefault_stack();
         let _ = self.ready.send((self.cycle.thread, attachment.attach(self.cpu, self.scheduling)));
         let Decision::Start(start) = self.barrier.pass() else {
+            // Whatever the probe ends when it goes is ended with ordinary scheduling.
+            attachment.detach();
             return ThreadResult { counts: Counts::default(), lost: 0, usage: None };
         };
         self.cycle.start.0 += start.0;

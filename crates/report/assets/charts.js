@@ -11,10 +11,13 @@ const tell = (() => {
 })();
 
 const Charts = (() => {
-  const SECOND = 1e9;
   /** What each chart is: names and ranges of its axes, dashes of its lines. */
   const DEFINITION = JSON.parse(document.getElementById('definition').textContent);
   const TIME = DEFINITION.latency.x.name;
+  /** What the axis over time counts, in ns: seconds, or samples of a device's period. */
+  const UNIT = DEFINITION.unit_ns;
+  /** From one time to another, with their unit. */
+  const between = (from, to) => (DEFINITION.two_sided ? `${Math.round(from)}–${Math.round(to)}` : `${seconds(from)}–${seconds(to)} s`);
   const DASHES = DEFINITION.dashes.map((lengths) => lengths.split(' ').filter(Boolean).map(Number));
   /** Latencies below this are drawn here: a logarithmic axis has no 0. */
   const MIN_US = DEFINITION.latency.y.floor;
@@ -406,12 +409,12 @@ const Charts = (() => {
   function overTime(element, data, settings) {
     const { log, thread, jitter, overlay, height } = settings;
     const extremes = data.recordings.map((recording) => drawnOf(recording.time, jitter));
-    const limits = jitter ? [] : data.limits;
+    const limits = jitter ? [] : data.limits.map((limit) => ({ ...limit, latency_ns: limit.latency_ns + DEFINITION.shift_ns }));
     const low = extremes.reduce((one, [min]) => Math.min(one, inSteps(min, Math.min, Infinity)), limits.reduce((one, limit) => Math.min(one, limit.latency_ns), Infinity));
     const high = extremes.reduce((one, [, max]) => Math.max(one, inSteps(max, Math.max, -Infinity)), limits.reduce((one, limit) => Math.max(one, limit.latency_ns), -Infinity));
     const range = Number.isFinite(low) ? [us(low), us(high)] : [1, 10];
     // Jitter has two sides, and so no logarithm.
-    const drawnAs = { log: log && !jitter, jitter, height, limits };
+    const drawnAs = { log: log && !jitter && !DEFINITION.two_sided, jitter, height, limits };
     if (overlay) return overlaid(element, data.recordings, range, { ...drawnAs, thread, say: settings.say });
     return data.recordings.map((recording, n) => {
       const place = recording.place ?? n;
@@ -430,7 +433,7 @@ const Charts = (() => {
       const ofPanel = { ...drawnAs, periods, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
       const above = timePanel(panel, time, worst, place, range, ofPanel);
       namePeriods(panel, periods);
-      return ofPanel.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / SECOND, place, ofPanel)] : [above];
+      return ofPanel.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / UNIT, place, ofPanel)] : [above];
     }).flat();
   }
 
@@ -465,20 +468,20 @@ const Charts = (() => {
       one.width = one.largest - inSteps(one.min, Math.min, Infinity);
     }
     all.sort((one, other) => other.width - one.width);
-    const xs = Array.from({ length: steps + 1 }, (_, n) => Math.min(n * step, end) / SECOND);
+    const xs = Array.from({ length: steps + 1 }, (_, n) => Math.min(n * step, end) / UNIT);
     const column = (values) => [...values, values.at(-1) ?? null].map((ns) => onAxis(ns, log));
     const paths = uPlot.paths.stepped({ align: 1 });
     const line = ({ recording, place }) => ({ label: recording.name, stroke: () => colour(place), width: 1, points: { show: false }, paths });
     const hooks = {
       setCursor: [(u) => {
         if (u.cursor.left < 0) return say('');
-        const at = Math.min(steps - 1, Math.floor((u.posToVal(u.cursor.left, 'x') * SECOND) / step));
+        const at = Math.min(steps - 1, Math.floor((u.posToVal(u.cursor.left, 'x') * UNIT) / step));
         const shown = all.filter((_, n) => u.series[2 * n + 1].show && all[n].max[at] !== null);
         const ranges = shown.map(({ recording, min, max }) => `${recording.name} ${tenths.format(us(min[at]))} … ${tenths.format(us(max[at]))} µs`);
-        return say(`${seconds((at * step) / SECOND)}–${seconds(Math.min(end, (at + 1) * step) / SECOND)} s: ${ranges.join(' · ') || tell('none')}`);
+        return say(`${between((at * step) / UNIT, Math.min(end, (at + 1) * step) / UNIT)}: ${ranges.join(' · ') || tell('none')}`);
       }],
       draw: [
-        (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / SECOND, jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread), place)),
+        (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / UNIT, jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread), place)),
         (u) => limitsUp(u, limits),
       ],
     };
@@ -494,8 +497,8 @@ const Charts = (() => {
   }
 
   function timePanel(panel, time, worst, place, range, { log, height, jitter, limits, periods, last: isLast, loads }) {
-    const step = time.step_ns / SECOND;
-    const end = time.length_ns / SECOND;
+    const step = time.step_ns / UNIT;
+    const end = time.length_ns / UNIT;
     const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
     const [drawnMin, drawnMax] = drawnOf(time, jitter);
     const drawn = (values) => {
@@ -515,7 +518,7 @@ const Charts = (() => {
       const nothing = time.max_ns.length === 0 ? 'not known' : woke ? 'no two successive activations woke' : 'nothing was measured';
       const span = maxima.length > 0 ? values : tell(nothing);
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
-      return { max, text: `${seconds(Math.max(0, from))}–${seconds(Math.min(to, end))} s: ${span}${lost}` };
+      return { max, text: `${between(Math.max(0, from), Math.min(to, end))}: ${span}${lost}` };
     };
     const whatIsShown = (u) => {
       const shown = describe(u.scales.x.min, u.scales.x.max);
@@ -642,7 +645,7 @@ const Charts = (() => {
     ctx.strokeStyle = variable('--ink');
     ctx.lineWidth = dot;
     for (const period of periods) {
-      const [first, every] = [period.first_ns / SECOND, period.period_ns / SECOND];
+      const [first, every] = [period.first_ns / UNIT, period.period_ns / UNIT];
       const apart = (every / (max - min)) * (bbox.width / dot);
       if (!(apart >= 3)) continue;
       ctx.globalAlpha = apart >= 24 ? 0.45 : 0.3;
@@ -684,7 +687,7 @@ const Charts = (() => {
     ctx.strokeStyle = colour(place);
     ctx.lineWidth = 1.5 * dot;
     for (const one of worst) {
-      const x = u.valToPos((one.since_start_ns) / SECOND, 'x', true);
+      const x = u.valToPos((one.since_start_ns) / UNIT, 'x', true);
       const y = u.valToPos(Math.max(MIN_US, us(one.latency_ns)), 'y', true);
       ctx.beginPath();
       ctx.arc(x, y, 3 * dot, 0, 2 * Math.PI);
@@ -706,5 +709,5 @@ const Charts = (() => {
     ctx.restore();
   }
 
-  return { histogram, exceedance, overTime, dash, dashOf };
+  return { histogram, exceedance, overTime, dash, dashOf, twoSided: DEFINITION.two_sided };
 })();

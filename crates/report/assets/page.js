@@ -111,7 +111,7 @@ const Page = (() => {
     /** Jitter has two sides, and so no logarithm. */
     jitterChosen() {
       const scale = this.section.querySelector('[data-scale]')?.parentElement;
-      if (scale && this.kind === 'latency-over-time') scale.hidden = this.jitter;
+      if (scale && this.kind === 'latency-over-time') scale.hidden = this.jitter || Charts.twoSided;
     }
 
     /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */

@@ -17,7 +17,7 @@ pub(super) const PROBE: Probe = Probe {
     summary: "wake-up latency of a periodic thread",
     needs: "nothing",
     settings: &[SLEEP, CLOCK],
-    statement,
+    statement: |run| statement(&run.probe_settings),
     conflict,
     // A process has one such timer.
     max_threads: |settings| (SLEEP.value_in(settings) == "itimer").then_some(1),

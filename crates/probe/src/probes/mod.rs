@@ -4,6 +4,7 @@
 mod cyclic;
 #[cfg(debug_assertions)]
 mod examples;
+mod interrupts;
 mod spawn;
 
 #[cfg(test)]
@@ -21,6 +22,8 @@ const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(1);
 /// All probes. The first is the default.
 pub const PROBES: &[Probe] = &[
     cyclic::PROBE,
+    interrupts::RTC,
+    interrupts::HPET,
     spawn::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
@@ -40,8 +43,8 @@ pub struct Probe {
     pub needs: &'static str,
     /// What can be set beside what every run has. A name means the same in every probe that has it.
     pub settings: &'static [ProbeSetting],
-    /// What it measures, with these settings, which are valid.
-    statement: fn(&ProbeSettings) -> ProbeStatement,
+    /// What it measures in a run, whose settings are valid each by itself.
+    statement: fn(&Run) -> ProbeStatement,
     /// Which setting cannot be as it is beside the others of a run, whose own settings are valid each by itself.
     conflict: fn(&Run) -> Option<SettingConflict>,
     /// How many threads can measure by it at most, with these settings; none where any number can.
@@ -215,7 +218,7 @@ pub fn max_threads(name: &str, settings: &ProbeSettings) -> Option<usize> {
 pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
     let probe = find(&run.probe)?;
     probe.check(&run.probe_settings)?;
-    let statement = (probe.statement)(&run.probe_settings);
+    let statement = (probe.statement)(run);
     if statement.rows == RowKind::Events && matches!(run.length, Length::Samples(_)) {
         return Err(ProbeSettingError::EventsHaveNoNumber(probe.name));
     }
@@ -253,21 +256,18 @@ impl Probe {
     ///
     /// # Errors
     /// Which setting is wrong, or what the machine lacks; then why the thread could not be made.
-    pub(crate) fn launch(
-        &self,
-        settings: &ProbeSettings,
-        config: ThreadConfig,
-    ) -> Result<io::Result<Launched>, ProbeSettingError> {
+    pub(crate) fn launch(&self, run: &Run, config: ThreadConfig) -> Result<io::Result<Launched>, ProbeSettingError> {
+        let settings = &run.probe_settings;
         self.check(settings)?;
         match (self.lacks)(settings) {
             Some(what) => Err(ProbeSettingError::Lacks { probe: self.name, what }),
-            None => Ok((self.launch)(settings, config).inspect(|launched| self.assert_stated(settings, launched.shape))),
+            None => Ok((self.launch)(settings, config).inspect(|launched| self.assert_stated(run, launched.shape))),
         }
     }
 
     /// The engine counts overruns by the thread's own column, and every consumer by the stated one: they are the same.
-    fn assert_stated(&self, settings: &ProbeSettings, measured: RowShape) {
-        let statement = (self.statement)(settings);
+    fn assert_stated(&self, run: &Run, measured: RowShape) {
+        let statement = (self.statement)(run);
         let overrun = statement.overrun_column.map(|column| match statement.columns[column].unit {
             ColumnUnit::Nanoseconds => Overrun::Time(column),
             ColumnUnit::Count => Overrun::Missed(column),

@@ -18,7 +18,7 @@ pub(super) const PROBE: Probe = Probe {
     summary: "time from the call that starts a process to its first instruction",
     needs: "a file in memory that may be executed (memfd_create)",
     settings: &[METHOD],
-    statement,
+    statement: |run| statement(&run.probe_settings),
     conflict: |_| None,
     max_threads: |_| None,
     lacks: |_| ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),

@@ -19,6 +19,12 @@ pub(crate) struct Definition {
     pub(crate) steps: StepNames,
     /// A limit is seen, also where nothing came near it: the axis goes on to so many times its latency.
     pub(crate) beyond_limit: f64,
+    /// Unit of the axis over time, ns.
+    pub(crate) unit_ns: i64,
+    /// What is added to values over time and to their limits, ns.
+    pub(crate) shift_ns: i64,
+    /// Whether values over time have two sides, and so no logarithm.
+    pub(crate) two_sided: bool,
     /// Of the lines, in the order of the recordings: lengths drawn and left out; empty for a solid line.
     dashes: [&'static str; DASHES.len()],
 }
@@ -100,12 +106,17 @@ impl Definition {
     /// Of charts of these, in the current language.
     pub(crate) fn new(measured: Measured) -> Definition {
         let of = |of_wake_ups, of_others| translated(measured.pick(of_wake_ups, of_others));
+        let two_sided = measured.is_two_sided();
         let time = || {
-            let name = translated("time since measuring began, s");
+            let name = translated(if two_sided { "sample number" } else { "time since measuring began, s" });
             Axis::tight(name, name)
         };
-        let latency = |floor| Axis { floor, ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)")) };
         let jitter = translated("jitter, µs");
+        let latency = |floor| match measured {
+            Measured::Jitter(_) => Axis { floor, ..Axis::tight(jitter, jitter) },
+            _ => Axis { floor, ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)")) },
+        };
+        let interval = translated("interval, µs");
         let load = translated("load, %");
         Definition {
             histogram: Axes {
@@ -115,13 +126,17 @@ impl Definition {
             },
             latency: Axes {
                 x: time(),
-                y: Axis {
-                    floor: 0.1,
-                    log: [0.8, 1.25],
-                    linear: [0.0, 0.06],
-                    min_width: 1.0,
-                    with_zero: true,
-                    ..Axis::tight("µs", translated("latency, µs (logarithmic)"))
+                y: if two_sided {
+                    Axis { linear: [0.06, 0.06], min_width: 0.1, ..Axis::tight(interval, interval) }
+                } else {
+                    Axis {
+                        floor: 0.1,
+                        log: [0.8, 1.25],
+                        linear: [0.0, 0.06],
+                        min_width: 1.0,
+                        with_zero: true,
+                        ..Axis::tight("µs", translated("latency, µs (logarithmic)"))
+                    }
                 },
             },
             jitter: Axes {
@@ -151,6 +166,9 @@ impl Definition {
                 },
             },
             beyond_limit: 1.05,
+            unit_ns: if two_sided { measured.period_ns() } else { 1_000_000_000 },
+            shift_ns: measured.period_ns(),
+            two_sided,
             dashes: DASHES,
         }
     }

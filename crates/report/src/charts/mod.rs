@@ -179,8 +179,9 @@ impl Plot {
 
     /// The same on the vertical axis.
     pub(crate) fn limits_up(&self, svg: &mut Svg, charts: &Charts) {
-        for limit in charts.limits.iter().filter(|limit| self.y.holds(us(limit.latency_ns))) {
-            let (y, ink) = (self.y.at(us(limit.latency_ns)), ink_of(limit));
+        let at = |limit: &LimitLine| us(limit.latency_ns + charts.measured.period_ns());
+        for limit in charts.limits.iter().filter(|limit| self.y.holds(at(limit))) {
+            let (y, ink) = (self.y.at(at(limit)), ink_of(limit));
             if fails(limit) {
                 let size = (self.right - self.left, y - self.top);
                 svg.rect((self.left, self.top), size, &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));

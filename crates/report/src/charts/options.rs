@@ -4,6 +4,7 @@
 use crate::charts::bins::{Bins, FLOOR_NS};
 use crate::charts::equal_bins::{self, EqualBins};
 use crate::gate::{Gate, LimitLine};
+use crate::sections::columns::Measured;
 use judge::Criterion;
 use plan::Limit;
 use plan::Nanos;
@@ -84,11 +85,18 @@ const CLOSE: i64 = 2;
 const ALIKE: f64 = 0.01;
 
 impl Style {
-    pub(crate) fn new(options: &ChartOptions, moments: &[&Moments], bins: Bins, equal: &[&EqualBins]) -> Style {
+    pub(crate) fn new(
+        options: &ChartOptions,
+        measured: Measured,
+        moments: &[&Moments],
+        bins: Bins,
+        equal: &[&EqualBins],
+    ) -> Style {
         let min = moments.iter().filter_map(|moments| moments.min()).min();
         let max = moments.iter().filter_map(|moments| moments.max()).max();
         let close = min.zip(max).is_some_and(|(min, max)| min >= FLOOR_NS && max < min.saturating_mul(CLOSE));
-        let linear = (close || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
+        let two_sided = measured.is_two_sided();
+        let linear = (close || two_sided || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
         let counts = || moments.iter().map(|moments| moments.count()).filter(|count| *count > 0);
         let (min, max) = (counts().min().unwrap_or(0) as f64, counts().max().unwrap_or(0) as f64);
         let heights = if max - min > ALIKE * max { Heights::Shares } else { Heights::Counts };
@@ -99,8 +107,9 @@ impl Style {
             auto_bin_ns: equal_bins::automatic(equal),
             step_percent: (bins.step_percent() * 10.0).round() / 10.0,
             heights: options.heights.unwrap_or(heights),
-            over_time: options.over_time,
-            overlay: options.overlay,
+            over_time: if two_sided { OverTime::Latency } else { options.over_time },
+            // One over the other is how jitter is compared.
+            overlay: options.overlay || two_sided,
         }
     }
 }

@@ -183,13 +183,15 @@ impl Charts {
         let bins = Bins::from_moments(all.iter().map(|overview| &overview.moments));
         let steps = Steps::share(all, max_steps);
         let points = load_course::points_each(all, max_steps / 4);
-        let resolution = Resolution { bins, equal_bins: max_steps / 4 / all.len().max(1), steps, points };
+        let measured = Measured::from_overviews(all);
+        let equal_bins = max_steps / 4 / all.len().max(1);
+        let resolution = Resolution { bins, equal_bins, steps, points, shift_ns: measured.period_ns() };
         let recordings: Vec<Series> = all.iter().map(|overview| Series::new(overview, resolution)).collect();
         let moments: Vec<&Moments> = all.iter().map(|overview| &overview.moments).collect();
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
-        let style = Style::new(options, &moments, bins, &equal);
+        let style = Style::new(options, measured, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
-        let (limits, measured, rows) = (options.lines(), Measured::from_overviews(all), Rows::from_overviews(all));
+        let (limits, rows) = (options.lines(), Rows::from_overviews(all));
         Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, rows, measured }
     }
 
@@ -221,6 +223,8 @@ pub(crate) struct Resolution {
     pub(crate) equal_bins: usize,
     pub(crate) steps: Steps,
     pub(crate) points: usize,
+    /// Added to values over time, ns.
+    pub(crate) shift_ns: i64,
 }
 
 impl Curve {
@@ -241,14 +245,15 @@ impl Curve {
 
 impl Series {
     pub(crate) fn new(overview: &Overview<'_>, resolution: Resolution) -> Series {
-        let Resolution { bins, equal_bins, steps, points } = resolution;
+        let Resolution { bins, equal_bins, steps, points, shift_ns } = resolution;
         let recorded = overview.recorded;
         let document = &recorded.document;
         let threads = document.threads.iter().zip(&recorded.threads);
         let whole: Vec<Time> = threads
             .clone()
             .map(|(thread, statistics)| {
-                Time::new(statistics, &document.probe, thread.interval_ns.0, start_since_first(document, thread))
+                let time = Time::new(statistics, &document.probe, thread.interval_ns.0, start_since_first(document, thread));
+                time.shifted(shift_ns)
             })
             .collect();
         let mut worst: Vec<WorstPoint> = threads
@@ -263,7 +268,7 @@ impl Series {
                     cpu: thread.cpu.0,
                     activation: worst.activation,
                     since_start_ns: happened(place).unwrap_or_else(|| due_since_first(document, thread, worst.activation)),
-                    latency_ns: worst.latency_ns,
+                    latency_ns: worst.latency_ns + shift_ns,
                 })
             })
             .collect();
@@ -343,6 +348,12 @@ impl Time {
                 .map(|(place, step)| (place, step.missing))
                 .collect(),
         }
+    }
+
+    /// The same with so much added to its values, ns.
+    fn shifted(mut self, by_ns: i64) -> Time {
+        self.min_ns.iter_mut().chain(&mut self.max_ns).flatten().for_each(|value| *value += by_ns);
+        self
     }
 
     pub(crate) fn has_jitter(&self) -> bool {

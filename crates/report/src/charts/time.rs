@@ -26,8 +26,10 @@ fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
     let (min, max) = charts.range_ns(what).unwrap_or((1_000, 10_000));
     let (min, max, scale) = match what {
         OverTime::Latency => {
-            let limits = || charts.limits.iter().map(|limit| limit.latency_ns);
-            (limits().fold(min, i64::min), limits().fold(max, i64::max), AxisScale::Log)
+            let shift = charts.measured.period_ns();
+            let limits = || charts.limits.iter().map(|limit| limit.latency_ns + shift);
+            let scale = if charts.measured.is_two_sided() { AxisScale::Linear } else { AxisScale::Log };
+            (limits().fold(min, i64::min), limits().fold(max, i64::max), scale)
         }
         // Jitter has two sides, and so no logarithm.
         OverTime::Jitter => (min, max, AxisScale::Linear),
@@ -42,7 +44,8 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     let (mut svg, top) = framed(Chart::Time, charts, description, (10.0 + OVERLAID + BOTTOM) as u32);
     let (top, bottom) = (top + 10.0, top + 10.0 + OVERLAID);
     let longest = charts.recordings.iter().map(|series| series.time.length_ns).max().unwrap_or(1).max(1);
-    let x = Scale::linear(0.0, plan::Nanos(longest).as_secs_f64(), LEFT, right);
+    let unit = Definition::new(charts.measured).unit_ns;
+    let x = Scale::linear(0.0, in_units(longest, unit), LEFT, right);
     let plot = Plot { x, y: vertical(charts, bottom, top), left: LEFT, right, top, bottom };
     plot.grid(&mut svg, 10, 8, tick_label);
     // The widest first, so that the narrower ones are seen before them.
@@ -56,7 +59,7 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     let mut order: Vec<usize> = (0..charts.recordings.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(width(&charts.recordings[*place])));
     for place in order {
-        band(&mut svg, &plot, place, &charts.recordings[place], what);
+        band(&mut svg, &plot, place, &charts.recordings[place], (what, unit));
     }
     if what == OverTime::Latency {
         plot.limits_up(&mut svg, charts);
@@ -80,9 +83,8 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
     for (place, (series, height)) in charts.recordings.iter().zip(&heights).enumerate() {
         let (top, bottom) = (next, next + PANEL);
         next += height;
-        let seconds = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
         let plot = Plot {
-            x: Scale::linear(0.0, seconds, LEFT, right),
+            x: Scale::linear(0.0, in_units(series.time.length_ns.max(1), definition.unit_ns), LEFT, right),
             y: vertical(charts, bottom, top),
             left: LEFT,
             right,
@@ -95,8 +97,8 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
             plot.lines(&mut svg, 10, 5, tick_label);
             load::draw(&mut svg, &plot, place, &series.loads);
         }
-        recurring(&mut svg, &plot, series);
-        band(&mut svg, &plot, place, series, what);
+        recurring(&mut svg, &plot, series, definition.unit_ns);
+        band(&mut svg, &plot, place, series, (what, definition.unit_ns));
         if what == OverTime::Latency {
             plot.limits_up(&mut svg, charts);
         }
@@ -108,10 +110,10 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
 }
 
 /// Where late wake-ups recur: dotted lines, or ticks at the foot where those would be too near; none nearer than that.
-fn recurring(svg: &mut Svg, plot: &Plot, series: &Series) {
-    let end = plan::Nanos(series.time.length_ns.max(1)).as_secs_f64();
+fn recurring(svg: &mut Svg, plot: &Plot, series: &Series, unit: i64) {
+    let end = in_units(series.time.length_ns.max(1), unit);
     for period in &series.periods {
-        let (first, every) = (period.first_ns / 1e9, period.period_ns / 1e9);
+        let (first, every) = (period.first_ns / unit as f64, period.period_ns / unit as f64);
         let apart = plot.x.at(every) - plot.x.at(0.0);
         if apart.is_nan() || apart < 3.0 {
             continue;
@@ -123,10 +125,15 @@ fn recurring(svg: &mut Svg, plot: &Plot, series: &Series) {
     }
 }
 
-fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, what: OverTime) {
+/// A time in units of the horizontal axis.
+fn in_units(ns: i64, unit: i64) -> f64 {
+    ns as f64 / unit as f64
+}
+
+fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, (what, unit): (OverTime, i64)) {
     let time = series.time.reduced(PANEL_STEPS);
     let (min_ns, max_ns) = time.drawn(what);
-    let at = |step: usize| plot.x.at(plan::Nanos(time.step_ns).as_secs_f64() * step as f64);
+    let at = |step: usize| plot.x.at(in_units(time.step_ns, unit) * step as f64);
     let extents: Vec<Option<(f64, f64)>> = min_ns
         .iter()
         .zip(max_ns)
@@ -145,7 +152,7 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, what: OverTim
     let colour = colour(place);
     svg.path(&parts, &format!("fill=\"{colour}\" fill-opacity=\"0.45\" stroke=\"{colour}\" stroke-width=\"0.7\""));
     for worst in series.worst.iter().filter(|_| what == OverTime::Latency) {
-        let x = plot.x.at(plan::Nanos(worst.since_start_ns).as_secs_f64());
+        let x = plot.x.at(in_units(worst.since_start_ns, unit));
         svg.circle(
             x,
             plot.y.at(us(worst.latency_ns)),

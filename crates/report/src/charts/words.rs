@@ -6,6 +6,7 @@ use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
 use crate::language::{tr, translated};
 use crate::overview::Overview;
+use crate::sections::columns::Measured;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 use plan::Nanos;
@@ -42,10 +43,19 @@ impl Chart {
         })
     }
 
+    /// The title where these are drawn.
+    pub(crate) fn title_of(self, measured: Measured) -> &'static str {
+        match self {
+            Chart::Time if measured.is_two_sided() => translated("Interval by sample number"),
+            Chart::Histogram if measured.is_two_sided() => translated("Histogram of jitter"),
+            _ => self.title(),
+        }
+    }
+
     /// The title of a picture: what is without its skipped activations says so, as tables count them in.
     pub(crate) fn headed(self, charts: &Charts) -> String {
         let jitter = self == Chart::Time && charts.style.over_time == OverTime::Jitter;
-        let title = if jitter { translated("Jitter over time") } else { self.title() };
+        let title = if jitter { translated("Jitter over time") } else { self.title_of(charts.measured) };
         match without_skipped(charts) {
             Some(without) => tr!("{title}, as measured, {without}", title, without),
             None => title.to_owned(),
@@ -59,6 +69,7 @@ impl Chart {
             Chart::Time if charts.style.over_time == OverTime::Jitter => {
                 "Smallest and largest jitter over the time of each recording."
             }
+            Chart::Time if charts.measured.is_two_sided() => "Smallest and largest interval by sample number, of each recording.",
             Chart::Time if charts.recordings.iter().all(|series| series.loads.drawn.is_empty()) => {
                 "Smallest and largest latency over the time of each recording."
             }

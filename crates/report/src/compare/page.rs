@@ -106,7 +106,9 @@ fn about(groups: &[Repeats], several: bool, (all, drawn): (usize, usize), measur
     parts.extend(several.then(|| tr!("distributions of all repeats, latency over time of the worst one")));
     parts.extend((drawn < all).then(|| match measured {
         Measured::WakeUps => tr!("{drawn} of {all} groups drawn, those with the worst wake-ups", all, drawn),
-        Measured::Other => tr!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn),
+        Measured::Jitter(_) | Measured::Other => {
+            tr!("{drawn} of {all} groups drawn, those with the largest latencies", all, drawn)
+        }
     }));
     parts.join(" · ")
 }

@@ -13,6 +13,11 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "カーネルが数えた、待っていた満了のほかに過ぎたタイマー満了の回数",
     ),
     ("how far the clock was set since the row before, forwards above 0", "直前の行からクロックが変更された量(進める方向が正)"),
+    (
+        "from one return of read to the next, each for an interrupt, minus the period",
+        "割り込みごとの read の復帰から次の復帰までの時間と、周期との差",
+    ),
+    ("interrupts since the one before that no read returned for", "直前の割り込み以降、read が復帰しなかった割り込みの回数"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

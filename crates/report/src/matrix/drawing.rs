@@ -171,7 +171,13 @@ impl Matrix {
         let steps = Steps::share(&overviews, budget.steps);
         let points = load_course::points_each(&overviews, budget.steps / 4);
         let drawn = curves.len() + overviews.len();
-        let resolution = series::Resolution { bins, equal_bins: budget.equal_bins / drawn.max(1), steps, points };
+        let resolution = series::Resolution {
+            bins,
+            equal_bins: budget.equal_bins / drawn.max(1),
+            steps,
+            points,
+            shift_ns: self.measured().period_ns(),
+        };
         let recordings: Vec<Series> = overviews.iter().map(|overview| Series::new(overview, resolution)).collect();
         let mut labels = Labels::default();
         let mut combination = |place: usize| {
@@ -193,7 +199,7 @@ impl Matrix {
         let moments: Vec<&Moments> = selected.iter().map(|row| &self.rows[*row].stats.moments).collect();
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
         let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
-        let style = Style::new(&self.options, &moments, bins, &equal);
+        let style = Style::new(&self.options, self.measured(), &moments, bins, &equal);
         let limits = self.options.lines();
         let (factors, varied, all) = (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
         let (heat, labels) = (self.heat(), labels.texts);

@@ -69,7 +69,7 @@ pub struct Matrix {
     /// Confidence intervals were not computed, because there are more than so many.
     pub inference_left_out_above: Option<usize>,
     /// What all its runs measure.
-    measured: Measured,
+    measured: Option<Measured>,
     /// By which probes.
     probes: Probes,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
@@ -130,6 +130,11 @@ impl Matrix {
         self.factors[factor].values[row.at[factor]].as_deref()
     }
 
+    /// What all its runs measure.
+    fn measured(&self) -> Measured {
+        self.measured.unwrap_or_default()
+    }
+
     /// Adds a repeat, numbered from 1, to a row.
     pub fn add(&mut self, row: usize, repeat: u32, recorded: Recorded) {
         self.add_run(row, repeat, recorded, Vec::new(), Vec::new());
@@ -140,7 +145,7 @@ impl Matrix {
         self.rows[row].judge(judged);
         let one = [Overview::new(&recorded)];
         let is_new = self.rows[row].add(&one[0]);
-        self.measured = self.measured.pick(Measured::from_overviews(&one), Measured::Other);
+        self.measured = self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
         self.probes.add(&one[0].recorded.document.probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
         self.times.each(|times| {

@@ -159,7 +159,7 @@ impl Matrix {
             frame: Frame::new(
                 self.title.as_deref().unwrap_or_else(|| translated("A plan")),
                 &verdict,
-                self.measured,
+                self.measured(),
                 &self.probes,
             ),
             header: Header {
@@ -178,7 +178,7 @@ impl Matrix {
             heat: self.heat_view(),
             inferences: inference_rows(&self.worst_runs(), MAX_INFERENCE_ROWS),
             inference_lead: inference_lead(&self.worst_runs()),
-            drawn: ChartSet::new(charts, &drawing.recordings, &drawing),
+            drawn: ChartSet::new(charts, &drawing.recordings, self.measured(), &drawing),
             warnings: self.conditions.get().warnings(),
             more_warnings: left_out(self.conditions.get().more_warnings(), |n| tr!("More warnings, each of some runs: {n}.", n)),
             facts: self.conditions.get().rows(),
@@ -197,7 +197,7 @@ impl Matrix {
         Some(Headline {
             number: number.to_owned(),
             unit: unit.to_owned(),
-            label: translated(self.measured.pick("the worst wake-up", "the largest latency")).to_owned(),
+            label: translated(self.measured().pick("the worst wake-up", "the largest latency")).to_owned(),
             supports_of: format!("{}: ", self.name(worst)),
             supports: overview::supported_rate(worst.stats.due_moments.count(), &worst.stats.activations),
         })
@@ -308,7 +308,7 @@ impl Matrix {
             let panels = if over_time { translated(" A panel for each run.") } else { "" };
             ChartView {
                 id: chart.file(),
-                title: chart.title(),
+                title: chart.title_of(self.measured()),
                 lead: format!("{}{panels}", chart_set::lead(chart, &series, &all)),
                 alternative: chart.described(&series, &all),
                 svg: Some(charts::draw(chart, &series, &all)),

@@ -9,6 +9,7 @@ use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::page::embedded;
 use crate::page::tables::{self, DataTable};
+use crate::sections::columns::Measured;
 use serde::Serialize;
 
 /// What a page draws.
@@ -28,17 +29,22 @@ pub(crate) struct ChartSet {
 impl ChartSet {
     /// The charts of overlaid recordings.
     pub(crate) fn overlaid(series: &Charts, all: &[Overview<'_>]) -> ChartSet {
-        ChartSet::new(Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(), &series.recordings, series)
+        ChartSet::new(
+            Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(),
+            &series.recordings,
+            series.measured,
+            series,
+        )
     }
 
     /// These charts, whose scripts draw the recordings from the data.
-    pub(crate) fn new(charts: Vec<ChartView>, recordings: &[Series], data: &impl Serialize) -> ChartSet {
+    pub(crate) fn new(charts: Vec<ChartView>, recordings: &[Series], measured: Measured, data: &impl Serialize) -> ChartSet {
         ChartSet {
             charts,
             thread_choices: thread_choices(recordings),
             several: recordings.len() > 1,
             equal_bins: recordings.iter().any(|series| !series.curve.equal.is_empty()),
-            jitter: recordings.iter().any(|series| series.time.has_jitter()),
+            jitter: !measured.is_two_sided() && recordings.iter().any(|series| series.time.has_jitter()),
             data: embedded(data),
         }
     }
@@ -72,6 +78,8 @@ const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at l
 const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones.";
 const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.";
 
+const INTERVALS: &str = "Time between two successive interrupts or records: smallest to largest at each sample number. No extreme is averaged away. Rings: the ten longest. Triangles at the top: skipped or lost ones.";
+
 /// The page's scripts say the same where jitter is chosen there.
 const JITTER: &str = "Jitter: by how much the time between two successive wake-ups differs from the interval, smallest to largest at each moment. Below 0: closer together. Triangles at the top: skipped or lost ones.";
 
@@ -91,6 +99,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = translated(match chart {
         Chart::Histogram => series.measured.pick(EVERY, EVERY_OTHER),
+        Chart::Time if series.measured.is_two_sided() => INTERVALS,
         Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
         Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
         Chart::Time => OVER_TIME,
@@ -122,7 +131,7 @@ fn view(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> ChartView {
     let drawn = knows_any(chart, all);
     ChartView {
         id: chart.file(),
-        title: chart.title(),
+        title: chart.title_of(series.measured),
         lead: lead(chart, series, all),
         alternative: chart.described(series, all),
         svg: drawn.then(|| charts::draw(chart, series, all)),

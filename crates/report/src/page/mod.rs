@@ -20,6 +20,7 @@ use crate::sections::banners::{Banner, GroupedWarning};
 use crate::sections::columns::{self, ColumnRow, Meaning, Measured, Probes};
 use crate::sections::conditions::{self, Value};
 use crate::sections::glossary::{self, Word};
+use crate::sections::jitter::{self, Spread};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
@@ -272,6 +273,9 @@ pub(crate) fn embedded(data: &impl serde::Serialize) -> String {
 }
 
 pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
+    if !all.is_empty() && all.iter().all(jitter::is_judged) {
+        return jitter_figure(all);
+    }
     let labels = verdict::labels(all);
     let (worst, label) = all.iter().zip(labels).rev().max_by_key(|(overview, _)| overview.due_moments.max())?;
     // As the verdict beside it rounds.
@@ -282,10 +286,27 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
         unit: unit.to_owned(),
         label: match Measured::from_documents(std::iter::once(&worst.recorded.document)) {
             Measured::WakeUps => tr!("the worst wake-up, {label}", label),
+            Measured::Jitter(_) => tr!("the largest jitter, {label}", label),
             Measured::Other => tr!("the largest latency, {label}", label),
         },
         supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         supports: worst.supported_rate(),
+    })
+}
+
+/// The largest standard deviation of intervals.
+fn jitter_figure(all: &[Overview<'_>]) -> Option<Headline> {
+    let spreads = all.iter().zip(verdict::labels(all)).filter_map(|(one, label)| Some((Spread::from_overview(one)?, label)));
+    let (spread, label) =
+        spreads.max_by(|(one, _), (other, _)| one.sd_ns.partial_cmp(&other.sd_ns).unwrap_or(std::cmp::Ordering::Equal))?;
+    let text = spread.sd()?;
+    let (number, unit) = text.rsplit_once(' ')?;
+    Some(Headline {
+        number: number.to_owned(),
+        unit: unit.to_owned(),
+        label: tr!("standard deviation of the interval, {label}", label),
+        supports_of: String::new(),
+        supports: None,
     })
 }
 
@@ -305,7 +326,9 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         let n = all.len();
         parts.push(match Measured::from_overviews(all) {
             Measured::WakeUps => tr!("{n} of {recorded} recordings shown, those with the worst wake-ups", recorded, n),
-            Measured::Other => tr!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n),
+            Measured::Jitter(_) | Measured::Other => {
+                tr!("{n} of {recorded} recordings shown, those with the largest latencies", recorded, n)
+            }
         });
     }
     parts.join(" · ")

@@ -6,7 +6,7 @@ use crate::language::{self, tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::latencies::{Latencies, NOTHING};
 use crate::sections::rows::Rows;
-use model::{ColumnUnit, Document, ProbeStatement, RowKind};
+use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
 use stats::Level;
 
 /// The figures of a further column.
@@ -64,7 +64,8 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
     let mut found: Vec<(String, String, Vec<&str>)> = Vec::new();
     for overview in all {
         for (index, column) in overview.recorded.document.probe.columns.iter().enumerate() {
-            let name = if index == 0 { tr!("latency") } else { title(&column.name, column.unit) };
+            let judged = || judged_name(overview.recorded.document.probe.quantity).to_owned();
+            let name = if index == 0 { judged() } else { title(&column.name, column.unit) };
             let meaning = meaning(&column.meaning);
             match found.iter_mut().find(|(known, means, _)| *known == name && *means == meaning) {
                 Some((.., recordings)) => recordings.push(&overview.name),
@@ -78,6 +79,15 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
         Meaning { name, meaning }
     };
     found.into_iter().map(named).collect()
+}
+
+/// What a judged time is called.
+pub(crate) fn judged_name(quantity: Quantity) -> &'static str {
+    translated(match quantity {
+        Quantity::Latency => "latency",
+        Quantity::Jitter => "jitter",
+        Quantity::Interval => "interval",
+    })
 }
 
 /// What a column says of itself, in the current language if it is one that is known.
@@ -144,6 +154,8 @@ pub(crate) enum Measured {
     /// Activations that each woke late or on time, one by one.
     #[default]
     WakeUps,
+    /// By how much intervals differ from one period, this many ns.
+    Jitter(i64),
     /// Something else: trials, events, or counts of a histogram of which nothing more is known.
     Other,
 }
@@ -154,23 +166,52 @@ impl Measured {
         Measured::from_documents(all.iter().map(|overview| &overview.recorded.document))
     }
 
-    pub(crate) fn from_documents<'d>(mut all: impl Iterator<Item = &'d Document>) -> Measured {
-        let are_wake_ups = all.all(|document| document.probe.rows == RowKind::Activations && judge::knows_order(document));
-        if are_wake_ups { Measured::WakeUps } else { Measured::Other }
+    pub(crate) fn from_documents<'d>(all: impl Iterator<Item = &'d Document>) -> Measured {
+        all.map(Measured::from_document).reduce(Measured::and).unwrap_or_default()
+    }
+
+    fn from_document(document: &Document) -> Measured {
+        match (document.probe.quantity, document.probe.period_ns) {
+            (Quantity::Jitter, Some(period)) if judge::knows_order(document) => Measured::Jitter(period.0),
+            (Quantity::Latency, _) if document.probe.rows == RowKind::Activations && judge::knows_order(document) => {
+                Measured::WakeUps
+            }
+            _ => Measured::Other,
+        }
+    }
+
+    /// What two of them are, if they are one.
+    pub(crate) fn and(self, other: Measured) -> Measured {
+        if self == other { self } else { Measured::Other }
+    }
+
+    /// The period that intervals are compared with, ns; 0 where none is drawn.
+    pub(crate) const fn period_ns(self) -> i64 {
+        match self {
+            Measured::Jitter(period) => period,
+            Measured::WakeUps | Measured::Other => 0,
+        }
+    }
+
+    /// Whether values lie on both sides of 0, so that no logarithm can be taken.
+    pub(crate) const fn is_two_sided(self) -> bool {
+        matches!(self, Measured::Jitter(_))
     }
 
     /// One of two texts.
     pub(crate) const fn pick<T: Copy>(self, of_wake_ups: T, of_others: T) -> T {
         match self {
             Measured::WakeUps => of_wake_ups,
-            Measured::Other => of_others,
+            Measured::Jitter(_) | Measured::Other => of_others,
         }
     }
 }
 
 /// What a latency is, in these recordings.
 pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
-    if meanings(all).is_empty() {
+    if matches!(Measured::from_overviews(all), Measured::Jitter(_)) {
+        translated("What is called latency here is jitter: by how much an interval differs from the period. Times in µs.")
+    } else if meanings(all).is_empty() {
         translated("Latency is how long after its planned time a thread woke. Times in µs.")
     } else {
         translated("Latency is what a recording's probe judges: see What was measured. Times in µs.")

@@ -12,6 +12,7 @@ pub(crate) mod conditions;
 pub(crate) mod events;
 pub(crate) mod glossary;
 pub(crate) mod inference;
+pub(crate) mod jitter;
 pub(crate) mod lab;
 pub(crate) mod latencies;
 pub(crate) mod loads;

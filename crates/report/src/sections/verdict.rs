@@ -6,6 +6,7 @@ use crate::language::{tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::accounts;
 use crate::sections::caveats;
+use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
 use std::collections::BTreeSet;
 
@@ -82,6 +83,9 @@ fn rights(all: &[Overview<'_>]) -> Option<String> {
 }
 
 fn figures(all: &[Overview<'_>]) -> String {
+    if !all.is_empty() && all.iter().all(jitter::is_judged) {
+        return jitters(all);
+    }
     let labels = labels(all);
     let mut maxima: Vec<(i64, &str)> =
         all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str()))).collect();
@@ -102,6 +106,34 @@ fn figures(all: &[Overview<'_>]) -> String {
     tr!(
         "worst latency {phrases}{silent}. {on_time}.",
         phrases = phrases.join(translated(", ")),
+        silent,
+        on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
+    )
+}
+
+/// The spread of intervals, the widest first.
+fn jitters(all: &[Overview<'_>]) -> String {
+    let labels = labels(all);
+    let mut spreads: Vec<(Spread, &str)> = all
+        .iter()
+        .zip(&labels)
+        .filter_map(|(overview, label)| Some((Spread::from_overview(overview)?, label.as_str())))
+        .collect();
+    spreads.sort_by_key(|(spread, _)| std::cmp::Reverse(spread.peak_to_peak_ns));
+    let silent: Vec<&str> = all.iter().filter(|o| o.moments.max().is_none()).map(|o| o.name.as_str()).collect();
+    if spreads.is_empty() {
+        return tr!("no interval was measured.");
+    }
+    let in_words = |(spread, label): &(Spread, &str)| tr!("{spread} {label}", spread = spread.in_words(), label);
+    let mut phrases: Vec<String> = spreads.iter().take(MAX_LISTED).map(in_words).collect();
+    if spreads.len() > MAX_LISTED {
+        phrases.push(tr!("and {n} more", n = format::count((spreads.len() - MAX_LISTED) as u64)));
+    }
+    let silent =
+        if silent.is_empty() { String::new() } else { tr!("; no interval was measured in {names}", names = list(&silent)) };
+    tr!(
+        "jitter: {phrases}{silent}. {on_time}.",
+        phrases = phrases.join(translated("; ")),
         silent,
         on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
     )

@@ -16,6 +16,7 @@ use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::banners::GroupedWarning;
 use crate::sections::inference::{self, Message};
+use crate::sections::jitter;
 use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
@@ -35,6 +36,9 @@ pub(crate) fn summary(report: &Report<'_>, paint: Paint) -> String {
         out.push('\n');
         out.push_str(&activations(overview).painted(paint, &[translated("late"), translated("skipped")]));
         legend(&mut out, overview, paint);
+        if let Some(jitter) = jitter::sentence(overview) {
+            wrapped(&mut out, "", &jitter);
+        }
         if let Some(supports) = overview.supported_rate() {
             wrapped(&mut out, "", &(supports + translated(".")));
         }

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rtc` and `hpet`: the jitter of periodic interrupts, by the method of rtc_wakeup: the time between two successive returns of a
+//! read that waits for the next interrupt.
+//!
+//! The device runs by itself, so nothing is planned but its period. How many interrupts passed unseen the read says.
+
+use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
+use crate::Monotonic;
+use crate::attachment::{Attachment, Linux, Woken};
+use crate::interrupt_timer::{Device, InterruptTimer, TimerError};
+use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::thread::{Launched, ThreadConfig};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{Nanos, OverrunPolicy, Run, Scheduling};
+use rustix::io::Errno;
+use std::borrow::Cow;
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// 1/1024 s, to the nearest ns.
+const DEFAULT_INTERVAL: Nanos = Nanos(976_563);
+const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+/// Interrupts a second of the real-time clock, as the kernel takes them.
+const RTC_RATES: RangeInclusive<u32> = 2..=8_192;
+/// The same of the HPET: the kernel takes more, and no reader follows.
+const HPET_RATES: RangeInclusive<u32> = 2..=100_000;
+
+pub(super) const RTC: Probe = Probe {
+    name: "rtc",
+    summary: "jitter of the real-time clock's periodic interrupt",
+    needs: "a real-time clock (/dev/rtc0), and CAP_SYS_RESOURCE above 64 interrupts a second",
+    settings: &[DEVICE],
+    statement: |run| ProbeStatement {
+        period_ns: Some(rtc_period(run.interval_ns)),
+        ..statement(
+            "rtc",
+            "between two successive returns of read from the real-time clock, in user space. Since Linux 2.6.38 the clock's periodic \
+             interrupt is made by a high-resolution timer of the kernel",
+        )
+    },
+    conflict: |run| conflict(run, &RTC_RATES),
+    max_threads: |_| Some(1),
+    lacks: |settings| lacks(Device::RealTimeClock, Path::new(DEVICE.value_in(settings))),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
+    launch: |settings, config| {
+        let period = rtc_period(config.cycle.interval);
+        launch(Device::RealTimeClock, Path::new(DEVICE.value_in(settings)), &RTC_RATES, period, config)
+    },
+};
+
+pub(super) const HPET: Probe = Probe {
+    name: "hpet",
+    summary: "jitter of the HPET's periodic interrupt, which a device makes",
+    needs: "an HPET with a timer to spare (/dev/hpet), and CAP_SYS_RESOURCE above 64 interrupts a second",
+    settings: &[],
+    statement: |run| ProbeStatement {
+        period_ns: Some(run.interval_ns),
+        ..statement("hpet", "between two successive returns of read from the HPET, one of whose timers interrupts, in user space")
+    },
+    conflict: |run| conflict(run, &HPET_RATES),
+    max_threads: |_| Some(1),
+    lacks: |_| lacks(Device::Hpet, Path::new(HPET_PATH)),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
+    launch: |_, config| {
+        let period = config.cycle.interval;
+        launch(Device::Hpet, Path::new(HPET_PATH), &HPET_RATES, period, config)
+    },
+};
+
+const HPET_PATH: &str = "/dev/hpet";
+
+const DEVICE: ProbeSetting = ProbeSetting {
+    name: "device",
+    help: "The real-time clock",
+    values: SettingValues::Text("PATH"),
+    default: "/dev/rtc0",
+    default_is_recorded: true,
+};
+
+fn statement(name: &'static str, measuring_point: &'static str) -> ProbeStatement {
+    ProbeStatement {
+        name: name.into(),
+        rows: RowKind::Activations,
+        columns: vec![
+            Column::ns("jitter_ns", "from one return of read to the next, each for an interrupt, minus the period"),
+            Column {
+                name: Cow::Borrowed("missed"),
+                unit: ColumnUnit::Count,
+                meaning: Cow::Borrowed("interrupts since the one before that no read returned for"),
+            },
+        ],
+        overrun_column: Some(MISSED),
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: measuring_point.into(),
+        quantity: Quantity::Jitter,
+        period_ns: None,
+    }
+}
+
+/// The column of `missed`.
+const MISSED: usize = 1;
+
+/// The period of the kernel's timer: whole nanoseconds, rounded down.
+fn rtc_period(interval: Nanos) -> Nanos {
+    Nanos(NANOS_PER_SEC / i64::from(nearest_rate(interval, &RTC_RATES)))
+}
+
+/// Interrupts a second at this interval; none where it is not a whole number of them that the device can make.
+fn hertz(interval: Nanos, rates: &RangeInclusive<u32>) -> Option<u32> {
+    let nearest = nearest_rate(interval, rates);
+    // An interval is written to the nearest ns.
+    let period = i64::from(nearest);
+    ((NANOS_PER_SEC - interval.0 * period).abs() <= period).then_some(nearest)
+}
+
+fn nearest_rate(interval: Nanos, rates: &RangeInclusive<u32>) -> u32 {
+    let interval = interval.0.max(1);
+    let rounded = (NANOS_PER_SEC + interval / 2) / interval;
+    u32::try_from(rounded).unwrap_or(u32::MAX).clamp(*rates.start(), *rates.end())
+}
+
+fn conflict(run: &Run, rates: &RangeInclusive<u32>) -> Option<SettingConflict> {
+    if hertz(run.interval_ns, rates).is_none() {
+        let (first, last, nearest) = (rates.start(), rates.end(), nearest_rate(run.interval_ns, rates));
+        let reason = format!(
+            "the device interrupts a whole number of times in a second, {first} to {last}, not once in {}. The nearest is 1/{nearest}s",
+            run.interval_ns
+        );
+        return Some(SettingConflict { setting: "interval", reason });
+    }
+    (run.overrun_policy == OverrunPolicy::CatchUp)
+        .then(|| SettingConflict { setting: "catch-up", reason: "an interrupt that was missed does not come again".to_owned() })
+}
+
+/// Tried at a rate that needs no right.
+fn lacks(device: Device, path: &Path) -> Option<String> {
+    const ANYBODYS_RATE: u32 = 64;
+    let error = InterruptTimer::start(device, path, ANYBODYS_RATE).err()?;
+    Some(explained(device, path, ANYBODYS_RATE, &error))
+}
+
+fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error }: &TimerError) -> String {
+    let (what, option) = match device {
+        Device::RealTimeClock => ("a real-time clock", "CONFIG_RTC_INTF_DEV and a driver such as CONFIG_RTC_DRV_CMOS"),
+        Device::Hpet => ("an HPET", "CONFIG_HPET, and a machine that has one"),
+    };
+    let place = path.display();
+    let why = match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) if *doing == "open" => {
+            format!("there is no {place}. It takes {what}: {option}")
+        }
+        Some(libc::EACCES) if *doing != "open" => {
+            let limit =
+                if device == Device::Hpet { "/proc/sys/dev/hpet/max-user-freq" } else { "/sys/class/rtc/rtc0/max_user_freq" };
+            format!("{hertz} interrupts a second from {place} need CAP_SYS_RESOURCE. Run as root, or raise {limit}")
+        }
+        Some(libc::EACCES | libc::EPERM) => format!("no right to open {place}. Run as root"),
+        Some(libc::EBUSY) => format!("{place} is in use by another program, or has no timer to spare"),
+        Some(libc::EIO) if device == Device::Hpet => {
+            format!("the timer of {place} that is to spare has no interrupt on this machine")
+        }
+        Some(libc::ENOTTY | libc::EINVAL) => format!("{place} is not {what} that interrupts periodically ({doing}: {error})"),
+        _ => format!("{place} does not interrupt periodically ({doing}: {error})"),
+    };
+    why
+}
+
+fn launch(device: Device, path: &Path, rates: &RangeInclusive<u32>, period: Nanos, config: ThreadConfig) -> io::Result<Launched> {
+    let hertz = nearest_rate(config.cycle.interval, rates);
+    let timer = InterruptTimer::start(device, path, hertz);
+    let timer = timer.map_err(|error| io::Error::new(error.error.kind(), explained(device, path, hertz, &error)))?;
+    // Here and not in the measuring thread, which would wait at its priority.
+    if !timer.comes_within(SILENT_MS)? {
+        return Err(io::Error::other(format!("{} has not interrupted for {} s", path.display(), SILENT_MS / 1_000)));
+    }
+    config.launch(Linux, Interrupts { timer, period: period.0, returned: 0, interval: 0, missed: 0 })
+}
+
+struct Interrupts {
+    timer: InterruptTimer,
+    /// Between two interrupts, ns.
+    period: i64,
+    /// When the last read returned, ns.
+    returned: i64,
+    /// From the read before to that one, ns.
+    interval: i64,
+    /// Interrupts between the two.
+    missed: i64,
+}
+
+/// A device that is silent for so long will not begin to interrupt. More than two periods of the slowest.
+const SILENT_MS: u32 = 2_000;
+
+impl Interrupts {
+    fn wait_for_next(&mut self) -> Result<(), Errno> {
+        let interrupts = self.timer.wait()?;
+        let now = Monotonic.now().0;
+        self.interval = now - self.returned;
+        self.missed = interrupts.saturating_sub(1).cast_signed();
+        self.returned = now;
+        Ok(())
+    }
+}
+
+impl<A: Attachment> Sampler<A, 2> for Interrupts {
+    const OVERRUN: Overrun = Overrun::Missed(MISSED);
+
+    /// Waits for the time of the first row, and for an interrupt, from which the first interval runs.
+    fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+        if attachment.sleep_until(Nanos(first.0 - interval.0)) != Woken::OnTime {
+            // The run is being stopped, as the first wait finds.
+            return Ok(());
+        }
+        let failed = |errno: Errno| SampleError { doing: "waiting for the first interrupt", errno: errno.raw_os_error() };
+        let begun = self.wait_for_next();
+        if begun == Err(Errno::INTR) { Ok(()) } else { begun.map_err(failed) }
+    }
+
+    #[inline]
+    fn wait(&mut self, _attachment: &mut A, _planned: Nanos) -> Woken {
+        match self.wait_for_next() {
+            Ok(()) => Woken::OnTime,
+            Err(Errno::INTR) => Woken::Interrupted,
+            Err(error) => Woken::Failed(error.raw_os_error()),
+        }
+    }
+
+    fn wait_call(&self) -> &'static str {
+        "read of the interrupting device"
+    }
+
+    fn sample(&mut self, _attachment: &mut A, _planned: Nanos) -> Result<[i64; 2], SampleError> {
+        Ok([self.interval - self.period, self.missed])
+    }
+}
