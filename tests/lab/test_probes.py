@@ -11,12 +11,13 @@ from pathlib import Path
 from lab import BOOT_TIMEOUT, TEIJI, Lab, check, document, sample_hashes
 
 VANILLA = "debian:amd64"
+PREEMPT_RT = "debian:rt-amd64"
 
 
 class Probes(Lab):
-    def repeated(self, teiji, *words):
+    def repeated(self, teiji, *words, kernel=VANILLA):
         """The first of two recordings of the same run, which hold the same samples and agree with their figures."""
-        words = ["lab", "run", "-q", "-k", VANILLA, *words, *BOOT_TIMEOUT, "--repeat", "2", "--verify-identical", "-o", "out"]
+        words = ["lab", "run", "-q", "-k", kernel, *words, *BOOT_TIMEOUT, "--repeat", "2", "--verify-identical", "-o", "out"]
         output = self.run_well(teiji, *words)
         self.assertIn("2 repeats, identical samples", output)
         recordings = sorted((self.folder / "out").iterdir())
@@ -64,6 +65,40 @@ class Probes(Lab):
                 medians.append(thread["latency_ns"]["p50"])
         # Each does more than the one before it between the interrupt and the clock read; what is left is computed alike.
         self.assertEqual(medians, sorted(medians))
+
+    def test_interrupts_of_the_real_time_clock(self):
+        spreads = {}
+        for kernel in (VANILLA, PREEMPT_RT):
+            for load in ((), ("--load", "hackbench")):
+                with self.subTest(kernel=kernel, load=load):
+                    shutil.rmtree(self.folder / "out", ignore_errors=True)
+                    # Highest priority but one: under PREEMPT_RT above the handler of the interrupt, which runs in a thread.
+                    recording = self.repeated(TEIJI, "--probe", "rtc", *load, "-p", "90", "-n", "300", kernel=kernel)
+                    described = document(recording)
+                    self.assertEqual((described["probe"]["quantity"], described["probe"]["period_ns"]), ("jitter", 976_562))
+                    thread = described["threads"][0]
+                    self.assertEqual(thread["activations"], {"due": 300, "on_time": 300, "late": 0, "skipped": 0})
+                    # The clock runs by itself: however much intervals vary, they add up.
+                    self.assertLess(abs(thread["latency_ns"]["mean"]), 100)
+                    spreads[kernel, bool(load)] = thread["latency_ns"]["sd"]
+        self.assertTrue(100 < spreads[VANILLA, False] < 1_000, spreads)
+        self.assertTrue(100 < spreads[PREEMPT_RT, False] < 1_500, spreads)
+        self.assertGreater(spreads[VANILLA, True], 4 * spreads[VANILLA, False], spreads)
+        self.assertGreater(spreads[VANILLA, True], 2 * spreads[PREEMPT_RT, True], spreads)
+
+    def test_interrupts_that_were_missed(self):
+        # Once, 20 ms in which the reader does not run. Both devices count on.
+        stall = ["--load", 'cmd:"/teiji lab-init stall=1x20ms/300ms"', "--settle", "0"]
+        for probe, period in (("rtc", 976_562), ("hpet", 976_563)):
+            with self.subTest(probe):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                thread = document(self.repeated(TEIJI, "--probe", probe, *stall, "-n", "400"))["threads"][0]
+                missed = thread["columns"][0]["values"]["max"]
+                self.assertTrue(19 <= missed <= 21, thread["columns"])
+                self.assertEqual(thread["activations"], {"due": 400, "on_time": 399 - missed, "late": 1, "skipped": missed})
+                # One interval spans all periods that passed in it, and what it took to read.
+                late = thread["latency_ns"]["max"]
+                self.assertTrue(missed * period - 30_000 <= late <= missed * period + 1_000_000, (late, missed))
 
     def test_events(self):
         recording = self.repeated(os.environ["TEIJI_EXAMPLES"], "--probe", "example-events", "--period", "3ms", "-d", "1s")

@@ -237,3 +237,68 @@ impl<A: Attachment> Sampler<A, 2> for Interrupts {
         Ok([self.interval - self.period, self.missed])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::test_run;
+
+    #[test]
+    fn an_interval_is_a_whole_number_of_interrupts_in_a_second() {
+        for (interval, expected) in [
+            (976_563, Some(1_024)),
+            (976_562, Some(1_024)),
+            (1_000_000, Some(1_000)),
+            (122_070, Some(8_192)),
+            (500_000_000, Some(2)),
+            // Between two rates, and beyond both ends.
+            (300_000, None),
+            (3_000_000, None),
+            (100_000, None),
+            (1_000_000_000, None),
+        ] {
+            assert_eq!(hertz(Nanos(interval), &RTC_RATES), expected, "{interval}");
+        }
+        assert_eq!((rtc_period(Nanos(976_563)), rtc_period(Nanos(333_333))), (Nanos(976_562), Nanos(333_333)));
+    }
+
+    fn error(change: impl Fn(&mut Run)) -> Option<String> {
+        let mut run = test_run(RTC.default_interval, 5);
+        run.cpus.truncate(1);
+        run.probe = "rtc".to_owned();
+        change(&mut run);
+        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+    }
+
+    #[test]
+    fn what_a_clock_cannot_do_names_its_setting() {
+        assert_eq!(error(|_| ()), None);
+        let found = error(|run| run.interval_ns = Nanos::from_micros(300)).unwrap();
+        assert!(found.starts_with("interval: ") && found.ends_with("not once in 300us. The nearest is 1/3333s"), "{found}");
+        let found = error(|run| run.overrun_policy = OverrunPolicy::CatchUp).unwrap();
+        assert!(found.starts_with("catch-up: ") && found.ends_with("does not come again"), "{found}");
+        let found = error(|run| run.cpus.push(run.cpus[0])).unwrap();
+        assert!(found.starts_with("threads: the probe rtc measures with at most 1 thread"), "{found}");
+    }
+
+    #[test]
+    fn what_lacks_is_named_with_what_to_do() {
+        let said = |device, doing, errno| {
+            explained(device, Path::new("/dev/x"), 1_024, &TimerError { doing, error: io::Error::from_raw_os_error(errno) })
+        };
+        for (device, doing, errno, expected) in [
+            (Device::RealTimeClock, "open", libc::ENOENT, "there is no /dev/x. It takes a real-time clock: CONFIG_RTC_INTF_DEV"),
+            (Device::Hpet, "open", libc::ENOENT, "there is no /dev/x. It takes an HPET: CONFIG_HPET"),
+            (Device::RealTimeClock, "open", libc::EACCES, "no right to open /dev/x. Run as root"),
+            (Device::RealTimeClock, "open", libc::EBUSY, "/dev/x is in use by another program"),
+            (Device::RealTimeClock, "RTC_IRQP_SET", libc::EACCES, "1024 interrupts a second from /dev/x need CAP_SYS_RESOURCE"),
+            (Device::RealTimeClock, "RTC_PIE_ON", libc::ENOTTY, "/dev/x is not a real-time clock that interrupts periodically"),
+            (Device::Hpet, "HPET_IE_ON", libc::EIO, "the timer of /dev/x that is to spare has no interrupt on this machine"),
+        ] {
+            let said = said(device, doing, errno);
+            assert!(said.starts_with(expected), "{said}");
+        }
+        // A file that is no device at all.
+        assert!(lacks(Device::RealTimeClock, Path::new("/dev/null")).unwrap().starts_with("/dev/null is not a real-time clock"));
+    }
+}

