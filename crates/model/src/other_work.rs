@@ -22,9 +22,14 @@ pub struct OtherWork {
 }
 
 impl Document {
-    /// Work beside the run and its loads that is worth a warning; none also where it was not recorded.
+    /// Work beside the run and its loads that is worth a warning; none also where it was not recorded. A guest in virtual time has
+    /// nothing else in it. There the kernel, which counts CPU time by looking once in a tick, would always look at the same moment of a
+    /// run's interval.
     #[must_use]
     pub fn other_work(&self) -> Option<OtherWork> {
+        if self.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some()) {
+            return None;
+        }
         let after = self.host.after.as_ref()?;
         let processes = self.host.processes.as_ref()?;
         let times = changes(&self.host.before, after).cpu_times;

@@ -329,7 +329,9 @@ fn closing(
     if let Some(after) = &document.host.after {
         document.warnings.extend(host::warnings(&document.host.before, after, order.time));
     }
-    document.warnings.extend(host::other_work(&document));
+    if order.time == MachineTime::Real {
+        document.warnings.extend(host::other_work(&document));
+    }
     let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
