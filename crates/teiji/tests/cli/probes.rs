@@ -316,6 +316,28 @@ fn columns_of_every_probe_are_explained_in_japanese() {
     assert!(columns >= 20, "{columns}");
 }
 
+/// Nothing is measured by something else instead, and no recording is left.
+#[test]
+fn what_a_probe_lacks_is_named() {
+    let place = TestFolder::new();
+    for (flags, error) in [
+        ("--probe rtc --device /nosuch", "the probe rtc cannot measure here: there is no /nosuch. It takes a real-time clock"),
+        ("--probe rtc --device /dev/null", "the probe rtc cannot measure here: /dev/null is not a real-time clock"),
+    ] {
+        let output = place.teiji(&format!("measure {flags} -d 1s -o none.teiji"));
+        assert!(output.code == Some(4) && output.err.contains(error), "{output:?}");
+        assert!(!place.join("none.teiji").exists());
+    }
+    for (flags, error) in [
+        ("--probe rtc -i 300us", "'interval' of the probe rtc is impossible here"),
+        ("--probe rtc --catch-up", "'catch-up' of the probe rtc is impossible here"),
+        ("--probe rtc -t 2", "the probe rtc measures with at most 1 thread"),
+    ] {
+        let output = place.teiji(&format!("measure {flags} -d 1s -o none.teiji"));
+        assert!(output.code == Some(2) && output.err.contains(error), "{output:?}");
+    }
+}
+
 /// The same of those that cannot measure on this machine, from what they state.
 #[test]
 fn every_column_that_a_probe_states_has_japanese() {
