@@ -31,6 +31,7 @@ mod sys;
 mod test_runs;
 mod thread;
 mod trial;
+mod wake;
 
 pub use affinity::process_cpus;
 pub use attachment::Woken;

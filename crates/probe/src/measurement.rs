@@ -115,6 +115,7 @@ impl Measurement {
     fn make_ready(&mut self, run: &Run, scheduling: Scheduling) -> Result<(), ProbeError> {
         let probe = probes::find(&run.probe)?;
         let (ready, receiver) = channel();
+        let mut helpers = Vec::new();
         for (index, (cpu, offset)) in run.cpus.iter().zip(&self.offsets).enumerate() {
             let interval = run.interval_of(index);
             let cycle = Cycle {
@@ -139,14 +140,15 @@ impl Measurement {
             self.threads.push(launched.thread);
             self.consumers.push(launched.consumer);
             self.interrupts.push(launched.interrupt);
+            helpers.extend(launched.helper);
         }
         for (index, ready) in receiver.iter().take(run.cpus.len()) {
             let cpu = run.cpus[index];
             self.pids[index] = Some(ready.map_err(|source| ProbeError::Prepare { thread: index, cpu, scheduling, source })?);
         }
-        let measuring: Vec<(CpuId, Pid)> =
-            run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid))).collect();
-        let guard = Guard::over(scheduling, &measuring, &self.control);
+        let measuring = run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
+        let watched: Vec<(CpuId, Pid)> = measuring.chain(helpers).collect();
+        let guard = Guard::over(scheduling, &watched, &self.control);
         self.guard = guard.map_err(ProbeError::Guard)?;
         Ok(())
     }

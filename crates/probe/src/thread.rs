@@ -65,6 +65,8 @@ pub(crate) struct Launched {
     pub(crate) interrupt: fn(Pid),
     /// What it measures by, to be held against what its probe states.
     pub(crate) shape: RowShape,
+    /// A thread of the same scheduling that takes part in what it measures, and its CPU: the guard watches over it too.
+    pub(crate) helper: Option<(CpuId, Pid)>,
 }
 
 /// Rows as a thread makes them.
@@ -157,7 +159,7 @@ impl ThreadConfig {
         let time = usize::from(shape.overrun.is_none());
         let (producer, consumer) = ring(slots_for(self.cycle.interval.0), time + shape.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
-        Ok(Launched { thread, consumer, interrupt: A::interrupt, shape })
+        Ok(Launched { thread, consumer, interrupt: A::interrupt, shape, helper: None })
     }
 
     /// From its start to its result.
@@ -203,7 +205,7 @@ fn difference((before, after): (sys::ThreadUsage, sys::ThreadUsage)) -> Usage {
 
 /// Writes to the part of the stack the loop may use.
 #[inline(never)]
-fn prefault_stack() {
+pub(crate) fn prefault_stack() {
     black_box(&mut [1_u8; PREFAULT_BYTES]);
 }
 

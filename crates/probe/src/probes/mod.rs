@@ -6,6 +6,7 @@ mod cyclic;
 mod examples;
 mod interrupts;
 mod spawn;
+mod wakeup;
 
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
@@ -25,6 +26,7 @@ pub const PROBES: &[Probe] = &[
     interrupts::RTC,
     interrupts::HPET,
     spawn::PROBE,
+    wakeup::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]

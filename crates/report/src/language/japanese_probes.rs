@@ -18,6 +18,16 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "割り込みごとの read の復帰から次の復帰までの時間と、周期との差",
     ),
     ("interrupts since the one before that no read returned for", "直前の割り込み以降、read が復帰しなかった割り込みの回数"),
+    (
+        "from the call that wakes to the clock read by the thread that was woken",
+        "起床させる呼び出しから、起床したスレッドがクロックを読み出すまで",
+    ),
+    (
+        "from the planned time until the answer of the woken thread was there",
+        "予定時刻から、起床したスレッドの応答を受け取るまで",
+    ),
+    ("from the call that wakes until it returned", "起床させる呼び出しから、その復帰まで"),
+    ("number of the CPU that the woken thread ran on", "起床したスレッドが動作した CPU の番号"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `wakeup`: how long it takes until a thread runs that another has woken.
+//!
+//! In each trial the measuring thread wakes its partner, which waits in the same way all the time, and waits for its answer. The judged
+//! time is from the call that wakes to the partner's own reading of the clock.
+
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
+use crate::attachment::{Attachment, Linux};
+use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::thread::{Launched, ThreadConfig};
+use crate::wake::{NAMES, Named, Partner, Woke};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{CpuId, Nanos, ProbeSettings, Scheduling};
+use std::io;
+
+pub(super) const PROBE: Probe = Probe {
+    name: "wakeup",
+    summary: "time until a thread runs that another thread has woken",
+    needs: "nothing; for --wake-on other two CPUs, for --by mq and semaphore kernels that have them",
+    settings: &[BY, WAKE_ON],
+    statement: |run| statement(&run.probe_settings),
+    conflict: |_| None,
+    max_threads: |_| None,
+    lacks: |settings| way(settings).lacks().or_else(|| lacks_other_cpu(settings)),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
+    launch,
+};
+
+const BY: ProbeSetting = ProbeSetting {
+    name: "by",
+    help: "How one thread wakes the other",
+    values: SettingValues::OneOf(NAMES),
+    default: "futex",
+    default_is_recorded: true,
+};
+
+const WAKE_ON: ProbeSetting = ProbeSetting {
+    name: "wake-on",
+    help: "Where the woken thread runs: on the CPU of the thread that wakes it, or on the next one",
+    values: SettingValues::OneOf(&["same", "other"]),
+    default: "same",
+    default_is_recorded: true,
+};
+
+fn way(settings: &ProbeSettings) -> &'static Named {
+    Named::of(BY.value_in(settings))
+}
+
+fn is_on_other(settings: &ProbeSettings) -> bool {
+    WAKE_ON.value_in(settings) == "other"
+}
+
+fn statement(settings: &ProbeSettings) -> ProbeStatement {
+    let Named { wake_call, wait_call, .. } = way(settings);
+    let mut columns = vec![
+        Column::ns("wake_ns", "from the call that wakes to the clock read by the thread that was woken"),
+        Column::ns("done_ns", "from the planned time until the answer of the woken thread was there"),
+        Column::ns("wakeup_ns", "from the planned time until the call"),
+        Column::ns("return_ns", "from the call that wakes until it returned"),
+    ];
+    let cpu = if is_on_other(settings) { "on another CPU" } else { "on the same CPU" };
+    columns.extend(is_on_other(settings).then_some(WOKEN_CPU));
+    let measuring_point =
+        format!("from the clock read before {wake_call} to the clock read after {wait_call} in the woken thread, {cpu}");
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Trials,
+        columns,
+        overrun_column: Some(DONE),
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: measuring_point.into(),
+        quantity: Quantity::Latency,
+        period_ns: None,
+    }
+}
+
+/// The column of `done_ns`.
+const DONE: usize = 1;
+/// Where the woken thread ran, where that is not the CPU of the thread that is recorded anyway.
+const WOKEN_CPU: Column = Column {
+    name: std::borrow::Cow::Borrowed("woken_cpu"),
+    unit: ColumnUnit::Count,
+    meaning: std::borrow::Cow::Borrowed("number of the CPU that the woken thread ran on"),
+};
+
+fn lacks_other_cpu(settings: &ProbeSettings) -> Option<String> {
+    let usable = crate::process_cpus().map_or(0, |cpus| cpus.usable.len());
+    let is_lacking = is_on_other(settings) && usable < 2;
+    is_lacking.then(|| "--wake-on other needs a second CPU, and the process may use one only. Give --wake-on same".to_owned())
+}
+
+/// The next usable CPU after this one, the first after the last.
+fn next_cpu(cpu: CpuId, usable: &[CpuId]) -> Option<CpuId> {
+    let others = || usable.iter().copied().filter(|other| *other != cpu);
+    others().find(|other| other.0 > cpu.0).or_else(|| others().next())
+}
+
+fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
+    let cpu = if is_on_other(settings) {
+        let next = next_cpu(config.cpu, &crate::process_cpus()?.usable);
+        next.ok_or_else(|| io::Error::other("there is no second CPU"))?
+    } else {
+        config.cpu
+    };
+    let partner = Partner::start(way(settings), config.cycle.thread, cpu, config.scheduling)?;
+    let helper = (cpu, partner.pid());
+    let launched = config.launch(Linux, Wakeup { partner, shows_cpu: is_on_other(settings) })?;
+    Ok(Launched { helper: Some(helper), ..launched })
+}
+
+struct Wakeup {
+    partner: Partner,
+    shows_cpu: bool,
+}
+
+impl<A: Attachment> Sampler<A, 5> for Wakeup {
+    const OVERRUN: Overrun = Overrun::Time(DONE);
+
+    fn columns(&self) -> usize {
+        if self.shows_cpu { 5 } else { 4 }
+    }
+
+    fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 5], SampleError> {
+        let failed = |error: io::Error| SampleError {
+            doing: self.partner.wake_call(),
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+        };
+        let Woke { called_ns, returned_ns, woken_ns, cpu, done_ns } = self.partner.wake().map_err(failed)?;
+        let from_plan = |time: i64| time - planned.0;
+        Ok([woken_ns - called_ns, from_plan(done_ns), from_plan(called_ns), returned_ns - called_ns, cpu.into()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::test_run;
+    use crate::{Control, Measurement, StopReason};
+    use plan::Run;
+    use std::time::{Duration, Instant};
+
+    fn run(by: &str, wake_on: &str, interval: Nanos) -> Run {
+        let mut run = test_run(interval, 30);
+        run.probe = PROBE.name.to_owned();
+        run.probe_settings = [("by", by), ("wake-on", wake_on)].map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        run
+    }
+
+    fn has_two_cpus() -> bool {
+        crate::process_cpus().unwrap().usable.len() > 1
+    }
+
+    /// Where the woken thread can run on this machine.
+    fn places() -> &'static [&'static str] {
+        if has_two_cpus() { &["same", "other"] } else { &["same"] }
+    }
+
+    /// Rows of every thread, each as wide as the statement says.
+    fn measured(run: &Run) -> Vec<Vec<i64>> {
+        let width = statement(&run.probe_settings).columns.len();
+        let mut measurement = Measurement::prepare(run, Scheduling::OTHER, &Control::new()).unwrap();
+        measurement.begin(measurement.earliest());
+        let mut consumers = std::mem::take(&mut measurement.consumers);
+        let due: u64 = measurement.join().into_iter().map(|result| result.unwrap().counts.due()).sum();
+        assert_eq!(due, 30 * run.cpus.len() as u64);
+        let mut rows = Vec::new();
+        for consumer in &mut consumers {
+            let Ok(()) = consumer.drain(|_, values| {
+                let count = values.len() / width;
+                rows.extend((0..count).map(|row| (0..width).map(|column| values[column * count + row]).collect()));
+                Ok::<_, std::convert::Infallible>(())
+            });
+        }
+        rows
+    }
+
+    #[test]
+    fn the_parts_of_a_wake_up_are_in_order() {
+        for (by, wake_on) in NAMES.iter().flat_map(|by| places().iter().map(move |wake_on| (*by, *wake_on))) {
+            let run = run(by, wake_on, Nanos::from_millis(2));
+            let rows = measured(&run);
+            assert!(!rows.is_empty());
+            for row in rows {
+                let [wake, done, wakeup, returned] = [row[0], row[1], row[2], row[3]];
+                assert!(wake > 0 && wakeup >= 0 && returned > 0, "{by} {wake_on}: {row:?}");
+                assert!(done >= wakeup + wake && done >= wakeup + returned, "{by} {wake_on}: {row:?}");
+                assert_eq!(row.len(), if wake_on == "other" { 5 } else { 4 });
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_cpu_is_another_one() {
+        let cpus = [0, 2, 3].map(CpuId);
+        let next = |cpu: u32, usable: &[CpuId]| next_cpu(CpuId(cpu), usable).map(|cpu| cpu.0);
+        assert_eq!((next(0, &cpus), next(2, &cpus), next(3, &cpus), next(1, &cpus)), (Some(2), Some(3), Some(0), Some(2)));
+        assert_eq!(next(0, &cpus[..1]), None);
+    }
+
+    #[test]
+    fn the_woken_thread_runs_where_it_was_put() {
+        if !has_two_cpus() {
+            eprintln!("skipped: one CPU only");
+            return;
+        }
+        let mut run = run("pipe", "other", Nanos::from_millis(1));
+        run.cpus.truncate(1);
+        let expected = next_cpu(run.cpus[0], &crate::process_cpus().unwrap().usable).unwrap();
+        assert!(measured(&run).iter().all(|row| row[4] == i64::from(expected.0)));
+    }
+
+    /// Whatever either side waits for, in every way, and however early.
+    #[test]
+    fn a_run_that_is_stopped_ends_at_once() {
+        for by in NAMES {
+            for (interval, after) in [(Nanos::from_secs(3_600), 20), (Nanos::from_micros(300), 20), (Nanos::from_millis(1), 0)] {
+                let (mut run, control) = (run(by, "same", interval), Control::new());
+                run.length = plan::Length::Samples(1_000_000);
+                let measurement = Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+                measurement.begin(measurement.earliest());
+                std::thread::sleep(Duration::from_millis(after));
+                control.stop(StopReason::Asked);
+                let before = Instant::now();
+                assert!(measurement.join().iter().all(Option::is_some), "{by}");
+                assert!(before.elapsed() < Duration::from_secs(2), "{by}: {:?}", before.elapsed());
+            }
+        }
+    }
+}
