@@ -65,6 +65,21 @@ class Figure:
         )
 
 
+    @classmethod
+    def of_one_within(cls, promise, pairs, low_limit, high_limit, form):
+        """A promise that the ratio of two figures which repeat exactly lies between two limits."""
+        (ratio,) = pairs.ratios
+        return cls(
+            promise,
+            form.format(pairs.ours()),
+            form.format(pairs.theirs()),
+            f"{ratio:.3f}",
+            f"{low_limit:.2f}-{high_limit:.2f}",
+            Verdict.HOLDS if low_limit <= ratio <= high_limit else Verdict.FAILS,
+            "exact",
+        )
+
+
 def table(figures):
     """All figures side by side."""
     head = ("promise", "ours", "cyclictest", "ratio", "limit", "verdict", "spread")

@@ -115,6 +115,29 @@ class Probes(Lab):
         # A process is thousands of instructions, and vfork copies no memory map.
         self.assertTrue(50_000 < described["threads"][0]["latency_ns"]["min"] < 1_000_000, described["threads"][0])
 
+    def test_one_thread_wakes_another(self):
+        medians = {}
+        for by in ("futex", "mq", "signal", "semaphore"):
+            with self.subTest(by):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                recording = self.repeated(TEIJI, "--probe", "wakeup", "--by", by, "-n", "200")
+                thread = document(recording)["threads"][0]
+                self.assertEqual(thread["activations"], {"due": 200, "on_time": 200, "late": 0, "skipped": 0})
+                columns = {column["name"]: column["values"] for column in thread["columns"]}
+                self.assertEqual(list(columns), ["done_ns", "wakeup_ns", "return_ns"])
+                # On one CPU at one priority the woken thread runs when the other has returned and waits.
+                self.assertLess(columns["return_ns"]["max"], thread["latency_ns"]["min"])
+                self.assertGreater(columns["done_ns"]["p50"], columns["wakeup_ns"]["p50"] + thread["latency_ns"]["p50"])
+                self.assertTrue(1_000 < thread["latency_ns"]["p50"] < 10_000, thread["latency_ns"])
+                medians[by] = thread["latency_ns"]["p50"]
+        # A signal is more work than a word in memory.
+        self.assertLess(medians["futex"], medians["signal"])
+
+    def test_another_cpu_is_not_made_up(self):
+        words = ["run", "-q", "-k", VANILLA, *BOOT_TIMEOUT, "--probe", "wakeup", "--wake-on", "other", "-n", "50", "-o", "out"]
+        output = self.lab(*words, code=4)
+        self.assertIn("--wake-on other needs a second CPU", output.stderr.replace("\n", " "))
+
     def test_a_histogram_only_cannot_be_made_again(self):
         self.run_well(TEIJI, "lab", "run", "-q", "-k", VANILLA, *BOOT_TIMEOUT, "-n", "50", "-o", "out")
         recording = next((self.folder / "out").iterdir())

@@ -58,8 +58,8 @@ mod tests {
     /// The set of a process that was killed: of a child that ended without removing it.
     #[test]
     fn what_a_killed_run_left_is_removed() {
+        // Another test may look at the same time, and remove it as well.
         let id = sys::left_by_a_dead_process();
-        assert!(sys::owner_of_marked(id).is_some_and(is_gone));
         remove();
         assert_eq!(sys::owner_of_marked(id), None);
     }

@@ -24,3 +24,4 @@ mod sessions;
 mod signals;
 mod support;
 mod terminal;
+mod wakeup;

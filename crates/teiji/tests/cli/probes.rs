@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// What each of them is put through: figures that agree with the samples, the terminal, the page, Markdown, a comparison with
 /// itself, and a limit that holds.
-fn assert_read_everywhere(place: &TestFolder, name: &str, shown: &[&str]) {
+pub fn assert_read_everywhere(place: &TestFolder, name: &str, shown: &[&str]) {
     let output = place.well(&format!("verify {name}.teiji"));
     assert!(output.out.starts_with(&format!("{name}.teiji: every figure agrees with its ")), "{output:?}");
     place.well(&format!("report {name}.teiji -o {name}.html --md {name}.md --svg {name}-charts"));

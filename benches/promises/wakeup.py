@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Time until a woken thread runs, beside the programs of rt-tests that measure the same: both threads on one CPU, at the same
+priority.
+
+What those print is an average in µs of differences of a clock read in whole µs: over thousands of wake-ups at phases that drift it is
+unbiased. So ours is the mean too. In a guest of the lab nothing else runs, and both figures repeat exactly. Between the two
+threads' clock readings the programs do not do quite the same: docs/probes.md says what differs.
+"""
+
+import json
+import os
+import shutil
+
+from figure import Figure
+from pairs import Pairs
+from programs import PRIORITY, Failed, run
+from promises.lab import KERNELS, with_libraries
+
+LOW, HIGH = 0.95, 1.05
+# Ours by name, and the program that wakes in that way. ptsematest hands a mutex over, of which the kernel sees a futex.
+BESIDE = (
+    ("futex", "ptsematest"),
+    ("mutex", "ptsematest"),
+    ("semaphore", "svsematest"),
+    ("mq", "pmqtest"),
+    ("signal", "sigwaittest"),
+)
+INTERVAL_US = 1_000
+# A second each, so that what else goes on is the same for both of a pair.
+WAKES = 1_000
+MIN_PAIRS, MAX_PAIRS = 12, 60
+GUEST_WAKES = 3_000
+
+
+def options(cpu, wakes):
+    """Ours and theirs: one pair of threads on this CPU."""
+    both = [f"-a{cpu}", f"-p{PRIORITY}", f"-i{INTERVAL_US}"]
+    return [*both, "-t1", f"-n{wakes}"], [*both, f"-l{wakes}", "-q"]
+
+
+def mean_us(text):
+    """Of what one of the programs of rt-tests writes as JSON."""
+    receiver = json.loads(text)["thread"]["0"]["receiver"]
+    return receiver["avg"]
+
+
+def pairs_here(programs, by, program):
+    """Pairs of runs on this machine, until the ratio is known to lie inside or outside, or there are too many."""
+    if not shutil.which(program):
+        raise Failed(f"there is no {program}: install rt-tests")
+    our_options, their_options = options(max(os.sched_getaffinity(0)), WAKES)
+
+    def ours():
+        measured = programs.measure("--probe", "wakeup", "--by", by, *our_options)
+        (thread,) = measured.document["threads"]
+        return thread["latency_ns"]["mean"] / 1_000
+
+    def theirs():
+        written = programs.new_path(".json")
+        run([program, *their_options, f"--json={written}"])
+        return mean_us(written.read_text())
+
+    pairs = Pairs()
+    for number in range(MAX_PAIRS):
+        low, high = pairs.interval() if number else (0, float("inf"))
+        if number >= MIN_PAIRS and (LOW <= low and high <= HIGH or high < LOW or low > HIGH):
+            break
+        if number % 2:
+            figure = theirs()
+            pairs.add(ours(), figure)
+        else:
+            figure = ours()
+            pairs.add(figure, theirs())
+        print(f"  {by}, pair {number + 1}: {pairs.ratios[-1]:.3f}", flush=True)
+    return pairs
+
+
+def in_guest(programs, kernel, by, program):
+    """Both in one boot of a guest, one after the other: mean time of ours and of theirs, µs."""
+    our_options, their_options = options(0, GUEST_WAKES)
+    words = [programs.teiji, "lab", "exec", "--quiet", "--json", "--kernel", kernel]
+    for file in with_libraries(program):
+        words += ["--file", file]
+    ours = ["/teiji", "measure", "--quiet", "--json", "--probe", "wakeup", "--by", by, *our_options, "-o", "/tmp/ours.teiji"]
+    theirs = [shutil.which(program), *their_options, "--json=/dev/stdout"]
+    for command in (ours, theirs):
+        words += ["--run", " ".join(command)]
+    measured, written = json.loads(run(words).stdout)["commands"]
+    text = written["stdout"]
+    return json.loads(measured["stdout"])["threads"][0]["latency_ns"]["mean"] / 1_000, mean_us(text[text.index("{") :])
+
+
+def figures(programs):
+    """Way by way: in guests of the lab first, then here."""
+    for kernel in KERNELS:
+        for by, program in BESIDE:
+            pairs = Pairs()
+            pairs.add(*in_guest(programs, kernel, by, program))
+            print(f"  {kernel}, {by}: {pairs.ratio():.3f} of {program}", flush=True)
+            yield Figure.of_one_within(f"{kernel}: {by} / {program}", pairs, LOW, HIGH, "{:.2f} µs")
+    for by, program in BESIDE:
+        yield Figure.of_pairs_within(f"{by} / {program}", pairs_here(programs, by, program), LOW, HIGH, "{:.2f} µs")
