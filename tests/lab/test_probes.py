@@ -99,6 +99,41 @@ class Probes(Lab):
                 # One interval spans all periods that passed in it, and what it took to read.
                 late = thread["latency_ns"]["max"]
                 self.assertTrue(missed * period - 30_000 <= late <= missed * period + 1_000_000, (late, missed))
+    def gaps(self, *words):
+        """When the gaps of a polling loop began, and how long they were, ns."""
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        recording = self.repeated(TEIJI, "--probe", "noise", "-d", "2s", *words)
+        lines = self.run_well(TEIJI, "export", recording, "--samples").splitlines()
+        self.assertEqual(lines[0], "thread,cpu,event,time_ns,gap_ns")
+        thread = document(recording)["threads"][0]
+        self.assertTrue(1_799_000_000 < thread["polling"]["polled_ns"] < 1_801_000_000, thread["polling"])
+        return [tuple(int(cell) for cell in line.split(",")[3:]) for line in lines[1:]]
+
+    def test_a_hog_is_a_gap_of_its_length(self):
+        # The hog occupies the CPU from the expiry of its timer until the clock says that its length is over: that is the truth. Its way
+        # back to sleep comes to that, the same each time: what differs between two lengths is the lengths.
+        longest = []
+        for length in (20_000_000, 5_000_000):
+            hog = f'cmd:"/teiji lab-init stall=5x{length // 1_000_000}ms/300ms"'
+            gaps = [gap for gap in self.gaps("--load", hog, "--settle", "0") if gap[1] > 1_000_000]
+            self.assertEqual(len(gaps), 5, gaps)
+            apart = [after - before for (before, _), (after, _) in zip(gaps, gaps[1:], strict=False)]
+            # Each began when its timer fired, 300 ms after the one before, to a turn of the loop or what else ran then.
+            off = [abs((time + 150_000_000) % 300_000_000 - 150_000_000) for time in apart]
+            self.assertLess(max(off), 10_000, apart)
+            lengths = [gap for _, gap in gaps]
+            self.assertTrue(all(length <= gap <= length + 4_000 for gap in lengths), lengths)
+            self.assertLess(max(lengths) - min(lengths), 2_000, lengths)
+            longest.append(max(lengths))
+        self.assertLess(abs(longest[0] - longest[1] - 15_000_000), 2_000, longest)
+
+    def test_what_is_left_is_the_tick(self):
+        gaps = self.gaps()
+        # 250 a second while it polls, and little beside them; each takes microseconds.
+        self.assertTrue(440 <= len(gaps) <= 480, len(gaps))
+        self.assertLess(max(gap for _, gap in gaps), 10_000)
+        on_tick = sum(1 for time, _ in gaps if 3_999_000 < time % 4_000_000 or time % 4_000_000 < 1_000)
+        self.assertGreater(on_tick, 440)
 
     def test_events(self):
         recording = self.repeated(os.environ["TEIJI_EXAMPLES"], "--probe", "example-events", "--period", "3ms", "-d", "1s")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether every figure in `run.json` follows from the samples.
 
-use model::{ColumnUnit, Detail, Document, End, LoadEvidence, ProbeStatement, Recorded, RowKind, State, Thread, fill_in};
+use model::{
+    ColumnUnit, Detail, Document, End, LoadEvidence, Polling, ProbeStatement, Recorded, RowKind, State, Thread, fill_in,
+};
 use plan::Scheduling;
 use serde_json::Value;
 use stats::{Statistics, Summary};
@@ -78,6 +80,7 @@ pub fn contradictions(recorded: &Recorded) -> Vec<Difference> {
             }
         }
         accounting(&place, thread, statistics, &mut differences);
+        polled(&place, thread, statistics, &mut differences);
     }
     differences
 }
@@ -297,6 +300,18 @@ fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences
         // A thread that did not come back has no evidence, and nothing says which of its rows between others were lost.
         let never_run = if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
         expect("activations.skipped", counted.skipped, rows.skipped + never_run);
+    }
+}
+
+/// A loop polled for as long as its gaps at least.
+fn polled(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
+    let Some(Polling { polled_ns, .. }) = thread.polling else { return };
+    #[expect(clippy::cast_precision_loss, reason = "compared with a sum that is known to 1 ns")]
+    let (count, polled) = (statistics.moments.count() as f64, polled_ns as f64);
+    let gaps_ns = statistics.moments.mean().unwrap_or(0.0) * count;
+    if gaps_ns > polled + 1.0 {
+        let gaps = format!("at least {gaps_ns:.0}, the sum of its gaps");
+        differences.push(Difference::between(&format!("{place}.polling.polled_ns"), &polled_ns, &gaps));
     }
 }
 

@@ -36,9 +36,9 @@ pub fn stall(argument: &str) -> Result<(), String> {
     let mut next = Monotonic.now();
     for _ in 0..stalls.times {
         next = Nanos(next.0 + stalls.apart.0);
-        std::thread::sleep(Duration::from_nanos(u64::try_from(next.0 - Monotonic.now().0).unwrap_or(0)));
-        let end = Monotonic.now().0 + stalls.length.0;
-        while Monotonic.now().0 < end {}
+        Monotonic.sleep_until(next);
+        // From the time that the timer fires: the wake-up is part of the length, and only the way back to sleep comes to it.
+        while Monotonic.now().0 < next.0 + stalls.length.0 {}
     }
     loop {
         std::thread::sleep(Duration::from_secs(3_600));

@@ -50,8 +50,22 @@ pub struct Thread {
     /// Further columns of the probe, in the order it states them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnFigures>,
+    /// Of a loop that reads the clock again and again: what its gaps are a share of. None of threads that wait otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polling: Option<Polling>,
     /// Evidence that the thread measured undisturbed by itself.
     pub evidence: ThreadEvidence,
+}
+
+/// What a loop that reads the clock again and again did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Polling {
+    /// Time in which it polled, its gaps included, ns.
+    pub polled_ns: i64,
+    /// Clock readings in that time.
+    pub readings: u64,
+    /// The smallest time above 0 from one reading to the next, ns: nothing shorter is seen. Null without a reading.
+    pub resolution_ns: Option<i64>,
 }
 
 /// What is known of a thread's latencies.
@@ -114,6 +128,7 @@ impl Thread {
             histogram_ns: HistogramDocument::default(),
             worst: Vec::new(),
             columns: Vec::new(),
+            polling: None,
             evidence: ThreadEvidence::default(),
         }
     }

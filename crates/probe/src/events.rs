@@ -23,6 +23,7 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     let end = Nanos(cycle.start.0.saturating_add(length));
     let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
     let mut events = 0;
+    source.begin(attachment, cycle.start, cycle.interval);
     // What happens before the start is not recorded.
     while attachment.now() < cycle.start && !control.is_stopped() {
         if let Woken::Failed(errno) = attachment.sleep_until(cycle.start) {

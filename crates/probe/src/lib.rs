@@ -44,7 +44,7 @@ pub use probes::{
     PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, default_interval, default_scheduling, max_threads, statement,
 };
 pub use ring::Consumer;
-pub use thread::{ThreadResult, Usage};
+pub use thread::{Polled, ThreadResult, Usage};
 pub use trial::{Tried, tried};
 
 pub(crate) use cycle::Cycle;

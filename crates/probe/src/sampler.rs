@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The interface by which the engine asks a probe for each row.
 
+use crate::Polled;
 use crate::attachment::{Attachment, Woken};
 use plan::Nanos;
 
@@ -84,7 +85,6 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
 }
 
 /// What a wait for an event ended with.
-#[cfg_attr(not(debug_assertions), expect(dead_code, reason = "no probe of events is in the released program yet"))]
 pub(crate) enum Awaited<const N: usize> {
     /// An event: when it happened, and its columns. The first is the one that is judged.
     Event(Nanos, [i64; N]),
@@ -96,6 +96,14 @@ pub(crate) enum Awaited<const N: usize> {
 
 /// Waits for events, which come at irregular times, with `N` columns each.
 pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
+    /// Makes ready for events from this time on, by the measuring thread before that time.
+    fn begin(&mut self, _attachment: &mut A, _start: Nanos, _interval: Nanos) {}
+
     /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can be stopped.
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<N>;
+
+    /// How long it polled, if it is a loop that polls.
+    fn polled(&self) -> Option<Polled> {
+        None
+    }
 }

@@ -19,6 +19,9 @@ pub(crate) const STACK_BYTES: usize = 128 * 1024;
 /// Part of the stack that is written to in advance, where memory could not be locked.
 const PREFAULT_BYTES: usize = 48 * 1024;
 
+/// Slots for events at least, whose number does not follow from an interval: as for one in each 125 us.
+const EVENT_SLOTS: u64 = 1 << 16;
+
 /// The result of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadResult {
@@ -28,7 +31,23 @@ pub struct ThreadResult {
     pub lost: u64,
     /// What the kernel counted between its first and its last activation; none if it would not say.
     pub usage: Option<Usage>,
+    /// How long it polled; none of those that wait otherwise.
+    pub polled: Option<Polled>,
 }
+
+/// What a loop that reads the clock again and again did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Polled {
+    /// Time in which it polled, its gaps included, ns.
+    pub polled_ns: i64,
+    /// Clock readings in that time.
+    pub readings: u64,
+    /// The smallest time above 0 from one reading to the next, ns; none without one.
+    pub resolution_ns: Option<i64>,
+}
+
+/// What a thread measured, beside its samples.
+type Measured = (Counts, Option<Usage>, Option<Polled>);
 
 /// What the kernel counted of a thread between its first and its last activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,13 +147,12 @@ impl ThreadConfig {
                 warm_up(attachment, &mut sampler, config);
                 let before = sys::thread_usage();
                 let counts = cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
-                (counts, used_since(before))
+                (counts, used_since(before), None)
             })
         })
     }
 
     /// Makes a thread that waits for events.
-    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "no probe of events is in the released program yet"))]
     pub(crate) fn launch_events<A: Attachment, const N: usize, const WIDTH: usize>(
         self,
         mut attachment: A,
@@ -144,7 +162,7 @@ impl ThreadConfig {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let before = sys::thread_usage();
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
-                (counts, used_since(before))
+                (counts, used_since(before), source.polled())
             })
         })
     }
@@ -157,7 +175,9 @@ impl ThreadConfig {
     ) -> io::Result<Launched> {
         // In front of an event's columns stands its time.
         let time = usize::from(shape.overrun.is_none());
-        let (producer, consumer) = ring(slots_for(self.cycle.interval.0), time + shape.columns);
+        let planned = slots_for(self.cycle.interval.0);
+        let slots = if shape.overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
+        let (producer, consumer) = ring(slots, time + shape.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
         Ok(Launched { thread, consumer, interrupt: A::interrupt, shape, helper: None })
     }
@@ -167,7 +187,7 @@ impl ThreadConfig {
         mut self,
         mut ring: Producer<N>,
         attachment: &mut A,
-        measure: impl FnOnce(&mut A, &Self, &mut Producer<N>) -> (Counts, Option<Usage>),
+        measure: impl FnOnce(&mut A, &Self, &mut Producer<N>) -> Measured,
     ) -> ThreadResult {
         sys::block_all_signals_but_wake();
         prefault_stack();
@@ -175,12 +195,12 @@ impl ThreadConfig {
         let Decision::Start(start) = self.barrier.pass() else {
             // Whatever the probe ends when it goes is ended with ordinary scheduling.
             attachment.detach();
-            return ThreadResult { counts: Counts::default(), lost: 0, usage: None };
+            return ThreadResult { counts: Counts::default(), lost: 0, usage: None, polled: None };
         };
         self.cycle.start.0 += start.0;
-        let (counts, usage) = measure(attachment, &self, &mut ring);
+        let (counts, usage, polled) = measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult { counts, lost: ring.lost(), usage }
+        ThreadResult { counts, lost: ring.lost(), usage, polled }
     }
 }
 

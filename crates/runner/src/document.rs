@@ -4,11 +4,11 @@
 use crate::Order;
 use crate::conditions::Conditions;
 use model::{
-    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, ProbeStatement, RowKind, State, Thread, ThreadEvidence,
-    VERSION, Warning,
+    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement, RowKind, State, Thread,
+    ThreadEvidence, VERSION, Warning,
 };
 use plan::Nanos;
-use probe::{Calibration, StopReason, ThreadResult};
+use probe::{Calibration, Polled, StopReason, ThreadResult};
 use stats::{Activations, Statistics};
 use std::time::{Duration, SystemTime};
 
@@ -120,6 +120,8 @@ pub(crate) fn enter(thread: &mut Thread, result: Option<&ThreadResult>, due: u64
         .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| (due, counts.on_time, counts.late));
     let skipped = due - on_time - late;
     thread.activations = Some(Activations { due, on_time, late, skipped });
+    let polled = result.and_then(|result| result.polled);
+    thread.polling = polled.map(|Polled { polled_ns, readings, resolution_ns }| Polling { polled_ns, readings, resolution_ns });
     let usage = result.and_then(|result| result.usage);
     thread.evidence = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),

@@ -5,6 +5,7 @@ mod cyclic;
 #[cfg(debug_assertions)]
 mod examples;
 mod interrupts;
+mod noise;
 mod spawn;
 mod wakeup;
 
@@ -27,6 +28,7 @@ pub const PROBES: &[Probe] = &[
     interrupts::HPET,
     spawn::PROBE,
     wakeup::PROBE,
+    noise::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]

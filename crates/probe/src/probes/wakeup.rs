@@ -122,10 +122,8 @@ impl<A: Attachment> Sampler<A, 5> for Wakeup {
     }
 
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 5], SampleError> {
-        let failed = |error: io::Error| SampleError {
-            doing: self.partner.wake_call(),
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-        };
+        let failed =
+            |error: io::Error| SampleError { doing: self.partner.wake_call(), errno: error.raw_os_error().unwrap_or(libc::EIO) };
         let Woke { called_ns, returned_ns, woken_ns, cpu, done_ns } = self.partner.wake().map_err(failed)?;
         let from_plan = |time: i64| time - planned.0;
         Ok([woken_ns - called_ns, from_plan(done_ns), from_plan(called_ns), returned_ns - called_ns, cpu.into()])

@@ -121,8 +121,7 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "write to a UNIX stream socket",
         wait_call: "read of a UNIX stream socket",
         make: || {
-            let (input, output) =
-                rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+            let (input, output) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             Ok(Box::new(Bytes { input, output }))
         },
         option: "CONFIG_UNIX",

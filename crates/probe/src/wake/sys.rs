@@ -263,7 +263,9 @@ impl Way for Signal {
         let (information, timeout) = (ptr::null_mut::<libc::siginfo_t>(), ptr::null::<libc::timespec>());
         // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every little-endian machine; the timeout is
         // none; what comes with the signal is not wanted.
-        uninterrupted(|| unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS) })?;
+        uninterrupted(|| unsafe {
+            libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS)
+        })?;
         Ok(())
     }
 
@@ -283,7 +285,8 @@ pub(super) fn left_by_a_dead_process() -> libc::c_int {
     // SAFETY: the child calls nothing that takes a lock: system calls and an exit that runs no handlers.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let written = Semaphore::new().map(std::mem::ManuallyDrop::new).map(|made| rustix::io::write(&write, &made.id.to_ne_bytes()));
+        let written =
+            Semaphore::new().map(std::mem::ManuallyDrop::new).map(|made| rustix::io::write(&write, &made.id.to_ne_bytes()));
         // SAFETY: ends the child at once, without destructors.
         unsafe { libc::_exit(i32::from(!matches!(written, Ok(Ok(4))))) };
     }

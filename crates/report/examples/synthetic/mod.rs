@@ -198,6 +198,7 @@ impl Synthetic {
             },
             worst: worst.collect(),
             columns: Vec::new(),
+            polling: None,
             evidence: ThreadEvidence {
                 minor_faults: Some(0),
                 major_faults: Some(0),

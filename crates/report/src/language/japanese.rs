@@ -23,6 +23,7 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("more measurement", "測定値 {n} 個"),
     ("skipped measurement", "スキップされた測定値 {n} 個"),
     ("row", "{n} 行"),
+    ("gap", "ギャップ {n} 回"),
     ("cluster", "{n} クラスター"),
     ("combination", "{n} 通りの組み合わせ"),
     ("latency", "レイテンシ {n} 個"),

@@ -28,6 +28,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     ("from the call that wakes until it returned", "起床させる呼び出しから、その復帰まで"),
     ("number of the CPU that the woken thread ran on", "起床したスレッドが動作した CPU の番号"),
+    (
+        "time between two successive clock reads of the polling loop",
+        "ポーリングループが続けて行った 2 回のクロック読み出しの間隔",
+    ),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

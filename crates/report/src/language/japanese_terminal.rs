@@ -3,6 +3,12 @@
 
 /// English and Japanese.
 pub(super) const TEXTS: &[(&str, &str)] = &[
+    // The noise of a polling loop.
+    ("noise", "ノイズ"),
+    ("noise of {recording}", "{recording} のノイズ"),
+    ("{share} of the {polled} polled, in {gaps}", "ポーリングした {polled} のうち {share}({gaps})"),
+    ("at least {share} of the {polled} polled, in {gaps}", "ポーリングした {polled} のうち少なくとも {share}({gaps})"),
+    (". The loop sees nothing shorter than {n} ns", "。ループは {n} ns より短いものを検出できない"),
     // The summary.
     ("What the data supports, at 95 % confidence:", "データから言えること(信頼度 95 %):"),
     ("What the data of thread {thread} supports, at 95 % confidence:", "スレッド {thread} のデータから言えること(信頼度 95 %):"),

@@ -5,6 +5,7 @@ use crate::format::{count, micros, rounded};
 use crate::language::{self, tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::latencies::{Latencies, NOTHING};
+use crate::sections::noise;
 use crate::sections::rows::Rows;
 use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
 use stats::Level;
@@ -78,7 +79,7 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
         let name = if of_all { name } else { tr!("{name} ({recordings})", name, recordings = list(&recordings)) };
         Meaning { name, meaning }
     };
-    found.into_iter().map(named).collect()
+    found.into_iter().map(named).chain(noise::of_each(all)).collect()
 }
 
 /// What a judged time is called.

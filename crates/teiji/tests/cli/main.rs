@@ -15,6 +15,7 @@ mod judging;
 mod limits;
 mod loads;
 mod memory;
+mod noise;
 mod ordinary_user;
 mod plans;
 mod probes;

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `noise`: gaps in a loop that reads the clock again and again.
+//!
+//! The thread polls for a part of each interval and sleeps in the rest, so that other work has its CPU then. Whatever takes the CPU
+//! from the loop, or stops it, is a gap between two readings. One above the threshold is an event. How long the loop polled is handed
+//! over at the end: noise is a share of that time.
+
+use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
+use crate::Polled;
+use crate::attachment::{Attachment, Linux, Woken};
+use crate::sampler::{Awaited, EventSource, SampleError};
+use model::{Column, ProbeStatement, Quantity, RowKind};
+use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "noise",
+    summary: "gaps in a loop that reads the clock: what takes the CPU away from a thread",
+    needs: "nothing",
+    settings: &[THRESHOLD, POLL],
+    statement: |run| statement(&run.probe_settings),
+    conflict,
+    max_threads: |_| None,
+    lacks,
+    default_interval: Nanos::from_secs(1),
+    default_scheduling: Scheduling::DEFAULT,
+    launch: |settings, config| {
+        let noise = Noise::new(threshold(settings), poll_percent(settings));
+        config.launch_events::<_, COLUMNS, { COLUMNS + 1 }>(Linux, noise)
+    },
+};
+
+/// How many. More would say what was in the gap.
+const COLUMNS: usize = 1;
+
+const THRESHOLD: ProbeSetting = ProbeSetting {
+    name: "threshold",
+    help: "Record gaps above this",
+    values: SettingValues::Time,
+    default: "1us",
+    default_is_recorded: true,
+};
+
+/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us).
+const POLL: ProbeSetting = ProbeSetting {
+    name: "poll",
+    help: "Percent of each interval in which the thread polls. It sleeps in the rest",
+    values: SettingValues::Number(1, 95),
+    default: "90",
+    default_is_recorded: true,
+};
+
+/// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the guard ends a run after 5 s of that.
+const MAX_POLL: Nanos = Nanos::from_secs(2);
+
+fn threshold(settings: &ProbeSettings) -> Nanos {
+    Nanos::parse(THRESHOLD.value_in(settings), Unit::Microsecond).unwrap_or(Nanos(1_000))
+}
+
+fn poll_percent(settings: &ProbeSettings) -> i64 {
+    POLL.value_in(settings).parse().unwrap_or(90)
+}
+
+fn statement(_: &ProbeSettings) -> ProbeStatement {
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Events,
+        columns: vec![Column::ns("gap_ns", "time between two successive clock reads of the polling loop")],
+        overrun_column: None,
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: "from the last clock read before the gap to the first one after it, in user space".into(),
+        quantity: Quantity::Latency,
+        period_ns: None,
+    }
+}
+
+/// Part of an interval, ns.
+fn poll_of(interval: Nanos, percent: i64) -> i64 {
+    interval.0 / 100 * percent + interval.0 % 100 * percent / 100
+}
+
+fn conflict(run: &Run) -> Option<SettingConflict> {
+    let longest = run.interval_of(run.cpus.len().saturating_sub(1));
+    let poll = Nanos(poll_of(longest, poll_percent(&run.probe_settings)));
+    (poll > MAX_POLL).then(|| SettingConflict {
+        setting: POLL.name,
+        reason: format!(
+            "at an interval of {longest} it polls for {poll} without sleep, and nothing of lower priority runs on its CPU in \
+             that time. At most {MAX_POLL} is allowed: give a shorter interval or a smaller share"
+        ),
+    })
+}
+
+fn lacks(settings: &ProbeSettings) -> Option<String> {
+    let (turn, threshold) = (Nanos(turn_ns()), threshold(settings));
+    (turn >= threshold).then(|| {
+        format!(
+            "one turn of its loop takes {turn}, and the threshold of a gap is {threshold}. Give a higher --threshold, or the kernel a \
+             faster clock (/sys/devices/system/clocksource/clocksource0/available_clocksource)"
+        )
+    })
+}
+
+/// Trials of the loop, and the length of each.
+const TRIALS: usize = 20;
+const TRIAL_NS: i64 = 50_000;
+
+/// What one turn of the loop takes, on average of the best trial, ns.
+fn turn_ns() -> i64 {
+    let trial = |_| {
+        let mut noise = Noise::new(Nanos(i64::MAX), 100);
+        let now = Linux.now().0;
+        let _ = noise.poll(&mut Linux, Polling { last_ns: now, end_ns: now + TRIAL_NS });
+        noise.polled.polled_ns / noise.polled.readings.max(1).cast_signed()
+    };
+    (0..TRIALS).map(trial).min().unwrap_or(0)
+}
+
+/// After so long the loop returns to the engine, which sees whether the run is to stop. Its turn then is longer by that.
+const RETURN_EVERY_NS: i64 = 10_000_000;
+
+struct Noise {
+    threshold_ns: i64,
+    poll_percent: i64,
+    start_ns: i64,
+    interval_ns: i64,
+    poll_ns: i64,
+    /// While it polls.
+    polling: Option<Polling>,
+    polled: Polled,
+}
+
+#[derive(Clone, Copy)]
+struct Polling {
+    /// The last reading.
+    last_ns: i64,
+    /// When it is time to sleep.
+    end_ns: i64,
+}
+
+impl Noise {
+    fn new(threshold: Nanos, poll_percent: i64) -> Noise {
+        let (threshold_ns, polled) = (threshold.0, Polled::default());
+        Noise { threshold_ns, poll_percent, start_ns: 0, interval_ns: 1, poll_ns: 1, polling: None, polled }
+    }
+
+    /// Until when to poll at this time, or until when to sleep.
+    const fn part_of_interval(&self, now_ns: i64) -> Result<i64, i64> {
+        let into_ns = (now_ns - self.start_ns).rem_euclid(self.interval_ns);
+        let begin_ns = now_ns - into_ns;
+        if into_ns < self.poll_ns { Ok(begin_ns + self.poll_ns) } else { Err(begin_ns + self.interval_ns) }
+    }
+
+    /// Polls until there is a gap, the time to poll is over, or the engine is to have a look.
+    #[inline]
+    fn poll<A: Attachment>(&mut self, attachment: &mut A, from: Polling) -> Awaited<COLUMNS> {
+        let return_ns = from.end_ns.min(from.last_ns + RETURN_EVERY_NS);
+        let (mut last, mut readings, mut smallest) = (from.last_ns, 0, self.polled.resolution_ns.unwrap_or(i64::MAX));
+        let gap = loop {
+            let now = attachment.now().0;
+            let turn = now - last;
+            readings += 1;
+            if turn > 0 {
+                smallest = smallest.min(turn);
+            }
+            if turn > self.threshold_ns {
+                break Some((std::mem::replace(&mut last, now), turn));
+            }
+            last = now;
+            if now >= return_ns {
+                break None;
+            }
+        };
+        self.polled.readings += readings;
+        self.polled.polled_ns += last - from.last_ns;
+        self.polled.resolution_ns = (smallest < i64::MAX).then_some(smallest);
+        self.polling = (last < from.end_ns).then_some(Polling { last_ns: last, ..from });
+        gap.map_or(Awaited::Nothing, |(begin, length)| Awaited::Event(Nanos(begin), [length]))
+    }
+}
+
+impl<A: Attachment> EventSource<A, COLUMNS> for Noise {
+    fn begin(&mut self, attachment: &mut A, start: Nanos, interval: Nanos) {
+        (self.start_ns, self.interval_ns) = (start.0, interval.0.max(1));
+        self.poll_ns = poll_of(interval, self.poll_percent).max(1);
+        // The first turns fill the caches. They are not kept.
+        for _ in 0..TRIALS {
+            let now = attachment.now().0;
+            let _ = self.poll(attachment, Polling { last_ns: now, end_ns: now + TRIAL_NS });
+        }
+        (self.polling, self.polled) = (None, Polled::default());
+    }
+
+    fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<COLUMNS> {
+        if let Some(polling) = self.polling {
+            return self.poll(attachment, polling);
+        }
+        let now = attachment.now();
+        if now >= until {
+            return Awaited::Nothing;
+        }
+        match self.part_of_interval(now.0) {
+            Ok(end_ns) => self.poll(attachment, Polling { last_ns: now.0, end_ns: end_ns.min(until.0) }),
+            Err(begin_ns) => match attachment.sleep_until(Nanos(begin_ns).min(until)) {
+                Woken::OnTime | Woken::Interrupted => Awaited::Nothing,
+                Woken::Failed(errno) => Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+            },
+        }
+    }
+
+    fn polled(&self) -> Option<Polled> {
+        Some(self.polled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::test_run;
+    use crate::{Control, Counts, Cycle, StopReason, events, ring};
+    use plan::{CpuId, OverrunPolicy};
+    use rustix::thread::Pid;
+
+    /// A clock that each reading moves on by 50 ns, and by what a script says beside that: at this time by so much.
+    struct Scripted {
+        now: i64,
+        script: Vec<(i64, i64)>,
+        late: i64,
+    }
+
+    impl Attachment for Scripted {
+        fn attach(&mut self, _: CpuId, _: Scheduling) -> std::io::Result<Pid> {
+            Ok(rustix::thread::gettid())
+        }
+
+        fn interrupt(_: Pid) {}
+
+        fn detach(&mut self) {}
+
+        fn now(&mut self) -> Nanos {
+            self.now += 50;
+            if self.script.first().is_some_and(|(at, _)| self.now >= *at) {
+                self.now += self.script.remove(0).1;
+            }
+            Nanos(self.now)
+        }
+
+        fn sleep_until(&mut self, time: Nanos) -> Woken {
+            self.now = self.now.max(time.0 + self.late);
+            Woken::OnTime
+        }
+    }
+
+    /// Of ten intervals of 1 ms, 60 % polled: events, and how long it polled.
+    fn measured(script: &[(i64, i64)], late: i64) -> (Vec<(i64, i64)>, Polled, Counts) {
+        let cycle = Cycle {
+            thread: 0,
+            start: Nanos(1_000_000),
+            interval: Nanos(1_000_000),
+            activations: 10,
+            break_above: None,
+            overrun_policy: OverrunPolicy::Skip,
+        };
+        let mut noise = Noise::new(Nanos(1_000), 60);
+        let (mut producer, mut consumer) = ring::<2>(4_096, 2);
+        let mut clock = Scripted { now: -2_000_000, script: script.to_vec(), late };
+        let counts = events::measure(&mut clock, &mut noise, &cycle, &mut producer, &Control::new());
+        let mut rows = Vec::new();
+        let Ok(()) = consumer.drain(|_, values| {
+            let (times, gaps) = values.split_at(values.len() / 2);
+            rows.extend(times.iter().copied().zip(gaps.iter().copied()));
+            Ok::<_, std::convert::Infallible>(())
+        });
+        (rows, noise.polled, counts)
+    }
+
+    #[test]
+    fn a_loop_that_nothing_disturbs_has_no_gaps() {
+        let (rows, polled, counts) = measured(&[], 0);
+        assert_eq!((rows, counts.due()), (Vec::new(), 0));
+        // Each time it begins 50 ns into the interval, or 100 where the engine read the clock too, and ends with the first reading beyond.
+        assert!((5_998_000..=6_000_000).contains(&polled.polled_ns), "{polled:?}");
+        assert_eq!((polled.resolution_ns, polled.readings * 50), (Some(50), u64::try_from(polled.polled_ns).unwrap()));
+    }
+
+    #[test]
+    fn gaps_have_their_time_and_length() {
+        // At the threshold; above it; while it sleeps; over the end of the time to poll; over several intervals, to the end.
+        let script = [(1_100_000, 950), (1_200_000, 7_000), (1_700_000, 9_000), (2_590_000, 50_000), (9_100_000, 5_000_000)];
+        let (rows, polled, counts) = measured(&script, 0);
+        let expected = [(199_950, 7_050), (1_589_950, 50_050), (8_099_950, 5_000_050)];
+        assert_eq!((rows.as_slice(), counts.on_time), (&expected[..], 3));
+        // Whole gaps are polled time, so that no share of it is above 1. What delayed its wake-up, 9 us, is not.
+        let whole = 8 * 600_000 - 9_000 + 40_000 + 100_000 + 5_000_000;
+        assert!((whole - 2_000..=whole + 100).contains(&polled.polled_ns), "{polled:?}");
+    }
+
+    #[test]
+    fn a_late_wake_up_is_not_a_gap() {
+        let (rows, polled, _) = measured(&[], 100_000);
+        assert_eq!(rows, []);
+        assert!((4_998_000..=5_000_000).contains(&polled.polled_ns), "{polled:?}");
+    }
+
+    /// A loop that makes no system call does not see the signal of a run that is stopped.
+    #[test]
+    fn a_run_is_stopped_while_it_polls() {
+        let mut run = test_run(Nanos::from_secs(2), 10);
+        run.cpus.truncate(1);
+        run.probe = PROBE.name.to_owned();
+        let control = Control::new();
+        let measurement = crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+        measurement.begin(measurement.earliest());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        control.stop(StopReason::Asked);
+        let before = std::time::Instant::now();
+        let results = measurement.join();
+        assert!(before.elapsed() < std::time::Duration::from_secs(1));
+        let polled = results[0].as_ref().unwrap().polled.unwrap();
+        assert!(polled.polled_ns > 0 && polled.readings > 0 && polled.resolution_ns.is_some(), "{polled:?}");
+    }
+
+    fn error(interval: Nanos, settings: &[(&str, &str)]) -> Option<String> {
+        let mut run = test_run(interval, 10);
+        run.length = plan::Length::DurationNs(Nanos::from_secs(10));
+        run.probe = PROBE.name.to_owned();
+        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+    }
+
+    #[test]
+    fn a_loop_leaves_its_cpu_to_others_in_time() {
+        assert_eq!(error(Nanos::from_secs(2), &[]), None);
+        let found = error(Nanos::from_secs(3), &[("poll", "80")]).unwrap();
+        assert!(
+            found.starts_with("poll: 'poll' of the probe noise is impossible here: at an interval of 3s it polls for"),
+            "{found}"
+        );
+        assert!(error(Nanos::from_secs(1), &[("poll", "96")]).unwrap().contains("a whole number from 1 to 95"));
+    }
+
+    #[test]
+    fn a_threshold_below_the_loop_itself_is_refused() {
+        let settings = |threshold: &str| [("threshold".to_owned(), threshold.to_owned())].into();
+        assert_eq!(lacks(&settings("1ms")), None);
+        assert!(lacks(&settings("1ns")).unwrap().contains("the threshold of a gap is 1ns. Give a higher --threshold"));
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How much of its time a polling loop lost to others: its gaps as a share of the time it polled.
+
+use crate::format::{self, counted};
+use crate::language::tr;
+use crate::overview::Overview;
+use crate::sections::columns::Meaning;
+use plan::Nanos;
+
+/// Of each recording of a loop that polled.
+pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
+    let noise = |overview: &Overview<'_>| {
+        let name = if all.len() == 1 { tr!("noise") } else { tr!("noise of {recording}", recording = overview.name) };
+        Some(Meaning { name, meaning: in_words(overview)? })
+    };
+    all.iter().filter_map(noise).collect()
+}
+
+/// `0.0123 % of the 9 s polled, in 412 gaps. The loop sees nothing shorter than 25 ns`, of all threads together.
+fn in_words(overview: &Overview<'_>) -> Option<String> {
+    let threads = &overview.recorded.document.threads;
+    let polling = || threads.iter().filter_map(|thread| thread.polling);
+    let polled_ns: i64 = polling().map(|polling| polling.polled_ns).sum();
+    if polled_ns <= 0 {
+        return None;
+    }
+    let (gaps, gaps_ns) = (overview.moments.count(), overview.moments.mean().unwrap_or(0.0) * as_f64(overview.moments.count()));
+    let share = percent(gaps_ns / Nanos(polled_ns).as_secs_f64() / 1e9);
+    let (polled, gaps) = (format::span(Nanos(polled_ns)), counted(gaps, "gap"));
+    // What found the ring full is in no sum.
+    let mut text = if overview.lost > 0 {
+        tr!("at least {share} of the {polled} polled, in {gaps}", share, polled, gaps)
+    } else {
+        tr!("{share} of the {polled} polled, in {gaps}", share, polled, gaps)
+    };
+    if let Some(resolution) = polling().filter_map(|polling| polling.resolution_ns).max() {
+        text += &tr!(". The loop sees nothing shorter than {n} ns", n = resolution);
+    }
+    Some(text)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of gaps")]
+const fn as_f64(n: u64) -> f64 {
+    n as f64
+}
+
+/// A share with three digits that count, of 1 % or less: `0.0123 %`, `12.3 %`.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent <= 0.0 {
+        return "0 %".to_owned();
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
+    let decimals = (2.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{percent:.decimals$} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use model::Polling;
+
+    #[test]
+    fn noise_is_a_share_of_the_time_polled() {
+        let mut recorded = Synthetic::idle().threads(1).build();
+        let words = |recorded: &_| of_each(&Overview::all(std::slice::from_ref(recorded)));
+        assert!(words(&recorded).is_empty());
+        let sum = recorded.threads[0].moments.mean().unwrap() * as_f64(recorded.threads[0].moments.count());
+        #[expect(clippy::cast_possible_truncation, reason = "a test")]
+        let polled_ns = (sum * 4_000.0) as i64;
+        recorded.document.threads[0].polling = Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
+        let text = words(&recorded).remove(0).meaning;
+        assert!(
+            text.starts_with("0.0250 % of the ") && text.ends_with(" gaps. The loop sees nothing shorter than 25 ns"),
+            "{text}"
+        );
+        recorded.document.threads[0].evidence.samples_lost = 1;
+        let text = words(&recorded).remove(0).meaning;
+        assert!(text.starts_with("at least 0.0250 % of"), "{text}");
+    }
+
+    #[test]
+    fn shares_have_three_digits() {
+        let shares = [0.0, 0.000_000_123_4, 0.000_123_4, 0.012_34, 0.123_4, 1.0].map(percent);
+        assert_eq!(shares, ["0 %", "0.0000123 %", "0.0123 %", "1.23 %", "12.3 %", "100 %"]);
+    }
+}
