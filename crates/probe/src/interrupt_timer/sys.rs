@@ -47,8 +47,10 @@ impl Request {
 
 /// Asks a device for something; `value` is 0 where the request has none.
 pub(super) fn ask(device: &OwnedFd, request: Request, value: u32) -> io::Result<()> {
+    #[allow(clippy::cast_possible_wrap, clippy::cast_lossless, reason = "below 2^31; the type has other widths on other targets")]
+    let number = request.number() as libc::Ioctl;
     // SAFETY: each of these requests takes its argument by value, so the kernel reads and writes no memory of ours; the descriptor
     // is open, as its owner is borrowed; a device that does not know the request refuses it.
-    let result = unsafe { libc::ioctl(device.as_raw_fd(), request.number().cast_signed() as _, libc::c_ulong::from(value)) };
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), number, libc::c_ulong::from(value)) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -149,7 +149,7 @@ fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error 
         Device::Hpet => ("an HPET", "CONFIG_HPET, and a machine that has one"),
     };
     let place = path.display();
-    let why = match error.raw_os_error() {
+    match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) if *doing == "open" => {
             format!("there is no {place}. It takes {what}: {option}")
         }
@@ -165,8 +165,7 @@ fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error 
         }
         Some(libc::ENOTTY | libc::EINVAL) => format!("{place} is not {what} that interrupts periodically ({doing}: {error})"),
         _ => format!("{place} does not interrupt periodically ({doing}: {error})"),
-    };
-    why
+    }
 }
 
 fn launch(device: Device, path: &Path, rates: &RangeInclusive<u32>, period: Nanos, config: ThreadConfig) -> io::Result<Launched> {

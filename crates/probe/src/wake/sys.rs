@@ -174,6 +174,7 @@ pub(super) struct Queue(libc::mqd_t);
 
 /// Bytes of a message.
 const MESSAGE: [u8; 8] = *b"wake up\0";
+const MESSAGE_BYTES: libc::c_long = 8;
 /// Messages there is room for: the one awaited, and the one that ends the wait for it.
 const MESSAGES: libc::c_long = 2;
 /// Names that are tried: queues of a run that was killed before it could remove the name may be in the way.
@@ -199,7 +200,7 @@ impl Queue {
         // SAFETY: mq_attr consists of integers, for which zeroes are valid.
         let mut attributes: libc::mq_attr = unsafe { MaybeUninit::zeroed().assume_init() };
         attributes.mq_maxmsg = MESSAGES as _;
-        attributes.mq_msgsize = MESSAGE.len() as _;
+        attributes.mq_msgsize = MESSAGE_BYTES as _;
         let (flags, mode): (_, libc::c_uint) = (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o600);
         // SAFETY: the name ends with a zero, and the attributes are initialised; both are alive through the call and read only.
         let queue = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw const attributes) };
