@@ -77,6 +77,7 @@ impl SettingError {
                 PolicyError::Unknown(_) => &["policy"],
                 PolicyError::Priority(_) => &["prio"],
                 PolicyError::PriorityWithoutRealTime { .. } => &["prio", "policy"],
+                PolicyError::CannotPin { .. } => &["cpus"],
             },
             SettingError::Probe(_) => &["probe"],
             SettingError::Load(_) => &["load"],

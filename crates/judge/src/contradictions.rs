@@ -151,6 +151,7 @@ fn asked(document: &Document, differences: &mut Vec<Difference>) {
         };
         expect("index", &thread.index, &index);
         expect("cpu", &thread.cpu, cpu);
+        expect("pinned", &thread.pinned, &thread.scheduling.policy.can_pin());
         expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
         expect("scheduling", &thread.scheduling, &granted);
         if let Some(nice) = thread.nice.filter(|_| thread.scheduling.policy.is_real_time()) {

@@ -222,7 +222,7 @@ fn order_of(
         return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {usable}")));
     }
     let granted = runner::grant(run.scheduling);
-    let limits = load::Limits::for_loads(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
+    let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads = run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
     let loads = loads.collect::<Result<Vec<_>, _>>().map_err(bad_input)?;
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));

@@ -349,7 +349,9 @@ fn common(load_type: &LoadType, options: &Options<'_>) -> Result<CommonOptions, 
         options.parsed("nice", "a number from -20 to 19", |text| text.parse().ok().filter(|nice| (-20..=19).contains(nice)))?;
     let prio =
         options.parsed("prio", "a number from 1 to 97", |text| text.parse().ok().filter(|prio| (1..=97).contains(prio)))?;
-    let policy = options.parsed("policy", "fifo, rr, other, batch or idle", |text| text.parse().ok())?;
+    let policy = options.parsed("policy", "fifo, rr, other, batch or idle", |text| {
+        text.parse().ok().filter(|policy| *policy != Policy::Deadline)
+    })?;
     let policy: Policy = policy.unwrap_or(if prio.is_some() { Policy::Fifo } else { Policy::Other });
     if prio.is_some() && !policy.is_real_time() {
         return Err(options.refuse("prio", "for policy=fifo and policy=rr only"));

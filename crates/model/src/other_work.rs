@@ -91,6 +91,10 @@ impl Document {
     /// would say nothing of the threads that write and are bound nowhere. Nearly all of it is wake-ups, so it is shared out by how
     /// many of them were due on each CPU.
     fn own_ms(&self, cpu: CpuId, processes: &Processes) -> u64 {
+        // Of threads that are bound to no CPU it is not known where they ran: what others did at least is what is left of all of it.
+        if self.threads.iter().any(|thread| !thread.pinned) {
+            return processes.own_ms;
+        }
         let rate = |thread: &Thread| 1.0 / thread.interval_ns.0.max(1) as f64;
         let here: f64 = self.threads.iter().filter(|thread| thread.cpu == cpu).map(rate).sum();
         let all: f64 = self.threads.iter().map(rate).sum();

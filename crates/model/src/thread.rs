@@ -16,8 +16,11 @@ pub fn samples_file(thread: usize) -> String {
 pub struct Thread {
     /// Its number, from 0.
     pub index: usize,
-    /// The CPU it was pinned to.
+    /// The CPU it was pinned to, or whose turn it was where threads are not pinned.
     pub cpu: CpuId,
+    /// Whether it was pinned. A thread under SCHED_DEADLINE is not: the kernel refuses that.
+    #[serde(default = "is_pinned", skip_serializing_if = "Clone::clone")]
+    pub pinned: bool,
     /// What the scheduler granted.
     pub scheduling: Scheduling,
     /// Its nice level. None under a real-time policy, which has none, and where it is not known.
@@ -68,6 +71,11 @@ pub struct Polling {
     pub resolution_ns: Option<i64>,
 }
 
+/// What recordings meant before any thread was not pinned.
+const fn is_pinned() -> bool {
+    true
+}
+
 /// What is known of a thread's latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -109,12 +117,25 @@ impl Thread {
         format!("{}{nice}", self.scheduling)
     }
 
+    /// The CPU that it was pinned to; none if it was not.
+    #[must_use]
+    pub fn pinned_cpu(&self) -> Option<CpuId> {
+        self.pinned.then_some(self.cpu)
+    }
+
+    /// The same as text; empty if it was not pinned.
+    #[must_use]
+    pub fn cpu_text(&self) -> String {
+        self.pinned_cpu().map_or_else(String::new, |cpu| cpu.to_string())
+    }
+
     /// A thread that has measured nothing yet.
     #[must_use]
     pub fn unmeasured(index: usize, cpu: CpuId, scheduling: Scheduling, interval_ns: Nanos, start_ns: Nanos) -> Self {
         Thread {
             index,
             cpu,
+            pinned: scheduling.policy.can_pin(),
             scheduling,
             nice: None,
             interval_ns,

@@ -19,13 +19,27 @@ pub enum Policy {
     Batch,
     /// SCHED_IDLE
     Idle,
+    /// SCHED_DEADLINE, with the runtime, deadline and period of the probe that has them.
+    Deadline,
 }
 
 impl Policy {
-    /// Whether the policy has priorities 1 to 99 above all others.
+    /// Whether its threads go before all of ordinary policies.
     #[must_use]
     pub const fn is_real_time(self) -> bool {
+        self.has_priorities() || matches!(self, Policy::Deadline)
+    }
+
+    /// Whether the policy has priorities 1 to 99.
+    #[must_use]
+    pub const fn has_priorities(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)
+    }
+
+    /// Whether its threads may be bound to a CPU. The kernel admits a SCHED_DEADLINE thread to all CPUs of its root domain or not at all.
+    #[must_use]
+    pub const fn can_pin(self) -> bool {
+        !matches!(self, Policy::Deadline)
     }
 
     /// The kernel's number (include/uapi/linux/sched.h).
@@ -37,6 +51,7 @@ impl Policy {
             Policy::Rr => 2,
             Policy::Batch => 3,
             Policy::Idle => 5,
+            Policy::Deadline => 6,
         }
     }
 
@@ -49,6 +64,7 @@ impl Policy {
             Policy::Other => "SCHED_OTHER",
             Policy::Batch => "SCHED_BATCH",
             Policy::Idle => "SCHED_IDLE",
+            Policy::Deadline => "SCHED_DEADLINE",
         }
     }
 }
@@ -63,6 +79,7 @@ impl FromStr for Policy {
             "other" => Policy::Other,
             "batch" => Policy::Batch,
             "idle" => Policy::Idle,
+            "deadline" => Policy::Deadline,
             _ => return Err(PolicyError::Unknown(text.to_owned())),
         })
     }
@@ -81,7 +98,7 @@ pub struct Scheduling {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// No such policy.
-    #[error("unknown policy '{0}': expected fifo, rr, other, batch or idle")]
+    #[error("unknown policy '{0}': expected fifo, rr, other, batch, idle or deadline")]
     Unknown(String),
     /// Outside 1 to 99.
     #[error("priority {0} does not exist: real-time priorities are 1 (lowest) to 99 (highest)")]
@@ -96,6 +113,14 @@ pub enum PolicyError {
         /// The policy asked for.
         policy: &'static str,
     },
+    /// CPUs named for threads that cannot be bound to them.
+    #[error(
+        "threads under {policy} cannot be pinned: the kernel refuses it. Leave the CPUs (-a) out, and give -t N for N threads"
+    )]
+    CannotPin {
+        /// The policy asked for.
+        policy: &'static str,
+    },
 }
 
 impl Scheduling {
@@ -103,6 +128,17 @@ impl Scheduling {
     pub const DEFAULT: Scheduling = Scheduling { policy: Policy::Fifo, prio: Some(90) };
     /// Ordinary scheduling.
     pub const OTHER: Scheduling = Scheduling { policy: Policy::Other, prio: None };
+    /// Of threads with a runtime in each period.
+    pub const DEADLINE: Scheduling = Scheduling { policy: Policy::Deadline, prio: None };
+
+    /// The priority that other threads are held against: 0 of ordinary policies, above all that there are under SCHED_DEADLINE.
+    #[must_use]
+    pub fn rank(self) -> u8 {
+        match self.policy {
+            Policy::Deadline => u8::MAX,
+            _ => self.prio.unwrap_or(0),
+        }
+    }
 
     /// Puts what was written together; what was not written takes its default.
     ///
@@ -111,9 +147,9 @@ impl Scheduling {
     pub fn new(policy: Option<Policy>, prio: Option<i64>) -> Result<Self, PolicyError> {
         let policy = policy.unwrap_or(Self::DEFAULT.policy);
         let Some(asked) = prio else {
-            return Ok(Scheduling { policy, prio: if policy.is_real_time() { Self::DEFAULT.prio } else { None } });
+            return Ok(Scheduling { policy, prio: if policy.has_priorities() { Self::DEFAULT.prio } else { None } });
         };
-        if !policy.is_real_time() {
+        if !policy.has_priorities() {
             return Err(PolicyError::PriorityWithoutRealTime { prio: asked, policy: policy.kernel_name() });
         }
         match u8::try_from(asked) {

@@ -27,12 +27,16 @@ fn affinity() -> io::Result<Vec<CpuId>> {
 /// More CPUs than Linux can have; asked for together, those that are not there are left out.
 const ALL: u32 = 65_536;
 
+/// All CPUs that there can be.
+pub(crate) fn all() -> Vec<CpuId> {
+    (0..ALL).map(CpuId).collect()
+}
+
 /// Only the kernel knows, so a thread asks for all there can be: the kernel leaves out those that it would refuse.
 fn usable() -> io::Result<Vec<CpuId>> {
     let ask = || {
-        let all: Vec<CpuId> = (0..ALL).map(CpuId).collect();
         // Where asking is forbidden (a sandbox), what was inherited is what there is.
-        let _ = sys::set_affinity(None, &all);
+        let _ = sys::set_affinity(None, &all());
         affinity()
     };
     let thread = Builder::new().name("teiji-cpus".into()).stack_size(STACK_BYTES).spawn(ask)?;

@@ -43,7 +43,7 @@ impl Guard {
     /// Watches over threads of this scheduling, each with its CPU; none is needed over those without real-time priority, of
     /// which the scheduler takes care.
     pub(crate) fn over(scheduling: Scheduling, measuring: &[(CpuId, Pid)], control: &Control) -> std::io::Result<Option<Guard>> {
-        if scheduling.prio.is_none() {
+        if !scheduling.policy.is_real_time() {
             return Ok(None);
         }
         let mut guard = Guard { threads: Vec::new(), off_duty: Control::new() };

@@ -15,6 +15,7 @@ mod attachment;
 mod clock;
 mod control;
 mod cycle;
+mod deadline;
 mod events;
 mod guard;
 mod interrupt_timer;

@@ -5,7 +5,7 @@ use crate::guard::Guard;
 use crate::probes::{self, ProbeSettingError};
 use crate::thread::{Decision, STACK_BYTES, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
-use plan::{CpuId, Nanos, Run, Scheduling};
+use plan::{CpuId, Nanos, Policy, Run, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::sync::Arc;
@@ -36,6 +36,14 @@ pub enum ProbeError {
         cpu: CpuId,
         /// Its scheduling.
         scheduling: Scheduling,
+        /// Why.
+        source: io::Error,
+    },
+    /// A thread could not have its scheduling, which is not of one CPU.
+    #[error("measuring thread {thread}: {source}")]
+    Admit {
+        /// Thread index.
+        thread: usize,
         /// Why.
         source: io::Error,
     },
@@ -144,9 +152,15 @@ impl Measurement {
         }
         for (index, ready) in receiver.iter().take(run.cpus.len()) {
             let cpu = run.cpus[index];
-            self.pids[index] = Some(ready.map_err(|source| ProbeError::Prepare { thread: index, cpu, scheduling, source })?);
+            let failed = |source| match scheduling.policy.can_pin() {
+                true => ProbeError::Prepare { thread: index, cpu, scheduling, source },
+                false => ProbeError::Admit { thread: index, source },
+            };
+            self.pids[index] = Some(ready.map_err(failed)?);
         }
-        let measuring = run.cpus.iter().zip(&self.pids).filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
+        // What is bound to no CPU has none to itself: the heartbeat shows whether others run.
+        let bound = run.cpus.iter().zip(&self.pids).filter(|_| scheduling.policy.can_pin());
+        let measuring = bound.filter_map(|(cpu, pid)| pid.map(|pid| (*cpu, pid)));
         let watched: Vec<(CpuId, Pid)> = measuring.chain(helpers).collect();
         let guard = Guard::over(scheduling, &watched, &self.control);
         self.guard = guard.map_err(ProbeError::Guard)?;
@@ -192,6 +206,10 @@ impl Measurement {
 /// # Errors
 /// What the kernel said.
 pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
+    if scheduling.policy == Policy::Deadline {
+        // Not without the reservation of its probe, which says itself what the kernel refuses. There is nothing else to measure with.
+        return Ok(());
+    }
     let attempt =
         Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || sys::set_scheduling(scheduling))?;
     attempt.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))

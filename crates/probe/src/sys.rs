@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! System calls that have no safe interface elsewhere, each wrapped so that nothing unsafe leaves this file.
 
-use plan::{CpuId, Scheduling};
+use crate::deadline::Reservation;
+use plan::{CpuId, Policy, Scheduling};
 use rustix::mm::{MlockAllFlags, mlockall};
 use std::io;
 use std::mem::MaybeUninit;
@@ -79,10 +80,21 @@ pub(crate) fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
         priority: scheduling.prio.map_or(0, u32::from),
         ..SchedAttr::default()
     };
+    set_attributes(&attributes)
+}
+
+/// Gives the calling thread SCHED_DEADLINE with this reservation.
+pub(crate) fn set_deadline(asked: Reservation) -> io::Result<()> {
+    let [runtime, deadline, period] = [asked.runtime, asked.deadline, asked.period].map(|time| time.0.unsigned_abs());
+    let policy = Policy::Deadline.number().into();
+    set_attributes(&SchedAttr { size: 48, policy, runtime, deadline, period, ..SchedAttr::default() })
+}
+
+fn set_attributes(attributes: &SchedAttr) -> io::Result<()> {
     let (this_thread, no_flags) = (0_usize, 0_usize);
-    // SAFETY: sched_setattr reads `size` (48) bytes from the pointer, which is to a live, initialised struct of exactly
-    // that size and layout; thread 0 is the caller, which exists; the call writes nothing.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, ptr::from_ref(&attributes), no_flags) };
+    // SAFETY: sched_setattr reads `size` bytes, which every caller in this file sets to 48, from the pointer, which is to a live,
+    // initialised struct of exactly that size and layout; thread 0 is the caller, which exists; the call writes nothing.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, ptr::from_ref(attributes), no_flags) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -240,7 +240,7 @@ fn append_near(column: &mut Vec<i32>, values: &[i64]) -> bool {
 pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
     BTreeMap::from([
         ("teiji.thread".to_owned(), thread.index.to_string()),
-        ("teiji.cpu".to_owned(), thread.cpu.to_string()),
+        ("teiji.cpu".to_owned(), thread.cpu_text()),
         ("teiji.start_ns".to_owned(), thread.start_ns.0.to_string()),
         ("teiji.interval_ns".to_owned(), thread.interval_ns.0.to_string()),
     ])

@@ -22,8 +22,8 @@ pub struct Progress {
 /// A measuring thread while it measures. Latencies in ns; none before the first activation.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveThread {
-    /// Its CPU.
-    pub cpu: CpuId,
+    /// The CPU that it is pinned to; none if it is not.
+    pub cpu: Option<CpuId>,
     /// Smallest latency.
     pub min: Option<i64>,
     /// The last one.
@@ -43,7 +43,7 @@ pub struct LiveThread {
 /// The figures of one thread so far.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    cpu: CpuId,
+    cpu: Option<CpuId>,
     /// Columns of a row as it comes out of the ring.
     width: usize,
     /// Which of them is judged.
@@ -61,7 +61,7 @@ impl Tally {
     pub(crate) fn new(thread: &Thread, probe: &ProbeStatement) -> Self {
         let time = usize::from(probe.rows == RowKind::Events);
         Tally {
-            cpu: thread.cpu,
+            cpu: thread.pinned_cpu(),
             width: time + probe.columns.len(),
             judged: time,
             overruns: probe.overrun_column.map(|column| (time + column, probe.overrun_unit(thread.interval_ns))),

@@ -201,8 +201,9 @@ fn line(index: usize, thread: &LiveThread) -> String {
     let us = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", Nanos(ns).as_micros_f64()));
     let mean = thread.mean.map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3));
     let [min, last, p99, max] = [thread.min, thread.last, thread.p99, thread.max].map(us);
-    let LiveThread { cpu, late, skipped, .. } = thread;
-    format!(" {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}", cpu.0)
+    let cpu = thread.cpu.map_or_else(|| "any".to_owned(), |cpu| cpu.to_string());
+    let LiveThread { late, skipped, .. } = thread;
+    format!(" {index:>6} {:>4} {min:>9} {last:>9} {mean:>9} {p99:>9} {max:>9} {late:>6} {skipped:>8}", cpu)
 }
 
 /// What a load asked for and what it has, percent of one CPU.
@@ -228,7 +229,7 @@ mod tests {
 
     fn thread(cpu: u32) -> LiveThread {
         LiveThread {
-            cpu: CpuId(cpu),
+            cpu: Some(CpuId(cpu)),
             min: Some(3_210),
             last: Some(70_000),
             mean: Some(65_432.1),

@@ -2,6 +2,7 @@
 //! All probes: one file each, and one line each in [`PROBES`]. Nothing else knows a probe by name.
 
 mod cyclic;
+mod deadline;
 #[cfg(debug_assertions)]
 mod examples;
 mod interrupts;
@@ -15,7 +16,7 @@ pub(crate) use cyclic::Cyclic;
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
 use model::{ColumnUnit, ProbeStatement, RowKind};
-use plan::{Length, Nanos, ProbeSettings, Run, Scheduling, Unit};
+use plan::{Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
 
 /// Time from one row to the next, of most probes.
@@ -28,6 +29,7 @@ pub const PROBES: &[Probe] = &[
     interrupts::HPET,
     spawn::PROBE,
     wakeup::PROBE,
+    deadline::PROBE,
     noise::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
@@ -229,10 +231,21 @@ pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
     if let Some(limit) = (probe.max_threads)(&run.probe_settings).filter(|limit| run.cpus.len() > *limit) {
         return Err(ProbeSettingError::Threads { probe: probe.name, limit, asked: run.cpus.len() });
     }
-    if let Some(SettingConflict { setting, reason }) = (probe.conflict)(run) {
+    if let Some(SettingConflict { setting, reason }) = policy_conflict(probe, run).or_else(|| (probe.conflict)(run)) {
         return Err(ProbeSettingError::Conflict { probe: probe.name, setting, reason });
     }
     Ok(statement)
+}
+
+/// SCHED_DEADLINE needs a runtime and a period, which only the probe of it has, and that probe has no other policy.
+fn policy_conflict(probe: &Probe, run: &Run) -> Option<SettingConflict> {
+    let is_deadline = |scheduling: Scheduling| scheduling.policy == Policy::Deadline;
+    let reason = match (is_deadline(probe.default_scheduling), is_deadline(run.scheduling)) {
+        (true, false) => format!("its threads run under SCHED_DEADLINE, not {}: leave policy and priority out", run.scheduling),
+        (false, true) => "SCHED_DEADLINE needs a runtime in each period: use --probe deadline".to_owned(),
+        _ => return None,
+    };
+    Some(SettingConflict { setting: "policy", reason })
 }
 
 impl Probe {
@@ -359,6 +372,7 @@ mod tests {
             for settings in settings.chain([Vec::new()]) {
                 let mut run = run(probe.name, &settings);
                 run.cpus.truncate(1);
+                run.scheduling = probe.default_scheduling;
                 run.length = Length::DurationNs(Nanos::from_secs(1));
                 let statement = statement(&run).unwrap();
                 assert_eq!(statement.name, probe.name);
@@ -367,7 +381,8 @@ mod tests {
                 assert_eq!(statement.overrun_column.is_none(), statement.rows == RowKind::Events);
                 assert!(statement.overrun_column.is_none_or(|column| column < statement.columns.len()));
             }
-            for setting in probe.settings {
+            // One without a default is left out.
+            for setting in probe.settings.iter().filter(|setting| !setting.default.is_empty()) {
                 assert_eq!(setting.values.check(setting.default), Ok(()), "{setting:?}");
             }
         }

@@ -182,6 +182,7 @@ impl Synthetic {
         Thread {
             index,
             cpu: CpuId(u32::try_from(index).unwrap_or(0)),
+            pinned: true,
             scheduling: Scheduling { policy: Policy::Fifo, prio: Some(90) },
             nice: None,
             interval_ns: Nanos(INTERVAL_NS),

@@ -162,7 +162,7 @@ pub(crate) struct Time {
 #[derive(Debug, Serialize)]
 pub(crate) struct ThreadSeries {
     pub(crate) thread: usize,
-    pub(crate) cpu: u32,
+    pub(crate) cpu: Option<u32>,
     pub(crate) time: Time,
 }
 
@@ -170,7 +170,7 @@ pub(crate) struct ThreadSeries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct WorstPoint {
     pub(crate) thread: usize,
-    pub(crate) cpu: u32,
+    pub(crate) cpu: Option<u32>,
     pub(crate) activation: u64,
     /// When it was due, since the first activation of the run.
     pub(crate) since_start_ns: i64,
@@ -265,7 +265,7 @@ impl Series {
                 let happened = |place: usize| Some(times.get(place)? + start_since_first(document, thread));
                 statistics.worst.iter().enumerate().map(move |(place, worst)| WorstPoint {
                     thread: thread.index,
-                    cpu: thread.cpu.0,
+                    cpu: thread.pinned_cpu().map(|cpu| cpu.0),
                     activation: worst.activation,
                     since_start_ns: happened(place).unwrap_or_else(|| due_since_first(document, thread, worst.activation)),
                     latency_ns: worst.latency_ns + shift_ns,
@@ -284,7 +284,7 @@ impl Series {
                 .filter(|_| steps.each > 0)
                 .map(|((thread, _), time)| ThreadSeries {
                     thread: thread.index,
-                    cpu: thread.cpu.0,
+                    cpu: thread.pinned_cpu().map(|cpu| cpu.0),
                     time: time.reduced(steps.each),
                 })
                 .collect(),

@@ -124,13 +124,12 @@ fn course(charts: &Charts, place: usize, overview: &Overview<'_>) -> String {
     let series = &charts.recordings[place];
     let mut text = format!("{:.1} s", Nanos(series.time.length_ns).as_secs_f64());
     if let (Some(worst), Some(min)) = (series.worst.first(), overview.moments.min()) {
-        text += &tr!(
-            ", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}",
-            min = latency(min),
-            max = latency(worst.latency_ns),
-            at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64()),
-            cpu = worst.cpu
-        );
+        let (min, max) = (latency(min), latency(worst.latency_ns));
+        let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
+        text += &match worst.cpu {
+            Some(cpu) => tr!(", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}", min, max, at, cpu),
+            None => tr!(", latencies from {min} to {max}; the worst was at {at} s", min, max, at),
+        };
     }
     let missing: u64 = series.time.missing.iter().map(|(_, n)| n).sum();
     if missing > 0 {

@@ -410,6 +410,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{latencies} from {min} to {max}", "{latencies}、{min} ~ {max}"),
     (", half of them up to {median}", "、中央値 {median}"),
     (", 99 % up to {p99}", "、p99 {p99}"),
+    (", latencies from {min} to {max}; the worst was at {at} s", "、レイテンシ {min} ~ {max}。最大値は {at} s"),
     (
         ", latencies from {min} to {max}; the worst was at {at} s on CPU {cpu}",
         "、レイテンシ {min} ~ {max}。最大値は {at} s、CPU {cpu}",

@@ -32,6 +32,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "time between two successive clock reads of the polling loop",
         "ポーリングループが続けて行った 2 回のクロック読み出しの間隔",
     ),
+    ("number of the CPU that the job began on", "ジョブが実行を開始した CPU の番号"),
+    ("from the planned time until the job was done", "予定時刻からジョブが完了するまで"),
+    ("CPU time of the job", "ジョブの CPU 時間"),
+    ("1 if the job used more CPU time than its runtime, else 0", "ジョブの CPU 時間が runtime を超えたら 1、それ以外は 0"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

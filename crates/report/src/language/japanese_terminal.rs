@@ -21,6 +21,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{length} planned", "予定: {length}"),
     ("{scheduling} on Linux {machine}", "{scheduling}、Linux {machine}"),
     ("cpu", "CPU"),
+    ("any", "任意"),
     ("on-time", "周期内"),
     ("count", "回数"),
     ("µs with skipped counted in", "単位 µs、スキップされた分を含む"),

@@ -146,7 +146,10 @@ fn thread_choices(recordings: &[Series]) -> Vec<ThreadChoice> {
     max.iter()
         .map(|thread| ThreadChoice {
             index: thread.thread,
-            name: tr!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu = thread.cpu),
+            name: match thread.cpu {
+                Some(cpu) => tr!("thread {thread}, CPU {cpu}", thread = thread.thread, cpu),
+                None => tr!("thread {thread}", thread = thread.thread),
+            },
         })
         .collect()
 }

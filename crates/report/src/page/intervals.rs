@@ -56,7 +56,10 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             let mut quantiles: Vec<(String, String)> = inference.quantiles.iter().map(inference::interval).collect();
             quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
             ThreadInference {
-                name: tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu = thread.cpu),
+                name: match thread.pinned_cpu() {
+                    Some(cpu) => tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu),
+                    None => tr!("thread {thread}", thread = thread.index),
+                },
                 quantiles,
                 messages: inference::beside_quantiles(inference, document, thread),
             }

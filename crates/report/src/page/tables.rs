@@ -8,7 +8,7 @@ use crate::charts::words;
 use crate::format::{self, count, micros, rounded};
 use crate::language::{tr, translated};
 use crate::overview::Overview;
-use crate::sections::accounts::Accounts;
+use crate::sections::accounts::{Accounts, pinned_to};
 use crate::sections::columns::Measured;
 use crate::sections::latencies::{Latencies, NOTHING, text};
 use crate::sections::loads;
@@ -85,7 +85,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             }
             shown += 1;
             let figures = figures(&Latencies::due(statistics));
-            let (name, cpu) = (tr!("thread {thread}", thread = thread.index), thread.cpu.to_string());
+            let (name, cpu) = (tr!("thread {thread}", thread = thread.index), pinned_to(thread));
             rows.push(Row {
                 kind: "thread",
                 thread: thread.index,
@@ -114,7 +114,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
 fn whole(overview: &Overview<'_>) -> Row {
     let figures = figures(&overview.due());
     let threads = &overview.recorded.document.threads;
-    let cpus = plan::CpuList::format(&threads.iter().map(|thread| thread.cpu).collect::<Vec<_>>());
+    let cpus = plan::CpuList::format(&threads.iter().filter_map(model::Thread::pinned_cpu).collect::<Vec<_>>());
     Row { kind: "whole", thread: 0, name: overview.name.clone(), cpu: cpus, accounts: accounts(&overview.activations), figures }
 }
 
@@ -249,7 +249,13 @@ pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
             .iter()
             .map(|worst| {
                 let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
-                [micros(worst.latency_ns), at, worst.cpu.to_string(), worst.thread.to_string(), format::count(worst.activation)]
+                [
+                    micros(worst.latency_ns),
+                    at,
+                    worst.cpu.map_or_else(|| NOTHING.to_owned(), |cpu| cpu.to_string()),
+                    worst.thread.to_string(),
+                    format::count(worst.activation),
+                ]
             })
             .collect(),
     };

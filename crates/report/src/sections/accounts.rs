@@ -82,6 +82,11 @@ impl Accounts {
     }
 }
 
+/// The CPU that a thread was pinned to, or `any`.
+pub(crate) fn pinned_to(thread: &Thread) -> String {
+    thread.pinned_cpu().map_or_else(|| translated("any").to_owned(), |cpu| cpu.to_string())
+}
+
 /// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.
 pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();

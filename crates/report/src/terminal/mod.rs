@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
-use crate::sections::accounts::Accounts;
+use crate::sections::accounts::{Accounts, pinned_to};
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
 pub(crate) mod histogram;
 pub(crate) mod load_table;
@@ -164,7 +164,7 @@ fn activations(overview: &Overview<'_>) -> Table {
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
-            let mut row = vec![thread.index.to_string(), thread.cpu.to_string()];
+            let mut row = vec![thread.index.to_string(), pinned_to(thread)];
             row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
             row.extend(figures(&Latencies::due(statistics)));
             row
@@ -228,7 +228,7 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     wrapped(out, "", &tr!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()));
     let rows = with.iter().map(|(thread, latencies)| {
-        let mut row = vec![thread.index.to_string(), thread.cpu.to_string(), count(latencies.count())];
+        let mut row = vec![thread.index.to_string(), pinned_to(thread), count(latencies.count())];
         row.extend(figures(latencies));
         row
     });

@@ -131,7 +131,7 @@ pub fn left_out(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Option<Warni
 pub fn order(run: Run, warnings: Vec<Warning>, directory: PathBuf, cpus: &ProcessCpus, started: Nanos) -> anyhow::Result<Order> {
     let granted = grant(run.scheduling);
     let probe = probe::statement(&run)?;
-    let limits = load::Limits::for_loads(Some(granted.scheduling.prio.unwrap_or(0)), run.loads.len());
+    let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads =
         run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits)).collect::<Result<Vec<_>, _>>()?;
     let elsewhere = runner::loads_elsewhere(&run, &loads);

@@ -32,7 +32,7 @@ pub struct RunFlags {
     /// Real-time priority, 1 to 99 [default: 90]
     #[arg(short, long, value_name = "PRIO", value_parser = priority, allow_hyphen_values = true)]
     prio: Option<i64>,
-    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo]
+    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, of the probe deadline deadline]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
     /// Lengthen each further thread's interval by this
@@ -130,6 +130,10 @@ impl RunFlags {
 
     /// From what was said to a checked run on these CPUs.
     pub fn run(&self, cpus: &[CpuId]) -> Result<Run, SettingError> {
+        let scheduling = self.scheduling()?;
+        if self.names_cpus() && !scheduling.policy.can_pin() {
+            return Err(PolicyError::CannotPin { policy: scheduling.policy.kernel_name() }.into());
+        }
         let run = Run {
             title: self.title.clone(),
             probe: self.probe.name.clone(),
@@ -141,7 +145,7 @@ impl RunFlags {
                 (None, duration) => Length::DurationNs(duration.unwrap_or(Nanos::from_secs(10))),
             },
             cpus: place(self.threads, cpus)?,
-            scheduling: self.scheduling()?,
+            scheduling,
             aligned_ns: self.aligned,
             warmup_ns: self.warmup,
             break_above_ns: self.break_above,

@@ -9,6 +9,7 @@
 mod accounting;
 mod affinity;
 mod bad_input;
+mod deadline;
 mod faults;
 mod intervals;
 mod judging;

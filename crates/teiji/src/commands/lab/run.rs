@@ -190,7 +190,7 @@ pub fn checked(flags: &RunFlags, guest: &Guest) -> Result<Run, SettingError> {
         return Err(SettingError::GuestMemory { activations, needed_mib: needed, has_mib: guest.memory_mib });
     }
     let memory = (u64::from(guest.memory_mib) << 20) / 2 / run.loads.len().max(1) as u64;
-    let limits = load::Limits { memory, probe_prio: Some(run.scheduling.prio.unwrap_or(0)), loads: run.loads.len() };
+    let limits = load::Limits { memory, probe_prio: Some(run.scheduling.rank()), loads: run.loads.len() };
     for spec in flags.loads() {
         load::check_elsewhere(spec, &of_guest.inherited, &of_guest.usable, &limits)?;
     }

@@ -103,7 +103,7 @@ fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Opti
 
 /// What loads may take, by how many there are and the priority measured with: the machine need not be asked for each run.
 #[derive(Default)]
-struct LoadLimits(BTreeMap<(Option<u8>, usize), Limits>);
+struct LoadLimits(BTreeMap<(u8, usize), Limits>);
 
 fn point(
     plan: &Plan,
@@ -148,11 +148,8 @@ fn point(
 fn run_on_this_machine(flags: &RunFlags, of_process: &ProcessCpus, load_limits: &mut LoadLimits) -> Result<Run, SettingError> {
     let cpus = flags.cpus(of_process)?;
     let run = flags.run(&cpus)?;
-    let prio = run.scheduling.prio;
-    let limits = load_limits
-        .0
-        .entry((prio, run.loads.len()))
-        .or_insert_with(|| Limits::for_loads(Some(prio.unwrap_or(0)), run.loads.len()));
+    let rank = run.scheduling.rank();
+    let limits = load_limits.0.entry((rank, run.loads.len())).or_insert_with(|| Limits::for_loads(Some(rank), run.loads.len()));
     for spec in &run.loads {
         load::check(spec, &of_process.inherited, &of_process.usable, limits)?;
     }

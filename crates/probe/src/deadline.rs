@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads under SCHED_DEADLINE: a runtime in each period, which the kernel promises before they start and enforces.
+//!
+//! The kernel refuses this policy to a thread that may not run on all CPUs of its root domain, so these threads are bound to none.
+
+use crate::attachment::{Attachment, Linux, Woken};
+use crate::thread::STACK_BYTES;
+use crate::{affinity, sys};
+use plan::{CpuId, Nanos, Scheduling};
+use rustix::thread::Pid;
+use std::io;
+use std::thread::Builder;
+
+/// What a thread asks of the kernel's admission control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reservation {
+    /// CPU time in each period.
+    pub(crate) runtime: Nanos,
+    /// From the start of a period, when that time is due.
+    pub(crate) deadline: Nanos,
+    pub(crate) period: Nanos,
+}
+
+/// Threads of Linux with a reservation, on CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reserved(pub(crate) Reservation);
+
+impl Attachment for Reserved {
+    /// On every CPU, whichever is named: see above.
+    fn attach(&mut self, _: CpuId, _: Scheduling) -> io::Result<Pid> {
+        // What was inherited may be less than the root domain (taskset). Where asking is forbidden, the next call says so.
+        let _ = sys::set_affinity(None, &affinity::all());
+        sys::set_deadline(self.0).map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
+        Ok(rustix::thread::gettid())
+    }
+
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        Linux.now()
+    }
+
+    #[inline]
+    fn sleep_until(&mut self, time: Nanos) -> Woken {
+        Linux.sleep_until(time)
+    }
+
+    fn interrupt(thread: Pid) {
+        Linux::interrupt(thread);
+    }
+
+    fn detach(&mut self) {
+        Linux.detach();
+    }
+}
+
+/// Why this machine refuses any reservation, tried with a small one; none where it does not.
+pub(crate) fn refused() -> Option<String> {
+    let period = Nanos::from_millis(100);
+    let small = Reservation { runtime: Nanos::from_micros(10), deadline: period, period };
+    let attempt = Builder::new().name("teiji-try".into()).stack_size(STACK_BYTES).spawn(move || {
+        let tried = Reserved(small).attach(CpuId(0), Scheduling::DEADLINE);
+        Linux.detach();
+        tried
+    });
+    let tried = attempt.map(std::thread::JoinHandle::join);
+    match tried {
+        Ok(Ok(tried)) => tried.err().map(|error| error.to_string()),
+        Ok(Err(_)) => Some("the thread that tried it panicked".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// What the kernel's error means here, and what to do.
+fn refusal(Reservation { runtime, deadline, period }: Reservation, error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EBUSY) => {
+            "admission control has not so much bandwidth left. Give a shorter --runtime, a longer interval or fewer threads, or end \
+             other SCHED_DEADLINE threads (chrt -p PID shows them)"
+        }
+        Some(libc::EPERM) => {
+            "it needs root or CAP_SYS_NICE, threads that may run on every CPU of their root domain (no cpuset or container that leaves \
+             some out), and real-time bandwidth (/proc/sys/kernel/sched_rt_runtime_us above 0)"
+        }
+        Some(libc::EINVAL) => {
+            "the kernel takes a runtime of 1024 ns or more, and a period between /proc/sys/kernel/sched_deadline_period_min_us and \
+             sched_deadline_period_max_us"
+        }
+        Some(libc::ENOSYS) => "the kernel has no sched_setattr: Linux 3.14 or later is needed",
+        _ => "the kernel refuses it",
+    };
+    format!("SCHED_DEADLINE with runtime {runtime}, deadline {deadline}, period {period}: {error}: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        let asked =
+            Reservation { runtime: Nanos::from_micros(200), deadline: Nanos::from_millis(1), period: Nanos::from_millis(2) };
+        for (errno, what) in [(libc::EBUSY, "shorter --runtime"), (libc::EPERM, "CAP_SYS_NICE"), (libc::EINVAL, "period_min_us")]
+        {
+            let text = refusal(asked, &io::Error::from_raw_os_error(errno));
+            assert!(text.starts_with("SCHED_DEADLINE with runtime 200us, deadline 1ms, period 2ms: "), "{text}");
+            assert!(text.contains(what), "{text}");
+        }
+    }
+
+    /// 1 ns in 100 ms is below what the kernel can count with, whoever asks.
+    #[test]
+    fn a_refusal_leaves_the_thread_as_it_was() {
+        let period = Nanos::from_millis(100);
+        let asked = Reserved(Reservation { runtime: Nanos(1), deadline: period, period });
+        let tried = std::thread::spawn(move || {
+            let mut asked = asked;
+            asked.attach(CpuId(0), Scheduling::DEADLINE).map(|_| ())
+        });
+        assert!(tried.join().unwrap().is_err());
+    }
+}

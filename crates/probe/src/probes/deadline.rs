@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `deadline`: periodic jobs under SCHED_DEADLINE.
+//!
+//! The period is the run's interval. A job wakes at its planned time, reads the clock, and computes for as long as it was asked to. The
+//! kernel throttles a thread that has used up its runtime until its next period, so a job is over, and its thread free, when it has
+//! computed: that time decides what was late and skipped.
+//!
+//! Whether a job overran its budget follows from its CPU time, which is what the kernel charges to it. The kernel's own notice
+//! (`SCHED_FLAG_DL_OVERRUN`) is a signal to the process: it does not say which thread it was, and two become one.
+
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use crate::attachment::Attachment;
+use crate::deadline::{Reservation, Reserved, refused};
+use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::thread::{Launched, ThreadConfig};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+
+pub(super) const PROBE: Probe = Probe {
+    name: "deadline",
+    summary: "wake-up latency and budget overruns of periodic jobs under SCHED_DEADLINE",
+    needs: "root or CAP_SYS_NICE, and bandwidth that admission control has left",
+    settings: &[RUNTIME, DEADLINE, WORK],
+    statement: |run| statement(&run.probe_settings),
+    conflict,
+    max_threads: |_| None,
+    lacks: |_| refused(),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEADLINE,
+    launch,
+};
+
+const RUNTIME: ProbeSetting = ProbeSetting {
+    name: "runtime",
+    help: "CPU time reserved for the thread in each period, which is the interval",
+    values: SettingValues::Time,
+    default: "200us",
+    default_is_recorded: true,
+};
+
+const DEADLINE: ProbeSetting = ProbeSetting {
+    name: "deadline",
+    help: "From the start of a period until the runtime is due [default: the interval]",
+    values: SettingValues::Time,
+    default: "",
+    default_is_recorded: false,
+};
+
+const WORK: ProbeSetting = ProbeSetting {
+    name: "work",
+    help: "CPU time that each job computes for [default: nothing]",
+    values: SettingValues::Time,
+    default: "",
+    default_is_recorded: false,
+};
+
+/// The kernel counts with no less (`DL_SCALE`).
+const MIN_RUNTIME: Nanos = Nanos(1_024);
+/// The longest a job may take. A thread that computes does not see that the run is to stop.
+const MAX_JOB: Nanos = Nanos::from_secs(2);
+
+/// What was set; none where nothing is.
+fn time(setting: &ProbeSetting, settings: &ProbeSettings) -> Option<Nanos> {
+    Nanos::parse(setting.value_in(settings), Unit::Microsecond).ok()
+}
+
+fn reservation(settings: &ProbeSettings, period: Nanos) -> Reservation {
+    let runtime = time(&RUNTIME, settings).unwrap_or(MIN_RUNTIME);
+    Reservation { runtime, deadline: time(&DEADLINE, settings).unwrap_or(period), period }
+}
+
+/// The column of `done_ns`.
+const DONE: usize = 2;
+/// All columns, and those of jobs that do nothing but wake.
+const COLUMNS: usize = 5;
+const COLUMNS_WITHOUT_WORK: usize = 2;
+
+fn statement(settings: &ProbeSettings) -> ProbeStatement {
+    let count = |name: &'static str, meaning: &'static str| Column {
+        name: name.into(),
+        unit: ColumnUnit::Count,
+        meaning: meaning.into(),
+    };
+    let mut columns = vec![
+        Column::ns("latency_ns", "from the planned time until the thread runs again"),
+        count("on_cpu", "number of the CPU that the job began on"),
+        Column::ns("done_ns", "from the planned time until the job was done"),
+        Column::ns("cpu_ns", "CPU time of the job"),
+        count("over_budget", "1 if the job used more CPU time than its runtime, else 0"),
+    ];
+    let works = time(&WORK, settings).is_some();
+    if !works {
+        columns.truncate(COLUMNS_WITHOUT_WORK);
+    }
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Activations,
+        columns,
+        overrun_column: Some(if works { DONE } else { 0 }),
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: "from the absolute time given to clock_nanosleep to the clock read after its return, in user space"
+            .into(),
+        quantity: Quantity::Latency,
+        period_ns: None,
+    }
+}
+
+fn conflict(run: &Run) -> Option<SettingConflict> {
+    let conflict = |setting, reason: String| Some(SettingConflict { setting, reason });
+    let period = run.interval_of(0);
+    let Reservation { runtime, deadline, .. } = reservation(&run.probe_settings, period);
+    if runtime < MIN_RUNTIME {
+        return conflict(RUNTIME.name, format!("the kernel reserves {MIN_RUNTIME} or more, not {runtime}"));
+    }
+    if deadline > period {
+        return conflict(DEADLINE.name, format!("{deadline} is longer than the period, which is the interval, {period}"));
+    }
+    if runtime > deadline {
+        return conflict(RUNTIME.name, format!("{runtime} is longer than the deadline, {deadline}"));
+    }
+    let work = time(&WORK, &run.probe_settings)?;
+    // In each period of the longest interval it gets its runtime.
+    let longest = run.interval_of(run.cpus.len().saturating_sub(1));
+    let job = Nanos((work.0 / runtime.0 + 1).saturating_mul(longest.0));
+    (work > runtime && job > MAX_JOB).then(|| SettingConflict {
+        setting: WORK.name,
+        reason: format!("with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} is allowed"),
+    })
+}
+
+fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
+    let reservation = reservation(settings, config.cycle.interval);
+    let attachment = Reserved(reservation);
+    let runtime_ns = reservation.runtime.0;
+    match time(&WORK, settings) {
+        None => config.launch(attachment, Job::<0> { work_ns: 0, runtime_ns }),
+        Some(Nanos(work_ns)) => config.launch(attachment, Job::<DONE> { work_ns, runtime_ns }),
+    }
+}
+
+/// A job, of which this column shows overruns.
+struct Job<const OVERRUN: usize> {
+    work_ns: i64,
+    runtime_ns: i64,
+}
+
+/// CPU time of the calling thread, ns.
+fn cpu_time_ns() -> i64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Where the calling thread is.
+fn on_cpu() -> i64 {
+    i64::try_from(rustix::thread::sched_getcpu()).unwrap_or(-1)
+}
+
+impl<A: Attachment, const OVERRUN: usize> Sampler<A, COLUMNS> for Job<OVERRUN> {
+    const OVERRUN: Overrun = Overrun::Time(OVERRUN);
+
+    fn columns(&self) -> usize {
+        if OVERRUN == DONE { COLUMNS } else { COLUMNS_WITHOUT_WORK }
+    }
+
+    fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; COLUMNS], SampleError> {
+        let latency = attachment.now().0 - planned.0;
+        let cpu = on_cpu();
+        if OVERRUN != DONE {
+            return Ok([latency, cpu, 0, 0, 0]);
+        }
+        let begin = cpu_time_ns();
+        let used = loop {
+            let used = cpu_time_ns() - begin;
+            if used >= self.work_ns {
+                break used;
+            }
+        };
+        let done = attachment.now().0 - planned.0;
+        Ok([latency, cpu, done, used, i64::from(used > self.runtime_ns)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::test_run;
+
+    fn error(settings: &[(&str, &str)], scheduling: Scheduling) -> Option<String> {
+        let mut run = test_run(Nanos::from_millis(10), 10);
+        run.probe = PROBE.name.to_owned();
+        run.scheduling = scheduling;
+        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+    }
+
+    #[test]
+    fn runtime_is_at_most_the_deadline_which_is_at_most_the_period() {
+        let error = |settings: &[(&str, &str)]| error(settings, Scheduling::DEADLINE);
+        for settings in [&[][..], &[("runtime", "10ms")], &[("runtime", "5ms"), ("deadline", "5ms")], &[("work", "300us")]] {
+            assert_eq!(error(settings), None);
+        }
+        for (settings, setting, reason) in [
+            (&[("runtime", "1us")][..], "runtime", "the kernel reserves 1024ns or more, not 1us"),
+            (&[("runtime", "11ms")], "runtime", "11ms is longer than the deadline, 10ms"),
+            (&[("runtime", "2ms"), ("deadline", "1ms")], "runtime", "2ms is longer than the deadline, 1ms"),
+            (&[("deadline", "20ms")], "deadline", "20ms is longer than the period, which is the interval, 10ms"),
+            (&[("work", "1s")], "work", "with 200us in each 10ms a job of 1s takes"),
+        ] {
+            let found = error(settings).unwrap();
+            assert!(
+                found.starts_with(&format!("{setting}: '{setting}' of the probe deadline is impossible here: {reason}")),
+                "{found}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_policy_is_the_probes_own() {
+        let found = error(&[], Scheduling::DEFAULT).unwrap();
+        assert!(found.starts_with("policy: 'policy' of the probe deadline is impossible here: "), "{found}");
+        let mut run = test_run(Nanos::from_millis(10), 10);
+        run.scheduling = Scheduling::DEADLINE;
+        let found = super::super::statement(&run).unwrap_err();
+        assert_eq!(found.setting(), "policy");
+        assert!(found.to_string().contains("of the probe cyclic"), "{found}");
+    }
+}
