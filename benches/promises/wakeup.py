@@ -75,27 +75,29 @@ def pairs_here(programs, by, program):
     return pairs
 
 
-def in_guest(programs, kernel, by, program):
-    """Both in one boot of a guest, one after the other: mean time of ours and of theirs, µs."""
+def in_guest(programs, kernel):
+    """All ways in one boot of a guest, ours and theirs in turn: by way and program, the mean time of both, µs."""
     our_options, their_options = options(0, GUEST_WAKES)
     words = [programs.teiji, "lab", "exec", "--quiet", "--json", "--kernel", kernel]
-    for file in with_libraries(program):
+    for file in sorted({file for _, program in BESIDE for file in with_libraries(program)}):
         words += ["--file", file]
-    ours = ["/teiji", "measure", "--quiet", "--json", "--probe", "wakeup", "--by", by, *our_options, "-o", "/tmp/ours.teiji"]
-    theirs = [shutil.which(program), *their_options, "--json=/dev/stdout"]
-    for command in (ours, theirs):
-        words += ["--run", " ".join(command)]
-    measured, written = json.loads(run(words).stdout)["commands"]
-    text = written["stdout"]
-    return json.loads(measured["stdout"])["threads"][0]["latency_ns"]["mean"] / 1_000, mean_us(text[text.index("{") :])
+    for by, program in BESIDE:
+        ours = ["/teiji", "measure", "--quiet", "--json", "--probe", "wakeup", "--by", by, *our_options, "-o", f"/tmp/{by}.teiji"]
+        theirs = [shutil.which(program), *their_options, "--json=/dev/stdout"]
+        for command in (ours, theirs):
+            words += ["--run", " ".join(command)]
+    texts = [command["stdout"] for command in json.loads(run(words).stdout)["commands"]]
+    for (by, program), ours, theirs in zip(BESIDE, texts[::2], texts[1::2]):
+        (thread,) = json.loads(ours)["threads"]
+        yield by, program, thread["latency_ns"]["mean"] / 1_000, mean_us(theirs[theirs.index("{") :])
 
 
 def figures(programs):
     """Way by way: in guests of the lab first, then here."""
     for kernel in KERNELS:
-        for by, program in BESIDE:
+        for by, program, ours, theirs in in_guest(programs, kernel):
             pairs = Pairs()
-            pairs.add(*in_guest(programs, kernel, by, program))
+            pairs.add(ours, theirs)
             print(f"  {kernel}, {by}: {pairs.ratio():.3f} of {program}", flush=True)
             yield Figure.of_one_within(f"{kernel}: {by} / {program}", pairs, LOW, HIGH, "{:.2f} µs")
     for by, program in BESIDE:
