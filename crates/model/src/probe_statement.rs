@@ -83,6 +83,15 @@ pub enum ColumnUnit {
 }
 
 impl ProbeStatement {
+    /// The clock of times that were taken elsewhere and came as a stream.
+    pub const CLOCK_OF_STREAM: &'static str = "of the stream";
+
+    /// Whether the judged times were taken elsewhere: this machine only recorded them, and how it did says nothing of them.
+    #[must_use]
+    pub fn is_from_elsewhere(&self) -> bool {
+        self.clock == Self::CLOCK_OF_STREAM
+    }
+
     /// Of a thread that sleeps until an absolute time, again and again: what recordings measured before probes stated themselves.
     #[must_use]
     pub fn cyclic() -> Self {

@@ -204,9 +204,105 @@ pub enum Warning {
         /// The processes that used most CPU time.
         processes: Vec<BusyProcess>,
     },
+    /// Records of a stream that are no number.
+    StreamUnreadable {
+        /// Where the stream came from.
+        from: String,
+        /// How many.
+        records: u64,
+        /// Records that are numbers.
+        numbers: u64,
+        /// Line of the first, or its number among the integers, from 1.
+        first: u64,
+        /// Where it begins, bytes from the beginning of the stream.
+        first_offset: u64,
+        /// How it begins; other bytes than printable ASCII as `\xff`.
+        text: String,
+    },
+    /// A stream ended within a record.
+    StreamHalfRecord {
+        /// Where the stream came from.
+        from: String,
+        /// What there is of it.
+        bytes: u64,
+        /// Where it begins, bytes from the beginning of the stream.
+        offset: u64,
+    },
+    /// Timestamps of a stream that lie before the one before.
+    StreamBackwards {
+        /// Where the stream came from.
+        from: String,
+        /// How many.
+        steps: u64,
+        /// Line of the first, or its number among the integers, from 1.
+        first: u64,
+        /// The longest step.
+        furthest_ns: Nanos,
+    },
+    /// Periods of a stream without a record.
+    StreamMissed {
+        /// Where the stream came from.
+        from: String,
+        /// How many.
+        missed: u64,
+        /// The period that was asked for.
+        period_ns: Nanos,
+    },
+    /// A stream ended before the run.
+    StreamEnded {
+        /// Where the stream came from.
+        from: String,
+        /// Numbers that had come.
+        numbers: u64,
+        /// From the beginning of the run.
+        after_ns: Nanos,
+    },
+    /// A stream from which nothing came in the end, or at all.
+    StreamSilent {
+        /// Where the stream came from.
+        from: String,
+        /// Numbers that had come.
+        numbers: u64,
+        /// How long before the end of the run nothing came.
+        silent_ns: Nanos,
+    },
+    /// A file that was not read to its end.
+    StreamUnread {
+        /// Which.
+        from: String,
+        /// What was left of it.
+        bytes: u64,
+    },
     /// A warning of another version of teiji, as it was recorded.
     #[serde(untagged)]
     Other(OtherWarning),
+}
+
+impl Warning {
+    /// Whether it is about the machine that measures and how its threads ran there: it says nothing of times that were taken elsewhere.
+    /// Loads, the disk and the accounting concern those too.
+    #[must_use]
+    pub const fn is_of_measuring(&self) -> bool {
+        matches!(
+            self,
+            Warning::NoRealTime { .. }
+                | Warning::MemoryNotLocked { .. }
+                | Warning::DmaLatencyNotHeld { .. }
+                | Warning::IntervalShort { .. }
+                | Warning::ClockStepped { .. }
+                | Warning::PageFaults { .. }
+                | Warning::LoadsElsewhere { .. }
+                | Warning::GovernorNotPerformance { .. }
+                | Warning::FrequencyChanged { .. }
+                | Warning::ClocksourceChanged { .. }
+                | Warning::ClocksourceSlow { .. }
+                | Warning::Hypervisor { .. }
+                | Warning::StealTime { .. }
+                | Warning::CpuOfflineChanged { .. }
+                | Warning::IsolatedNotMeasured { .. }
+                | Warning::OtherWork { .. }
+        )
+    }
 }
 
 /// A warning that this version does not know, or knows with other fields.

@@ -2,7 +2,8 @@
 //! The loop that waits for events.
 //!
 //! Events are numbered as they come; nothing was planned, so none is late or skipped. In front of its columns each row has the
-//! event's time, ns since the planned start of the thread.
+//! event's time, ns since the planned start of the thread. Those that were recorded elsewhere have a time of their own, and as nothing is due,
+//! they wait where the ring is full.
 
 use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
@@ -30,6 +31,11 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
             control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: "clock_nanosleep", errno });
         }
     }
+    let judge = |event, latency_ns| {
+        if latency_ns > limit {
+            control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: event, latency_ns });
+        }
+    };
     let mut starvation = StarvationCheck::new();
     while !control.is_stopped() {
         let now = match source.next(attachment, end) {
@@ -37,12 +43,20 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
                 let mut row = [time.0 - cycle.start.0; WIDTH];
                 row[1..].copy_from_slice(&values);
                 ring.push(events, row);
-                if values[0] > limit {
-                    control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: events, latency_ns: values[0] });
-                }
+                judge(events, values[0]);
                 events += 1;
                 time
             }
+            Awaited::Recorded(time, values) => {
+                let mut row = [time.0; WIDTH];
+                row[1..].copy_from_slice(&values);
+                await_room(attachment, ring, control);
+                ring.push(events, row);
+                judge(events, values[0]);
+                events += 1;
+                attachment.now()
+            }
+            Awaited::Ended => break,
             Awaited::Nothing => attachment.now(),
             Awaited::Failed(SampleError { doing, errno }) => {
                 control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
@@ -57,4 +71,15 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
         }
     }
     Counts { on_time: events, late: 0, skipped: 0 }
+}
+
+/// A full ring is checked again after this long.
+const UNTIL_TAKEN: Nanos = Nanos::from_micros(200);
+
+/// Waits until the ring has room for a row, or the run is stopped.
+fn await_room<A: Attachment, const WIDTH: usize>(attachment: &mut A, ring: &mut Producer<WIDTH>, control: &Control) {
+    while ring.is_full() && !control.is_stopped() {
+        let until = attachment.now().0 + UNTIL_TAKEN.0;
+        attachment.sleep_until(Nanos(until));
+    }
 }

@@ -26,6 +26,7 @@ mod process_start;
 mod ring;
 mod sampler;
 mod sleep;
+mod stream;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub use probes::{
     PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, default_interval, default_scheduling, max_threads, statement,
 };
 pub use ring::Consumer;
+pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};
 pub use thread::{Polled, ThreadResult, Usage};
 pub use trial::{Tried, tried};
 

@@ -54,6 +54,8 @@ trait Source: Send {
     /// Gives the slots of so many rows back to the producer.
     fn consumed(&mut self, rows: usize);
     fn slots(&self) -> u64;
+    /// Rows written and not taken out.
+    fn waiting(&self) -> u64;
 }
 
 struct Reader<const N: usize> {
@@ -143,6 +145,13 @@ impl<const N: usize> Producer<N> {
         head < self.full
     }
 
+    /// Whether the next row would be lost.
+    #[inline]
+    pub(crate) fn is_full(&mut self) -> bool {
+        let head = self.shared.head.0.load(Ordering::Relaxed);
+        head == self.full && !self.has_room(head)
+    }
+
     /// Rows that found the ring full.
     #[must_use]
     pub(crate) const fn lost(&self) -> u64 {
@@ -177,6 +186,10 @@ impl<const N: usize> Source for Reader<N> {
     fn slots(&self) -> u64 {
         self.shared.mask + 1
     }
+
+    fn waiting(&self) -> u64 {
+        self.head() - self.tail
+    }
 }
 
 impl Consumer {
@@ -195,6 +208,12 @@ impl Consumer {
             self.source.consumed(rows);
         }
         result
+    }
+
+    /// Whether rows wait in half of its slots or more: they come faster than they are taken out.
+    #[must_use]
+    pub fn is_half_full(&self) -> bool {
+        self.source.waiting() >= self.source.slots() / 2
     }
 
     /// Slots in all.
@@ -225,6 +244,21 @@ mod tests {
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![0, 1, 2, 3]));
         producer.push(9, [0]);
         assert_eq!((producer.lost(), take_all(&mut consumer)), (3, vec![9]));
+    }
+
+    /// Whoever can wait sees it before a row is lost, and the recorder sees that it should come sooner.
+    #[test]
+    fn a_full_ring_is_seen_from_both_ends() {
+        let (mut producer, mut consumer) = ring::<1>(4, 1);
+        let mut seen = Vec::new();
+        for row in 0..4 {
+            seen.push((producer.is_full(), consumer.is_half_full()));
+            producer.push(row, [0]);
+        }
+        assert_eq!(seen, [(false, false), (false, false), (false, true), (false, true)]);
+        assert!(producer.is_full());
+        assert_eq!(take_all(&mut consumer), [0, 1, 2, 3]);
+        assert_eq!((producer.is_full(), consumer.is_half_full(), producer.lost()), (false, false, 0));
     }
 
     /// Columns arrive one after the other, as many as are recorded, and a gap in the numbers of rows ends what is handed over at once.

@@ -3,6 +3,7 @@
 
 use crate::Polled;
 use crate::attachment::{Attachment, Woken};
+use model::Warning;
 use plan::Nanos;
 
 /// Why a probe could not measure any further.
@@ -87,7 +88,13 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
 /// What a wait for an event ended with.
 pub(crate) enum Awaited<const N: usize> {
     /// An event: when it happened, and its columns. The first is the one that is judged.
+    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "no probe in the released program has any yet"))]
     Event(Nanos, [i64; N]),
+    /// An event that was recorded elsewhere: when it happened, ns since the first, by a clock of its own, and its columns. It can wait
+    /// until the recorder has taken those before it.
+    Recorded(Nanos, [i64; N]),
+    /// No event will come any more: the thread has done its work.
+    Ended,
     /// The time to wait until came first, or a signal.
     Nothing,
     /// Why nothing can be measured: the run ends with it.
@@ -98,6 +105,10 @@ pub(crate) enum Awaited<const N: usize> {
 pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// Makes ready for events from this time on, by the measuring thread before that time.
     fn begin(&mut self, _attachment: &mut A, _start: Nanos, _interval: Nanos) {}
+    /// How many of its columns are recorded, the first ones.
+    fn columns(&self) -> usize {
+        N
+    }
 
     /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can be stopped.
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<N>;
@@ -105,5 +116,10 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// How long it polled, if it is a loop that polls.
     fn polled(&self) -> Option<Polled> {
         None
+    }
+
+    /// What a reader has to know of the events, asked after the last one.
+    fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
+        Vec::new()
     }
 }

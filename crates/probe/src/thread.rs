@@ -6,6 +6,7 @@ use crate::guard::StarvationCheck;
 use crate::ring::slots_for;
 use crate::sampler::{EventSource, Overrun, SampleError, Sampler};
 use crate::{Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys};
+use model::Warning;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::hint::black_box;
@@ -23,7 +24,7 @@ const PREFAULT_BYTES: usize = 48 * 1024;
 const EVENT_SLOTS: u64 = 1 << 16;
 
 /// The result of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadResult {
     /// What became of its activations.
     pub counts: Counts,
@@ -33,6 +34,8 @@ pub struct ThreadResult {
     pub usage: Option<Usage>,
     /// How long it polled; none of those that wait otherwise.
     pub polled: Option<Polled>,
+    /// What its probe found that a reader has to know.
+    pub warnings: Vec<Warning>,
 }
 
 /// What a loop that reads the clock again and again did.
@@ -47,7 +50,12 @@ pub struct Polled {
 }
 
 /// What a thread measured, beside its samples.
-type Measured = (Counts, Option<Usage>, Option<Polled>);
+struct Measured {
+    counts: Counts,
+    usage: Option<Usage>,
+    polled: Option<Polled>,
+    warnings: Vec<Warning>,
+}
 
 /// What the kernel counted of a thread between its first and its last activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +155,8 @@ impl ThreadConfig {
                 warm_up(attachment, &mut sampler, config);
                 let before = sys::thread_usage();
                 let counts = cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
-                (counts, used_since(before), None)
+                let usage = used_since(before);
+                Measured { counts, usage, polled: None, warnings: Vec::new() }
             })
         })
     }
@@ -158,11 +167,13 @@ impl ThreadConfig {
         mut attachment: A,
         mut source: impl EventSource<A, N>,
     ) -> io::Result<Launched> {
-        self.start::<A, WIDTH>(RowShape { columns: N, overrun: None }, move |config, ring| {
+        let shape = RowShape { columns: source.columns(), overrun: None };
+        self.start::<A, WIDTH>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 let before = sys::thread_usage();
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
-                (counts, used_since(before), source.polled())
+                let usage = used_since(before);
+                Measured { counts, usage, polled: source.polled(), warnings: source.findings(attachment) }
             })
         })
     }
@@ -195,12 +206,12 @@ impl ThreadConfig {
         let Decision::Start(start) = self.barrier.pass() else {
             // Whatever the probe ends when it goes is ended with ordinary scheduling.
             attachment.detach();
-            return ThreadResult { counts: Counts::default(), lost: 0, usage: None, polled: None };
+            return ThreadResult::default();
         };
         self.cycle.start.0 += start.0;
-        let (counts, usage, polled) = measure(attachment, &self, &mut ring);
+        let Measured { counts, usage, polled, warnings } = measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult { counts, lost: ring.lost(), usage, polled }
+        ThreadResult { counts, lost: ring.lost(), usage, polled, warnings }
     }
 }
 

@@ -6,6 +6,7 @@
 //! loop that measures.
 
 use crate::{Control, Counts, Measurement, ProbeError};
+use model::RowKind;
 use plan::{CpuId, Length, Nanos, Run, Scheduling};
 
 /// What one thread did in a trial.
@@ -36,6 +37,10 @@ const MIN_ACTIVATIONS: i64 = 20;
 /// # Errors
 /// When a thread cannot be made, pinned or scheduled.
 pub fn tried(run: &Run, scheduling: Scheduling) -> Result<Vec<Tried>, ProbeError> {
+    // Of events none is due, and those that come belong to the run.
+    if crate::statement(run).is_ok_and(|statement| statement.rows == RowKind::Events) {
+        return Ok(Vec::new());
+    }
     let activations = u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(MIN_ACTIVATIONS)).unwrap_or(0);
     let (length, warmup_ns) = (Length::Samples(activations), Nanos::ZERO);
     let short = Run { length, warmup_ns, break_above_ns: None, loads: Vec::new(), ..run.clone() };

@@ -256,7 +256,13 @@ impl ThreadSamples<'_> {
     /// Events by the time they happened at, each step of the envelope as long as so many intervals; fills in the times of the rows
     /// asked for.
     fn over_time(&self, times: &mut HashMap<u64, i64>) -> Result<Envelope, RecordingError> {
-        let planned = self.document().run.activations_of(self.thread.index).max(1);
+        let mut planned = self.document().run.activations_of(self.thread.index).max(1);
+        if self.document().probe.is_from_elsewhere() {
+            // Their own time may be longer than it took to read them.
+            let mut last = 0;
+            each_row(&[self.open(JUDGED)?], &mut |row| last = row.time_ns.unwrap_or(0).max(last))?;
+            planned = planned.max(u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1));
+        }
         let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64);
         let step_ns = i64::try_from(intervals_per_step).unwrap_or(i64::MAX).saturating_mul(self.interval_ns()).max(1);
         let mut steps = vec![Extent::NOTHING; usize::try_from(planned.div_ceil(intervals_per_step)).unwrap_or(1)];

@@ -163,6 +163,9 @@ impl<'a> Overview<'a> {
     /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
     pub(crate) fn no_real_time(&self) -> Option<String> {
         let document = &self.recorded.document;
+        if document.probe.is_from_elsewhere() {
+            return None;
+        }
         let asked = document.run.scheduling;
         let granted = document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
         match granted.map(model::Thread::granted) {
@@ -179,7 +182,7 @@ impl<'a> Overview<'a> {
         let document = &self.recorded.document;
         let asked = document.run.scheduling;
         let granted = || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
-        (!asked.policy.is_real_time()).then(granted)
+        (!asked.policy.is_real_time() && !document.probe.is_from_elsewhere()).then(granted)
     }
 
     /// What scheduling it was measured with, where that was not real-time, granted or asked for.

@@ -332,6 +332,7 @@ fn closing(
     if order.time == MachineTime::Real {
         document.warnings.extend(host::other_work(&document));
     }
+    document.warnings.extend(results.iter().flatten().flat_map(|result| result.warnings.iter().cloned()));
     let mut recorded = Recording::from_document(folder.path(), document).summarise()?;
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
@@ -340,6 +341,9 @@ fn closing(
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].is_some()));
     }
     document.warnings.extend(document::clock_warning(&document.probe, beside));
+    if recorded.document.probe.is_from_elsewhere() {
+        recorded.document.warnings.retain(|warning| !warning.is_of_measuring());
+    }
     for difference in verify(&recorded) {
         let (counted, recorded_as) = (difference.recorded, difference.recomputed);
         let warning = Warning::AccountingDiffers { place: difference.place, counted, recorded: recorded_as };

@@ -20,6 +20,12 @@ use std::time::Duration;
 /// A batch is encoded on it.
 const STACK_BYTES: usize = 256 * 1024;
 
+/// Between two times that the rings are emptied, while one is found half full: what does not come in real time, as events of a file, waits
+/// for the recorder.
+const PRESSED: Duration = Duration::from_millis(1);
+/// So long after one was found so: a ring that was just emptied is not half full yet.
+const STAYS_PRESSED: Nanos = Nanos::from_secs(1);
+
 /// The recorder at work. Dropped, it ends: a run that does not begin after all leaves no thread to the next one.
 pub(crate) struct Recorder {
     shared: Arc<Shared>,
@@ -43,14 +49,19 @@ impl Recorder {
         let shared = Arc::new(Shared::default());
         let state = Arc::clone(&shared);
         *shared.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
+        let mut pressed_until = Nanos::ZERO;
         let record = move || {
             while !state.ended.load(Ordering::Acquire) {
-                tracks.drain(Monotonic.now());
+                let now = Monotonic.now();
+                if tracks.is_pressed() {
+                    pressed_until = Nanos(now.0 + STAYS_PRESSED.0);
+                }
+                tracks.drain(now);
                 state.failed.store(tracks.failed.is_some(), Ordering::Relaxed);
                 if tracks.shown {
                     *state.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
                 }
-                std::thread::park_timeout(every);
+                std::thread::park_timeout(if now < pressed_until { PRESSED.min(every) } else { every });
             }
             tracks.drain(Monotonic.now());
             tracks
@@ -147,6 +158,11 @@ impl Tracks {
         }
         self.flushed = Monotonic.now();
         Ok(())
+    }
+
+    /// Whether rows come faster than they are taken out.
+    fn is_pressed(&self) -> bool {
+        self.tracks.iter().any(|track| track.consumer.is_half_full())
     }
 
     /// Empties the rings, and writes if it is time. Does not fail: what could not be written is remembered.

@@ -276,8 +276,10 @@ impl Series {
         worst.truncate(10);
         let time = Time::together(&whole, steps.together);
         let loads = LoadCourses::from_overview(overview, time.length_ns, points);
+        // Nothing that was not planned is late.
+        let interval_ns = overview.interval_ns().filter(|_| document.probe.is_planned());
         Series {
-            curve: Curve::new(overview.name.clone(), overview.interval_ns(), &overview.counted(), bins, equal_bins),
+            curve: Curve::new(overview.name.clone(), interval_ns, &overview.counted(), bins, equal_bins),
             time,
             threads: threads
                 .zip(&whole)

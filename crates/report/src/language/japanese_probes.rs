@@ -36,6 +36,23 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("from the planned time until the job was done", "予定時刻からジョブが完了するまで"),
     ("CPU time of the job", "ジョブの CPU 時間"),
     ("1 if the job used more CPU time than its runtime, else 0", "ジョブの CPU 時間が runtime を超えたら 1、それ以外は 0"),
+    (
+        "between two successive timestamps of the stream, minus the period",
+        "ストリームの連続する 2 つのタイムスタンプの間隔と、周期との差",
+    ),
+    (
+        "between two successive timestamps of the stream. Without a period it is unknown how many events have no record",
+        "ストリームの連続する 2 つのタイムスタンプの間隔。周期の指定がないため、記録のない事象の数は不明",
+    ),
+    ("interval, as the stream gives it, minus the period", "ストリームが示す間隔と、周期との差"),
+    (
+        "interval, as the stream gives it. Without a period it is unknown how many events have no record",
+        "ストリームが示す間隔。周期の指定がないため、記録のない事象の数は不明",
+    ),
+    ("latency, as the stream gives it", "ストリームが示すレイテンシ"),
+    ("records since the row before that are no number", "直前の行との間にある、数値として読めないレコードの数"),
+    ("steps backwards of the timestamps since the row before", "直前の行との間でタイムスタンプが逆戻りした回数"),
+    ("periods without a record since the row before", "直前の行との間にある、レコードのない周期の数"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

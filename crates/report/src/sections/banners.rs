@@ -49,6 +49,13 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             let text = tr!("{measured}, as requested. These are not real-time figures.", measured = measured(&policy));
             add(translated("Ordinary scheduling."), text, NextStep::Unknown);
         }
+        if overview.recorded.document.probe.is_from_elsewhere() {
+            let text = tr!(
+                "{recording} holds times that came as a stream. This machine recorded them. How it did, and how busy it was, says nothing of them, unless the stream comes from it.",
+                recording = it
+            );
+            add(translated("Measured elsewhere."), text, NextStep::Unknown);
+        }
         if let Some(how) = overview.cut_short() {
             add(translated("Incomplete run."), tr!("{recording} {how}.", recording = it, how), NextStep::Unknown);
         }

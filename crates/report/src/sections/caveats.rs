@@ -94,7 +94,8 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
 
 /// The caveats found in the two snapshots of the machine.
 fn of_machine(document: &Document) -> Vec<Caveat> {
-    let Some(after) = &document.host.after else { return Vec::new() };
+    // It made nothing of times that were taken elsewhere.
+    let Some(after) = document.host.after.as_ref().filter(|_| !document.probe.is_from_elsewhere()) else { return Vec::new() };
     let before = &document.host.before;
     let found = changes(before, after);
     let fact = |name: &str| found.facts.iter().find(|fact| fact.cpu.is_none() && fact.name == name);
@@ -160,7 +161,7 @@ pub(crate) fn in_short(document: &Document) -> Vec<String> {
 
 /// What is wrong with the run itself, in a few letters each.
 pub(crate) fn own(document: &Document) -> Vec<String> {
-    let asked = document.run.scheduling.policy.is_real_time();
+    let asked = document.run.scheduling.policy.is_real_time() && !document.probe.is_from_elsewhere();
     let granted = document.instrument.real_time && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
         (asked && !granted).then(|| tr!("no real-time rights")),

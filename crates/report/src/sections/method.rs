@@ -22,6 +22,19 @@ pub(crate) struct Command {
     pub(crate) line: String,
 }
 
+/// What says nothing of times that were taken elsewhere.
+const OF_MEASURING: [&str; 9] = [
+    "Interval",
+    "Scheduling",
+    "After an overrun",
+    "Warm-up, not counted",
+    "Memory locked",
+    "CPU latency (/dev/cpu_dma_latency)",
+    "Start until measuring began",
+    "Page faults while measuring",
+    "Preempted while measuring",
+];
+
 /// What was asked, how it was done, and the evidence that the threads measured undisturbed by themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
@@ -55,7 +68,9 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         let one_for_all = values.iter().all(|value| *value == values[0]);
         MethodRow { name, values, one_for_all }
     };
-    if all.is_empty() { Vec::new() } else { questions.into_iter().map(row).collect() }
+    let elsewhere = all.iter().all(|overview| overview.recorded.document.probe.is_from_elsewhere());
+    let asked = questions.into_iter().filter(|(name, _)| !(elsewhere && OF_MEASURING.contains(name)));
+    if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
 }
 
 fn yes(is: bool) -> String {
@@ -79,7 +94,11 @@ fn scheduling(overview: &Overview<'_>) -> String {
 }
 
 fn clock(overview: &Overview<'_>) -> String {
-    let instrument = &overview.recorded.document.instrument;
+    let document = &overview.recorded.document;
+    let instrument = &document.instrument;
+    if document.probe.is_from_elsewhere() {
+        return tr!("of the stream");
+    }
     tr!(
         "{clock}, resolution {resolution} ns, a reading costs {cost} ns",
         clock = instrument.clock,

@@ -142,7 +142,12 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     granted.dedup();
     wrapped(out, "", &parts.join(translated(", ")));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
-    wrapped(out, "", &tr!("{scheduling} on Linux {machine}", scheduling, machine));
+    let of = if overview.recorded.document.probe.is_from_elsewhere() {
+        tr!("Measured elsewhere, recorded on Linux {machine}", machine)
+    } else {
+        tr!("{scheduling} on Linux {machine}", scheduling, machine)
+    };
+    wrapped(out, "", &of);
 }
 
 /// How long the run was to be.

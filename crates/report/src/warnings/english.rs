@@ -220,9 +220,77 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 "Stop the other work and measure again. To measure under load, add one with --load."
             }),
         ),
+        Warning::StreamUnreadable { .. }
+        | Warning::StreamHalfRecord { .. }
+        | Warning::StreamBackwards { .. }
+        | Warning::StreamMissed { .. }
+        | Warning::StreamEnded { .. }
+        | Warning::StreamSilent { .. }
+        | Warning::StreamUnread { .. } => stream(warning),
         Warning::Other(other) => {
             (format!("{}: this version of teiji does not know this warning.", other.code), raw(other), Unknown)
         }
+    }
+}
+
+/// Of times that came as a stream.
+fn stream(warning: &Warning) -> (String, String, NextStep) {
+    let counted = |n: u64, one: &str, more: &str| if n == 1 { format!("1 {one}") } else { format!("{} {more}", count(n)) };
+    match warning {
+        Warning::StreamUnreadable { from, records, numbers, first, first_offset, text } => (
+            format!(
+                "{} of {from} could not be read as a number of this kind and {} in no figure.",
+                counted(*records, "record", "records"),
+                if *records == 1 { "is" } else { "are" }
+            ),
+            format!(
+                "the first is record {} at byte {}: '{text}'; {} were read",
+                count(*first),
+                count(*first_offset),
+                counted(*numbers, "number", "numbers")
+            ),
+            advice("See the column 'unreadable' for the rows they stand before. Check --width, --byte-order and the baud rate."),
+        ),
+        Warning::StreamHalfRecord { from, bytes, offset } => (
+            format!("{from} ended within a record. What there is of it is in no figure."),
+            format!("{} from byte {}", counted(*bytes, "byte", "bytes"), count(*offset)),
+            advice("A last line needs its end of line. See whether the program that writes was killed."),
+        ),
+        Warning::StreamBackwards { from, steps, first, furthest_ns } => (
+            format!(
+                "The timestamps of {from} step backwards {}. No interval is measured there.",
+                counted(*steps, "time", "times")
+            ),
+            format!("first at record {}, by {} µs at most", count(*first), micros(furthest_ns.0)),
+            advice(
+                "If a counter wraps around, say its size: --wrap 32. If its clock was set or its program restarted, measure again.",
+            ),
+        ),
+        Warning::StreamMissed { from, missed, period_ns } => (
+            format!("{} of {from} passed without a record.", counted(*missed, "period", "periods")),
+            format!("with a period of {} µs; the column 'missed' has them at each row", micros(period_ns.0)),
+            advice("See whether the source skipped them, or whether its FIFO or its line was full."),
+        ),
+        Warning::StreamEnded { from, numbers, after_ns } => (
+            format!("{from} ended before the run. The figures are of what had come."),
+            format!("{} in {:.3} s", counted(*numbers, "number", "numbers"), after_ns.0 as f64 / 1e9),
+            advice("Have the program write for longer, or run for as long as it writes: -d TIME."),
+        ),
+        Warning::StreamSilent { from, numbers, silent_ns } => (
+            if *numbers == 0 {
+                format!("No number came from {from}.")
+            } else {
+                format!("Nothing more came from {from} in the last {:.1} s of the run.", silent_ns.0 as f64 / 1e9)
+            },
+            format!("{}, then silence for {:.1} s", counted(*numbers, "number", "numbers"), silent_ns.0 as f64 / 1e9),
+            advice("See whether the program that writes still runs. What should have come is counted nowhere."),
+        ),
+        Warning::StreamUnread { from, bytes } => (
+            format!("{from} was not read to its end."),
+            format!("{} left", counted(*bytes, "byte", "bytes")),
+            advice("Give a longer -d."),
+        ),
+        _ => (String::new(), String::new(), Unknown),
     }
 }
 

@@ -235,7 +235,70 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 "測定に関係のない処理を停止して再測定してください。負荷時の測定では --load で負荷を追加してください。"
             }),
         ),
+        Warning::StreamUnreadable { .. }
+        | Warning::StreamHalfRecord { .. }
+        | Warning::StreamBackwards { .. }
+        | Warning::StreamMissed { .. }
+        | Warning::StreamEnded { .. }
+        | Warning::StreamSilent { .. }
+        | Warning::StreamUnread { .. } => stream(warning),
         Warning::Other(other) => (format!("{}: この版の teiji では解釈できない警告です。", other.code), raw(other), Unknown),
+    }
+}
+
+/// Of times that came as a stream.
+fn stream(warning: &Warning) -> (String, String, NextStep) {
+    match warning {
+        Warning::StreamUnreadable { from, records, numbers, first, first_offset, text } => (
+            format!(
+                "{from} の {} 件のレコードは、この形式の数値として読めませんでした。統計値に含まれていません。",
+                count(*records)
+            ),
+            format!(
+                "最初は {} 番目のレコード、{} バイト目: '{text}'。読めた数値は {} 件",
+                count(*first),
+                count(*first_offset),
+                count(*numbers)
+            ),
+            advice("どの行の前にあったかは列 'unreadable' にあります。--width、--byte-order、ボーレートを確認してください。"),
+        ),
+        Warning::StreamHalfRecord { from, bytes, offset } => (
+            format!("{from} はレコードの途中で終わりました。途中までのレコードは統計値に含まれていません。"),
+            format!("{} バイト目から {} バイト", count(*offset), count(*bytes)),
+            advice("最後の行にも改行が必要です。書き込み側のプログラムが強制終了されていないか確認してください。"),
+        ),
+        Warning::StreamBackwards { from, steps, first, furthest_ns } => (
+            format!("{from} のタイムスタンプが {} 回逆戻りしました。そこでは間隔を測定していません。", count(*steps)),
+            format!("最初は {} 番目のレコード、最大 {} µs", count(*first), micros(furthest_ns.0)),
+            advice(
+                "カウンタの桁あふれなら --wrap 32 のようにビット数を指定してください。時計が変更されたか、プログラムが再起動したなら、測定し直してください。",
+            ),
+        ),
+        Warning::StreamMissed { from, missed, period_ns } => (
+            format!("{from} の {} 周期にはレコードがありませんでした。", count(*missed)),
+            format!("周期は {} µs。各行の数は列 'missed' にあります", micros(period_ns.0)),
+            advice("送り側が飛ばしたのか、FIFO や回線があふれたのかを確認してください。"),
+        ),
+        Warning::StreamEnded { from, numbers, after_ns } => (
+            format!("{from} は測定終了より前に終わりました。統計値はそれまでに届いた分です。"),
+            format!("{:.3} 秒で数値 {} 件", after_ns.0 as f64 / 1e9, count(*numbers)),
+            advice("プログラムの書き込みを長くするか、書き込みと同じ長さで測定してください: -d TIME"),
+        ),
+        Warning::StreamSilent { from, numbers, silent_ns } => (
+            if *numbers == 0 {
+                format!("{from} から数値が届きませんでした。")
+            } else {
+                format!("測定の最後の {:.1} 秒間、{from} から何も届きませんでした。", silent_ns.0 as f64 / 1e9)
+            },
+            format!("数値 {} 件の後、{:.1} 秒間無通信", count(*numbers), silent_ns.0 as f64 / 1e9),
+            advice("書き込み側のプログラムが動いているか確認してください。その間に届くはずだった数は数えられていません。"),
+        ),
+        Warning::StreamUnread { from, bytes } => (
+            format!("{from} は最後まで読まれていません。"),
+            format!("残り {} バイト", count(*bytes)),
+            advice("-d を長くしてください。"),
+        ),
+        _ => (String::new(), String::new(), Unknown),
     }
 }
 

@@ -122,6 +122,13 @@ pub(crate) fn subject(warning: &Warning) -> String {
         Warning::ClocksourceSlow { clocksource, .. } => clocksource.clone(),
         Warning::ClocksourceChanged { before, after } => format!("{before} {after}"),
         Warning::AccountingDiffers { place, .. } => place.clone(),
+        Warning::StreamUnreadable { from, .. }
+        | Warning::StreamHalfRecord { from, .. }
+        | Warning::StreamBackwards { from, .. }
+        | Warning::StreamMissed { from, .. }
+        | Warning::StreamEnded { from, .. }
+        | Warning::StreamSilent { from, .. }
+        | Warning::StreamUnread { from, .. } => from.clone(),
         Warning::OtherWork { cpus, .. } => cpus.is_empty().to_string(),
         Warning::Other(OtherWarning { code, .. }) => code.clone(),
         Warning::NoRealTime { .. }

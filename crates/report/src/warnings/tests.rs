@@ -55,6 +55,21 @@ fn all() -> Vec<Warning> {
         held(NotHeld::Failed),
         Warning::IntervalShort { interval_ns: Nanos::from_micros(300), missed_percent: 12, cpu: CpuId(1) },
         Warning::DiskSlow { max_delay_ns: Nanos(1_250_000_000) },
+        Warning::StreamUnreadable {
+            from: text("/dev/rtf0"),
+            records: 2,
+            numbers: 1_024,
+            first: 7,
+            first_offset: 41,
+            text: text("rubbish"),
+        },
+        Warning::StreamHalfRecord { from: text("/dev/rtf0"), bytes: 3, offset: 8_192 },
+        Warning::StreamBackwards { from: text("/dev/rtf0"), steps: 1, first: 9, furthest_ns: Nanos(1_500) },
+        Warning::StreamMissed { from: text("/dev/rtf0"), missed: 12, period_ns: Nanos(976_562) },
+        Warning::StreamEnded { from: text("/dev/rtf0"), numbers: 1_024, after_ns: Nanos(1_001_000_000) },
+        Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 0, silent_ns: Nanos::from_secs(10) },
+        Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 5, silent_ns: Nanos::from_secs(3) },
+        Warning::StreamUnread { from: text("a.txt"), bytes: 4_096 },
         Warning::ClockStepped { clock: text("CLOCK_REALTIME"), forwards_ns: Nanos(50_000_000), backwards_ns: Nanos::ZERO },
         Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
         Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
@@ -132,14 +147,21 @@ fn kind(warning: &Warning) -> usize {
         Warning::IsolatedNotMeasured { .. } => 21,
         Warning::OtherWork { .. } => 22,
         Warning::ClockStepped { .. } => 23,
-        Warning::Other { .. } => 24,
+        Warning::StreamUnreadable { .. } => 24,
+        Warning::StreamHalfRecord { .. } => 25,
+        Warning::StreamBackwards { .. } => 26,
+        Warning::StreamMissed { .. } => 27,
+        Warning::StreamEnded { .. } => 28,
+        Warning::StreamSilent { .. } => 29,
+        Warning::StreamUnread { .. } => 30,
+        Warning::Other { .. } => 31,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=24).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=31).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");

@@ -56,15 +56,13 @@ fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
         SettingValues::Number(min, max) => format!(", {min} to {max}"),
         SettingValues::Time | SettingValues::Text(_) => String::new(),
     };
-    let of = probes.iter().map(|probe| probe.name).collect::<Vec<_>>().join(", ");
+    let is_hidden = probes.iter().all(|probe| is_example(probe));
+    let named = probes.iter().filter(|probe| is_hidden || !is_example(probe));
+    let of = named.map(|probe| probe.name).collect::<Vec<_>>().join(", ");
     // What has no default is named by what its help says.
     let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
     let help = format!("{}{values}{default} [probe {of}]", setting.help);
-    Arg::new(setting.name)
-        .long(setting.name)
-        .value_name(value_name(setting))
-        .help(help)
-        .hide(probes.iter().all(|probe| is_example(probe)))
+    Arg::new(setting.name).long(setting.name).value_name(value_name(setting)).help(help).hide(is_hidden)
 }
 
 impl Args for ProbeFlags {

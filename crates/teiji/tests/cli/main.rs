@@ -24,6 +24,7 @@ mod reading;
 mod run_json;
 mod sessions;
 mod signals;
+mod stream;
 mod support;
 mod terminal;
 mod wakeup;

@@ -300,7 +300,13 @@ fn columns_of_every_probe_are_explained_in_japanese() {
             continue;
         }
         for flags in settings.chain([String::new()]) {
-            place.well(&format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji", probe.name));
+            let output =
+                place.teiji(&format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji", probe.name));
+            // A setting may need another beside it, which says nothing of columns.
+            if output.code == Some(2) && output.err.contains("is impossible here") {
+                continue;
+            }
+            assert_eq!(output.code, Some(0), "{flags}: {output:?}");
             place.well(&format!("report {columns}.teiji --lang ja -o {columns}.html --md {columns}.md"));
             let (document, page) = (place.document(&format!("{columns}.teiji")), place.read(&format!("{columns}.md")));
             for column in document.list("/probe/columns") {

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `stream`: timestamps, intervals or latencies that were measured elsewhere, as they come from a file, FIFO, serial port or socket.
+//!
+//! The thread only reads. Each row is an event at the stream's own time, with what stood between it and the row before: records that
+//! are no number, steps backwards, periods without a record. Rows are no activations: those are planned at multiples of an interval on
+//! this machine's clock, which another clock leaves in time, and the period of a stream may be unknown.
+
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use crate::attachment::{Attachment, Linux};
+use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::stream::{Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, Warning};
+use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "stream",
+    summary: "timestamps made elsewhere, from a file, FIFO, serial port or socket",
+    needs: "something to read",
+    settings: &[FROM, KIND, UNIT, HZ, PERIOD, WIDTH, BYTE_ORDER, SIGN, WRAP, BAUD],
+    statement: |run| statement(&run.probe_settings),
+    conflict,
+    // A stream is read once.
+    max_threads: |_| Some(1),
+    lacks: |settings| absent(FROM.value_in(settings), baud(settings)),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::OTHER,
+    launch: |settings, config| {
+        let input = Input::open(FROM.value_in(settings), baud(settings))?;
+        config.launch_events::<_, 4, 5>(Linux, Stream::new(settings, input))
+    },
+};
+
+const fn setting(name: &'static str, help: &'static str, values: SettingValues, default: &'static str) -> ProbeSetting {
+    ProbeSetting { name, help, values, default, default_is_recorded: true }
+}
+
+const FROM: ProbeSetting = setting(
+    "from",
+    "Where the numbers come from: a file, FIFO, device or serial port, unix:PATH, tcp:HOST:PORT, or - for standard input",
+    SettingValues::Text("PATH"),
+    "-",
+);
+const KIND: ProbeSetting =
+    setting("kind", "What a number is", SettingValues::OneOf(&["timestamp", "interval", "latency"]), "timestamp");
+const UNIT: ProbeSetting =
+    setting("unit", "What numbers count, tsc being ticks of --hz", SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]), "ns");
+const HZ: ProbeSetting = setting("hz", "Ticks per second, with --unit tsc", SettingValues::Number(1, 1_000_000_000_000), "");
+const PERIOD: ProbeSetting =
+    setting("period", "Nominal time between two events: those without a record are then counted", SettingValues::Time, "");
+const WIDTH: ProbeSetting =
+    setting("width", "Read integers of so many bits, not lines of text", SettingValues::OneOf(&["32", "64"]), "");
+const BYTE_ORDER: ProbeSetting = ProbeSetting {
+    default_is_recorded: false,
+    ..setting("byte-order", "Of these integers", SettingValues::OneOf(&["little", "big"]), "little")
+};
+const SIGN: ProbeSetting = ProbeSetting {
+    default_is_recorded: false,
+    ..setting("sign", "Of these integers", SettingValues::OneOf(&["unsigned", "signed"]), "unsigned")
+};
+const WRAP: ProbeSetting = setting(
+    "wrap",
+    "Bits of the counter that timestamps come from, if they are not those of --width",
+    SettingValues::Number(8, 64),
+    "",
+);
+const BAUD: ProbeSetting = setting("baud", "Bits per second of a serial port", SettingValues::Number(50, 4_000_000), "");
+
+fn number<T: std::str::FromStr>(setting: &ProbeSetting, settings: &ProbeSettings) -> Option<T> {
+    setting.value_in(settings).parse().ok()
+}
+
+fn baud(settings: &ProbeSettings) -> Option<u32> {
+    number(&BAUD, settings)
+}
+
+fn kind(settings: &ProbeSettings) -> Kind {
+    match KIND.value_in(settings) {
+        "interval" => Kind::Interval,
+        "latency" => Kind::Latency,
+        _ => Kind::Timestamp,
+    }
+}
+
+fn period(settings: &ProbeSettings) -> Option<Nanos> {
+    Nanos::parse(PERIOD.value_in(settings), Unit::Microsecond).ok()
+}
+
+fn format(settings: &ProbeSettings) -> Format {
+    let width = match WIDTH.value_in(settings) {
+        "32" => Width::Bits32,
+        "64" => Width::Bits64,
+        _ => return Format::Text,
+    };
+    let (order, sign) = (BYTE_ORDER.value_in(settings), SIGN.value_in(settings));
+    Format::Binary { width, big_endian: order == "big", signed: sign == "signed" }
+}
+
+/// 10^-9 of the unit in a nanosecond.
+fn per_ns(settings: &ProbeSettings) -> u64 {
+    match UNIT.value_in(settings) {
+        "us" => 1_000_000,
+        "ms" => 1_000,
+        "s" => 1,
+        "tsc" => number(&HZ, settings).unwrap_or(1),
+        _ => 1_000_000_000,
+    }
+}
+
+fn conflict(run: &Run) -> Option<SettingConflict> {
+    let settings = &run.probe_settings;
+    let conflict = |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
+    let is_set = |setting: &ProbeSetting| setting.value_in(settings) != setting.default;
+    if let Some(error) = place_error(FROM.value_in(settings)) {
+        return conflict("from", error);
+    }
+    match (UNIT.value_in(settings) == "tsc", is_set(&HZ)) {
+        (true, false) => return conflict("unit", "ticks need their rate: add --hz N, such as --hz 866000000"),
+        (false, true) => return conflict("hz", "it is the rate of ticks: add --unit tsc"),
+        _ => {}
+    }
+    let text = !is_set(&WIDTH);
+    if text && (is_set(&BYTE_ORDER) || is_set(&SIGN)) {
+        let setting = if is_set(&BYTE_ORDER) { "byte-order" } else { "sign" };
+        return conflict(setting, "lines of text have none: add --width 32 or 64");
+    }
+    if is_set(&WRAP) && kind(settings) != Kind::Timestamp {
+        return conflict("wrap", "only timestamps wrap around");
+    }
+    if is_set(&SIGN) && kind(settings) == Kind::Timestamp {
+        return conflict("sign", "timestamps of a fixed width are counters, which have none");
+    }
+    None
+}
+
+fn count(name: &'static str, meaning: &'static str) -> Column {
+    Column { name: name.into(), unit: ColumnUnit::Count, meaning: meaning.into() }
+}
+
+const BETWEEN: &str = "between two successive timestamps of the stream, minus the period";
+const BETWEEN_UNCOUNTED: &str =
+    "between two successive timestamps of the stream. Without a period it is unknown how many events have no record";
+const GIVEN: &str = "interval, as the stream gives it, minus the period";
+const GIVEN_UNCOUNTED: &str = "interval, as the stream gives it. Without a period it is unknown how many events have no record";
+
+fn statement(settings: &ProbeSettings) -> ProbeStatement {
+    let kind = kind(settings);
+    let period_ns = period(settings).filter(|_| kind != Kind::Latency);
+    let is_counted = period_ns.is_some();
+    let name = if is_counted { "jitter_ns" } else { "interval_ns" };
+    let (judged, measuring_point) = match kind {
+        Kind::Timestamp => (
+            Column::ns(name, if is_counted { BETWEEN } else { BETWEEN_UNCOUNTED }),
+            "between two timestamps, which were taken elsewhere, as the stream says",
+        ),
+        Kind::Interval => (Column::ns(name, if is_counted { GIVEN } else { GIVEN_UNCOUNTED }), "elsewhere, as the stream says"),
+        Kind::Latency => (Column::ns("latency_ns", "latency, as the stream gives it"), "elsewhere, as the stream says"),
+    };
+    let mut columns = vec![judged, count("unreadable", "records since the row before that are no number")];
+    columns
+        .extend((kind == Kind::Timestamp).then(|| count("backwards", "steps backwards of the timestamps since the row before")));
+    columns.extend(period_ns.map(|_| count("missed", "periods without a record since the row before")));
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Events,
+        columns,
+        overrun_column: None,
+        clock: ProbeStatement::CLOCK_OF_STREAM.into(),
+        measuring_point: measuring_point.into(),
+        quantity: match kind {
+            Kind::Latency => Quantity::Latency,
+            _ if is_counted => Quantity::Jitter,
+            _ => Quantity::Interval,
+        },
+        period_ns,
+    }
+}
+
+/// A stream that is being read.
+struct Stream {
+    input: Input,
+    records: Records,
+    series: Series,
+    kind: Kind,
+    /// Of intervals, what they are compared with, ns; then periods without a record are counted.
+    period_ns: Option<i64>,
+    findings: Findings,
+    /// Since the last row.
+    unreadable: i64,
+    backwards: i64,
+}
+
+/// One wait takes no longer.
+const MAX_WAIT_NS: i64 = 1_000_000_000;
+
+impl Stream {
+    fn new(settings: &ProbeSettings, input: Input) -> Self {
+        let (kind, format) = (kind(settings), format(settings));
+        let width = match format {
+            Format::Text => None,
+            Format::Binary { width: Width::Bits32, .. } => Some(32),
+            Format::Binary { width: Width::Bits64, .. } => Some(64),
+        };
+        let wrap = number(&WRAP, settings).or(width);
+        let period = period(settings);
+        let counted = period.filter(|_| kind != Kind::Latency);
+        Stream {
+            input,
+            records: Records::new(format),
+            series: Series::new(kind, per_ns(settings), wrap, period.map(|period| period.0)),
+            kind,
+            period_ns: counted.map(|period| period.0),
+            findings: Findings::new(FROM.value_in(settings), counted),
+            unreadable: 0,
+            backwards: 0,
+        }
+    }
+
+    /// The row that a record makes, if it makes one.
+    fn row(&mut self, record: Record) -> Option<Awaited<4>> {
+        match record.number.map(|number| self.series.take(number)) {
+            Some(Ok(taken)) => {
+                self.findings.number();
+                match taken {
+                    Taken::First => None,
+                    Taken::Backwards(by_ns) => {
+                        self.backwards += 1;
+                        self.findings.backwards(record, by_ns);
+                        None
+                    }
+                    Taken::Event { time_ns, value_ns, missed } => {
+                        self.findings.missed(missed);
+                        let time = time_ns.unwrap_or_else(|| self.findings.arrived_after());
+                        Some(Awaited::Recorded(Nanos(time), self.columns_of(value_ns, missed)))
+                    }
+                }
+            }
+            Some(Err(_)) | None => {
+                self.unreadable += 1;
+                self.findings.unreadable(record, &self.records);
+                None
+            }
+        }
+    }
+
+    fn columns_of(&mut self, value_ns: i64, missed: u64) -> [i64; 4] {
+        let missed = i64::try_from(missed).unwrap_or(i64::MAX);
+        let (unreadable, backwards) = (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.backwards));
+        let value_ns = value_ns - self.period_ns.unwrap_or(0);
+        if self.kind == Kind::Timestamp { [value_ns, unreadable, backwards, missed] } else { [value_ns, unreadable, missed, 0] }
+    }
+}
+
+impl<A: Attachment> EventSource<A, 4> for Stream {
+    fn columns(&self) -> usize {
+        2 + usize::from(self.kind == Kind::Timestamp) + usize::from(self.period_ns.is_some())
+    }
+
+    fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<4> {
+        while let Some(record) = self.records.next_record() {
+            if let Some(row) = self.row(record) {
+                return row;
+            }
+        }
+        let now = attachment.now();
+        self.findings.begun(now);
+        match self.input.read(self.records.free(), (until.0 - now.0).min(MAX_WAIT_NS)) {
+            Read::Bytes(bytes) => {
+                self.records.filled(bytes);
+                self.findings.arrived(attachment.now());
+                Awaited::Nothing
+            }
+            Read::Nothing => Awaited::Nothing,
+            Read::Ended => {
+                self.findings.ended(attachment.now(), &self.records);
+                Awaited::Ended
+            }
+            Read::Failed(doing, errno) => Awaited::Failed(SampleError { doing, errno }),
+        }
+    }
+
+    fn findings(&self, attachment: &mut A) -> Vec<Warning> {
+        let beyond = self.input.beyond(self.records.taken());
+        self.findings.warnings(attachment.now(), beyond, self.input.is_file())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::test_run;
+
+    fn error(settings: &[(&str, &str)]) -> Option<String> {
+        let mut run = test_run(Nanos::from_millis(1), 5);
+        run.cpus.truncate(1);
+        run.length = plan::Length::DurationNs(Nanos::from_secs(1));
+        run.probe = PROBE.name.to_owned();
+        run.probe_settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        super::super::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+    }
+
+    #[test]
+    fn what_is_impossible_together() {
+        for (settings, setting, reason) in [
+            (&[("unit", "tsc")][..], "unit", "add --hz N"),
+            (&[("hz", "1000")], "hz", "add --unit tsc"),
+            (&[("from", "tcp:host")], "from", "such as tcp:192.168.0.5:4000"),
+            (&[("byte-order", "big")], "byte-order", "add --width 32 or 64"),
+            (&[("sign", "signed"), ("kind", "latency")], "sign", "add --width 32 or 64"),
+            (&[("wrap", "32"), ("kind", "interval")], "wrap", "only timestamps"),
+            (&[("width", "32"), ("sign", "signed")], "sign", "are counters"),
+        ] {
+            let found = error(settings).unwrap_or_default();
+            assert!(found.starts_with(&format!("{setting}: ")) && found.contains(reason), "{settings:?}: {found}");
+        }
+        for settings in [
+            &[][..],
+            &[("unit", "tsc"), ("hz", "866000000"), ("width", "64"), ("period", "976562ns")],
+            &[("kind", "latency"), ("width", "32"), ("sign", "signed"), ("byte-order", "big")],
+            &[("wrap", "32"), ("unit", "us"), ("from", "/dev/ttyUSB0"), ("baud", "115200")],
+        ] {
+            assert_eq!(error(settings), None);
+        }
+    }
+}

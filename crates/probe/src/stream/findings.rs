@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a reader of the recording has to know of a stream: what could not be read, what was missing, how it ended.
+
+use super::records::{Record, Records};
+use model::Warning;
+use plan::Nanos;
+
+/// A stream that is silent for longer at the end of a run is said to be.
+const SILENT_NS: i64 = 1_000_000_000;
+
+/// Counted while the stream is read.
+pub(crate) struct Findings {
+    /// The stream's name.
+    from: String,
+    period_ns: Option<Nanos>,
+    /// Numbers that were read.
+    numbers: u64,
+    unreadable: u64,
+    /// Its place, and what was there.
+    first_unreadable: Option<(Record, [u8; 24], usize)>,
+    backwards: u64,
+    /// Its place, and the longest of all, ns.
+    first_backwards: u64,
+    furthest_back_ns: i64,
+    missed: u64,
+    /// Bytes of a record that was not finished when the stream ended, and where it begins.
+    half: Option<(u64, u64)>,
+    /// When reading began, when bytes came last, and when the stream ended, CLOCK_MONOTONIC.
+    began: Option<Nanos>,
+    arrived: Nanos,
+    ended: Option<Nanos>,
+}
+
+impl Findings {
+    pub(crate) fn new(from: &str, period_ns: Option<Nanos>) -> Self {
+        Findings {
+            from: if from == "-" { "standard input".to_owned() } else { from.to_owned() },
+            period_ns,
+            numbers: 0,
+            unreadable: 0,
+            first_unreadable: None,
+            backwards: 0,
+            first_backwards: 0,
+            furthest_back_ns: 0,
+            missed: 0,
+            half: None,
+            began: None,
+            arrived: Nanos::ZERO,
+            ended: None,
+        }
+    }
+
+    /// Reading began at this time, or before. Returns when.
+    pub(crate) fn begun(&mut self, now: Nanos) -> Nanos {
+        *self.began.get_or_insert_with(|| {
+            self.arrived = now;
+            now
+        })
+    }
+
+    /// Bytes came.
+    pub(crate) const fn arrived(&mut self, now: Nanos) {
+        self.arrived = now;
+    }
+
+    /// When bytes came last, ns since reading began.
+    pub(crate) fn arrived_after(&self) -> i64 {
+        self.began.map_or(0, |began| self.arrived.0 - began.0)
+    }
+
+    pub(crate) const fn number(&mut self) {
+        self.numbers += 1;
+    }
+
+    /// The last of these records was no number.
+    pub(crate) fn unreadable(&mut self, record: Record, records: &Records) {
+        self.unreadable += 1;
+        self.first_unreadable.get_or_insert_with(|| {
+            let (quoted, length) = records.quoted();
+            (record, quoted, length)
+        });
+    }
+
+    pub(crate) fn backwards(&mut self, record: Record, by_ns: i64) {
+        if self.backwards == 0 {
+            self.first_backwards = record.position;
+        }
+        self.backwards += 1;
+        self.furthest_back_ns = self.furthest_back_ns.max(by_ns);
+    }
+
+    pub(crate) const fn missed(&mut self, periods: u64) {
+        self.missed = self.missed.saturating_add(periods);
+    }
+
+    pub(crate) fn ended(&mut self, now: Nanos, records: &Records) {
+        self.ended = Some(now);
+        self.half = records.half();
+    }
+
+    /// All of it, at the end of reading. `beyond` is what was left of a file, `expected` whether the end of the stream is no event.
+    pub(crate) fn warnings(&self, now: Nanos, beyond: Option<u64>, is_file: bool) -> Vec<Warning> {
+        let from = || self.from.clone();
+        let mut warnings = Vec::new();
+        let since = |time: Nanos| Nanos(now.0 - time.0);
+        if let Some((record, quoted, length)) = &self.first_unreadable {
+            warnings.push(Warning::StreamUnreadable {
+                from: from(),
+                records: self.unreadable,
+                numbers: self.numbers,
+                first: record.position,
+                first_offset: record.offset,
+                text: quoted[..*length].escape_ascii().to_string(),
+            });
+        }
+        if let Some((bytes, offset)) = self.half {
+            warnings.push(Warning::StreamHalfRecord { from: from(), bytes, offset });
+        }
+        if self.backwards > 0 {
+            let (steps, first, furthest_ns) = (self.backwards, self.first_backwards, Nanos(self.furthest_back_ns));
+            warnings.push(Warning::StreamBackwards { from: from(), steps, first, furthest_ns });
+        }
+        if let Some(period_ns) = self.period_ns.filter(|_| self.missed > 0) {
+            warnings.push(Warning::StreamMissed { from: from(), missed: self.missed, period_ns });
+        }
+        let began = self.began.unwrap_or(now);
+        match self.ended {
+            Some(ended) if !is_file || self.numbers == 0 => {
+                let after_ns = Nanos(ended.0 - began.0);
+                warnings.push(Warning::StreamEnded { from: from(), numbers: self.numbers, after_ns });
+            }
+            Some(_) => {}
+            None if is_file => {
+                warnings.extend(beyond.filter(|bytes| *bytes > 0).map(|bytes| Warning::StreamUnread { from: from(), bytes }));
+            }
+            None if self.numbers == 0 || since(self.arrived).0 >= SILENT_NS => {
+                warnings.push(Warning::StreamSilent { from: from(), numbers: self.numbers, silent_ns: since(self.arrived) });
+            }
+            None => {}
+        }
+        warnings
+    }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cuts the bytes of a stream into records, in whatever portions they come.
+
+use super::number::{Number, text_number};
+
+/// How a stream writes its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One on each line.
+    Text,
+    /// Integers of a fixed size.
+    Binary {
+        /// Their size.
+        width: Width,
+        /// Whether the most significant byte comes first.
+        big_endian: bool,
+        /// Whether the most significant bit is the sign.
+        signed: bool,
+    },
+}
+
+/// Size of an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// Four bytes.
+    Bits32,
+    /// Eight bytes.
+    Bits64,
+}
+
+/// A record of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Number of its line, or of the integer, from 1.
+    pub position: u64,
+    /// Where it begins, bytes from the beginning of the stream.
+    pub offset: u64,
+    /// What it says; none if that is no number.
+    pub number: Option<Number>,
+}
+
+/// Bytes that are read at once, and memory for them.
+const BUFFER: usize = 1 << 16;
+/// A longer line is no number. The rest of it is passed over as it comes.
+const MAX_LINE: usize = 256;
+/// So many bytes of a record are quoted.
+const QUOTED: usize = 24;
+
+/// Bytes on their way to become records.
+pub struct Records {
+    format: Format,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// Of `start` in the stream.
+    offset: u64,
+    /// Records so far.
+    position: u64,
+    /// A line too long to be a number has begun, and its end has not come.
+    passing_over: bool,
+    /// The last record in the buffer.
+    last: (usize, usize),
+}
+
+impl Records {
+    /// None yet.
+    #[must_use]
+    pub fn new(format: Format) -> Self {
+        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Records { format, buffer, start: 0, end: 0, offset: 0, position: 0, passing_over: false, last: (0, 0) }
+    }
+
+    /// Where the next bytes go. To be called when there is no further record in those before: then it is not empty.
+    pub fn free(&mut self) -> &mut [u8] {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end, self.last) = (0, self.end - self.start, (0, 0));
+        &mut self.buffer[self.end..]
+    }
+
+    /// So many bytes were put there.
+    pub fn filled(&mut self, bytes: usize) {
+        self.end = (self.end + bytes).min(self.buffer.len());
+    }
+
+    /// The next whole record, if there is one. Lines without anything but a comment are no records.
+    pub fn next_record(&mut self) -> Option<Record> {
+        match self.format {
+            Format::Text => self.next_line(),
+            Format::Binary { width, big_endian, signed } => {
+                let bytes = match width {
+                    Width::Bits32 => 4,
+                    Width::Bits64 => 8,
+                };
+                let integer = self.buffer[self.start..self.end].get(..bytes)?;
+                let number = Number::whole(integer_of(integer, big_endian, signed));
+                let record = Record { position: self.position + 1, offset: self.offset, number: Some(number) };
+                self.take(bytes, bytes);
+                self.position += 1;
+                Some(record)
+            }
+        }
+    }
+
+    fn next_line(&mut self) -> Option<Record> {
+        loop {
+            let waiting = &self.buffer[self.start..self.end];
+            let Some(length) = waiting.iter().position(|byte| *byte == b'\n') else {
+                let begun = waiting.len();
+                if begun <= MAX_LINE && !self.passing_over {
+                    return None;
+                }
+                let record = self.line(begun);
+                self.take(begun, begun);
+                self.passing_over = true;
+                return record;
+            };
+            let record = self.line(length);
+            self.take(length + 1, length);
+            self.passing_over = false;
+            if record.is_some() {
+                return record;
+            }
+        }
+    }
+
+    /// What the next line is, as far as it has come.
+    fn line(&mut self, length: usize) -> Option<Record> {
+        if self.passing_over {
+            return None;
+        }
+        self.position += 1;
+        let line = &self.buffer[self.start..self.start + length];
+        let number =
+            if length > MAX_LINE && line.trim_ascii_start().first() != Some(&b'#') { Err(()) } else { text_number(line) };
+        let (position, offset) = (self.position, self.offset);
+        number.map_or(Some(None), |number| number.map(Some)).map(|number| Record { position, offset, number })
+    }
+
+    fn take(&mut self, bytes: usize, record: usize) {
+        self.last = (self.start, self.start + record);
+        self.start += bytes;
+        self.offset += bytes as u64;
+    }
+
+    /// Bytes of a record that has begun and not ended, and where it begins. None of a comment, and of the rest of a line that was too
+    /// long and is counted.
+    #[must_use]
+    pub fn half(&self) -> Option<(u64, u64)> {
+        let rest = &self.buffer[self.start..self.end];
+        let is_record = !rest.is_empty() && !self.passing_over && (self.format != Format::Text || text_number(rest) != Ok(None));
+        is_record.then_some((rest.len() as u64, self.offset))
+    }
+
+    /// Bytes of the stream that are taken.
+    #[must_use]
+    pub const fn taken(&self) -> u64 {
+        self.offset
+    }
+
+    /// The first bytes of the last record, and how many they are.
+    #[must_use]
+    pub fn quoted(&self) -> ([u8; QUOTED], usize) {
+        let (start, end) = self.last;
+        let bytes = &self.buffer[start..end.min(start + QUOTED)];
+        let mut quoted = [0; QUOTED];
+        quoted[..bytes.len()].copy_from_slice(bytes);
+        (quoted, bytes.len())
+    }
+}
+
+/// An integer of up to eight bytes.
+fn integer_of(bytes: &[u8], big_endian: bool, signed: bool) -> i128 {
+    let push = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+    let bits = if big_endian { bytes.iter().fold(0, push) } else { bytes.iter().rev().fold(0, push) };
+    let limit = 1_i128 << (8 * bytes.len());
+    let number = i128::from(bits);
+    if signed && number >= limit / 2 { number - limit } else { number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::number::ONE;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The records of these bytes, given in portions of at most so many, and what is left of one.
+    fn records(format: Format, bytes: &[u8], portion: usize) -> (Vec<Record>, u64) {
+        let mut records = Records::new(format);
+        let mut found = Vec::new();
+        for portion in bytes.chunks(portion.max(1)) {
+            records.free()[..portion.len()].copy_from_slice(portion);
+            records.filled(portion.len());
+            found.extend(std::iter::from_fn(|| records.next_record()));
+        }
+        (found, records.half().map_or(0, |(bytes, _)| bytes))
+    }
+
+    fn numbers(found: &[Record]) -> Vec<Option<i128>> {
+        found.iter().map(|record| record.number.map(|Number(size)| size / ONE)).collect()
+    }
+
+    fn binary(width: Width, big_endian: bool, signed: bool) -> Format {
+        Format::Binary { width, big_endian, signed }
+    }
+
+    #[test]
+    fn lines_of_every_kind() {
+        let text = b"# RTC at 1024 Hz\n1\r\n\n  2 # late\nrubbish\n3\n4";
+        for portion in [1, 2, 7, 100] {
+            let (found, unfinished) = records(Format::Text, text, portion);
+            assert_eq!((numbers(&found), unfinished), (vec![Some(1), Some(2), None, Some(3)], 1));
+            let places: Vec<(u64, u64)> = found.iter().map(|record| (record.position, record.offset)).collect();
+            assert_eq!(places, [(2, 17), (4, 21), (5, 32), (6, 40)]);
+        }
+    }
+
+    /// A line without an end costs no memory, and is one record, or none if it is a comment.
+    #[test]
+    fn a_line_that_does_not_end() {
+        for (first, expected) in [(b'7', vec![Some(1), None, Some(2)]), (b'#', vec![Some(1), Some(2)])] {
+            let mut text = b"1\n".to_vec();
+            text.extend(std::iter::repeat_n(first, 300_000));
+            text.extend(b"\n2\n");
+            for portion in [100, 30_000, BUFFER] {
+                let (found, unfinished) = records(Format::Text, &text, portion);
+                assert_eq!((numbers(&found), unfinished), (expected.clone(), 0), "{portion}");
+            }
+        }
+    }
+
+    #[test]
+    fn integers_of_every_kind() {
+        let bytes = [0x01, 0x02, 0x03, 0xff, 0x05, 0x06, 0x07, 0x08, 0x09];
+        let cases = [
+            (binary(Width::Bits32, false, false), vec![Some(0xff03_0201), Some(0x0807_0605)]),
+            (binary(Width::Bits32, false, true), vec![Some(0xff03_0201 - (1 << 32)), Some(0x0807_0605)]),
+            (binary(Width::Bits32, true, true), vec![Some(0x0102_03ff), Some(0x0506_0708)]),
+            (binary(Width::Bits64, false, false), vec![Some(0x0807_0605_ff03_0201)]),
+            (binary(Width::Bits64, true, false), vec![Some(0x0102_03ff_0506_0708)]),
+        ];
+        for (format, expected) in cases {
+            for portion in [1, 3, 9] {
+                let (found, unfinished) = records(format, &bytes, portion);
+                assert_eq!((numbers(&found), unfinished), (expected.clone(), 1), "{format:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_quoted() {
+        let mut records = Records::new(Format::Text);
+        let line = b"no number, and quite a long line at that\n";
+        records.free()[..line.len()].copy_from_slice(line);
+        records.filled(line.len());
+        assert_eq!(records.next_record().unwrap().number, None);
+        let (bytes, length) = records.quoted();
+        assert_eq!(&bytes[..length], &line[..QUOTED]);
+    }
+
+    proptest! {
+        /// However the bytes are cut, the records are the same, and every byte is of one or left.
+        #[test]
+        fn portions_do_not_matter(text in "([0-9]{1,12}|#|x| |\n|\r|\\.|a{200}){0,60}", portion in 1_usize..40) {
+            prop_assert_eq!(records(Format::Text, text.as_bytes(), portion), records(Format::Text, text.as_bytes(), BUFFER));
+        }
+
+        #[test]
+        fn integers_are_read_as_written(values in proptest::collection::vec(any::<u64>(), 0..50), portion in 1_usize..20) {
+            for big_endian in [false, true] {
+                let bytes = |value: &u64| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
+                let bytes: Vec<u8> = values.iter().flat_map(bytes).collect();
+                let (found, unfinished) = records(binary(Width::Bits64, big_endian, false), &bytes, portion);
+                let expected: Vec<Option<i128>> = values.iter().map(|value| Some(i128::from(*value))).collect();
+                prop_assert_eq!((numbers(&found), unfinished), (expected, 0));
+                let (found, _) = records(binary(Width::Bits64, big_endian, true), &bytes, portion);
+                let expected: Vec<Option<i128>> = values.iter().map(|value| Some(i128::from(value.cast_signed()))).collect();
+                prop_assert_eq!(numbers(&found), expected);
+            }
+        }
+    }
+}
