@@ -26,6 +26,8 @@ BESIDE = (
     ("signal", "sigwaittest"),
 )
 INTERVAL_US = 1_000
+# Shows what a program wrote in a guest.
+CAT = "/bin/cat"
 # A second each, so that what else goes on is the same for both of a pair.
 WAKES = 1_000
 MIN_PAIRS, MAX_PAIRS = 12, 60
@@ -79,17 +81,17 @@ def in_guest(programs, kernel):
     """All ways in one boot of a guest, ours and theirs in turn: by way and program, the mean time of both, µs."""
     our_options, their_options = options(0, GUEST_WAKES)
     words = [programs.teiji, "lab", "exec", "--quiet", "--json", "--kernel", kernel]
-    for file in sorted({file for _, program in BESIDE for file in with_libraries(program)}):
+    for file in sorted({file for program in (CAT, *dict(BESIDE).values()) for file in with_libraries(program)}):
         words += ["--file", file]
     for by, program in BESIDE:
         ours = ["/teiji", "measure", "--quiet", "--json", "--probe", "wakeup", "--by", by, *our_options, "-o", f"/tmp/{by}.teiji"]
-        theirs = [shutil.which(program), *their_options, "--json=/dev/stdout"]
-        for command in (ours, theirs):
+        theirs = [shutil.which(program), *their_options, f"--json=/tmp/{by}.json"]
+        for command in (ours, theirs, [CAT, f"/tmp/{by}.json"]):
             words += ["--run", " ".join(command)]
     texts = [command["stdout"] for command in json.loads(run(words).stdout)["commands"]]
-    for (by, program), ours, theirs in zip(BESIDE, texts[::2], texts[1::2]):
+    for (by, program), ours, theirs in zip(BESIDE, texts[::3], texts[2::3]):
         (thread,) = json.loads(ours)["threads"]
-        yield by, program, thread["latency_ns"]["mean"] / 1_000, mean_us(theirs[theirs.index("{") :])
+        yield by, program, thread["latency_ns"]["mean"] / 1_000, mean_us(theirs)
 
 
 def figures(programs):

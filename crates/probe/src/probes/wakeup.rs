@@ -121,6 +121,11 @@ impl<A: Attachment> Sampler<A, 5> for Wakeup {
         if self.shows_cpu { 5 } else { 4 }
     }
 
+    fn begin(&mut self, _attachment: &mut A, _first: Nanos, _interval: Nanos) -> Result<(), SampleError> {
+        self.partner.attach();
+        Ok(())
+    }
+
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 5], SampleError> {
         let failed =
             |error: io::Error| SampleError { doing: self.partner.wake_call(), errno: error.raw_os_error().unwrap_or(libc::EIO) };

@@ -2,7 +2,7 @@
 //! One thread wakes another, timed: the ways to do it, and the thread that is woken.
 //!
 //! The woken thread, the partner, has the scheduling of the thread that wakes it. It waits in one of the [`Way`]s, reads the clock as the
-//! first thing after, and answers by a futex, which is not measured. It ends when the [`Partner`] is dropped.
+//! first thing after, and answers in the same way. It ends when the [`Partner`] is dropped.
 
 mod left_over;
 mod partner;
@@ -12,7 +12,7 @@ mod sys;
 pub(crate) use partner::{Partner, Woke};
 
 use rustix::event::EventfdFlags;
-use rustix::io::{Errno, retry_on_intr};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 use rustix::thread::futex;
@@ -26,7 +26,7 @@ pub(crate) trait Way: Send + Sync {
     /// Prepares for waits of the calling thread, which is the only one that does.
     fn attach(&self) {}
 
-    /// Waits for one wake-up.
+    /// Waits for one wake-up. Ends with EINTR where a signal came first, but for the C library's condition, which waits on.
     fn wait(&self) -> io::Result<()>;
 
     /// Wakes the thread that waits. Never blocks as long as at most one wake-up before it was not taken yet.
@@ -46,6 +46,8 @@ pub(crate) struct Named {
     pub(crate) wait_call: &'static str,
     /// Makes one.
     make: fn() -> io::Result<Box<dyn Way>>,
+    /// Makes the one that answers come by: the same, where a signal can end the wait.
+    make_answer: fn() -> io::Result<Box<dyn Way>>,
     /// The kernel option it depends on.
     option: &'static str,
     /// What limits it.
@@ -58,7 +60,8 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "futex",
         wake_call: "futex(FUTEX_WAKE)",
         wait_call: "futex(FUTEX_WAIT)",
-        make: || Ok(Box::new(Futex::default())),
+        make: futex,
+        make_answer: futex,
         option: "CONFIG_FUTEX",
         limit: "memory",
     },
@@ -67,6 +70,7 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "pthread_mutex_lock, pthread_mutex_unlock and pthread_cond_signal",
         wait_call: "pthread_cond_wait and pthread_mutex_unlock",
         make: || Ok(Box::new(sys::Condition::new())),
+        make_answer: futex,
         option: "CONFIG_FUTEX",
         limit: "memory",
     },
@@ -74,10 +78,8 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "semaphore",
         wake_call: "semop",
         wait_call: "semop",
-        make: || {
-            left_over::remove();
-            Ok(Box::new(sys::Semaphore::new()?))
-        },
+        make: semaphore,
+        make_answer: semaphore,
         option: "CONFIG_SYSVIPC",
         limit: "kernel.sem",
     },
@@ -85,7 +87,8 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "mq",
         wake_call: "mq_send",
         wait_call: "mq_receive",
-        make: || Ok(Box::new(sys::Queue::new()?)),
+        make: queue,
+        make_answer: queue,
         option: "CONFIG_POSIX_MQUEUE",
         limit: "fs.mqueue.queues_max or RLIMIT_MSGQUEUE",
     },
@@ -93,7 +96,8 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "signal",
         wake_call: "tgkill",
         wait_call: "rt_sigtimedwait",
-        make: || Ok(Box::new(sys::Signal::default())),
+        make: signal,
+        make_answer: signal,
         option: "none",
         limit: "RLIMIT_SIGPENDING",
     },
@@ -101,7 +105,8 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "eventfd",
         wake_call: "write to an eventfd",
         wait_call: "read of an eventfd",
-        make: || Ok(Box::new(EventFile(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?))),
+        make: event_file,
+        make_answer: event_file,
         option: "CONFIG_EVENTFD",
         limit: "RLIMIT_NOFILE",
     },
@@ -109,10 +114,8 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "pipe",
         wake_call: "write to a pipe",
         wait_call: "read of a pipe",
-        make: || {
-            let (output, input) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-            Ok(Box::new(Bytes { input, output }))
-        },
+        make: pipe,
+        make_answer: pipe,
         option: "none",
         limit: "RLIMIT_NOFILE",
     },
@@ -120,14 +123,43 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "socketpair",
         wake_call: "write to a UNIX stream socket",
         wait_call: "read of a UNIX stream socket",
-        make: || {
-            let (input, output) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-            Ok(Box::new(Bytes { input, output }))
-        },
+        make: sockets,
+        make_answer: sockets,
         option: "CONFIG_UNIX",
         limit: "RLIMIT_NOFILE",
     },
 ];
+
+fn futex() -> io::Result<Box<dyn Way>> {
+    Ok(Box::new(Futex::default()))
+}
+
+fn semaphore() -> io::Result<Box<dyn Way>> {
+    left_over::remove();
+    Ok(Box::new(sys::Semaphore::new()?))
+}
+
+fn queue() -> io::Result<Box<dyn Way>> {
+    Ok(Box::new(sys::Queue::new()?))
+}
+
+fn signal() -> io::Result<Box<dyn Way>> {
+    Ok(Box::new(sys::Signal::default()))
+}
+
+fn event_file() -> io::Result<Box<dyn Way>> {
+    Ok(Box::new(EventFile(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?)))
+}
+
+fn pipe() -> io::Result<Box<dyn Way>> {
+    let (output, input) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    Ok(Box::new(Bytes { input, output }))
+}
+
+fn sockets() -> io::Result<Box<dyn Way>> {
+    let (input, output) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    Ok(Box::new(Bytes { input, output }))
+}
 
 /// The names of [`WAYS`].
 pub(crate) const NAMES: &[&str] = &{
@@ -174,7 +206,7 @@ impl Way for Futex {
         let taken = self.taken.load(Ordering::Relaxed);
         while self.wakes.load(Ordering::Acquire) == taken {
             match futex::wait(&self.wakes, futex::Flags::PRIVATE, taken, None) {
-                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                Ok(()) | Err(Errno::AGAIN) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -195,7 +227,7 @@ struct EventFile(OwnedFd);
 impl Way for EventFile {
     fn wait(&self) -> io::Result<()> {
         let mut count = [0; 8];
-        retry_on_intr(|| rustix::io::read(&self.0, &mut count))?;
+        rustix::io::read(&self.0, &mut count)?;
         Ok(())
     }
 
@@ -214,7 +246,7 @@ struct Bytes {
 impl Way for Bytes {
     fn wait(&self) -> io::Result<()> {
         let mut byte = [0];
-        retry_on_intr(|| rustix::io::read(&self.output, &mut byte))?;
+        rustix::io::read(&self.output, &mut byte)?;
         Ok(())
     }
 

@@ -7,8 +7,7 @@ use crate::thread::{STACK_BYTES, prefault_stack};
 use crate::{Monotonic, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::io::Errno;
-use rustix::thread::{Pid, futex};
-use rustix::time::Timespec;
+use rustix::thread::Pid;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};
@@ -19,6 +18,7 @@ use std::time::Duration;
 /// What the two threads share.
 struct Shared {
     way: Box<dyn Way>,
+    answer: Box<dyn Way>,
     /// When the partner last read the clock, ns.
     woken_ns: AtomicI64,
     /// On which CPU that was.
@@ -54,6 +54,8 @@ pub(crate) struct Woke {
 
 /// Once the run is being stopped, a partner has so long to answer: something may keep it from its CPU for ever.
 const LAST_ANSWER: Nanos = Nanos::from_millis(100);
+/// Between two looks for it.
+const POLL: Nanos = Nanos::from_micros(100);
 /// So long to end. Less than [`crate::JOIN_TIMEOUT`], after which the measuring thread that waits for it would be given up.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -62,6 +64,7 @@ impl Partner {
     pub(crate) fn start(way: &Named, index: usize, cpu: CpuId, scheduling: Scheduling) -> io::Result<Partner> {
         let shared = Arc::new(Shared {
             way: (way.make)()?,
+            answer: (way.make_answer)()?,
             woken_ns: AtomicI64::new(0),
             cpu: AtomicU32::new(0),
             errno: AtomicI32::new(0),
@@ -74,10 +77,15 @@ impl Partner {
             .name(format!("teiji-woken-{index}"))
             .stack_size(STACK_BYTES)
             .spawn(move || its_own.run(cpu, scheduling, &sender))
-            .inspect_err(|_| shared.way.remove())?;
+            .inspect_err(|_| shared.remove())?;
         let pid = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that is woken panicked")));
-        let pid = pid.inspect_err(|_| shared.way.remove())?;
+        let pid = pid.inspect_err(|_| shared.remove())?;
         Ok(Partner { shared, thread: Some(thread), pid, wake_call: way.wake_call })
+    }
+
+    /// Makes the calling thread the one that wakes it.
+    pub(crate) fn attach(&self) {
+        self.shared.answer.attach();
     }
 
     /// Its number.
@@ -125,7 +133,7 @@ impl Drop for Partner {
             std::thread::sleep(step);
             waited += step;
         }
-        self.shared.way.remove();
+        self.shared.remove();
         if let Some(thread) = thread.filter(JoinHandle::is_finished) {
             let _ = thread.join();
         }
@@ -148,8 +156,12 @@ impl Shared {
 
     /// Waits to be woken and answers; whether it goes on.
     fn answer_one(&self) -> bool {
-        let waited = self.way.wait();
-        let woken_ns = Monotonic.now().0;
+        let mut waited = self.way.wait();
+        let mut woken_ns = Monotonic.now().0;
+        while waited.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
+            waited = self.way.wait();
+            woken_ns = Monotonic.now().0;
+        }
         if self.ends.load(Ordering::Acquire) {
             return false;
         }
@@ -158,29 +170,40 @@ impl Shared {
         let errno = waited.as_ref().err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO));
         self.errno.store(errno, Ordering::Relaxed);
         self.answers.fetch_add(1, Ordering::Release);
-        let _ = futex::wake(&self.answers, futex::Flags::PRIVATE, 1);
-        waited.is_ok()
+        self.answer.wake().is_ok() && waited.is_ok()
     }
 
     /// Waits for one more answer than so many.
     fn wait_for_answer(&self, answers: u32) -> io::Result<()> {
-        let mut until: Option<i64> = None;
+        match self.answer.wait() {
+            // Only the signal that stops a run comes through, or the process was stopped and goes on.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.wait_for_last_answer(answers),
+            result => result,
+        }
+    }
+
+    /// The same for so long as an answer may take, however many signals come.
+    #[cold]
+    fn wait_for_last_answer(&self, answers: u32) -> io::Result<()> {
+        let until = Monotonic.now().0 + LAST_ANSWER.0;
         while self.answers.load(Ordering::Acquire) == answers {
-            let left = until.map(|until| until - Monotonic.now().0);
-            if left.is_some_and(|left| left <= 0) {
+            let now = Monotonic.now().0;
+            if now >= until {
                 return Err(Errno::INTR.into());
             }
-            let left = left.map(|left| Timespec { tv_sec: 0, tv_nsec: left });
-            match futex::wait(&self.answers, futex::Flags::PRIVATE, answers, left.as_ref()) {
-                Ok(()) | Err(Errno::AGAIN | Errno::TIMEDOUT) => {}
-                // Only the signal that stops a run comes through.
-                Err(Errno::INTR) => {
-                    until.get_or_insert_with(|| Monotonic.now().0 + LAST_ANSWER.0);
-                }
-                Err(error) => return Err(error.into()),
-            }
+            let _ = Monotonic.sleep_until(Nanos(now + POLL.0));
         }
-        Ok(())
+        // Takes it, so that the next wait is not for this one. Where a signal comes again there is no next.
+        match self.answer.wait() {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what would outlive the process.
+    fn remove(&self) {
+        self.way.remove();
+        self.answer.remove();
     }
 }
 
@@ -195,9 +218,16 @@ mod tests {
 
     #[test]
     fn every_way_wakes_and_tells_when() {
+        // A thread of its own, whose mask of signals goes with it.
+        std::thread::spawn(wake_by_every_way).join().unwrap();
+    }
+
+    fn wake_by_every_way() {
+        sys::block_all_signals_but_wake();
         let (cpu, scheduling) = other();
         for way in &WAYS {
             let partner = Partner::start(way, 0, cpu, scheduling).unwrap();
+            partner.attach();
             for _ in 0..200 {
                 let woke = partner.wake().unwrap();
                 let name = way.name;
@@ -228,8 +258,13 @@ mod tests {
     #[test]
     fn a_partner_that_does_not_answer_holds_up_no_stop() {
         sys::let_wake_interrupt().unwrap();
+        WAYS.iter().for_each(is_given_up);
+    }
+
+    fn is_given_up(way: &Named) {
         let shared = Arc::new(Shared {
-            way: (WAYS[0].make)().unwrap(),
+            way: (way.make)().unwrap(),
+            answer: (way.make_answer)().unwrap(),
             woken_ns: AtomicI64::new(0),
             cpu: AtomicU32::new(0),
             errno: AtomicI32::new(0),
@@ -238,6 +273,7 @@ mod tests {
         });
         let (sender, receiver) = channel();
         let waker = std::thread::spawn(move || {
+            sys::block_all_signals_but_wake();
             sender.send(rustix::thread::gettid()).unwrap();
             shared.wait_for_answer(0)
         });

@@ -16,18 +16,9 @@ fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
 
-/// Repeats a call that returns below 0 with errno set, while that is EINTR.
-fn uninterrupted<T: Copy + PartialOrd + From<i8>>(mut call: impl FnMut() -> T) -> io::Result<T> {
-    loop {
-        let result = call();
-        if result >= T::from(0) {
-            return Ok(result);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+/// What a call has returned, or the error where that is below 0.
+fn or_errno<T: PartialOrd + From<i8>>(result: T) -> io::Result<T> {
+    if result >= T::from(0) { Ok(result) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A mutex and a condition variable of the C library, and how many wake-ups were not taken yet.
@@ -109,12 +100,12 @@ pub(super) struct Semaphore {
 impl Semaphore {
     pub(super) fn new() -> io::Result<Self> {
         // SAFETY: the call takes three integers and touches no memory of ours.
-        let id = uninterrupted(|| unsafe { libc::semget(libc::IPC_PRIVATE, SEMAPHORES, 0o600) })?;
+        let id = or_errno(unsafe { libc::semget(libc::IPC_PRIVATE, SEMAPHORES, 0o600) })?;
         let semaphore = Semaphore { id, is_removed: AtomicBool::new(false) };
         for (number, mark) in (1..).zip(MARKS) {
             let value = libc::c_long::from(mark);
             // SAFETY: SETVAL takes its value in place of a pointer, and touches no memory of ours.
-            uninterrupted(|| unsafe { libc::semctl(id, number, libc::SETVAL, value) })?;
+            or_errno(unsafe { libc::semctl(id, number, libc::SETVAL, value) })?;
         }
         Ok(semaphore)
     }
@@ -123,7 +114,7 @@ impl Semaphore {
         let mut operation = libc::sembuf { sem_num: 0, sem_op: change, sem_flg: 0 };
         let number_of_operations = 1;
         // SAFETY: the pointer is to one live operation, as the number says; the kernel reads it only. A set that is gone is an error.
-        uninterrupted(|| unsafe { libc::semop(self.id, &raw mut operation, number_of_operations) })?;
+        or_errno(unsafe { libc::semop(self.id, &raw mut operation, number_of_operations) })?;
         Ok(())
     }
 }
@@ -225,15 +216,14 @@ impl Way for Queue {
         let mut message = [0_u8; MESSAGE.len()];
         // SAFETY: the buffer is alive and writable, of the length given; the queue is open as long as `self` lives; the message's
         // priority is not wanted.
-        let receive = || unsafe { libc::mq_receive(self.0, message.as_mut_ptr().cast(), MESSAGE.len(), ptr::null_mut()) };
-        uninterrupted(receive)?;
+        or_errno(unsafe { libc::mq_receive(self.0, message.as_mut_ptr().cast(), MESSAGE.len(), ptr::null_mut()) })?;
         Ok(())
     }
 
     fn wake(&self) -> io::Result<()> {
         let priority = 1;
         // SAFETY: the message is alive and as long as is said; the queue is open as long as `self` lives.
-        uninterrupted(|| unsafe { libc::mq_send(self.0, MESSAGE.as_ptr().cast(), MESSAGE.len(), priority) })?;
+        or_errno(unsafe { libc::mq_send(self.0, MESSAGE.as_ptr().cast(), MESSAGE.len(), priority) })?;
         Ok(())
     }
 }
@@ -264,9 +254,7 @@ impl Way for Signal {
         let (information, timeout) = (ptr::null_mut::<libc::siginfo_t>(), ptr::null::<libc::timespec>());
         // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every little-endian machine; the timeout is
         // none; what comes with the signal is not wanted.
-        uninterrupted(|| unsafe {
-            libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS)
-        })?;
+        or_errno(unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS) })?;
         Ok(())
     }
 
@@ -274,7 +262,7 @@ impl Way for Signal {
         let (process, thread) = (rustix::process::getpid().as_raw_nonzero().get(), self.thread.load(Ordering::Relaxed));
         // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process it cannot reach a stranger
         // even if the thread has ended; the thread blocks the signal before it says its number, and no thread has the number 0.
-        uninterrupted(|| unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) })?;
+        or_errno(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) })?;
         Ok(())
     }
 }
