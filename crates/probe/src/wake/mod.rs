@@ -94,10 +94,10 @@ pub(crate) const WAYS: [Named; 8] = [
     },
     Named {
         name: "signal",
-        wake_call: "tgkill",
+        wake_call: "pthread_kill",
         wait_call: "rt_sigtimedwait",
-        make: signal,
-        make_answer: signal,
+        make: || Ok(Box::new(sys::LibrarySignal::default())),
+        make_answer: || Ok(Box::new(sys::Signal::default())),
         option: "none",
         limit: "RLIMIT_SIGPENDING",
     },
@@ -141,10 +141,6 @@ fn semaphore() -> io::Result<Box<dyn Way>> {
 
 fn queue() -> io::Result<Box<dyn Way>> {
     Ok(Box::new(sys::Queue::new()?))
-}
-
-fn signal() -> io::Result<Box<dyn Way>> {
-    Ok(Box::new(sys::Signal::default()))
 }
 
 fn event_file() -> io::Result<Box<dyn Way>> {

@@ -9,6 +9,7 @@ use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 /// What a call that returns 0 has said.
@@ -228,7 +229,37 @@ impl Way for Queue {
     }
 }
 
-/// A signal to the thread that waits.
+/// A signal to the thread that waits, by the C library's call. That makes more system calls than one.
+#[derive(Default)]
+pub(super) struct LibrarySignal(OnceLock<Thread>);
+
+struct Thread(libc::pthread_t);
+
+// SAFETY: the handle of a thread may be used by every thread of the process; where it is a pointer, only the C library follows it.
+unsafe impl Send for Thread {}
+
+// SAFETY: as above, and it is never changed.
+unsafe impl Sync for Thread {}
+
+impl Way for LibrarySignal {
+    fn attach(&self) {
+        // SAFETY: the call has no argument and cannot fail.
+        self.0.get_or_init(|| Thread(unsafe { libc::pthread_self() }));
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        wait_for_signal()
+    }
+
+    fn wake(&self) -> io::Result<()> {
+        let Some(Thread(thread)) = self.0.get() else { return Err(io::Error::from_raw_os_error(libc::ESRCH)) };
+        // SAFETY: the handle is that of a partner, and only its `Partner` wakes, which joins it afterwards: whether it runs or has
+        // ended, its handle is valid until then. It blocks the signal before it attaches.
+        zero_or_errno(unsafe { libc::pthread_kill(*thread, signal()) })
+    }
+}
+
+/// The same by the system call itself, to a thread of whose end this knows nothing.
 #[derive(Default)]
 pub(super) struct Signal {
     /// The thread; 0 before it has said so.
@@ -237,6 +268,16 @@ pub(super) struct Signal {
 
 /// Bytes of the kernel's set of signals: one bit for each of 64.
 const KERNEL_SIGNALS: usize = 8;
+
+/// By the raw system call: musl's function goes on waiting when another signal comes.
+fn wait_for_signal() -> io::Result<()> {
+    let set = 1_u64 << (signal() - 1);
+    let (information, timeout) = (ptr::null_mut::<libc::siginfo_t>(), ptr::null::<libc::timespec>());
+    // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every little-endian machine; the timeout is
+    // none; what comes with the signal is not wanted.
+    or_errno(unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS) })?;
+    Ok(())
+}
 
 /// The signal, which the thread that waits blocks with all others.
 fn signal() -> libc::c_int {
@@ -248,14 +289,8 @@ impl Way for Signal {
         self.thread.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
     }
 
-    /// By the raw system call: musl's function goes on waiting when another signal comes, and takes the time of a timeout.
     fn wait(&self) -> io::Result<()> {
-        let set = 1_u64 << (signal() - 1);
-        let (information, timeout) = (ptr::null_mut::<libc::siginfo_t>(), ptr::null::<libc::timespec>());
-        // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every little-endian machine; the timeout is
-        // none; what comes with the signal is not wanted.
-        or_errno(unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS) })?;
-        Ok(())
+        wait_for_signal()
     }
 
     fn wake(&self) -> io::Result<()> {
