@@ -99,6 +99,23 @@ class Probes(Lab):
                 # One interval spans all periods that passed in it, and what it took to read.
                 late = thread["latency_ns"]["max"]
                 self.assertTrue(missed * period - 30_000 <= late <= missed * period + 1_000_000, (late, missed))
+    def test_jobs_over_their_budget_are_throttled(self):
+        # A runtime of 20 ms in each 100 ms: 10 ms fit, 50 ms are done in the third period, after 2 x 100 + 10 ms.
+        for work, done_ms, ran in ((10, 10, 24), (50, 210, 8)):
+            with self.subTest(work):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                job = ["--probe", "deadline", "--runtime", "20ms", "--work", f"{work}ms", "-i", "100ms", "-n", "24"]
+                thread = document(self.repeated(TEIJI, *job, "--warmup", "0"))["threads"][0]
+                self.assertEqual((thread["scheduling"]["policy"], thread["pinned"]), ("deadline", False))
+                late = 0 if work == 10 else ran
+                activations = {"due": 24, "on_time": ran - late, "late": late, "skipped": 24 - ran}
+                self.assertEqual(thread["activations"], activations)
+                on_cpu, done, cpu, over = (column["values"] for column in thread["columns"])
+                self.assertTrue(all(0 <= done[end] - done_ms * 1_000_000 < 20_000 for end in ("min", "max")), done)
+                self.assertTrue(all(0 <= cpu[end] - work * 1_000_000 < 2_000 for end in ("min", "max")), cpu)
+                self.assertEqual((on_cpu["max"], over["min"], over["max"]), (0, int(late > 0), int(late > 0)))
+                self.assertLess(thread["latency_ns"]["max"], 10_000)
+
     def gaps(self, *words):
         """When the gaps of a polling loop began, and how long they were, ns."""
         shutil.rmtree(self.folder / "out", ignore_errors=True)

@@ -32,7 +32,7 @@ pub struct RunFlags {
     /// Real-time priority, 1 to 99 [default: 90]
     #[arg(short, long, value_name = "PRIO", value_parser = priority, allow_hyphen_values = true)]
     prio: Option<i64>,
-    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, of the probe deadline deadline]
+    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, or deadline with --probe deadline]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
     /// Lengthen each further thread's interval by this
