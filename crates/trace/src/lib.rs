@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel's tracers, used through tracefs and left as they were found.
+//!
+//! [`Tracefs`] finds the file system, [`Session`] is an instance of our own in it, [`Reader`] reads one CPU's events of it as text, and
+//! `timerlat`, `osnoise` and `hwlat` are what those tracers print. What has no version for each instance is borrowed: written into a
+//! journal first, and restored even if the process was killed, by the next one.
+//!
+//! In: what to trace. Out: lines, and the number of events that the kernel lost. Must not touch: an instance of anybody else, and
+//! a knob while anybody else uses it.
+#![forbid(unsafe_code)]
+
+mod hwlat;
+mod journal;
+mod line;
+mod osnoise;
+mod owner;
+mod reader;
+mod session;
+mod timerlat;
+mod tracefs;
+
+pub use hwlat::Gap;
+pub use line::{Line, Text};
+pub use osnoise::{Noise, NoiseSource, Summary};
+pub use reader::Reader;
+pub use session::Session;
+pub use timerlat::{Context, TimerLatency};
+pub use tracefs::Tracefs;
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why nothing can be traced.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The machine lacks something: what, and what to do.
+    #[error("{0}")]
+    Missing(String),
+    /// Somebody else uses it: who, and what.
+    #[error("{0}")]
+    Busy(String),
+    /// A file could not be read or written.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// Such as `write`.
+        doing: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Something borrowed is not as it was found.
+    #[error("cannot restore {}", .0.join(", "))]
+    NotRestored(Vec<String>),
+}
+
+impl TraceError {
+    fn file(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        TraceError::File { doing, path: path.into(), source }
+    }
+}
