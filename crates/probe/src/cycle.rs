@@ -113,6 +113,12 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
         }
         next += 1;
         planned += interval;
+        let lost = sampler.lost();
+        if lost > 0 {
+            let lost = lost.min(cycle.activations - next);
+            next += lost;
+            planned += lost.cast_signed() * interval;
+        }
         if starvation.is_due(now) {
             starvation.check(now, control);
         }
@@ -356,6 +362,36 @@ mod tests {
         });
         let judged = 5 * INTERVAL;
         assert_eq!(rows, [(0, vec![judged, judged, 0, 2]), (4, vec![judged, judged, 0, 9])]);
+    }
+
+    /// Rows of which two in each four are lost on their way.
+    struct Lossy(i64);
+
+    impl<A: Attachment> Sampler<A, 1> for Lossy {
+        const OVERRUN: Overrun = Overrun::Time(0);
+
+        fn wait(&mut self, _: &mut A, _: Nanos) -> Woken {
+            Woken::OnTime
+        }
+
+        fn sample(&mut self, _: &mut A, _: Nanos) -> Result<[i64; 1], SampleError> {
+            self.0 += 1;
+            Ok([self.0])
+        }
+
+        fn lost(&mut self) -> u64 {
+            if self.0 % 2 == 0 { 2 } else { 0 }
+        }
+    }
+
+    /// They were due and came, keep their numbers, and have no sample.
+    #[test]
+    fn what_is_lost_on_its_way_is_due_and_has_no_sample() {
+        let (mut producer, mut consumer) = ring::<1>(16, 1);
+        let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+        let counts = measure(&mut clock, &mut Lossy(0), &cycle(7), &mut producer, &Control::new());
+        assert_eq!(counts, Counts { on_time: 7, late: 0, skipped: 0 });
+        assert_eq!(drained(&mut consumer), [(0, 1), (1, 2), (4, 3), (5, 4)]);
     }
 
     /// Ordinary threads never get to run beside it: it ends itself.

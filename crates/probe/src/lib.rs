@@ -32,6 +32,7 @@ mod sys;
 #[cfg(test)]
 mod test_runs;
 mod thread;
+mod timerlat;
 mod trial;
 mod wake;
 

@@ -83,6 +83,13 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
     fn passed(&mut self, overrun: i64, unit: i64) -> i64 {
         overrun / unit
     }
+
+    /// How many rows came after this one, and after those that it passed, whose values were lost on their way here. They count as run,
+    /// and their samples as lost.
+    #[inline]
+    fn lost(&mut self) -> u64 {
+        0
+    }
 }
 
 /// What a wait for an event ended with.

@@ -73,28 +73,35 @@ struct SchedAttr {
 /// Gives the calling thread this scheduling; its nice level stays, which nobody without rights may lower. By the raw system call:
 /// musl's `sched_setscheduler` is a stub.
 pub(crate) fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
+    set_scheduling_of(None, scheduling)
+}
+
+/// Gives a thread, or the calling one, this scheduling.
+pub(crate) fn set_scheduling_of(thread: Option<rustix::thread::Pid>, scheduling: Scheduling) -> io::Result<()> {
+    let thread = thread.map_or(0, |thread| thread.as_raw_nonzero().get());
     let attributes = SchedAttr {
         size: 48,
         policy: scheduling.policy.number().into(),
-        nice: rustix::process::getpriority_process(None).unwrap_or(0),
+        nice: rustix::process::getpriority_process(rustix::thread::Pid::from_raw(thread)).unwrap_or(0),
         priority: scheduling.prio.map_or(0, u32::from),
         ..SchedAttr::default()
     };
-    set_attributes(&attributes)
+    set_attributes(thread, &attributes)
 }
 
 /// Gives the calling thread SCHED_DEADLINE with this reservation.
 pub(crate) fn set_deadline(asked: Reservation) -> io::Result<()> {
     let [runtime, deadline, period] = [asked.runtime, asked.deadline, asked.period].map(|time| time.0.unsigned_abs());
     let policy = Policy::Deadline.number().into();
-    set_attributes(&SchedAttr { size: 48, policy, runtime, deadline, period, ..SchedAttr::default() })
+    set_attributes(0, &SchedAttr { size: 48, policy, runtime, deadline, period, ..SchedAttr::default() })
 }
 
-fn set_attributes(attributes: &SchedAttr) -> io::Result<()> {
-    let (this_thread, no_flags) = (0_usize, 0_usize);
+/// Of a thread, or of the calling one, which is 0.
+fn set_attributes(thread: libc::pid_t, attributes: &SchedAttr) -> io::Result<()> {
+    let no_flags = 0_usize;
     // SAFETY: sched_setattr reads `size` bytes, which every caller in this file sets to 48, from the pointer, which is to a live,
-    // initialised struct of exactly that size and layout; thread 0 is the caller, which exists; the call writes nothing.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, ptr::from_ref(attributes), no_flags) };
+    // initialised struct of exactly that size and layout; the thread is only a number; the call writes nothing.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, ptr::from_ref(attributes), no_flags) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

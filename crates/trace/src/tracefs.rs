@@ -73,15 +73,19 @@ impl Tracefs {
     }
 
     /// Says who uses one of the tracers osnoise, timerlat and hwlat, which share settings, if anybody does. What killed processes
-    /// left is removed first.
+    /// left is removed first; what this process does is not counted.
     ///
     /// # Errors
     /// Who.
     pub fn needs_idle_tracers(&self) -> Result<(), TraceError> {
         self.recover()?;
+        let own = Owner::this_process(&self.proc);
         let top = (self.root.clone(), "the top instance of tracefs".to_owned());
-        let others =
-            self.instances().into_iter().map(|name| (self.root.join("instances").join(&name), format!("the instance {name}")));
+        let others = self
+            .instances()
+            .into_iter()
+            .filter(|name| own.is_none() || Owner::of(name) != own)
+            .map(|name| (self.root.join("instances").join(&name), format!("the instance {name}")));
         for (folder, name) in std::iter::once(top).chain(others) {
             let tracer = fs::read_to_string(folder.join("current_tracer")).unwrap_or_default();
             let tracer = tracer.trim();

@@ -9,6 +9,7 @@ mod interrupts;
 mod noise;
 mod spawn;
 mod stream;
+mod timerlat;
 mod wakeup;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub const PROBES: &[Probe] = &[
     deadline::PROBE,
     noise::PROBE,
     stream::PROBE,
+    timerlat::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]

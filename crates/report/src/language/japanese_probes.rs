@@ -53,6 +53,12 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("records since the row before that are no number", "直前の行との間にある、数値として読めないレコードの数"),
     ("steps backwards of the timestamps since the row before", "直前の行との間でタイムスタンプが逆戻りした回数"),
     ("periods without a record since the row before", "直前の行との間にある、レコードのない周期の数"),
+    ("from the timer's expiry until the kernel's thread runs", "タイマーの満了から、カーネルのスレッドが動作するまで"),
+    ("from the timer's expiry until its interrupt handler runs", "タイマーの満了から、その割り込みハンドラーが動作するまで"),
+    (
+        "activations that passed before the kernel's thread waited for the next",
+        "カーネルのスレッドが次を待つ前に過ぎた起床予定の回数",
+    ),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

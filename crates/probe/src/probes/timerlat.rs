@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `timerlat`: the kernel's own measurement of its timers, in the interrupt and in a thread of its own.
+//!
+//! The measured threads are the kernel's, one for each CPU, with the run's interval and scheduling. Our thread reads what they
+//! print, a tenth of a second behind them.
+
+use super::{DEFAULT_INTERVAL, Probe, SettingConflict};
+use crate::Woken;
+use crate::attachment::Attachment;
+use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::timerlat::{Kernel, Observer, Row, Rows, lacks};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{Nanos, OverrunPolicy, ProbeSettings, Run, Scheduling};
+use std::io;
+use std::sync::Arc;
+use trace::{Reader, Text};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "timerlat",
+    summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat tracer)",
+    needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later), and root",
+    settings: &[],
+    statement: |run| statement(&run.probe_settings),
+    conflict,
+    max_threads: |_| None,
+    lacks: |_| lacks(),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::DEFAULT,
+    launch: |_, config| {
+        let (cpu, interval) = (config.cpu, config.cycle.interval);
+        let kernel = Kernel::on(cpu, interval, config.scheduling).map_err(io::Error::other)?;
+        let reader = kernel.reader(cpu).map_err(io::Error::other)?;
+        let rows = Rows::new(Nanos(0), interval);
+        config
+            .launch(Observer, Timerlat { reader, rows, row: None, lost: 0, owed: 0, silent_since: 0, limit: 0, _kernel: kernel })
+    },
+};
+
+fn statement(_: &ProbeSettings) -> ProbeStatement {
+    let missed = "activations that passed before the kernel's thread waited for the next";
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Activations,
+        columns: vec![
+            Column::ns("thread_ns", "from the timer's expiry until the kernel's thread runs"),
+            Column::ns("irq_ns", "from the timer's expiry until its interrupt handler runs"),
+            Column { name: "missed".into(), unit: ColumnUnit::Count, meaning: missed.into() },
+        ],
+        overrun_column: Some(MISSED),
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: "from the time the kernel's timer was set to, to the clock read by its thread timerlat/N, in the kernel"
+            .into(),
+        quantity: Quantity::Latency,
+        period_ns: None,
+    }
+}
+
+/// The column of `missed`.
+const MISSED: usize = 2;
+
+/// What the tracer takes.
+const MIN_INTERVAL: Nanos = Nanos::from_micros(100);
+const MAX_INTERVAL: Nanos = Nanos::from_secs(1);
+
+fn conflict(run: &Run) -> Option<SettingConflict> {
+    let conflict = |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
+    let interval = run.interval_ns;
+    if !(MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) || interval.0 % 1_000 != 0 {
+        return conflict("interval", "the tracer's period is whole µs, from 100 µs to 1 s");
+    }
+    if run.cpus.len() > 1 && run.distance_ns != Nanos::ZERO {
+        return conflict("distance", "the tracer has one period for all CPUs");
+    }
+    let mut cpus = run.cpus.clone();
+    cpus.sort_unstable();
+    if cpus.windows(2).any(|pair| pair[0] == pair[1]) {
+        return conflict("cpus", "the tracer has one thread for each CPU");
+    }
+    if run.overrun_policy == OverrunPolicy::CatchUp {
+        return conflict("catch-up", "the kernel's thread does not catch up");
+    }
+    None
+}
+
+/// How often the trace is read: seldom, because reading takes time on the measured CPU where there is no other.
+const READ_EVERY: Nanos = Nanos::from_millis(100);
+/// A tracer that says nothing for so long, or for ten intervals, has ended.
+const MAX_SILENCE: Nanos = Nanos::from_secs(30);
+
+struct Timerlat {
+    reader: Reader,
+    rows: Rows,
+    /// The one that was waited for.
+    row: Option<Row>,
+    /// After the row that was sampled.
+    lost: u64,
+    /// Rows of the warm-up that the last one passed. Of those that are measured the engine takes account.
+    owed: u64,
+    /// When the last row was read.
+    silent_since: i64,
+    limit: i64,
+    /// Ends after the reader: fields are dropped in this order.
+    _kernel: Arc<Kernel>,
+}
+
+impl Timerlat {
+    /// Reads up to the next row; none if there is none yet.
+    fn next_row(&mut self) -> io::Result<Option<Row>> {
+        while let Some(text) = self.reader.next()? {
+            // What is lost shows in the numbers of those that follow.
+            if let Text::Line(line) = text
+                && let Some(row) = self.rows.line(line)
+            {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<A: Attachment> Sampler<A, 3> for Timerlat {
+    const OVERRUN: Overrun = Overrun::Missed(MISSED);
+
+    fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+        self.rows.restart(first, interval);
+        (self.owed, self.lost) = (0, 0);
+        self.limit = MAX_SILENCE.0.max(interval.0.saturating_mul(10));
+        self.silent_since = attachment.now().0.max(first.0);
+        Ok(())
+    }
+
+    fn wait(&mut self, attachment: &mut A, _planned: Nanos) -> Woken {
+        if self.owed > 0 {
+            self.owed -= 1;
+            self.row = Some(Row::default());
+            return Woken::OnTime;
+        }
+        loop {
+            match self.next_row() {
+                Ok(None) => {}
+                Ok(row) => {
+                    self.row = row;
+                    self.silent_since = attachment.now().0;
+                    return Woken::OnTime;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Woken::Interrupted,
+                Err(error) => return Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+            }
+            let now = attachment.now().0;
+            if now - self.silent_since > self.limit {
+                return Woken::Failed(libc::ETIMEDOUT);
+            }
+            match attachment.sleep_until(Nanos(now + READ_EVERY.0)) {
+                Woken::OnTime => {}
+                otherwise => return otherwise,
+            }
+        }
+    }
+
+    fn wait_call(&self) -> &'static str {
+        "read of trace_pipe"
+    }
+
+    fn sample(&mut self, _attachment: &mut A, _planned: Nanos) -> Result<[i64; 3], SampleError> {
+        let row = self.row.take().ok_or(SampleError { doing: "read of trace_pipe", errno: libc::EIO })?;
+        self.lost = row.lost;
+        self.owed = self.owed.saturating_add(row.lost).saturating_add(row.missed.unsigned_abs());
+        Ok([row.thread_ns, row.irq_ns, row.missed])
+    }
+
+    fn lost(&mut self) -> u64 {
+        self.owed = 0;
+        std::mem::take(&mut self.lost)
+    }
+}

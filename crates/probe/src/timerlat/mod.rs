@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel's timerlat tracer at work: one session of it for all threads of a run, and the rows of each CPU.
+
+mod kernel;
+mod rows;
+
+pub(crate) use kernel::{Kernel, Observer, lacks};
+pub(crate) use rows::{Row, Rows};
