@@ -21,6 +21,7 @@ mod guard;
 mod interrupt_timer;
 mod measurement;
 mod memory;
+mod observer;
 mod probes;
 mod process_start;
 mod ring;

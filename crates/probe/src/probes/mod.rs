@@ -5,6 +5,7 @@ mod cyclic;
 mod deadline;
 #[cfg(debug_assertions)]
 mod examples;
+mod hwlat;
 mod interrupts;
 mod noise;
 mod spawn;
@@ -35,6 +36,7 @@ pub const PROBES: &[Probe] = &[
     noise::PROBE,
     stream::PROBE,
     timerlat::PROBE,
+    hwlat::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]

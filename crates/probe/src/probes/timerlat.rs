@@ -7,8 +7,9 @@
 use super::{DEFAULT_INTERVAL, Probe, SettingConflict};
 use crate::Woken;
 use crate::attachment::Attachment;
+use crate::observer::Observer;
 use crate::sampler::{Overrun, SampleError, Sampler};
-use crate::timerlat::{Kernel, Observer, Row, Rows, lacks};
+use crate::timerlat::{Kernel, Row, Rows, lacks};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, OverrunPolicy, ProbeSettings, Run, Scheduling};
 use std::io;

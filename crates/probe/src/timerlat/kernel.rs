@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tracer's session, which all threads of a run share, and the thread that reads it.
 
-use crate::attachment::{Attachment, Linux, Woken};
-use crate::{process_cpus, sys};
+use crate::sys;
 use plan::{CpuId, CpuList, Nanos, Scheduling};
 use rustix::thread::Pid;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use trace::{Reader, Session, TraceError, Tracefs};
 
@@ -94,32 +92,4 @@ fn kernel_thread(cpu: CpuId) -> Option<Pid> {
         read("comm").trim_end() == name && read("cmdline").is_empty()
     };
     numbers.filter(|number| is_it(number)).find_map(Pid::from_raw)
-}
-
-/// The thread that reads: of ordinary scheduling, and not on the CPU that is measured where there is another. The run's scheduling is
-/// the kernel's thread's.
-pub(crate) struct Observer;
-
-impl Attachment for Observer {
-    fn attach(&mut self, cpu: CpuId, _: Scheduling) -> io::Result<Pid> {
-        let elsewhere: Vec<CpuId> = process_cpus()?.usable.into_iter().filter(|other| *other != cpu).collect();
-        if !elsewhere.is_empty() {
-            sys::set_affinity(None, &elsewhere)?;
-        }
-        Ok(rustix::thread::gettid())
-    }
-
-    fn now(&mut self) -> Nanos {
-        Linux.now()
-    }
-
-    fn sleep_until(&mut self, time: Nanos) -> Woken {
-        Linux.sleep_until(time)
-    }
-
-    fn interrupt(thread: Pid) {
-        Linux::interrupt(thread);
-    }
-
-    fn detach(&mut self) {}
 }

@@ -4,5 +4,5 @@
 mod kernel;
 mod rows;
 
-pub(crate) use kernel::{Kernel, Observer, lacks};
+pub(crate) use kernel::{Kernel, lacks};
 pub(crate) use rows::{Row, Rows};

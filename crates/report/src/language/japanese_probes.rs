@@ -59,6 +59,22 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "activations that passed before the kernel's thread waited for the next",
         "カーネルのスレッドが次を待つ前に過ぎた起床予定の回数",
     ),
+    (
+        "the longest time in one window that the CPU did not execute the tracer",
+        "一つの観測区間で CPU がトレーサーを実行しなかった最長の時間",
+    ),
+    (
+        "the longest between two readings of the clock, one right after the other",
+        "続けて行った二回の時刻読み出しの間の最長の時間",
+    ),
+    (
+        "the longest from the second reading to the first of the next two",
+        "二回目の読み出しから次の一回目の読み出しまでの最長の時間",
+    ),
+    (
+        "gaps above the threshold in the window; one where the kernel does not count them",
+        "観測区間内でしきい値を超えた空白の回数(カーネルが数えない場合は 1)",
+    ),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

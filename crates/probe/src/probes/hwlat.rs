@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `hwlat`: times in which the hardware, its firmware or a hypervisor took the CPU away, found by the kernel's hwlat tracer.
+//!
+//! A kernel thread reads the clock again and again with interrupts off. Whatever comes between two readings is no software of this
+//! kernel, except a non-maskable interrupt. Our thread reads what the tracer prints of each window.
+
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use crate::Woken;
+use crate::attachment::Attachment;
+use crate::observer::Observer;
+use crate::sampler::{Awaited, EventSource, SampleError};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{CpuId, Nanos, ProbeSettings, Run, Scheduling, Unit};
+use std::io;
+use trace::{Gap, Line, Reader, Session, Text, TraceError, Tracefs};
+
+pub(super) const PROBE: Probe = Probe {
+    name: "hwlat",
+    summary: "gaps made by hardware, firmware or a hypervisor, with interrupts off (hwlat tracer)",
+    needs: "the hwlat tracer (CONFIG_HWLAT_TRACER), and root",
+    settings: &[WINDOW, WIDTH, THRESHOLD],
+    statement: |run| statement(&run.probe_settings),
+    conflict,
+    // The tracer has one thread.
+    max_threads: |_| Some(1),
+    lacks: |_| lacks().err().map(|error| error.to_string()),
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::OTHER,
+    launch: |settings, config| {
+        let hwlat = Hwlat::begin(settings, config.cpu).map_err(io::Error::other)?;
+        config.launch_events::<_, 4, 5>(Observer, hwlat)
+    },
+};
+
+const WINDOW: ProbeSetting =
+    time("hwlat-window", "Time from the beginning of one sampling with interrupts off to the next", "1s");
+const WIDTH: ProbeSetting = time("hwlat-width", "How long of each window the tracer samples, with interrupts off", "500ms");
+const THRESHOLD: ProbeSetting = time("hwlat-threshold", "Gaps above this are recorded", "10us");
+
+const fn time(name: &'static str, help: &'static str, default: &'static str) -> ProbeSetting {
+    ProbeSetting { name, help, values: SettingValues::Time, default, default_is_recorded: true }
+}
+
+/// What was set; the settings are valid.
+fn nanos(setting: &ProbeSetting, settings: &ProbeSettings) -> Nanos {
+    Nanos::parse(setting.value_in(settings), Unit::Microsecond).unwrap_or(Nanos(1))
+}
+
+fn statement(_: &ProbeSettings) -> ProbeStatement {
+    let count = "gaps above the threshold in the window; one where the kernel does not count them";
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Events,
+        columns: vec![
+            Column::ns("gap_ns", "the longest time in one window that the CPU did not execute the tracer"),
+            Column::ns("inner_ns", "the longest between two readings of the clock, one right after the other"),
+            Column::ns("outer_ns", "the longest from the second reading to the first of the next two"),
+            Column { name: "count".into(), unit: ColumnUnit::Count, meaning: count.into() },
+        ],
+        overrun_column: None,
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point: "between two successive readings of the clock by a kernel thread with interrupts off, in whole us"
+            .into(),
+        quantity: Quantity::Latency,
+        period_ns: None,
+    }
+}
+
+fn conflict(run: &Run) -> Option<SettingConflict> {
+    let conflict = |setting, reason: &str| Some(SettingConflict { setting, reason: reason.to_owned() });
+    for setting in [WINDOW, WIDTH, THRESHOLD] {
+        if nanos(&setting, &run.probe_settings).0 % 1_000 != 0 {
+            return conflict(setting.name, "the tracer takes whole us");
+        }
+    }
+    if nanos(&WIDTH, &run.probe_settings) >= nanos(&WINDOW, &run.probe_settings) {
+        return conflict(WIDTH.name, "it is less than hwlat-window, or the CPU would never run anything else");
+    }
+    if run.scheduling.policy.is_real_time() {
+        return conflict("policy", "the tracer's thread samples with interrupts off, and has no priority: leave it at other");
+    }
+    None
+}
+
+fn lacks() -> Result<Tracefs, TraceError> {
+    let tracefs = Tracefs::find()?;
+    tracefs.needs_tracer("hwlat", "CONFIG_HWLAT_TRACER")?;
+    tracefs.needs_idle_tracers()?;
+    Ok(tracefs)
+}
+
+/// How often the trace is read.
+const READ_EVERY: Nanos = Nanos::from_millis(100);
+
+struct Hwlat {
+    reader: Reader,
+    /// Ends after the reader: fields are dropped in this order.
+    _session: Session,
+}
+
+impl Hwlat {
+    fn begin(settings: &ProbeSettings, cpu: CpuId) -> Result<Self, TraceError> {
+        let mut session = Session::begin(&lacks()?)?;
+        let micros = |setting| (nanos(setting, settings).0 / 1_000).to_string();
+        let (window, width) = (micros(&WINDOW), micros(&WIDTH));
+        // Which of the two can be written first depends on what they were: the kernel takes no width above the window.
+        if session.borrow_knob("hwlat_detector/window", &window).is_err() {
+            session.borrow_knob("hwlat_detector/width", &width)?;
+            session.borrow_knob("hwlat_detector/window", &window)?;
+        }
+        session.borrow_knob("hwlat_detector/width", &width)?;
+        session.borrow_knob("tracing_thresh", &micros(&THRESHOLD))?;
+        // In turn on each CPU of the mask, which is one.
+        session.write("tracing_cpumask", &cpu_mask(cpu))?;
+        session.set_tracer("hwlat")?;
+        Ok(Hwlat { reader: session.reader(cpu)?, _session: session })
+    }
+
+    /// The next gap that was printed, and when; none if there is none yet.
+    fn next_gap(&mut self) -> io::Result<Option<(Nanos, Gap)>> {
+        while let Some(text) = self.reader.next()? {
+            match text {
+                Text::Line(line) => {
+                    let gap = Line::parse(line).and_then(|line| Some((line.time, Gap::parse(line.payload)?)));
+                    if gap.is_some() {
+                        return Ok(gap);
+                    }
+                }
+                // A gap that is lost cannot be counted among events, which have no number of their own: the run ends.
+                Text::Lost(_) => return Err(io::Error::from_raw_os_error(libc::ENOBUFS)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A CPU in the kernel's notation: hexadecimal, a comma after each 32 bits.
+fn cpu_mask(cpu: CpuId) -> String {
+    format!("{:x}{}", 1_u32 << (cpu.0 % 32), ",00000000".repeat((cpu.0 / 32) as usize))
+}
+
+impl<A: Attachment> EventSource<A, 4> for Hwlat {
+    fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<4> {
+        loop {
+            match self.next_gap() {
+                Ok(Some((time, gap))) => {
+                    let (inner, outer) = (gap.inner.0, gap.outer.0);
+                    let count = gap.count.and_then(|count| i64::try_from(count).ok()).unwrap_or(1);
+                    return Awaited::Event(time, [inner.max(outer), inner, outer, count]);
+                }
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Awaited::Nothing,
+                Err(error) => {
+                    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                    return Awaited::Failed(SampleError { doing: "read of trace_pipe", errno });
+                }
+            }
+            let now = attachment.now();
+            if now >= until {
+                return Awaited::Nothing;
+            }
+            match attachment.sleep_until(Nanos(now.0 + READ_EVERY.0).min(until)) {
+                Woken::OnTime => {}
+                Woken::Interrupted => return Awaited::Nothing,
+                Woken::Failed(errno) => return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_as_the_kernel_reads_them() {
+        let masks = [0, 5, 31, 32, 69].map(|cpu| cpu_mask(CpuId(cpu)));
+        assert_eq!(masks, ["1", "20", "80000000", "1,00000000", "20,00000000,00000000"]);
+    }
+}
