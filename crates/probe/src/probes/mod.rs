@@ -30,13 +30,13 @@ pub const PROBES: &[Probe] = &[
     cyclic::PROBE,
     interrupts::RTC,
     interrupts::HPET,
-    spawn::PROBE,
-    wakeup::PROBE,
     deadline::PROBE,
-    noise::PROBE,
-    stream::PROBE,
+    wakeup::PROBE,
+    spawn::PROBE,
     timerlat::PROBE,
+    noise::PROBE,
     hwlat::PROBE,
+    stream::PROBE,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]
