@@ -56,6 +56,11 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
                 events += 1;
                 attachment.now()
             }
+            // They have numbers, and no rows.
+            Awaited::Lost(missing) => {
+                events += missing;
+                attachment.now()
+            }
             Awaited::Ended => break,
             Awaited::Nothing => attachment.now(),
             Awaited::Failed(SampleError { doing, errno }) => {

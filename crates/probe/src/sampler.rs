@@ -95,11 +95,12 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
 /// What a wait for an event ended with.
 pub(crate) enum Awaited<const N: usize> {
     /// An event: when it happened, and its columns. The first is the one that is judged.
-    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "no probe in the released program has any yet"))]
     Event(Nanos, [i64; N]),
     /// An event that was recorded elsewhere: when it happened, ns since the first, by a clock of its own, and its columns. It can wait
     /// until the recorder has taken those before it.
     Recorded(Nanos, [i64; N]),
+    /// So many are missing here.
+    Lost(u64),
     /// No event will come any more: the thread has done its work.
     Ended,
     /// The time to wait until came first, or a signal.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's tracers, used through tracefs and left as they were found.
 //!
-//! [`Tracefs`] finds the file system, [`Session`] is an instance of our own in it, [`Reader`] reads one CPU's events of it as text, and
+//! [`Tracefs`] finds the file system, [`Session`] is an instance of our own in it, [`Reader`] reads one CPU's events of it as text,
+//! [`RawReader`] as they are stored, with all digits of their time, and
 //! `timerlat`, `osnoise` and `hwlat` are what those tracers print. What has no version for each instance is borrowed: written into a
 //! journal first, and restored even if the process was killed, by the next one.
 //!
@@ -9,19 +10,23 @@
 //! a knob while anybody else uses it.
 #![forbid(unsafe_code)]
 
+mod format;
 mod hwlat;
 mod journal;
 mod line;
 mod osnoise;
 mod owner;
+mod raw;
 mod reader;
 mod session;
 mod timerlat;
 mod tracefs;
 
+pub use format::{Field, Format};
 pub use hwlat::Gap;
 pub use line::{Line, Text};
 pub use osnoise::{Noise, NoiseSource, Summary};
+pub use raw::{Raw, RawReader};
 pub use reader::Reader;
 pub use session::Session;
 pub use timerlat::{Context, TimerLatency};

@@ -4,7 +4,7 @@
 use crate::journal::Borrowed;
 use crate::owner::Owner;
 use crate::tracefs::remove_instance;
-use crate::{Reader, TraceError, Tracefs};
+use crate::{Format, RawReader, Reader, TraceError, Tracefs};
 use plan::CpuId;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -104,6 +104,24 @@ impl Session {
     pub fn reader(&self, cpu: CpuId) -> Result<Reader, TraceError> {
         let path = self.folder.join(format!("per_cpu/cpu{}/trace_pipe", cpu.0));
         Reader::open(&path).map_err(|error| TraceError::file("read", path, error))
+    }
+
+    /// What one CPU records, as it is stored. It has to be dropped before the session ends, which waits a second for it.
+    ///
+    /// # Errors
+    /// When there is no such CPU.
+    pub fn raw_reader(&self, cpu: CpuId) -> Result<RawReader, TraceError> {
+        let path = self.folder.join(format!("per_cpu/cpu{}/trace_pipe_raw", cpu.0));
+        RawReader::open(&path).map_err(|error| TraceError::file("read", path, error))
+    }
+
+    /// How the fields of an event such as `sched/sched_switch` lie in memory.
+    ///
+    /// # Errors
+    /// The event that this kernel does not have.
+    pub fn format(&self, event: &str) -> Result<Format, TraceError> {
+        let text = fs::read_to_string(self.folder.join("events").join(event).join("format")).ok();
+        text.and_then(|text| Format::parse(&text)).ok_or_else(|| TraceError::Missing(format!("this kernel has no event {event}")))
     }
 
     /// Removes the instance and restores what was borrowed.

@@ -75,6 +75,22 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "gaps above the threshold in the window; one where the kernel does not count them",
         "観測区間内でしきい値を超えた空白の回数(カーネルが数えない場合は 1)",
     ),
+    (
+        "from the planned time of the program's timer, or from being woken, until the thread runs",
+        "プログラムのタイマーの予定時刻、または起床要求から、スレッドが動作するまで",
+    ),
+    (
+        "from the planned time of the program's timer until the thread was woken",
+        "プログラムのタイマーの予定時刻から、スレッドの起床要求まで",
+    ),
+    ("from being woken until the thread runs", "起床要求からスレッドが動作するまで"),
+    (
+        "planned times of a periodic thread that passed since its wake-up before",
+        "周期スレッドの前回の起床以降に、起床せずに過ぎた予定時刻の数",
+    ),
+    ("1: a timer of the program, 2: anything else", "1: プログラムのタイマー、2: それ以外"),
+    ("number of the thread that was woken", "起床したスレッドの番号"),
+    ("CPU that it ran on", "動作した CPU"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),
     ("0 or 1, in turn", "0 と 1 の繰り返し"),

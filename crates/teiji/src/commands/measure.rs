@@ -33,10 +33,21 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
+    /// The command to start and measure, of the probe app
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "command")]
+    words: Vec<String>,
 }
 
 /// Makes a run.
-pub fn run(args: &Args, started: Nanos) -> CommandResult {
+pub fn run(mut args: Args, started: Nanos) -> CommandResult {
+    if !args.words.is_empty() {
+        args.measured.set_command(&args.words);
+    }
+    let args = &args;
+    if args.json {
+        // Standard output is for run.json.
+        probe::keep_standard_output();
+    }
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     if let Some(warning) = &order.granted.warning {

@@ -13,6 +13,18 @@ pub struct ProbeFlags {
     pub settings: ProbeSettings,
 }
 
+impl ProbeFlags {
+    /// Sets the command that a probe starts, from its words.
+    pub fn set_command(&mut self, words: &[String]) {
+        // No argument of a process has a byte 0.
+        let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
+        self.settings.insert(COMMAND.to_owned(), command);
+    }
+}
+
+/// The setting of probes that start a command.
+const COMMAND: &str = "command";
+
 /// Each setting once, with the probes that have it.
 fn settings() -> Vec<(&'static ProbeSetting, Vec<&'static Probe>)> {
     let mut all: Vec<(&ProbeSetting, Vec<&Probe>)> = Vec::new();

@@ -97,6 +97,11 @@ impl RunFlags {
         Ok(of.inherited.iter().copied().take(limit).collect())
     }
 
+    /// Sets the command that a probe starts, from its words.
+    pub fn set_command(&mut self, words: &[String]) {
+        self.probe.set_command(words);
+    }
+
     /// Whether somebody said which CPUs to measure.
     pub const fn names_cpus(&self) -> bool {
         self.cpus.is_some()

@@ -8,6 +8,7 @@
 
 mod accounting;
 mod affinity;
+mod app;
 mod bad_input;
 mod deadline;
 mod faults;

@@ -19,6 +19,8 @@ pub enum Need {
     BlockDevice,
     /// Two CPUs that may be used.
     TwoCpus,
+    /// The kernel's events, in tracefs.
+    Tracing,
     Strace,
 }
 
@@ -31,6 +33,7 @@ impl Need {
             Need::Mount => "mount",
             Need::BlockDevice => "block-device",
             Need::TwoCpus => "two-cpus",
+            Need::Tracing => "tracing",
             Need::Strace => "strace",
         }
     }

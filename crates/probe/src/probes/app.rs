@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `app`: the wake-ups of another program, in which nothing is changed.
+//!
+//! The kernel records when the program arms a timer, when a thread of it is woken and when that is on a CPU. Each wake-up is a row. The
+//! judged time is from the planned one, which the program gave its timer, until the thread runs; where no timer of the program was the
+//! cause, from when the thread was woken.
+
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use crate::attachment::Linux;
+use crate::wakeups::{self, Cause, Program, ProgramError, Wakeups};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use plan::{ProbeSettings, Run, Scheduling};
+use std::io;
+
+pub(super) const PROBE: Probe = Probe {
+    name: "app",
+    summary: "wake-ups of another program, which runs or is started",
+    needs: "tracefs with the events sched and timer, and the right to use it (root)",
+    settings: &[PID, COMMAND, WAKEUPS],
+    statement: |run| statement(&run.probe_settings),
+    conflict,
+    max_threads: |_| Some(1),
+    lacks,
+    default_interval: DEFAULT_INTERVAL,
+    default_scheduling: Scheduling::OTHER,
+    launch: |settings, config| {
+        let source = Wakeups::of(program(settings)?, wanted(settings))?;
+        config.launch_events::<_, { wakeups::COLUMNS }, { wakeups::SLOT }>(Linux, source)
+    },
+};
+
+const PID: ProbeSetting = ProbeSetting {
+    name: "pid",
+    help: "The process to measure",
+    values: SettingValues::Number(1, 4_194_304),
+    default: "",
+    default_is_recorded: false,
+};
+
+const COMMAND: ProbeSetting = ProbeSetting {
+    name: "command",
+    help: "The command to start and measure, in one text. After -- it is given as it is",
+    values: SettingValues::Text("COMMAND"),
+    default: "",
+    default_is_recorded: false,
+};
+
+const WAKEUPS: ProbeSetting = ProbeSetting {
+    name: "wakeups",
+    help: "Which of them: those of the program's timers, all others, or both",
+    values: SettingValues::OneOf(&["all", "timer", "other"]),
+    default: "all",
+    default_is_recorded: true,
+};
+
+fn wanted(settings: &ProbeSettings) -> Option<Cause> {
+    match WAKEUPS.value_in(settings) {
+        "timer" => Some(Cause::Timer),
+        "other" => Some(Cause::Other),
+        _ => None,
+    }
+}
+
+fn statement(_: &ProbeSettings) -> ProbeStatement {
+    let count = |name: &'static str, meaning: &'static str| Column {
+        name: name.into(),
+        unit: ColumnUnit::Count,
+        meaning: meaning.into(),
+    };
+    ProbeStatement {
+        name: PROBE.name.into(),
+        rows: RowKind::Events,
+        columns: vec![
+            Column::ns("latency_ns", "from the planned time of the program's timer, or from being woken, until the thread runs"),
+            Column::ns("timer_ns", "from the planned time of the program's timer until the thread was woken"),
+            Column::ns("switch_ns", "from being woken until the thread runs"),
+            count("missed", "planned times of a periodic thread that passed since its wake-up before"),
+            count("cause", "1: a timer of the program, 2: anything else"),
+            count("tid", "number of the thread that was woken"),
+            count("on_cpu", "CPU that it ran on"),
+        ],
+        overrun_column: None,
+        clock: "CLOCK_MONOTONIC".into(),
+        measuring_point:
+            "from the time that the program gave its timer, or from the event sched_waking, to the event sched_switch, \
+                          in the kernel"
+                .into(),
+        quantity: Quantity::Latency,
+        period_ns: None,
+    }
+}
+
+fn conflict(run: &Run) -> Option<SettingConflict> {
+    let given = |setting: &ProbeSetting| run.probe_settings.contains_key(setting.name);
+    let conflict = |setting: &ProbeSetting, reason: &str| Some(SettingConflict { setting: setting.name, reason: reason.into() });
+    match (given(&PID), given(&COMMAND)) {
+        (true, true) => conflict(&PID, "one program is measured. Give a process or a command"),
+        (false, false) => conflict(&PID, "no program is named. Give --pid N, or -- COMMAND"),
+        (false, true) => match wakeups::words(COMMAND.value_in(&run.probe_settings)) {
+            Err(error) => conflict(&COMMAND, &error.to_string()),
+            Ok(_) => None,
+        },
+        (true, false) => None,
+    }
+}
+
+/// With no program named, of the machine alone.
+fn lacks(settings: &ProbeSettings) -> Option<String> {
+    let lack = |error: ProgramError| error.to_string();
+    let program = || match (settings.get(PID.name), settings.get(COMMAND.name)) {
+        (Some(pid), _) => Program::find(pid.parse().unwrap_or(0)).err().map(lack),
+        (None, Some(command)) => wakeups::check(command).err().map(lack),
+        (None, None) => None,
+    };
+    wakeups::lacks().or_else(program)
+}
+
+fn program(settings: &ProbeSettings) -> io::Result<Program> {
+    match settings.get(PID.name) {
+        Some(pid) => Program::find(pid.parse().unwrap_or(0)).map_err(io::Error::other),
+        None => Program::hold(&wakeups::words(COMMAND.value_in(settings)).map_err(io::Error::other)?),
+    }
+}

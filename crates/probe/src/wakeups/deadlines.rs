@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The deadlines of a periodic thread, from the times that it sleeps until, and those that passed without a wake-up.
+
+/// So many equal distances in a row are a period: distances of a program that sleeps for what is left differ by more than a ns.
+const EQUAL: u32 = 3;
+/// Programs that add up a period in floating point are off by this, ns.
+const TOLERANCE_NS: i64 = 1;
+
+/// What is known of one thread's, or one timer's, deadlines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deadlines {
+    last: Option<i64>,
+    distance: i64,
+    equal: u32,
+    period: Option<i64>,
+}
+
+impl Deadlines {
+    /// Takes the next deadline, and says how many passed since the one before: 0 where no period is known.
+    pub(crate) fn next(&mut self, deadline: i64) -> i64 {
+        let Some(distance) = self.last.replace(deadline).map(|last| deadline - last).filter(|distance| *distance > TOLERANCE_NS)
+        else {
+            self.equal = 0;
+            return 0;
+        };
+        // A period that was missed again and again is not a longer one.
+        if let Some(passed) = self.period.and_then(|period| passed(distance, period)) {
+            return passed;
+        }
+        self.equal = if (distance - self.distance).abs() <= TOLERANCE_NS { self.equal + 1 } else { 1 };
+        self.distance = distance;
+        if self.equal >= EQUAL {
+            self.period = Some(distance);
+        }
+        0
+    }
+}
+
+/// How many deadlines lie within a distance of so many periods; none if it is not that.
+fn passed(distance: i64, period: i64) -> Option<i64> {
+    let periods = (distance + period / 2) / period;
+    (periods > 0 && (distance - periods * period).abs() <= TOLERANCE_NS * periods).then(|| periods - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(distances: &[i64]) -> Vec<i64> {
+        let (mut deadlines, mut time) = (Deadlines::default(), 1_000_000);
+        deadlines.next(time);
+        let next = |distance: &i64| {
+            time += distance;
+            deadlines.next(time)
+        };
+        distances.iter().map(next).collect()
+    }
+
+    #[test]
+    fn what_passed_is_counted_once_a_period_is_known() {
+        assert_eq!(passed(&[500, 500, 500, 500, 2_000, 500, 1_000, 1_001]), [0, 0, 0, 0, 3, 0, 1, 1]);
+    }
+
+    #[test]
+    fn missed_again_and_again_is_no_longer_period() {
+        assert_eq!(passed(&[500, 500, 500, 1_000, 1_000, 1_000, 1_000, 500]), [0, 0, 0, 1, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_new_period_is_learned() {
+        assert_eq!(passed(&[500, 500, 500, 720, 720, 720, 1_440]), [0, 0, 0, 0, 0, 0, 1]);
+        // One that was learned from every other deadline.
+        assert_eq!(passed(&[1_000, 1_000, 1_000, 500, 500, 500, 1_000]), [0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn irregular_sleeps_have_no_deadlines_to_miss() {
+        assert_eq!(passed(&[500, 510, 493, 1_505, 502, 0, -4, 800]), [0; 8]);
+    }
+}

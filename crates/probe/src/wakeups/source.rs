@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Wake-ups as rows, for the engine.
+
+use super::account::{Account, Cause, Clocks, Wakeup};
+use super::program::Program;
+use super::trace::Trace;
+use crate::attachment::{Attachment, Woken};
+use crate::sampler::{Awaited, EventSource, SampleError};
+use plan::Nanos;
+use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
+use std::collections::VecDeque;
+use std::io;
+
+/// `latency_ns`, `timer_ns`, `switch_ns`, `missed`, `cause`, `tid`, `on_cpu`.
+pub(crate) const COLUMNS: usize = 7;
+/// With the time in front.
+pub(crate) const SLOT: usize = COLUMNS + 1;
+
+/// Between two times that the kernel's buffers are read: seldom, as the reader is one more task beside the program.
+const EVERY: Nanos = Nanos::from_millis(100);
+/// At the end, for events that are on their way.
+const SETTLE: Nanos = Nanos::from_millis(3);
+/// Rows of one reading.
+const ROWS: usize = 1 << 16;
+
+/// The wake-ups of a program.
+pub(crate) struct Wakeups {
+    program: Program,
+    trace: Option<Trace>,
+    account: Account,
+    rows: VecDeque<Wakeup>,
+    wanted: Option<Cause>,
+    /// Rows before it are from before the run.
+    begun: Option<i64>,
+    /// No more is read.
+    is_over: bool,
+    told_lost: u64,
+}
+
+impl Wakeups {
+    /// Traces a program from now on, and takes the wake-ups of one cause, or all.
+    pub(crate) fn of(program: Program, wanted: Option<Cause>) -> io::Result<Self> {
+        let (trace, threads) = Trace::begin(|| program.threads()).map_err(io::Error::other)?;
+        let account = Account::new(trace.functions, &threads, program.held());
+        let rows = VecDeque::with_capacity(ROWS);
+        Ok(Wakeups { program, trace: Some(trace), account, rows, wanted, begun: None, is_over: false, told_lost: 0 })
+    }
+
+    fn read(&mut self, now: i64) -> io::Result<()> {
+        self.account.clocks = clocks();
+        let begun = self.begun.unwrap_or(now);
+        let Wakeups { trace, account, rows, wanted, .. } = self;
+        let Some(trace) = trace else { return Ok(()) };
+        let mut no_room = 0;
+        trace.take(now, |event| {
+            account.take(event, &mut |wakeup| {
+                if wakeup.running < begun || wanted.is_some_and(|wanted| wanted != wakeup.cause) {
+                    return;
+                }
+                if rows.len() < ROWS {
+                    rows.push_back(wakeup);
+                } else {
+                    no_room += 1;
+                }
+            });
+        })?;
+        account.lose(no_room);
+        Ok(())
+    }
+
+    fn next_row(&mut self) -> Option<Awaited<COLUMNS>> {
+        let lost = self.account.lost();
+        if lost > self.told_lost {
+            let more = lost - self.told_lost;
+            self.told_lost = lost;
+            return Some(Awaited::Lost(more));
+        }
+        self.rows.pop_front().map(|wakeup| Awaited::Event(Nanos(wakeup.running), columns(&wakeup)))
+    }
+
+    fn read_further<A: Attachment>(&mut self, attachment: &mut A, until: Nanos) -> io::Result<()> {
+        let has_ended = self.program.has_ended();
+        let now = attachment.now();
+        if has_ended || now >= until {
+            self.is_over = true;
+            attachment.sleep_until(Nanos(now.0 + SETTLE.0));
+            // Of a wake-up after the end nothing is recorded.
+            return self.read(attachment.now().0);
+        }
+        self.read(now.0)
+    }
+}
+
+fn columns(wakeup: &Wakeup) -> [i64; COLUMNS] {
+    let Wakeup { cause, thread, cpu, planned, woken, running, missed } = *wakeup;
+    [running - planned, woken - planned, running - woken, missed, cause as i64, thread, i64::from(cpu)]
+}
+
+fn failed(doing: &'static str) -> impl Fn(io::Error) -> Awaited<COLUMNS> {
+    move |error| Awaited::Failed(SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) })
+}
+
+impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
+    fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<COLUMNS> {
+        if self.begun.is_none() {
+            self.begun = Some(attachment.now().0);
+            if let Err(error) = self.program.release() {
+                return failed("execute the command")(error);
+            }
+        }
+        loop {
+            if let Some(row) = self.next_row() {
+                return row;
+            }
+            if self.is_over {
+                return Awaited::Ended;
+            }
+            let next = Nanos(attachment.now().0 + EVERY.0);
+            match attachment.sleep_until(next.min(until)) {
+                Woken::OnTime => {}
+                Woken::Interrupted => return Awaited::Nothing,
+                Woken::Failed(errno) => return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
+            }
+            if let Err(error) = self.read_further(attachment, until) {
+                return failed("read the kernel's events")(error);
+            }
+        }
+    }
+}
+
+impl Drop for Wakeups {
+    fn drop(&mut self) {
+        if let Some(trace) = self.trace.take() {
+            // What is left is removed by the next session.
+            let _ = trace.end();
+        }
+    }
+}
+
+fn clocks() -> Clocks {
+    let ns = |time: rustix::time::Timespec| time.tv_sec * 1_000_000_000 + time.tv_nsec;
+    let (monotonic, realtime) = (ns(clock_gettime(ClockId::Monotonic)), ns(clock_gettime(ClockId::Realtime)));
+    // Where the kernel has no such clock, nothing sleeps on it.
+    let ahead = |clock| clock_gettime_dynamic(clock).map_or(0, |time| ns(time) - monotonic);
+    Clocks { realtime: realtime - monotonic, tai: ahead(DynamicClockId::Tai), boottime: ahead(DynamicClockId::Boottime) }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The events of one program, from all CPUs, in the order of their time.
+
+use super::account::Functions;
+use super::event::{self, Event, Layout};
+use plan::CpuId;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use trace::{Raw, RawReader, Session, TraceError, Tracefs};
+
+/// Of each CPU's buffer, KiB: a second of a program that wakes 20,000 times a second there.
+const BUFFER_KIB: &str = "8192";
+/// Events that are held back until those of other CPUs have been read.
+const PENDING: usize = 1 << 17;
+/// An event is in its CPU's buffer this long after its time, ns.
+const STORED_WITHIN: i64 = 1_000_000;
+/// Events in a page of the kernel's at most.
+const PER_PAGE: usize = 4_096;
+
+/// What is missing for it here, if anything, without using it.
+pub(crate) fn lacks() -> Option<String> {
+    Tracefs::find().err().map(|error| error.to_string())
+}
+
+pub(crate) struct Trace {
+    session: Session,
+    readers: Vec<(u32, RawReader)>,
+    layout: Layout,
+    pub(crate) functions: Functions,
+    /// With their order within one CPU.
+    pending: Vec<(u64, Event)>,
+    read: u64,
+}
+
+impl Trace {
+    /// Records the events of these threads, and of all that they make, from now on. `threads` is asked again until none is new.
+    pub(crate) fn begin(threads: impl Fn() -> io::Result<Vec<i64>>) -> Result<(Self, Vec<i64>), TraceError> {
+        let functions = functions("/proc/kallsyms")?;
+        let session = Session::begin(&Tracefs::find()?)?;
+        session.write("buffer_size_kb", BUFFER_KIB)?;
+        let layout = Layout::of(&session)?;
+        session.write("options/event-fork", "1")?;
+        let list = || threads().map_err(|error| TraceError::Missing(format!("the program cannot be followed: {error}")));
+        let mut followed = Vec::new();
+        loop {
+            let now = list()?;
+            if now.iter().all(|thread| followed.contains(thread)) {
+                break;
+            }
+            followed = now;
+            let text: Vec<String> = followed.iter().map(i64::to_string).collect();
+            session.write("set_event_pid", &text.join(" "))?;
+        }
+        let mut readers = Vec::new();
+        for cpu in cpus(&session) {
+            readers.push((cpu, session.raw_reader(CpuId(cpu))?));
+        }
+        event::enable(&session)?;
+        Ok((Trace { session, readers, layout, functions, pending: Vec::with_capacity(PENDING), read: 0 }, followed))
+    }
+
+    /// Reads what there is, and takes the events before a time, in order. Those of the last moment wait for the next call, as another
+    /// CPU may have one before them.
+    pub(crate) fn take(&mut self, now: i64, mut each: impl FnMut(&Event)) -> io::Result<()> {
+        let Trace { readers, layout, pending, read, .. } = self;
+        let mut until = now - STORED_WITHIN;
+        let share = PENDING.saturating_sub(pending.len()) / readers.len().max(1);
+        for (cpu, reader) in readers {
+            let (mut last, mut room) = (i64::MIN, share);
+            // What has no room stays in the kernel's buffer, and what is later on other CPUs waits for it.
+            while room > PER_PAGE {
+                let mut taken = |raw: Raw<'_>| {
+                    let event = match raw {
+                        Raw::Event(time, bytes) => layout.decode(time, *cpu, bytes),
+                        Raw::Lost(time, events) => Some(Event::lost(time, *cpu, events)),
+                    };
+                    if let Some(event) = event {
+                        (last, room, *read) = (event.time, room.saturating_sub(1), *read + 1);
+                        pending.push((*read, event));
+                    }
+                };
+                if !reader.take(&mut taken)? {
+                    last = i64::MAX;
+                    break;
+                }
+            }
+            until = until.min(last);
+        }
+        pending.sort_unstable_by_key(|(order, event)| (event.time, *order));
+        let ready = pending.partition_point(|(_, event)| event.time < until);
+        pending.drain(..ready).for_each(|(_, event)| each(&event));
+        Ok(())
+    }
+
+    /// Ends the recording.
+    pub(crate) fn end(self) -> Result<(), TraceError> {
+        // The instance is in use as long as anybody reads it.
+        drop(self.readers);
+        self.session.end()
+    }
+}
+
+fn cpus(session: &Session) -> Vec<u32> {
+    let entries = std::fs::read_dir(session.folder().join("per_cpu")).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut cpus: Vec<u32> = names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect();
+    cpus.sort_unstable();
+    cpus
+}
+
+const SLEEPER: &str = "hrtimer_wakeup";
+const PROCESS_TIMERS: [&str; 3] = ["timerfd_tmrproc", "posix_timer_fn", "it_real_fn"];
+
+/// Where the kernel's functions are that timers of programs call.
+fn functions(path: &str) -> Result<Functions, TraceError> {
+    let missing = |what: String| TraceError::Missing(what);
+    let file = File::open(path).map_err(|error| missing(format!("{path} cannot be read: {error}. It takes CONFIG_KALLSYMS")))?;
+    let functions = functions_in(BufReader::with_capacity(1 << 16, file));
+    functions.ok_or_else(|| {
+        missing(format!(
+            "{path} does not tell where the kernel's function {SLEEPER} is. Run as root, with sysctl kernel.kptr_restrict=1 or 0"
+        ))
+    })
+}
+
+fn functions_in(mut symbols: impl BufRead) -> Option<Functions> {
+    let (mut functions, mut found, mut line) = (Functions::default(), 0, String::new());
+    while found <= PROCESS_TIMERS.len() && symbols.read_line(&mut line).ok()? > 0 {
+        let mut fields = line.split_ascii_whitespace();
+        if let (Some(address), Some(_), Some(name)) = (fields.next(), fields.next(), fields.next()) {
+            // Compilers append to the names of functions that they change.
+            let name = name.split('.').next().unwrap_or(name);
+            let address = || u64::from_str_radix(address, 16).map_or(0, u64::cast_signed);
+            if name == SLEEPER {
+                functions.sleeper = address();
+                found += 1;
+            } else if let Some(place) = PROCESS_TIMERS.iter().position(|known| *known == name) {
+                functions.process[place] = address();
+                found += 1;
+            }
+        }
+        line.clear();
+    }
+    (functions.sleeper != 0).then_some(functions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_timers() {
+        let symbols = "0000000000000000 A percpu\nffffffff81000010 t hrtimer_wakeup.cold\nffffffff81000020 t it_real_fn\n\
+            ffffffff81000030 T timerfd_tmrproc\t[timerfd]\n";
+        let functions = functions_in(symbols.as_bytes()).unwrap();
+        assert_eq!(functions.sleeper, 0xffff_ffff_8100_0010_u64.cast_signed());
+        assert_eq!(functions.process.map(|address| address & 0xff), [0x30, 0, 0x20]);
+        assert_eq!(functions_in("0000000000000000 t hrtimer_wakeup\n".as_bytes()), None, "hidden");
+    }
+}

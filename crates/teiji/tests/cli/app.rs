@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The probe `app`: what the kernel records of another program's wake-ups, against what that program knows of them itself.
+
+use crate::support::skipped::{Need, skipped};
+use crate::support::{TestFolder, exclusive, now, sleep_until, soon};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+const TEIJI: &str = env!("CARGO_BIN_EXE_teiji");
+
+/// Whether this machine can be traced; if not, it is said.
+fn may_trace_or_skip(place: &TestFolder) -> bool {
+    let probes: Value = serde_json::from_str(&place.well("probes --json").out).unwrap();
+    let app = probes["probes"].as_array().unwrap().iter().find(|probe| probe["name"] == "app").unwrap().clone();
+    if app["available"] != true {
+        skipped(Need::Tracing, &app["missing"]);
+    }
+    app["available"] == true
+}
+
+/// A row of `app`.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    planned: i64,
+    latency: i64,
+    missed: i64,
+    cause: i64,
+    tid: i64,
+}
+
+fn rows(place: &TestFolder, name: &str) -> Vec<Row> {
+    let output = place.well(&format!("export {name} --samples"));
+    let mut lines = output.out.lines();
+    let heading = "thread,cpu,event,time_ns,latency_ns,timer_ns,switch_ns,missed,cause,tid,on_cpu";
+    assert_eq!(lines.next(), Some(heading));
+    let row = |line: &str| {
+        let cells: Vec<i64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        assert_eq!(cells[4], cells[5] + cells[6], "{line}");
+        Row { planned: cells[3] - cells[4], latency: cells[4], missed: cells[7], cause: cells[8], tid: cells[9] }
+    };
+    lines.map(row).collect()
+}
+
+fn assert_nothing_lost(place: &TestFolder, name: &str) {
+    place.well(&format!("verify {name}"));
+    let document = place.document(name);
+    assert_eq!(document.whole("/threads/0/evidence/samples_lost"), 0);
+    assert_eq!(document.text("/end/reason"), "done");
+}
+
+/// The cyclic probe is the program, and its own recording the truth: each of its planned times is a row, to the nanosecond.
+#[test]
+fn wake_ups_agree_with_the_programs_own() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    place.well(&format!("measure --probe app -d 60s -q -o app.teiji -- {TEIJI} measure -t 1 -i 5ms -n 200 -q -o own.teiji"));
+    assert_nothing_lost(&place, "app.teiji");
+    let by_time: HashMap<i64, Row> =
+        rows(&place, "app.teiji").iter().filter(|row| row.cause == 1).map(|row| (row.planned, *row)).collect();
+    let own = place.well("export own.teiji --samples").out;
+    let (mut found, mut differences) = (Vec::new(), Vec::new());
+    for line in own.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        // One that was skipped never slept.
+        let Ok(latency) = cells[4].parse::<i64>() else { continue };
+        let planned: i64 = cells[3].parse().unwrap();
+        let row = by_time.get(&planned).unwrap_or_else(|| panic!("no row for {line}"));
+        assert!(latency >= row.latency, "{line}: {row:?}");
+        differences.push(latency - row.latency);
+        found.push(*row);
+    }
+    assert!(found.len() > 150 && found.iter().all(|row| row.tid == found[0].tid), "{}", found.len());
+    differences.sort_unstable();
+    let median = differences[differences.len() / 2];
+    assert!(median < 60_000, "{median} ns between the thread's switch and its own reading of the clock");
+}
+
+const PERIOD: i64 = 5_000_000;
+
+/// Sleeps until one time after another, and is busy over three of them three times. Says how many it did not sleep until.
+#[test]
+#[ignore = "runs as a process of the next test"]
+fn a_program_that_misses_wake_ups() {
+    let (mut next, mut skipped) = (now() + PERIOD, 0);
+    for wakeup in 0..100 {
+        sleep_until(next);
+        let busy_until = if [30, 50, 70].contains(&wakeup) { next + 3 * PERIOD + PERIOD / 2 } else { 0 };
+        while now() < busy_until {}
+        next += PERIOD;
+        while next <= now() {
+            next += PERIOD;
+            skipped += 1;
+        }
+    }
+    println!("skipped={skipped}.");
+}
+
+#[test]
+fn missed_wake_ups_are_found() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let output = place.well(&format!(
+        "measure --probe app --wakeups timer -d 60s -q -o app.teiji -- {} --exact app::a_program_that_misses_wake_ups --ignored \
+         --nocapture",
+        program.display()
+    ));
+    assert_nothing_lost(&place, "app.teiji");
+    let skipped: i64 = output.out.split("skipped=").nth(1).unwrap().split('.').next().unwrap().parse().unwrap();
+    assert!(skipped >= 9, "{output:?}");
+    let rows = rows(&place, "app.teiji");
+    let missed: i64 = rows.iter().map(|row| row.missed).sum();
+    let periodic = rows.iter().filter(|row| row.tid == rows[rows.len() - 1].tid).count();
+    assert_eq!((missed, periodic), (skipped, 100), "{rows:?}");
+}
+
+#[test]
+fn the_end_of_the_program_ends_the_run() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    let mut sleeper = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let run = place.start(&format!("measure --probe app --pid {} -d 60s -q -o pid.teiji", sleeper.id()));
+    run.begun("pid.teiji");
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let output = run.end_within(Duration::from_secs(20));
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert_eq!(place.document("pid.teiji").text("/end/reason"), "done");
+}
+
+/// Ctrl-C, and the end of the run, end the command that was started. What it prints is not among the JSON.
+#[test]
+fn a_command_ends_with_the_run() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    std::fs::write(place.join("talks.sh"), "echo $$ > pid.new; mv pid.new pid; echo talks; exec sleep 1000\n").unwrap();
+    let ended = |code: i32, output: &crate::support::Output| {
+        let pid = place.read("pid");
+        std::fs::remove_file(place.join("pid")).unwrap();
+        assert!(!Path::new(&format!("/proc/{}", pid.trim())).exists());
+        assert_eq!(output.code, Some(code), "{output:?}");
+    };
+    let output = place.teiji("measure --probe app -d 1s --json -o json.teiji -- sh talks.sh");
+    ended(0, &output);
+    assert!(output.err.contains("talks"), "{output:?}");
+    let document: Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(document["run"]["probe_settings"]["command"], "sh talks.sh");
+    let run = place.start("measure --probe app -d 60s -q -o signal.teiji -- sh talks.sh");
+    soon("the command runs", Duration::from_secs(20), || place.join("pid").exists());
+    run.signal(Signal::INT);
+    let output = run.end_within(Duration::from_secs(20));
+    assert!(output.out.starts_with("talks\n"), "{output:?}");
+    assert_eq!(place.document("signal.teiji").text("/end/reason"), "signal");
+    ended(output.code.unwrap(), &output);
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    for (flags, code, error) in [
+        ("", 2, "no program is named. Give --pid N, or -- COMMAND"),
+        ("--pid 1 -- true", 2, "one program is measured"),
+        ("--pid 0", 2, "it is a whole number from 1 to 4194304"),
+        ("--pid 1 -n 5", 2, "waits for events"),
+        ("--pid 4194304", 4, "there is no process 4194304"),
+        ("-- no-such-program", 4, "there is no program 'no-such-program' to start"),
+    ] {
+        let output = place.teiji(&format!("measure --probe app -q {flags}"));
+        assert!(output.code == Some(code) && output.err.contains(error), "{flags}: {output:?}");
+    }
+    assert!(place.listing().is_empty());
+}
