@@ -28,7 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Measure latency, now, on this machine: of wake-ups, or of what --probe names
-    Measure(commands::measure::Args),
+    Measure(Box<commands::measure::Args>),
     /// Run a plan: every combination of its factors
     Run(commands::run::Args),
     /// List the shipped plans, and what each measures
