@@ -78,7 +78,7 @@ fn main() -> ExitCode {
         Err(error) => return unread(&error, &words),
     };
     let result = match cli.verb {
-        Verb::Measure(args) => commands::measure::run(args, started),
+        Verb::Measure(args) => commands::measure::run(*args, started),
         Verb::Run(args) => commands::run::run(&args),
         Verb::Plans(args) => commands::plans::run(&args),
         Verb::Probes(args) => commands::probes::run(&args),
