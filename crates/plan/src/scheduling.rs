@@ -32,7 +32,7 @@ impl Policy {
 
     /// Whether the policy has priorities 1 to 99.
     #[must_use]
-    pub const fn has_priorities(self) -> bool {
+    const fn has_priorities(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)
     }
 
