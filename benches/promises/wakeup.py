@@ -80,7 +80,7 @@ def pairs_here(programs, by, program):
 def in_guest(programs, kernel):
     """All ways in one boot of a guest, ours and theirs in turn: by way and program, the mean time of both, µs."""
     our_options, their_options = options(0, GUEST_WAKES)
-    words = [programs.teiji, "lab", "exec", "--quiet", "--json", "--kernel", kernel]
+    words = [programs.teiji, "lab", "exec", "--quiet", "--json", "--boot-timeout", "400s", "--kernel", kernel]
     for file in sorted({file for program in (CAT, *dict(BESIDE).values()) for file in with_libraries(program)}):
         words += ["--file", file]
     for by, program in BESIDE:

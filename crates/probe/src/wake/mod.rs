@@ -95,7 +95,7 @@ pub(crate) const WAYS: [Named; 8] = [
     Named {
         name: "signal",
         wake_call: "pthread_kill",
-        wait_call: "rt_sigtimedwait",
+        wait_call: "sigwait",
         make: || Ok(Box::new(sys::LibrarySignal::default())),
         make_answer: || Ok(Box::new(sys::Signal::default())),
         option: "none",

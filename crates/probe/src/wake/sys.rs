@@ -248,7 +248,14 @@ impl Way for LibrarySignal {
     }
 
     fn wait(&self) -> io::Result<()> {
-        wait_for_signal()
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        // SAFETY: the set was initialised by sigemptyset, and the signal exists.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), signal()) };
+        let mut came = 0;
+        // SAFETY: the set is initialised; both pointers are to live memory of the right types, the second writable.
+        zero_or_errno(unsafe { libc::sigwait(set.as_ptr(), &raw mut came) })
     }
 
     fn wake(&self) -> io::Result<()> {
