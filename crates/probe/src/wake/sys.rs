@@ -165,10 +165,10 @@ pub(super) fn owner_of_marked(id: libc::c_int) -> Option<Pid> {
 pub(super) struct Queue(libc::mqd_t);
 
 /// Bytes of a message.
-const MESSAGE: [u8; 8] = *b"wake up\0";
-const MESSAGE_BYTES: libc::c_long = 8;
+const MESSAGE: [u8; MESSAGE_BYTES as usize] = *b"wake up\0";
+const MESSAGE_BYTES: u8 = 8;
 /// Messages there is room for: the one awaited, and the one that ends the wait for it.
-const MESSAGES: libc::c_long = 2;
+const MESSAGES: u8 = 2;
 /// Names that are tried: queues of a run that was killed before it could remove the name may be in the way.
 const NAMES: u32 = 64;
 
@@ -191,8 +191,8 @@ impl Queue {
     fn named(name: &CString) -> io::Result<Self> {
         // SAFETY: mq_attr consists of integers, for which zeroes are valid.
         let mut attributes: libc::mq_attr = unsafe { MaybeUninit::zeroed().assume_init() };
-        attributes.mq_maxmsg = MESSAGES as _;
-        attributes.mq_msgsize = MESSAGE_BYTES as _;
+        attributes.mq_maxmsg = MESSAGES.into();
+        attributes.mq_msgsize = MESSAGE_BYTES.into();
         let (flags, mode): (_, libc::c_uint) = (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o600);
         // SAFETY: the name ends with a zero, and the attributes are initialised; both are alive through the call and read only.
         let queue = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw const attributes) };
