@@ -48,7 +48,8 @@ def mean_us(text):
 
 def pairs_here(programs, by, program):
     """Pairs of runs on this machine, until the ratio is known to lie inside or outside, or there are too many."""
-    if not shutil.which(program):
+    path = shutil.which(program)
+    if not path:
         raise Failed(f"there is no {program}: install rt-tests")
     our_options, their_options = options(max(os.sched_getaffinity(0)), WAKES)
 
@@ -59,7 +60,8 @@ def pairs_here(programs, by, program):
 
     def theirs():
         written = programs.new_path(".json")
-        run([program, *their_options, f"--json={written}"])
+        # By its full path: svsematest makes a key of it.
+        run([path, *their_options, f"--json={written}"])
         return mean_us(written.read_text())
 
     pairs = Pairs()
