@@ -151,6 +151,29 @@ class Probes(Lab):
         self.assertLess(max(gap for _, gap in gaps), 10_000)
         on_tick = sum(1 for time, _ in gaps if 3_999_000 < time % 4_000_000 or time % 4_000_000 < 1_000)
         self.assertGreater(on_tick, 440)
+    def test_timers_of_the_kernel(self):
+        # The thread is held up once for 20 ms: one row is late, and what it missed is skipped.
+        stall = ["--load", 'cmd:"/teiji lab-init stall=1x20ms/300ms"', "--settle", "0"]
+        words = ["lab", "run", "-q", "-k", "debian:rt-amd64", "--probe", "timerlat", *stall, "-i", "1ms", "-n", "400"]
+        self.run_well(TEIJI, *words, *BOOT_TIMEOUT, "--repeat", "2", "--verify-identical", "-o", "out")
+        recordings = sorted((self.folder / "out").iterdir())
+        self.assertEqual(sample_hashes(recordings[0]), sample_hashes(recordings[1]))
+        check(self, *recordings)
+        self.run_well(TEIJI, "verify", *recordings)
+        thread = document(recordings[0])["threads"][0]
+        irq, missed = thread["columns"]
+        skipped = thread["latency_ns"]["max"] // 1_000_000
+        self.assertIn(skipped, (19, 20))
+        self.assertEqual(thread["activations"], {"due": 400, "on_time": 399 - skipped, "late": 1, "skipped": skipped})
+        self.assertEqual((missed["values"]["max"], thread["evidence"]["samples_lost"]), (skipped, 0))
+        self.assertTrue(0 < irq["values"]["p50"] < 2_000 < thread["latency_ns"]["p50"] < 10_000, thread)
+
+    def test_a_kernel_without_the_tracer(self):
+        words = ["lab", "run", "-q", "-k", VANILLA, "--probe", "timerlat", "-n", "10", *BOOT_TIMEOUT, "-o", "out"]
+        done = subprocess.run([TEIJI, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("CONFIG_TIMERLAT_TRACER", done.stderr)
+        self.assertFalse((self.folder / "out").exists() and any((self.folder / "out").iterdir()))
 
     def test_events(self):
         recording = self.repeated(os.environ["TEIJI_EXAMPLES"], "--probe", "example-events", "--period", "3ms", "-d", "1s")

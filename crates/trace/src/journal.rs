@@ -171,10 +171,21 @@ fn parse(text: &str) -> Vec<Knob> {
     knobs
 }
 
-/// Restores those that still are as they were set: another value is somebody else's by now.
+/// Restores those that still are as they were set: another value is somebody else's by now. The kernel may take one only when another
+/// is restored, so those that it refuses are tried again as long as any is taken.
 fn restore(tracefs: &Path, knobs: &[Knob]) -> Result<(), TraceError> {
-    let failed: Vec<String> = knobs.iter().rev().filter_map(|knob| restore_one(tracefs, knob).err()).collect();
-    if failed.is_empty() { Ok(()) } else { Err(TraceError::NotRestored(failed)) }
+    let mut left: Vec<&Knob> = knobs.iter().rev().collect();
+    loop {
+        let before = left.len();
+        let mut failed = Vec::new();
+        left.retain(|knob| restore_one(tracefs, knob).map_err(|error| failed.push(error)).is_err());
+        if left.is_empty() {
+            return Ok(());
+        }
+        if left.len() == before {
+            return Err(TraceError::NotRestored(failed));
+        }
+    }
 }
 
 fn restore_one(tracefs: &Path, knob: &Knob) -> Result<(), String> {

@@ -29,3 +29,4 @@ mod stream;
 mod support;
 mod terminal;
 mod wakeup;
+mod tracers;
