@@ -3,7 +3,7 @@
 //!
 //! The kernel counts interrupts, not periods: a period that its thread missed has no number. It shows in the time only, when the timer
 //! was set to expire, which is a line's time without its latency. Lines come in whole µs and are made somewhat after the clock was
-//! read, so that time is known to a few µs, and periods are told apart that are far longer.
+//! read, so that time is known to a few µs, and far longer periods can be counted by it.
 
 use plan::Nanos;
 use trace::{Context, Line, TimerLatency};
