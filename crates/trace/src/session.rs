@@ -43,6 +43,10 @@ impl Session {
         }
         let session = Session { tracefs: tracefs.clone(), name, folder, borrowed: None, ended: false };
         session.write("trace_clock", "mono")?;
+        // Whoever waits is woken by the first event, not when the buffer is half full. Kernels before 5.0 always do that.
+        if session.folder.join("buffer_percent").exists() {
+            session.write("buffer_percent", "0")?;
+        }
         Ok(session)
     }
 

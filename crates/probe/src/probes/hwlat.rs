@@ -101,6 +101,12 @@ struct Hwlat {
 impl Hwlat {
     fn begin(settings: &ProbeSettings, cpu: CpuId) -> Result<Self, TraceError> {
         let mut session = Session::begin(&lacks()?)?;
+        // Not in kernels before 5.14, which do what it says there by default.
+        let mode = std::fs::read_to_string(session.folder().join("../../hwlat_detector/mode"));
+        if mode.is_ok_and(|mode| !mode.contains("[round-robin]")) {
+            let what = "somebody has set hwlat_detector/mode of tracefs, by which the tracer's thread is not kept on one CPU. Write round-robin to it";
+            return Err(TraceError::Busy(what.to_owned()));
+        }
         let micros = |setting| (nanos(setting, settings).0 / 1_000).to_string();
         let (window, width) = (micros(&WINDOW), micros(&WIDTH));
         // Which of the two can be written first depends on what they were: the kernel takes no width above the window.
