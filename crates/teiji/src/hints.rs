@@ -128,6 +128,16 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
     }
 }
 
+/// Removes the tip that an unknown flag may be given behind `--`: there is the command that a probe starts.
+pub fn remove_trailing_tip(error: &mut clap::Error) {
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains(" as a value, use "));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+}
+
 /// What `-h 400` is here, which asks for a histogram there.
 pub fn histogram_hint(words: &[OsString]) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;

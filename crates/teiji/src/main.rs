@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) => return unread(&error, &words),
+        Err(error) => return unread(error, &words),
     };
     let result = match cli.verb {
         Verb::Measure(args) => commands::measure::run(*args, started),
@@ -100,7 +100,8 @@ fn main() -> ExitCode {
 }
 
 /// A command line that cannot be read, or that asks for help.
-fn unread(error: &clap::Error, words: &[OsString]) -> ExitCode {
+fn unread(mut error: clap::Error, words: &[OsString]) -> ExitCode {
+    hints::remove_trailing_tip(&mut error);
     let hint = match hints::histogram_hint(words) {
         Some(hint) if !error.use_stderr() => {
             output::complain("error: -h asks for help here, and takes no number");
@@ -111,7 +112,7 @@ fn unread(error: &clap::Error, words: &[OsString]) -> ExitCode {
             if !error.use_stderr() {
                 output::note(printed);
             }
-            hints::hint(words, error)
+            hints::hint(words, &error)
         }
     };
     match hint {

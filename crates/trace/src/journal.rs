@@ -281,9 +281,8 @@ mod tests {
         assert!(journals(&machine.run()).is_empty());
     }
 
-    /// Borrows in a process that kills itself at one of these points.
+    /// Borrows in a process that kills itself at one of these points: only as a process of the next test.
     #[test]
-    #[ignore = "runs as a process of the next test"]
     fn a_process_that_is_killed() {
         let (Ok(tracefs), Ok(point)) = (std::env::var("TEIJI_TEST_TRACEFS"), std::env::var("TEIJI_TEST_POINT")) else { return };
         let die = |here: &str| {
@@ -316,7 +315,7 @@ mod tests {
         for point in ["begun", "noted", "one set", "two set", "a line half written", "one restored", "all restored"] {
             let machine = Machine::new();
             let killed = std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "journal::tests::a_process_that_is_killed", "--ignored"])
+                .args(["--exact", "journal::tests::a_process_that_is_killed"])
                 .env("TEIJI_TEST_TRACEFS", machine.tracefs())
                 .env("TEIJI_TEST_POINT", point)
                 .output()

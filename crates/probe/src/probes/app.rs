@@ -5,11 +5,11 @@
 //! judged time is from the planned one, which the program gave its timer, until the thread runs; where no timer of the program was the
 //! cause, from when the thread was woken.
 
-use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
+use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::attachment::Linux;
 use crate::wakeups::{self, Cause, Program, ProgramError, Wakeups};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{ProbeSettings, Run, Scheduling};
+use plan::{Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
 
 pub(super) const PROBE: Probe = Probe {
@@ -21,13 +21,16 @@ pub(super) const PROBE: Probe = Probe {
     conflict,
     max_threads: |_| Some(1),
     lacks,
-    default_interval: DEFAULT_INTERVAL,
+    default_interval: EXPECTED,
     default_scheduling: Scheduling::OTHER,
     launch: |settings, config| {
         let source = Wakeups::of(program(settings)?, wanted(settings))?;
         config.launch_events::<_, { wakeups::COLUMNS }, { wakeups::SLOT }>(Linux, source)
     },
 };
+
+/// Between two wake-ups of a busy program: as many as that have room until they are written.
+const EXPECTED: Nanos = Nanos::from_micros(100);
 
 const PID: ProbeSetting = ProbeSetting {
     name: "pid",

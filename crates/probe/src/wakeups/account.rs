@@ -87,6 +87,8 @@ struct Begun {
     missed: i64,
     /// The thread had not left its CPU yet.
     while_running: bool,
+    /// It left since. What it does next tells whether it was on its way to sleep when it was woken, or slept anew.
+    left: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +103,8 @@ struct Thread {
     sleeper: Option<Armed>,
     deadlines: Deadlines,
     begun: Option<Begun>,
+    /// Deadlines that passed, of wake-ups that were lost.
+    carried: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +173,7 @@ impl Account {
             sleeper: None,
             deadlines: Deadlines::default(),
             begun: None,
+            carried: 0,
         };
         self.threads.insert(place, thread);
     }
@@ -221,6 +226,7 @@ impl Account {
     fn forget(&mut self, events: u64) {
         self.lost += events;
         for thread in &mut self.threads {
+            thread.carried += thread.sleeper.map_or(0, |timer| timer.missed) + thread.begun.map_or(0, |begun| begun.missed);
             (thread.sleeper, thread.begun, thread.is_running) = (None, None, false);
         }
         self.timers.iter_mut().for_each(|timer| timer.armed = None);
@@ -269,17 +275,19 @@ impl Account {
         let by_process_timer = self.process_timer(event, number);
         let Some(thread) = self.thread(number) else { return };
         // It ran since, unseen.
-        let unseen = u64::from(thread.begun.take().is_some());
+        let unseen = thread.begun.take();
+        thread.carried += unseen.map_or(0, |begun| begun.missed);
         let by_own_timer = thread.sleeper.take().filter(|timer| timer.planned <= event.time);
         let timer = by_own_timer.or(by_process_timer);
         thread.begun = Some(Begun {
             cause: if timer.is_some() { Cause::Timer } else { Cause::Other },
             planned: timer.map_or(event.time, |timer| timer.planned),
             woken: event.time,
-            missed: timer.map_or(0, |timer| timer.missed),
+            missed: std::mem::take(&mut thread.carried) + timer.map_or(0, |timer| timer.missed),
             while_running: thread.is_running,
+            left: false,
         });
-        self.lost += unseen;
+        self.lost += u64::from(unseen.is_some());
     }
 
     /// The timer of the process that expired last while this thread slept.
@@ -295,7 +303,7 @@ impl Account {
         last.armed.take()
     }
 
-    /// Of a thread that was woken before it left its CPU: it never left.
+    /// Of a thread that was woken before it left its CPU: it did not leave it for that sleep.
     fn settle(&mut self, number: i64, each: &mut impl FnMut(Wakeup)) {
         let Some(thread) = self.thread(number) else { return };
         if let Some(begun) = thread.begun.take_if(|begun| begun.while_running) {
@@ -311,7 +319,7 @@ impl Account {
         }
         let Some(begun) = thread.begun.as_mut().filter(|begun| begun.while_running) else { return };
         if sleeps && event.time - begun.woken <= ON_ITS_WAY {
-            begun.while_running = false;
+            begun.left = true;
         } else {
             self.settle(number, each);
         }
@@ -321,7 +329,8 @@ impl Account {
         let Some(thread) = self.thread(number) else { return };
         (thread.is_running, thread.cpu) = (true, event.cpu);
         if let Some(begun) = thread.begun.take() {
-            each(begun.ended(number, event.cpu, event.time));
+            let running = if begun.while_running && !begun.left { begun.woken } else { event.time };
+            each(begun.ended(number, event.cpu, running));
         }
     }
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -59,6 +60,14 @@ static KEEP_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 /// Programs that probes start from now on write what they have for standard output to standard error.
 pub fn keep_standard_output() {
     KEEP_STANDARD_OUTPUT.store(true, Ordering::Relaxed);
+}
+
+/// How the last command that a probe started ended by itself.
+static ENDED: Mutex<Option<ExitStatus>> = Mutex::new(None);
+
+/// How the last command that a probe started ended; none if it was ended with the run, or there was none. Asked once.
+pub fn ended_command() -> Option<ExitStatus> {
+    ENDED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Program {
@@ -171,7 +180,9 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.end();
+        if let Some(status) = self.end() {
+            *ENDED.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+        }
     }
 }
 

@@ -65,6 +65,8 @@ impl Wakeups {
             });
         })?;
         account.lose(no_room);
+        // One that is known by what the thread did next comes after others.
+        rows.make_contiguous().sort_unstable_by_key(|wakeup| wakeup.running);
         Ok(())
     }
 

@@ -8,8 +8,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use trace::{Raw, RawReader, Session, TraceError, Tracefs};
 
-/// Of each CPU's buffer, KiB: a second of a program that wakes 20,000 times a second there.
-const BUFFER_KIB: &str = "8192";
+/// All CPUs' buffers together, KiB, and each at most: a second of a program that wakes 20,000 times a second there; and at least.
+const BUFFERS_KIB: usize = 65_536;
+const MAX_BUFFER_KIB: usize = 8_192;
+const MIN_BUFFER_KIB: usize = 512;
 /// Events that are held back until those of other CPUs have been read.
 const PENDING: usize = 1 << 17;
 /// An event is in its CPU's buffer this long after its time, ns.
@@ -37,7 +39,9 @@ impl Trace {
     pub(crate) fn begin(threads: impl Fn() -> io::Result<Vec<i64>>) -> Result<(Self, Vec<i64>), TraceError> {
         let functions = functions("/proc/kallsyms")?;
         let session = Session::begin(&Tracefs::find()?)?;
-        session.write("buffer_size_kb", BUFFER_KIB)?;
+        let cpus = cpus(&session);
+        let buffer_kib = (BUFFERS_KIB / cpus.len().max(1)).clamp(MIN_BUFFER_KIB, MAX_BUFFER_KIB);
+        session.write("buffer_size_kb", &buffer_kib.to_string())?;
         let layout = Layout::of(&session)?;
         session.write("options/event-fork", "1")?;
         let list = || threads().map_err(|error| TraceError::Missing(format!("the program cannot be followed: {error}")));
@@ -52,7 +56,7 @@ impl Trace {
             session.write("set_event_pid", &text.join(" "))?;
         }
         let mut readers = Vec::new();
-        for cpu in cpus(&session) {
+        for cpu in cpus {
             readers.push((cpu, session.raw_reader(CpuId(cpu))?));
         }
         event::enable(&session)?;

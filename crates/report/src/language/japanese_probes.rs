@@ -77,19 +77,19 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "from the planned time of the program's timer, or from being woken, until the thread runs",
-        "プログラムのタイマーの予定時刻、または起床要求から、スレッドが動作するまで",
+        "プログラムのタイマーの予定時刻、またはウェイクアップ要求から、スレッドが動作するまで",
     ),
     (
         "from the planned time of the program's timer until the thread was woken",
-        "プログラムのタイマーの予定時刻から、スレッドの起床要求まで",
+        "プログラムのタイマーの予定時刻から、スレッドのウェイクアップ要求まで",
     ),
-    ("from being woken until the thread runs", "起床要求からスレッドが動作するまで"),
+    ("from being woken until the thread runs", "ウェイクアップ要求からスレッドが動作するまで"),
     (
         "planned times of a periodic thread that passed since its wake-up before",
-        "周期スレッドの前回の起床以降に、起床せずに過ぎた予定時刻の数",
+        "周期スレッドの前回のウェイクアップ以降に、ウェイクアップせずに過ぎた予定時刻の数",
     ),
     ("1: a timer of the program, 2: anything else", "1: プログラムのタイマー、2: それ以外"),
-    ("number of the thread that was woken", "起床したスレッドの番号"),
+    ("number of the thread that was woken", "ウェイクアップしたスレッドの番号"),
     ("CPU that it ran on", "動作した CPU"),
     // Of the probes that tests have.
     ("from the planned time until the clock was read once more", "予定時刻からクロックをもう一度読み出すまで"),

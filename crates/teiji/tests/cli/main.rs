@@ -28,5 +28,5 @@ mod signals;
 mod stream;
 mod support;
 mod terminal;
-mod wakeup;
 mod tracers;
+mod wakeup;

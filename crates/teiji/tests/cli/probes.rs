@@ -299,9 +299,12 @@ fn columns_of_every_probe_are_explained_in_japanese() {
         if probe.lacks().is_some() {
             continue;
         }
+        // What it measures is another program.
+        let of_a_command = probe.settings.iter().any(|setting| setting.name == "command");
+        let command = if of_a_command { "-- sleep 1" } else { "" };
         for flags in settings.chain([String::new()]) {
-            let output =
-                place.teiji(&format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji", probe.name));
+            let run = format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji {command}", probe.name);
+            let output = place.teiji(&run);
             // A setting may need another beside it, which says nothing of columns.
             if output.code == Some(2) && output.err.contains("is impossible here") {
                 continue;

@@ -82,6 +82,17 @@ fn a_wake_up_while_going_to_sleep() {
     assert_eq!(found, [wakeup(103, 104, 115)]);
 }
 
+/// It was woken while it ran, went on, and slept anew soon after.
+#[test]
+fn a_wake_up_that_kept_a_thread_from_sleeping() {
+    let mut account = account();
+    let by_b = |time| event(time, B, What::Waking { thread: A });
+    let off = event(120, A, What::Switch { from: A, sleeps: true, to: 0 });
+    let other = |woken, running| Wakeup { cause: Cause::Other, ..wakeup(woken, woken, running) };
+    let found = wakeups(&mut account, &[run(50), by_b(104), off, by_b(900), run(907)]);
+    assert_eq!((found, account.lost()), (vec![other(104, 104), other(900, 907)], 0));
+}
+
 #[test]
 fn deadlines_that_passed_are_counted() {
     let mut account = account();
@@ -159,7 +170,8 @@ fn lost_events_end_what_was_under_way() {
     let events = [&sleep(100, 1_000)[..], &[wake(1_003), lost, run(900_000)]].concat();
     assert_eq!((wakeups(&mut account, &events), account.lost()), (Vec::new(), 17));
     // Woken twice without running between: that was lost too.
-    assert_eq!(wakeups(&mut account, &[wake(1_000_000), wake(1_000_100), run(1_000_107)]).len(), 1);
+    let off = event(950_000, A, What::Switch { from: A, sleeps: true, to: 0 });
+    assert_eq!(wakeups(&mut account, &[off, wake(1_000_000), wake(1_000_100), run(1_000_107)]).len(), 1);
     assert_eq!(account.lost(), 18);
 }
 
