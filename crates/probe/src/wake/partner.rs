@@ -54,7 +54,7 @@ pub(crate) struct Woke {
 
 /// Once the run is being stopped, a partner has so long to answer: something may keep it from its CPU for ever.
 const LAST_ANSWER: Nanos = Nanos::from_millis(100);
-/// Between two looks for it.
+/// Between two checks for it.
 const POLL: Nanos = Nanos::from_micros(100);
 /// So long to end. Less than [`crate::JOIN_TIMEOUT`], after which the measuring thread that waits for it would be given up.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
