@@ -27,6 +27,9 @@ pub struct ProbeStatement {
     /// Of jitter, the period that intervals are compared with.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub period_ns: Option<Nanos>,
+    /// Whether this program's threads only observe, so that how they are scheduled says nothing of what was measured.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub only_observes: bool,
 }
 
 /// What kind of time a probe judges.
@@ -105,6 +108,7 @@ impl ProbeStatement {
                 .into(),
             quantity: Quantity::Latency,
             period_ns: None,
+            only_observes: false,
         }
     }
 

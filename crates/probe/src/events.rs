@@ -39,6 +39,7 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     let mut starvation = StarvationCheck::new();
     while !control.is_stopped() {
         let now = match source.next(attachment, end) {
+            Awaited::Event(time, _) if time < cycle.start => attachment.now(),
             Awaited::Event(time, values) => {
                 let mut row = [time.0 - cycle.start.0; WIDTH];
                 row[1..].copy_from_slice(&values);

@@ -75,7 +75,6 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
         rows: RowKind::Events,
         columns: vec![
             Column::ns("latency_ns", "from the planned time of the program's timer, or from being woken, until the thread runs"),
-            Column::ns("timer_ns", "from the planned time of the program's timer until the thread was woken"),
             Column::ns("switch_ns", "from being woken until the thread runs"),
             count("missed", "planned times of a periodic thread that passed since its wake-up before"),
             count("cause", "1: a timer of the program, 2: anything else"),
@@ -90,6 +89,7 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
                 .into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: true,
     }
 }
 

@@ -104,6 +104,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
             .into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: false,
     }
 }
 
@@ -123,8 +124,9 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     let work = time(&WORK, &run.probe_settings)?;
     // In each period of the longest interval it gets its runtime.
     let longest = run.interval_of(run.cpus.len().saturating_sub(1));
-    let job = Nanos((work.0 / runtime.0 + 1).saturating_mul(longest.0));
-    (work > runtime && job > MAX_JOB).then(|| SettingConflict {
+    let whole_periods = Nanos((work.0 / runtime.0 + 1).saturating_mul(longest.0));
+    let job = if work > runtime { whole_periods } else { work };
+    (job > MAX_JOB).then(|| SettingConflict {
         setting: WORK.name,
         reason: format!("with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} is allowed"),
     })

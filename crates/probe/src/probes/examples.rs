@@ -113,6 +113,7 @@ pub(super) const EVENTS: Probe = Probe {
         measuring_point: "between two readings of the clock".into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: false,
     },
     conflict: |_| None,
     max_threads: |_| None,

@@ -63,6 +63,7 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
             .into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: true,
     }
 }
 

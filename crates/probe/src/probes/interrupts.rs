@@ -98,6 +98,7 @@ fn statement(name: &'static str, measuring_point: &'static str) -> ProbeStatemen
         measuring_point: measuring_point.into(),
         quantity: Quantity::Jitter,
         period_ns: None,
+        only_observes: false,
     }
 }
 

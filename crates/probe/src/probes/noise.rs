@@ -70,6 +70,7 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
         measuring_point: "from the last clock read before the gap to the first one after it, in user space".into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: false,
     }
 }
 

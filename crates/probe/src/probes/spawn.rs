@@ -67,6 +67,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
             .into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: false,
     }
 }
 

@@ -172,6 +172,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
             _ => Quantity::Interval,
         },
         period_ns,
+        only_observes: true,
     }
 }
 

@@ -72,6 +72,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
         measuring_point: measuring_point.into(),
         quantity: Quantity::Latency,
         period_ns: None,
+        only_observes: false,
     }
 }
 

@@ -7,6 +7,10 @@
 
 use super::number::{Number, ONE};
 
+/// No interval or latency is longer: 104 days. What reads as more is another unit, width or byte order, and its squares would be beyond
+/// any sum.
+const MAX_NS: i64 = 1 << 53;
+
 /// What the numbers of a stream are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -102,7 +106,7 @@ impl Series {
         }
         let before = self.total.div_euclid(self.per_ns);
         let interval = self.total.checked_add(step).map(|total| (total, i64::try_from(total.div_euclid(self.per_ns) - before)));
-        let Some((total, Ok(value_ns))) = interval else {
+        let Some((total, Ok(value_ns @ ..=MAX_NS))) = interval else {
             self.total = number;
             return Err(Unreadable);
         };
@@ -130,7 +134,8 @@ impl Series {
     }
 
     fn nearest_ns(&self, number: i128) -> Result<i64, Unreadable> {
-        i64::try_from((2 * number + self.per_ns).div_euclid(2 * self.per_ns)).map_err(|_| Unreadable)
+        let nearest = i64::try_from((2 * number + self.per_ns).div_euclid(2 * self.per_ns));
+        nearest.ok().filter(|ns| (-MAX_NS..=MAX_NS).contains(ns)).ok_or(Unreadable)
     }
 
     /// Periods that passed without a record before one that came so long after the last: its interval in whole periods, rounded, less

@@ -11,8 +11,8 @@ use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic
 use std::collections::VecDeque;
 use std::io;
 
-/// `latency_ns`, `timer_ns`, `switch_ns`, `missed`, `cause`, `tid`, `on_cpu`.
-pub(crate) const COLUMNS: usize = 7;
+/// `latency_ns`, `switch_ns`, `missed`, `cause`, `tid`, `on_cpu`.
+pub(crate) const COLUMNS: usize = 6;
 /// With the time in front.
 pub(crate) const SLOT: usize = COLUMNS + 1;
 
@@ -95,7 +95,7 @@ impl Wakeups {
 
 fn columns(wakeup: &Wakeup) -> [i64; COLUMNS] {
     let Wakeup { cause, thread, cpu, planned, woken, running, missed } = *wakeup;
-    [running - planned, woken - planned, running - woken, missed, cause as i64, thread, i64::from(cpu)]
+    [running - planned, running - woken, missed, cause as i64, thread, i64::from(cpu)]
 }
 
 fn failed(doing: &'static str) -> impl Fn(io::Error) -> Awaited<COLUMNS> {

@@ -132,8 +132,9 @@ fn functions_in(mut symbols: impl BufRead) -> Option<Functions> {
     while found <= PROCESS_TIMERS.len() && symbols.read_line(&mut line).ok()? > 0 {
         let mut fields = line.split_ascii_whitespace();
         if let (Some(address), Some(_), Some(name)) = (fields.next(), fields.next(), fields.next()) {
-            // Compilers append to the names of functions that they change.
-            let name = name.split('.').next().unwrap_or(name);
+            // Compilers append to the names of functions that they change. What they split off as cold is not where one begins.
+            let whole = if name.ends_with(".cold") { "" } else { name };
+            let name = whole.split('.').next().unwrap_or(whole);
             let address = || u64::from_str_radix(address, 16).map_or(0, u64::cast_signed);
             if name == SLEEPER {
                 functions.sleeper = address();
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn functions_of_timers() {
-        let symbols = "0000000000000000 A percpu\nffffffff81000010 t hrtimer_wakeup.cold\nffffffff81000020 t it_real_fn\n\
+        let symbols = "0000000000000000 A percpu\nffffffff81000001 t hrtimer_wakeup.cold\nffffffff81000010 t hrtimer_wakeup.isra.0\nffffffff81000020 t it_real_fn\n\
             ffffffff81000030 T timerfd_tmrproc\t[timerfd]\n";
         let functions = functions_in(symbols.as_bytes()).unwrap();
         assert_eq!(functions.sleeper, 0xffff_ffff_8100_0010_u64.cast_signed());

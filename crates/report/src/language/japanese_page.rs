@@ -37,6 +37,9 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     // Of probes that judge intervals.
     ("interval", "間隔"),
+    ("Largest jitter", "最大ジッター"),
+    ("largest jitter", "最大ジッター"),
+    ("the largest jitter", "最大ジッター"),
     ("the largest jitter, {label}", "最大ジッター({label})"),
     (
         "What is called latency here is jitter: by how much an interval differs from the period. Times in µs.",

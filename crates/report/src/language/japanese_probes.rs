@@ -79,10 +79,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "from the planned time of the program's timer, or from being woken, until the thread runs",
         "プログラムのタイマーの予定時刻、またはウェイクアップ要求から、スレッドが動作するまで",
     ),
-    (
-        "from the planned time of the program's timer until the thread was woken",
-        "プログラムのタイマーの予定時刻から、スレッドのウェイクアップ要求まで",
-    ),
     ("from being woken until the thread runs", "ウェイクアップ要求からスレッドが動作するまで"),
     (
         "planned times of a periodic thread that passed since its wake-up before",

@@ -18,6 +18,7 @@ use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
 use crate::sections::banners::{Banner, GroupedWarning};
+use crate::sections::columns::Measured;
 use crate::sections::method::{self, Command};
 use crate::warnings::{NextStep, warning_text};
 use askama::Template;
@@ -197,7 +198,11 @@ impl Matrix {
         Some(Headline {
             number: number.to_owned(),
             unit: unit.to_owned(),
-            label: translated(self.measured().pick("the worst wake-up", "the largest latency")).to_owned(),
+            label: translated(match self.measured() {
+                Measured::Jitter(_) => "the largest jitter",
+                measured => measured.pick("the worst wake-up", "the largest latency"),
+            })
+            .to_owned(),
             supports_of: format!("{}: ", self.name(worst)),
             supports: overview::supported_rate(worst.stats.due_moments.count(), &worst.stats.activations),
         })

@@ -98,7 +98,12 @@ impl Matrix {
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
         let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
-        let woke = translated(if before.is_empty() { "Worst latency" } else { "worst latency" });
+        let woke = translated(match (self.measured().is_two_sided(), before.is_empty()) {
+            (true, true) => "Largest jitter",
+            (true, false) => "largest jitter",
+            (false, true) => "Worst latency",
+            (false, false) => "worst latency",
+        });
         let (extremes, on_time) = (extremes.join(translated("; ")), on_time(&self.rows));
         let text = tr!("{before}{woke} {extremes}. {on_time}.", before, woke, extremes, on_time);
         text.replace(char::is_control, " ")

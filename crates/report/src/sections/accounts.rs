@@ -15,6 +15,8 @@ pub(crate) struct Accounts {
     /// What those that were planned are; none before there are any.
     planned_rows: Option<Rows>,
     events: u64,
+    /// Whether there could be events, also where none happened.
+    has_events: bool,
     is_unknown: bool,
 }
 
@@ -23,7 +25,7 @@ impl Accounts {
     pub(crate) fn from_thread(thread: &Thread, probe: &ProbeStatement) -> Accounts {
         match thread.activations {
             None => Accounts { is_unknown: true, ..Accounts::default() },
-            Some(all) if probe.rows == RowKind::Events => Accounts { events: all.due, ..Accounts::default() },
+            Some(all) if probe.rows == RowKind::Events => Accounts { events: all.due, has_events: true, ..Accounts::default() },
             Some(planned) => Accounts { planned, planned_rows: Some(probe.rows.into()), ..Accounts::default() },
         }
     }
@@ -32,17 +34,18 @@ impl Accounts {
         self.planned.merge(&other.planned);
         self.planned_rows = self.planned_rows.into_iter().chain(other.planned_rows).reduce(Rows::and);
         self.events += other.events;
+        self.has_events |= other.has_events;
         self.is_unknown |= other.is_unknown;
     }
 
     /// Whether all there is happened unplanned.
     pub(crate) const fn is_of_events(&self) -> bool {
-        self.events > 0 && self.planned.due == 0
+        self.has_events && self.planned.due == 0
     }
 
     /// What all of them are.
     pub(crate) fn rows(&self) -> Rows {
-        let events = (self.events > 0).then_some(Rows::One(RowKind::Events));
+        let events = self.has_events.then_some(Rows::One(RowKind::Events));
         let planned = self.planned_rows.filter(|_| self.planned.due > 0 || events.is_none());
         planned.into_iter().chain(events).reduce(Rows::and).unwrap_or_default()
     }

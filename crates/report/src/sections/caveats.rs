@@ -161,7 +161,7 @@ pub(crate) fn in_short(document: &Document) -> Vec<String> {
 
 /// What is wrong with the run itself, in a few letters each.
 pub(crate) fn own(document: &Document) -> Vec<String> {
-    let asked = document.run.scheduling.policy.is_real_time() && !document.probe.is_from_elsewhere();
+    let asked = document.run.scheduling.policy.is_real_time() && !document.probe.only_observes;
     let granted = document.instrument.real_time && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
         (asked && !granted).then(|| tr!("no real-time rights")),
