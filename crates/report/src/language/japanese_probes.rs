@@ -20,14 +20,14 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("interrupts since the one before that no read returned for", "直前の割り込み以降、read が復帰しなかった割り込みの回数"),
     (
         "from the call that wakes to the clock read by the thread that was woken",
-        "起床させる呼び出しから、起床したスレッドがクロックを読み出すまで",
+        "ウェイクアップの呼び出しから、ウェイクアップしたスレッドがクロックを読み出すまで",
     ),
     (
         "from the planned time until the answer of the woken thread was there",
-        "予定時刻から、起床したスレッドの応答を受け取るまで",
+        "予定時刻から、ウェイクアップしたスレッドの応答を受け取るまで",
     ),
-    ("from the call that wakes until it returned", "起床させる呼び出しから、その復帰まで"),
-    ("number of the CPU that the woken thread ran on", "起床したスレッドが動作した CPU の番号"),
+    ("from the call that wakes until it returned", "ウェイクアップの呼び出しから、その復帰まで"),
+    ("number of the CPU that the woken thread ran on", "ウェイクアップしたスレッドが動作した CPU の番号"),
     (
         "time between two successive clock reads of the polling loop",
         "ポーリングループが続けて行った 2 回のクロック読み出しの間隔",
