@@ -219,6 +219,14 @@ pub fn default_scheduling(name: &str) -> Scheduling {
     PROBES.iter().find(|probe| probe.name == name).map_or(Scheduling::DEFAULT, |probe| probe.default_scheduling)
 }
 
+/// What this machine lacks for the probe of a run; none where it can measure, or another error comes first.
+#[must_use]
+pub fn lacking(run: &Run) -> Option<ProbeSettingError> {
+    let probe = find(&run.probe).ok()?;
+    let what = (probe.lacks)(&run.probe_settings)?;
+    Some(ProbeSettingError::Lacks { probe: probe.name, what })
+}
+
 /// How many threads can measure by a probe of this name at most, set like this; none where any number can.
 #[must_use]
 pub fn max_threads(name: &str, settings: &ProbeSettings) -> Option<usize> {

@@ -337,6 +337,13 @@ fn what_a_probe_lacks_is_named() {
         assert!(output.code == Some(4) && output.err.contains(error), "{output:?}");
         assert!(!place.join("none.teiji").exists());
     }
+    // A plan says so before its first run.
+    std::fs::write(place.join("plan.toml"), "[measure]\nprobe = 'rtc'\ndevice = '/nosuch'\nsamples = 10\n").unwrap();
+    for run in ["run plan.toml --dry-run", "run plan.toml -o out"] {
+        let output = place.teiji(run);
+        assert!(output.code == Some(4) && output.err.contains("there is no /nosuch"), "{output:?}");
+    }
+    assert!(!place.join("out").exists());
     for (flags, error) in [
         ("--probe rtc -i 300us", "'interval' of the probe rtc is impossible here"),
         ("--probe rtc --catch-up", "'catch-up' of the probe rtc is impossible here"),

@@ -2,7 +2,7 @@
 //! The runs of a plan, made and shown: each as `teiji measure` or `teiji lab run` makes it. Which of them, and in which order,
 //! `executor` knows.
 
-use super::guests_can_begin;
+use super::all_can_begin;
 use super::progress::PlanProgress;
 use super::settings::PlanEntry;
 use crate::commands::lab::{Show, VERBS, checked, default_cpus, guests_at_once, kernels_of};
@@ -38,7 +38,7 @@ impl Work<'_> {
         let execution = Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
         let mut maker = Maker { work: self, progress: PlanProgress::new(0, self.runs.len()) };
         let missing = execution.missing(&mut maker).map_err(Failure::bad_input)?;
-        guests_can_begin(missing.iter().map(|run| self.point(*run)))?;
+        all_can_begin(missing.iter().map(|run| self.point(*run)))?;
         let result = execution.execute(missing, &mut maker).map_err(Failure::bad_input)?;
         Ok((maker.progress.done(), result))
     }

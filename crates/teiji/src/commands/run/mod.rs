@@ -82,11 +82,17 @@ fn checked(plan: &Plan) -> anyhow::Result<Vec<PlanEntry>> {
     Ok(points(plan, &process_cpus()?)?)
 }
 
-/// Whether the emulators and programs for all guests are there: found before the first run, not at each.
-fn guests_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), Failure> {
+/// Whether the emulators and programs for all guests are there, and on this machine what its probes need: found before the first run,
+/// not at each.
+fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), Failure> {
     let mut known = Vec::new();
     for point in points {
-        let Some(kernel) = &point.kernel else { continue };
+        let Some(kernel) = &point.kernel else {
+            if let Some(lacking) = point.run.as_ref().and_then(probe::lacking) {
+                return Err(Failure::run_failed(lacking));
+            }
+            continue;
+        };
         let guests = point.guest.guests(std::slice::from_ref(kernel)).map_err(Failure::bad_input)?;
         for machine in guests.into_iter().map(|guest| guest.machine) {
             let planned_boots = (machine, point.guest.program());
@@ -118,7 +124,7 @@ pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
     let runs = plan.order.runs(points.len(), 0);
     let varied: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
     let of = if varied.is_empty() { String::new() } else { format!(", varying {}", varied.join(", ")) };
-    Ok((format!("{}{of}", counted(runs.len(), "run")), guests_can_begin(points.iter()).err().map(|failure| failure.to_string())))
+    Ok((format!("{}{of}", counted(runs.len(), "run")), all_can_begin(points.iter()).err().map(|failure| failure.to_string())))
 }
 
 fn dry_run(args: &Args, path: &Path) -> CommandResult {
@@ -140,7 +146,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     }
     output::say(&text);
     // What cannot begin here shows in the exit code too, after the list: that is of use on another machine.
-    guests_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
+    all_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -150,7 +156,7 @@ fn counted(n: usize, thing: &str) -> String {
 
 fn begin(args: &Args, path: &Path) -> CommandResult {
     let mut plan = asked(args, path).map_err(Failure::bad_input)?;
-    guests_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
+    all_can_begin(checked(&plan).map_err(Failure::bad_input)?.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     if output.symlink_metadata().is_ok() {
         let error = anyhow!("{} exists already: choose another name with -o, or resume it: --resume", output.display());
