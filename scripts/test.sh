@@ -229,6 +229,14 @@ stage_recordings() {
     measure hackbench --duration 3s --load hackbench
     measure skipping --policy batch --interval 20us --duration 1s --load cpu
     measure catching-up --policy batch --interval 100us --duration 1s --threads 3 --catch-up --load cpu
+    # Of each kind of row and column that a probe has.
+    measure timer-file --sleep timerfd --clock realtime --duration 1s
+    measure processes --probe spawn --method fork --interval 10ms --duration 1s
+    measure woken --probe wakeup --by mq --duration 1s
+    measure gaps --probe noise --duration 1s
+    measure jobs --probe deadline --runtime 200us --work 300us --warmup 0 --duration 1s
+    seq 1000000 976562 90000000 >"$work/recordings/timestamps"
+    measure timestamps --probe stream --from "$work/recordings/timestamps" --period 976562ns
     "$teiji" verify "$work"/recordings/*.teiji
     "$python" "$oracle" "$work"/recordings/*.teiji
     clock_stays_in_user_space
