@@ -36,6 +36,8 @@ class Ended:
     wall_s: float
     # Not below this process's own: Linux hands the parent's peak on to a child.
     max_rss_bytes: int
+    # By a signal that it may end with.
+    was_killed: bool = False
 
 
 def run(command, codes=(0,)):
@@ -57,7 +59,7 @@ def run(command, codes=(0,)):
             texts.append(file.read().decode())
     if process.returncode not in codes:
         raise Failed(f"{' '.join(words)} ended with {process.returncode}: {texts[1].strip() or texts[0].strip()}")
-    return Ended(*texts, usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
+    return Ended(*texts, usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024, process.returncode < 0)
 
 
 @dataclass(frozen=True)

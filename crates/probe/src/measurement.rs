@@ -3,7 +3,7 @@
 
 use crate::guard::Guard;
 use crate::probes::{self, ProbeSettingError};
-use crate::thread::{Decision, STACK_BYTES, StartBarrier, ThreadConfig};
+use crate::thread::{Decision, Interrupt, STACK_BYTES, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use plan::{CpuId, Nanos, Policy, Run, Scheduling};
 use rustix::thread::Pid;
@@ -65,7 +65,7 @@ pub struct Measurement {
     threads: Vec<JoinHandle<ThreadResult>>,
     pids: Vec<Option<Pid>>,
     /// How the sleep of each is ended.
-    interrupts: Vec<fn(Pid)>,
+    interrupts: Vec<Interrupt>,
     control: Control,
     guard: Option<Guard>,
 }

@@ -176,7 +176,7 @@ pub(crate) fn lock_all_memory() -> io::Result<()> {
 
 /// The signal that gets a measuring thread out of its sleep when the run is stopped. Ignored by default, so that one that
 /// arrives too late does no harm.
-const WAKE: libc::c_int = libc::SIGURG;
+pub(crate) const WAKE: libc::c_int = libc::SIGURG;
 
 extern "C" fn nothing(_signal: libc::c_int) {}
 

@@ -83,13 +83,16 @@ pub(crate) struct ThreadConfig {
     pub(crate) ready: Sender<(usize, Ready)>,
 }
 
+/// Ends the sleep of a measuring thread, which then sees that it is to stop.
+pub(crate) type Interrupt = Box<dyn Fn(Pid) + Send>;
+
 /// A measuring thread that has been made.
 pub(crate) struct Launched {
     pub(crate) thread: JoinHandle<ThreadResult>,
     /// Where its rows come out.
     pub(crate) consumer: Consumer,
     /// Ends its sleep.
-    pub(crate) interrupt: fn(Pid),
+    pub(crate) interrupt: Interrupt,
     /// What it measures by, to be held against what its probe states.
     pub(crate) shape: RowShape,
     /// A thread of the same scheduling that takes part in what it measures, and its CPU: the guard watches over it too.
@@ -190,7 +193,7 @@ impl ThreadConfig {
         let slots = if shape.overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
         let (producer, consumer) = ring(slots, time + shape.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
-        Ok(Launched { thread, consumer, interrupt: A::interrupt, shape, helper: None })
+        Ok(Launched { thread, consumer, interrupt: Box::new(A::interrupt), shape, helper: None })
     }
 
     /// From its start to its result.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `wakeup`: how long it takes until a thread runs that another has woken.
 //!
-//! In each trial the measuring thread wakes its partner, which waits in the same way all the time, and waits for its answer. The judged
-//! time is from the call that wakes to the partner's own reading of the clock.
+//! In each trial the measuring thread asks its partner to wake it, and waits. The judged time is from the call by which the partner wakes
+//! it to its own reading of the clock.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingValues};
 use crate::attachment::{Attachment, Linux};
@@ -37,7 +37,7 @@ const BY: ProbeSetting = ProbeSetting {
 
 const WAKE_ON: ProbeSetting = ProbeSetting {
     name: "wake-on",
-    help: "Where the woken thread runs: on the CPU of the thread that wakes it, or on the next one",
+    help: "Which CPU the thread that wakes runs on: that of the thread that it wakes, or the next one",
     values: SettingValues::OneOf(&["same", "other"]),
     default: "same",
     default_is_recorded: true,
@@ -55,12 +55,12 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
     let Named { wake_call, wait_call, .. } = way(settings);
     let mut columns = vec![
         Column::ns("wake_ns", "from the call that wakes to the clock read by the thread that was woken"),
-        Column::ns("done_ns", "from the planned time until the answer of the woken thread was there"),
+        Column::ns("done_ns", "from the planned time until both threads were done"),
         Column::ns("wakeup_ns", "from the planned time until the call"),
         Column::ns("return_ns", "from the call that wakes until it returned"),
     ];
-    let cpu = if is_on_other(settings) { "on another CPU" } else { "on the same CPU" };
-    columns.extend(is_on_other(settings).then_some(WOKEN_CPU));
+    let cpu = if is_on_other(settings) { "from another CPU" } else { "on the same CPU" };
+    columns.extend(is_on_other(settings).then_some(WAKER_CPU));
     let measuring_point =
         format!("from the clock read before {wake_call} to the clock read after {wait_call} in the woken thread, {cpu}");
     ProbeStatement {
@@ -78,11 +78,11 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
 
 /// The column of `done_ns`.
 const DONE: usize = 1;
-/// Where the woken thread ran, where that is not the CPU of the thread that is recorded anyway.
-const WOKEN_CPU: Column = Column {
-    name: std::borrow::Cow::Borrowed("woken_cpu"),
+/// Where the thread that wakes ran, where that is not the CPU of the thread that is recorded anyway.
+const WAKER_CPU: Column = Column {
+    name: std::borrow::Cow::Borrowed("waker_cpu"),
     unit: ColumnUnit::Count,
-    meaning: std::borrow::Cow::Borrowed("number of the CPU that the woken thread ran on"),
+    meaning: std::borrow::Cow::Borrowed("number of the CPU that the waking thread ran on"),
 };
 
 fn lacks_other_cpu(settings: &ProbeSettings) -> Option<String> {
@@ -105,9 +105,13 @@ fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched
         config.cpu
     };
     let partner = Partner::start(way(settings), config.cycle.thread, cpu, config.scheduling)?;
-    let helper = (cpu, partner.pid());
+    let (helper, release) = ((cpu, partner.pid()), partner.release());
     let launched = config.launch(Linux, Wakeup { partner, shows_cpu: is_on_other(settings) })?;
-    Ok(Launched { helper: Some(helper), ..launched })
+    let interrupt = Box::new(move |thread| {
+        (launched.interrupt)(thread);
+        release();
+    });
+    Ok(Launched { helper: Some(helper), interrupt, ..launched })
 }
 
 struct Wakeup {
@@ -128,9 +132,9 @@ impl<A: Attachment> Sampler<A, 5> for Wakeup {
     }
 
     fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 5], SampleError> {
-        let failed =
-            |error: io::Error| SampleError { doing: self.partner.wake_call(), errno: error.raw_os_error().unwrap_or(libc::EIO) };
-        let Woke { called_ns, returned_ns, woken_ns, cpu, done_ns } = self.partner.wake().map_err(failed)?;
+        let doing = self.partner.wake_call();
+        let failed = |error: io::Error| SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) };
+        let Woke { called_ns, returned_ns, cpu, woken_ns, done_ns } = self.partner.wake().map_err(failed)?;
         let from_plan = |time: i64| time - planned.0;
         Ok([woken_ns - called_ns, from_plan(done_ns), from_plan(called_ns), returned_ns - called_ns, cpu.into()])
     }
@@ -155,7 +159,7 @@ mod tests {
         crate::process_cpus().unwrap().usable.len() > 1
     }
 
-    /// Where the woken thread can run on this machine.
+    /// Where the waking thread can run on this machine.
     fn places() -> &'static [&'static str] {
         if has_two_cpus() { &["same", "other"] } else { &["same"] }
     }
@@ -203,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_woken_thread_runs_where_it_was_put() {
+    fn the_waking_thread_runs_where_it_was_put() {
         let mut run = run("pipe", "other", Nanos::from_millis(1));
         run.cpus.truncate(1);
         match next_cpu(run.cpus[0], &crate::process_cpus().unwrap().usable) {

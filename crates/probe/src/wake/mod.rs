@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One thread wakes another, timed: the ways to do it, and the thread that is woken.
+//! One thread wakes another, timed: the ways to do it, and the thread that wakes.
 //!
-//! The woken thread, the partner, has the scheduling of the thread that wakes it. It waits in one of the [`Way`]s, reads the clock as the
-//! first thing after, and answers in the same way. It ends when the [`Partner`] is dropped.
+//! The measuring thread asks its partner, a thread of the same scheduling, to wake it, and waits in one of the [`Way`]s. The partner, which
+//! has waited to be asked in the same way, reads the clock and wakes it; the measuring thread reads the clock as the first thing after.
+//! So whatever the kernel does in the wake-up that is timed, it has just done. The partner ends when the [`Partner`] is dropped.
 
 mod left_over;
 mod partner;
@@ -21,16 +22,19 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How one thread waits and another wakes it. Wake-ups are counted by the kernel or in memory: one that comes before the wait ends it
-/// at once. All signals are blocked in the thread that waits.
+/// at once. All signals are blocked in the thread that waits, but perhaps the one that stops a run.
 pub(crate) trait Way: Send + Sync {
     /// Prepares for waits of the calling thread, which is the only one that does.
     fn attach(&self) {}
 
-    /// Waits for one wake-up. Ends with EINTR where a signal came first, but for the C library's condition, which waits on.
+    /// Waits for one wake-up. Ends with EINTR where the signal that stops a run came first, or [`Way::release`].
     fn wait(&self) -> io::Result<()>;
 
     /// Wakes the thread that waits. Never blocks as long as at most one wake-up before it was not taken yet.
     fn wake(&self) -> io::Result<()>;
+
+    /// Ends a wait that no signal ends, or the next one, with EINTR. Never blocks.
+    fn release(&self) {}
 
     /// Removes what would outlive the process. Called when no more is measured, perhaps while the partner still waits.
     fn remove(&self) {}
@@ -46,8 +50,6 @@ pub(crate) struct Named {
     pub(crate) wait_call: &'static str,
     /// Makes one.
     make: fn() -> io::Result<Box<dyn Way>>,
-    /// Makes the one that answers come by: the same, where a signal can end the wait.
-    make_answer: fn() -> io::Result<Box<dyn Way>>,
     /// The kernel option it depends on.
     option: &'static str,
     /// What limits it.
@@ -61,7 +63,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "futex(FUTEX_WAKE)",
         wait_call: "futex(FUTEX_WAIT)",
         make: futex,
-        make_answer: futex,
         option: "CONFIG_FUTEX",
         limit: "memory",
     },
@@ -70,7 +71,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "pthread_mutex_lock, pthread_mutex_unlock and pthread_cond_signal",
         wait_call: "pthread_cond_wait and pthread_mutex_unlock",
         make: || Ok(Box::new(sys::Condition::new())),
-        make_answer: futex,
         option: "CONFIG_FUTEX",
         limit: "memory",
     },
@@ -79,7 +79,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "semop",
         wait_call: "semop",
         make: semaphore,
-        make_answer: semaphore,
         option: "CONFIG_SYSVIPC",
         limit: "kernel.sem",
     },
@@ -88,7 +87,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "mq_send",
         wait_call: "mq_receive",
         make: queue,
-        make_answer: queue,
         option: "CONFIG_POSIX_MQUEUE",
         limit: "fs.mqueue.queues_max or RLIMIT_MSGQUEUE",
     },
@@ -96,8 +94,7 @@ pub(crate) const WAYS: [Named; 8] = [
         name: "signal",
         wake_call: "pthread_kill",
         wait_call: "sigwait",
-        make: || Ok(Box::new(sys::LibrarySignal::default())),
-        make_answer: || Ok(Box::new(sys::Signal::default())),
+        make: || Ok(Box::new(sys::Signal::default())),
         option: "none",
         limit: "RLIMIT_SIGPENDING",
     },
@@ -106,7 +103,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "write to an eventfd",
         wait_call: "read of an eventfd",
         make: event_file,
-        make_answer: event_file,
         option: "CONFIG_EVENTFD",
         limit: "RLIMIT_NOFILE",
     },
@@ -115,7 +111,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "write to a pipe",
         wait_call: "read of a pipe",
         make: pipe,
-        make_answer: pipe,
         option: "none",
         limit: "RLIMIT_NOFILE",
     },
@@ -124,7 +119,6 @@ pub(crate) const WAYS: [Named; 8] = [
         wake_call: "write to a UNIX stream socket",
         wait_call: "read of a UNIX stream socket",
         make: sockets,
-        make_answer: sockets,
         option: "CONFIG_UNIX",
         limit: "RLIMIT_NOFILE",
     },

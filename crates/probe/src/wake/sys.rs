@@ -3,6 +3,7 @@
 //! Safe by what the types hold: a queue is closed before its number is forgotten, and a condition stays where it was made.
 
 use super::Way;
+use rustix::io::Errno;
 use rustix::process::Pid;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
@@ -10,7 +11,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What a call that returns 0 has said.
 fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
@@ -30,10 +31,12 @@ struct Guarded {
     condition: UnsafeCell<libc::pthread_cond_t>,
     /// Only touched by whoever holds the mutex.
     pending: AtomicU32,
+    /// Whether a wait is to end without anything pending.
+    is_released: AtomicBool,
 }
 
 // SAFETY: mutex and condition are made to be used by several threads at once, and only their addresses are handed to pthread calls;
-// the number is atomic; nothing in them belongs to one thread between calls, since every function here unlocks what it locked.
+// the others are atomic; nothing in them belongs to one thread between calls, since every function here unlocks what it locked.
 unsafe impl Sync for Guarded {}
 
 // SAFETY: the box is never moved out of, so that the addresses stay; no thread holds the mutex when it is dropped, as every function
@@ -46,6 +49,7 @@ impl Condition {
             mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
             condition: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER),
             pending: AtomicU32::new(0),
+            is_released: AtomicBool::new(false),
         }))
     }
 
@@ -59,9 +63,17 @@ impl Condition {
         zero_or_errno(unsafe { libc::pthread_mutex_unlock(self.0.mutex.get()) })
     }
 
+    fn signal(&self) -> io::Result<()> {
+        // SAFETY: the condition is initialised, stays at its address and lives as long as `self`; it may be signalled without the mutex.
+        zero_or_errno(unsafe { libc::pthread_cond_signal(self.0.condition.get()) })
+    }
+
     /// Waits until something is pending, and takes it. The mutex is held before and after.
     fn take(&self) -> io::Result<()> {
         while self.0.pending.load(Ordering::Relaxed) == 0 {
+            if self.0.is_released.swap(false, Ordering::Relaxed) {
+                return Err(Errno::INTR.into());
+            }
             // SAFETY: both are initialised, stay at their addresses and live as long as `self`; the caller holds the mutex, and
             // the condition is used with no other.
             zero_or_errno(unsafe { libc::pthread_cond_wait(self.0.condition.get(), self.0.mutex.get()) })?;
@@ -82,8 +94,14 @@ impl Way for Condition {
         self.lock()?;
         self.0.pending.fetch_add(1, Ordering::Relaxed);
         self.unlock()?;
-        // SAFETY: the condition is initialised, stays at its address and lives as long as `self`; it may be signalled without the mutex.
-        zero_or_errno(unsafe { libc::pthread_cond_signal(self.0.condition.get()) })
+        self.signal()
+    }
+
+    /// No signal ends `pthread_cond_wait`. Without the mutex, which a thread may hold that is kept from its CPU: a wait that begins just
+    /// now may miss it, and ends with the next.
+    fn release(&self) {
+        self.0.is_released.store(true, Ordering::Relaxed);
+        let _ = self.signal();
     }
 }
 
@@ -231,7 +249,7 @@ impl Way for Queue {
 
 /// A signal to the thread that waits, by the C library's call. That makes more system calls than one.
 #[derive(Default)]
-pub(super) struct LibrarySignal(OnceLock<Thread>);
+pub(super) struct Signal(OnceLock<Thread>);
 
 struct Thread(libc::pthread_t);
 
@@ -241,7 +259,7 @@ unsafe impl Send for Thread {}
 // SAFETY: as above, and it is never changed.
 unsafe impl Sync for Thread {}
 
-impl Way for LibrarySignal {
+impl Way for Signal {
     fn attach(&self) {
         // SAFETY: the call has no argument and cannot fail.
         self.0.get_or_init(|| Thread(unsafe { libc::pthread_self() }));
@@ -253,60 +271,27 @@ impl Way for LibrarySignal {
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
         // SAFETY: the set was initialised by sigemptyset, and the signal exists.
         unsafe { libc::sigaddset(set.as_mut_ptr(), signal()) };
+        // musl's function goes on waiting when another signal comes, so the one that stops a run is waited for too.
+        // SAFETY: as above.
+        unsafe { libc::sigaddset(set.as_mut_ptr(), crate::sys::WAKE) };
         let mut came = 0;
         // SAFETY: the set is initialised; both pointers are to live memory of the right types, the second writable.
-        zero_or_errno(unsafe { libc::sigwait(set.as_ptr(), &raw mut came) })
+        zero_or_errno(unsafe { libc::sigwait(set.as_ptr(), &raw mut came) })?;
+        if came == signal() { Ok(()) } else { Err(Errno::INTR.into()) }
     }
 
     fn wake(&self) -> io::Result<()> {
         let Some(Thread(thread)) = self.0.get() else { return Err(io::Error::from_raw_os_error(libc::ESRCH)) };
-        // SAFETY: the handle is that of a partner, and only its `Partner` wakes, which joins it afterwards: whether it runs or has
-        // ended, its handle is valid until then. It blocks the signal before it attaches.
+        // SAFETY: the handle is that of a thread of a pair. A partner is woken by its `Partner` only, which joins it afterwards; the
+        // thread that holds the `Partner` is woken by the partner only, which ends before it, or after it was given up, when the
+        // process ends too. So the handle is valid. Each blocks the signal before it attaches.
         zero_or_errno(unsafe { libc::pthread_kill(*thread, signal()) })
     }
 }
 
-/// The same by the system call itself, to a thread of whose end this knows nothing.
-#[derive(Default)]
-pub(super) struct Signal {
-    /// The thread; 0 before it has said so.
-    thread: AtomicI32,
-}
-
-/// Bytes of the kernel's set of signals: one bit for each of 64.
-const KERNEL_SIGNALS: usize = 8;
-
-/// By the raw system call: musl's function goes on waiting when another signal comes.
-fn wait_for_signal() -> io::Result<()> {
-    let set = 1_u64 << (signal() - 1);
-    let (information, timeout) = (ptr::null_mut::<libc::siginfo_t>(), ptr::null::<libc::timespec>());
-    // SAFETY: the set is 64 bits, as the length says and the kernel takes them on every little-endian machine; the timeout is
-    // none; what comes with the signal is not wanted.
-    or_errno(unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, information, timeout, KERNEL_SIGNALS) })?;
-    Ok(())
-}
-
-/// The signal, which the thread that waits blocks with all others.
+/// The signal, which the thread that waits blocks with all others but the one that stops a run.
 fn signal() -> libc::c_int {
     libc::SIGRTMIN()
-}
-
-impl Way for Signal {
-    fn attach(&self) {
-        self.thread.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
-    }
-
-    fn wait(&self) -> io::Result<()> {
-        wait_for_signal()
-    }
-
-    fn wake(&self) -> io::Result<()> {
-        let (process, thread) = (rustix::process::getpid().as_raw_nonzero().get(), self.thread.load(Ordering::Relaxed));
-        // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process it cannot reach a stranger
-        // even if the thread has ended; the thread blocks the signal before it says its number, and no thread has the number 0.
-        or_errno(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) })?;
-        Ok(())
-    }
 }
 
 /// Makes a set in a child that ends without removing it; returns its number.

@@ -22,12 +22,9 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "from the call that wakes to the clock read by the thread that was woken",
         "ウェイクアップの呼び出しから、ウェイクアップしたスレッドがクロックを読み出すまで",
     ),
-    (
-        "from the planned time until the answer of the woken thread was there",
-        "予定時刻から、ウェイクアップしたスレッドの応答を受け取るまで",
-    ),
+    ("from the planned time until both threads were done", "予定時刻から両方のスレッドの処理が終わるまで"),
     ("from the call that wakes until it returned", "ウェイクアップの呼び出しから、その復帰まで"),
-    ("number of the CPU that the woken thread ran on", "ウェイクアップしたスレッドが動作した CPU の番号"),
+    ("number of the CPU that the waking thread ran on", "ウェイクアップさせたスレッドが動作した CPU の番号"),
     (
         "time between two successive clock reads of the polling loop",
         "ポーリングループが続けて行った 2 回のクロック読み出しの間隔",

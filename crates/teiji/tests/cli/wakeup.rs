@@ -28,10 +28,10 @@ fn one_thread_wakes_another_by_every_way() {
             assert!(median("done_ns") > median("wakeup_ns") && median("done_ns") > document.whole("/threads/0/latency_ns/p50"));
             assert!(median("return_ns") < median("done_ns"), "{name}");
             let own_cpu = document.whole("/threads/0/cpu");
-            let woken_cpu = of("woken_cpu").map(|column| (column.whole("/values/min"), column.whole("/values/max")));
+            let waker_cpu = of("waker_cpu").map(|column| (column.whole("/values/min"), column.whole("/values/max")));
             match *wake_on {
-                "same" => assert_eq!(woken_cpu, None),
-                _ => assert!(woken_cpu.is_some_and(|(min, max)| min == max && max != own_cpu), "{woken_cpu:?}"),
+                "same" => assert_eq!(waker_cpu, None),
+                _ => assert!(waker_cpu.is_some_and(|(min, max)| min == max && max != own_cpu), "{waker_cpu:?}"),
             }
         }
     }
@@ -73,7 +73,7 @@ fn what_a_killed_wakeup_run_leaves_the_next_one_removes() {
     running.begun("killed.teiji");
     running.signal(Signal::KILL);
     running.end();
-    // One that wakes, and one that answers.
+    // One by which the thread is woken, and one by which it asks for that.
     assert_eq!(semaphores(), before + 2);
     place.well(&format!("{measure} -n 10 -q -o next.teiji"));
     assert_eq!(semaphores(), before);
