@@ -92,7 +92,7 @@ pub(crate) const WAYS: [Named; 8] = [
     },
     Named {
         name: "signal",
-        wake_call: "pthread_kill",
+        wake_call: "tgkill (as glibc's pthread_kill)",
         wait_call: "sigwait",
         make: || Ok(Box::new(sys::Signal::default())),
         option: "none",

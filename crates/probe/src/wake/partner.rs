@@ -135,7 +135,7 @@ impl Drop for Partner {
         let step = Duration::from_millis(1);
         let mut waited = Duration::ZERO;
         let Some(thread) = self.thread.take() else { return };
-        // While it is in the call that wakes, the calling thread must not end: pthread_kill of what is gone is undefined.
+        // While it is in the call that wakes, the calling thread must not end: a signal would go to whoever has its number next.
         while !thread.is_finished() && (waited < END_TIMEOUT || self.shared.is_in_call()) {
             sleep(step);
             waited += step;

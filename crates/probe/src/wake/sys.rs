@@ -10,8 +10,7 @@ use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 /// What a call that returns 0 has said.
 fn zero_or_errno(errno: libc::c_int) -> io::Result<()> {
@@ -247,22 +246,29 @@ impl Way for Queue {
     }
 }
 
-/// A signal to the thread that waits, by the C library's call. That makes more system calls than one.
+/// A signal to the thread that waits.
 #[derive(Default)]
-pub(super) struct Signal(OnceLock<Thread>);
+pub(super) struct Signal {
+    /// Its number; 0 before it has said so.
+    thread: AtomicI32,
+}
 
-struct Thread(libc::pthread_t);
+/// Bytes of the kernel's set of signals: one bit for each of 64.
+const KERNEL_SIGNALS: usize = 8;
 
-// SAFETY: the handle of a thread may be used by every thread of the process; where it is a pointer, only the C library follows it.
-unsafe impl Send for Thread {}
-
-// SAFETY: as above, and it is never changed.
-unsafe impl Sync for Thread {}
+/// Sets the calling thread's mask of blocked signals, by the system call; returns the one before.
+fn set_mask(mask: u64) -> io::Result<u64> {
+    let mut before = 0_u64;
+    let (set, old) = (&raw const mask, &raw mut before);
+    // SAFETY: both are 64 bits, as the length says and the kernel takes them on every little-endian machine; the first is read only, the
+    // second writable. Which signals are blocked has no part in memory safety.
+    or_errno(unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, set, old, KERNEL_SIGNALS) })?;
+    Ok(before)
+}
 
 impl Way for Signal {
     fn attach(&self) {
-        // SAFETY: the call has no argument and cannot fail.
-        self.0.get_or_init(|| Thread(unsafe { libc::pthread_self() }));
+        self.thread.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -280,12 +286,15 @@ impl Way for Signal {
         if came == signal() { Ok(()) } else { Err(Errno::INTR.into()) }
     }
 
+    /// The system calls of glibc's `pthread_kill`, whichever C library this is built with: so it is what most programs do.
     fn wake(&self) -> io::Result<()> {
-        let Some(Thread(thread)) = self.0.get() else { return Err(io::Error::from_raw_os_error(libc::ESRCH)) };
-        // SAFETY: the handle is that of a thread of a pair. A partner is woken by its `Partner` only, which joins it afterwards; the
-        // thread that holds the `Partner` is woken by the partner only, which ends before it, or after it was given up, when the
-        // process ends too. So the handle is valid. Each blocks the signal before it attaches.
-        zero_or_errno(unsafe { libc::pthread_kill(*thread, signal()) })
+        let before = set_mask(u64::MAX)?;
+        let (process, thread) = (rustix::process::getpid().as_raw_nonzero().get(), self.thread.load(Ordering::Relaxed));
+        // SAFETY: tgkill takes three integers and touches no memory of ours; by naming our own process it cannot reach a stranger
+        // even if the thread has ended; the thread blocks the signal before it says its number, and no thread has the number 0.
+        let sent = or_errno(unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal()) });
+        set_mask(before)?;
+        sent.map(drop)
     }
 }
 
