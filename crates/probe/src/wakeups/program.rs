@@ -2,6 +2,7 @@
 //! The program whose wake-ups are measured: one that runs, or one that is started for it and ended with the run.
 
 use super::sys::{Held, hold_before_exec};
+use crate::sys::block_all_signals;
 use rustix::fd::OwnedFd;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -36,6 +38,15 @@ pub(crate) struct Program {
     stat: PathBuf,
     started: Option<Started>,
     ended: bool,
+    /// Of a program that was started, its parent.
+    parent: Option<Parent>,
+}
+
+/// The thread that started a program. The kernel kills the program when this thread ends, so it lives as long as the program is measured.
+struct Parent {
+    thread: JoinHandle<()>,
+    /// It ends when this is dropped.
+    stay: Sender<()>,
 }
 
 /// One that was started.
@@ -43,7 +54,7 @@ enum Started {
     /// It waits before exec.
     Held {
         release: OwnedFd,
-        starting: JoinHandle<io::Result<Child>>,
+        executed: Receiver<io::Result<Child>>,
     },
     Running(Child),
     Ended(ExitStatus),
@@ -76,7 +87,7 @@ impl Program {
         let status = fs::read_to_string(format!("/proc/{number}/status")).map_err(|_| ProgramError::NoProcess(number))?;
         let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
         let pid = pid.ok_or(ProgramError::NoProcess(number))?;
-        let program = Program { pid, stat: stat(pid), started: None, ended: false };
+        let program = Program { pid, stat: stat(pid), started: None, ended: false, parent: None };
         match program.is_gone() {
             _ if pid == std::process::id() => Err(ProgramError::Ourselves(number)),
             true => Err(ProgramError::NoProcess(number)),
@@ -95,15 +106,15 @@ impl Program {
             command.stdout(Stdio::from(rustix::io::dup(io::stderr())?));
         }
         hold_before_exec(&mut command, Held { number: number_of_child, go }, &release);
-        // It returns when the child executes its program.
-        let starting = Builder::new().name("teiji-start".into()).stack_size(STACK_BYTES).spawn(move || command.spawn())?;
+        let (parent, executed) = Parent::start(command)?;
         let mut pid = [0; 4];
         if let Err(error) = File::from(number).read_exact(&mut pid) {
             drop(release);
-            return Err(starting.join().ok().and_then(Result::err).unwrap_or(error));
+            return Err(executed.recv().ok().and_then(Result::err).unwrap_or(error));
         }
         let pid = u32::from_ne_bytes(pid);
-        Ok(Program { pid, stat: stat(pid), started: Some(Started::Held { release, starting }), ended: false })
+        let started = Some(Started::Held { release, executed });
+        Ok(Program { pid, stat: stat(pid), started, ended: false, parent: Some(parent) })
     }
 
     /// Its number, if it was started and has not executed its program yet.
@@ -114,10 +125,10 @@ impl Program {
     /// Lets it execute its program.
     pub(crate) fn release(&mut self) -> io::Result<()> {
         match self.started.take() {
-            Some(Started::Held { release, starting }) => {
+            Some(Started::Held { release, executed }) => {
                 self.started = Some(Started::Failed);
                 rustix::io::write(&release, &[1])?;
-                let child = starting.join().map_err(|_| io::Error::from_raw_os_error(libc::EIO))??;
+                let child = executed.recv().map_err(|_| io::Error::from_raw_os_error(libc::EIO))??;
                 self.started = Some(Started::Running(child));
             }
             other => self.started = other,
@@ -162,10 +173,10 @@ impl Program {
     /// Ends it, if it was started here, and says how it ended by itself.
     pub(crate) fn end(&mut self) -> Option<ExitStatus> {
         let by_itself = self.has_ended();
-        match self.started.take() {
-            Some(Started::Held { release, starting }) => {
+        let status = match self.started.take() {
+            Some(Started::Held { release, executed }) => {
                 drop(release);
-                let _ = starting.join();
+                let _ = executed.recv();
                 None
             }
             Some(Started::Running(child)) => {
@@ -174,7 +185,29 @@ impl Program {
             }
             Some(Started::Ended(status)) => by_itself.then_some(status),
             Some(Started::Failed) | None => None,
+        };
+        if let Some(Parent { thread, stay }) = self.parent.take() {
+            drop(stay);
+            let _ = thread.join();
         }
+        status
+    }
+}
+
+impl Parent {
+    /// Starts a command in a thread of its own. What came of it is received when the child executes its program.
+    fn start(mut command: Command) -> io::Result<(Self, Receiver<io::Result<Child>>)> {
+        let (stay, until_dropped) = channel();
+        let (sender, executed) = channel();
+        let thread = Builder::new().name("teiji-start".into()).stack_size(STACK_BYTES).spawn(move || {
+            let _ = sender.send(command.spawn());
+            // Only now, as the child has the mask of its parent.
+            block_all_signals();
+            // The child's ends of pipes are closed here too.
+            drop(command);
+            let _ = until_dropped.recv();
+        })?;
+        Ok((Parent { thread, stay }, executed))
     }
 }
 
@@ -292,6 +325,15 @@ mod tests {
         program.release().unwrap();
         wait(&mut program);
         assert_eq!(program.end().and_then(|status| status.code()), Some(3));
+    }
+
+    /// The kernel would end it with the thread that started it.
+    #[test]
+    fn a_command_goes_on_after_it_was_started() {
+        let mut program = hold(&["sleep", "1000"]);
+        program.release().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!program.has_ended());
     }
 
     #[test]

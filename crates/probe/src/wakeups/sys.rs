@@ -2,6 +2,7 @@
 //! Holds a child between fork and exec. Nothing unsafe leaves this file.
 
 use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -15,10 +16,16 @@ pub(crate) struct Held {
 }
 
 /// Lets the command's child say its number and wait before exec. `release` is the other end of `go`: its copy in the child is closed, so
-/// that the end of this process is the end of the file there.
+/// that the end of this process is the end of the file there. The child is killed when the thread that starts it ends.
 pub(crate) fn hold_before_exec(command: &mut Command, held: Held, release: &OwnedFd) {
     let release = release.as_raw_fd();
+    let parent = getpid();
     let hold = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have ended before.
+        if getppid() != Some(parent) {
+            return Err(io::Error::from_raw_os_error(libc::ECANCELED));
+        }
         close(release);
         rustix::io::write(&held.number, &std::process::id().to_ne_bytes())?;
         let mut go = [0_u8];
@@ -27,7 +34,7 @@ pub(crate) fn hold_before_exec(command: &mut Command, held: Held, release: &Owne
             _ => Ok(()),
         }
     };
-    // SAFETY: between fork and exec of a process with several threads the closure only makes system calls (close, getpid, write, read),
+    // SAFETY: between fork and exec of a process with several threads the closure only makes system calls (prctl, getppid, close, getpid, write, read),
     // takes no lock and allocates nothing: errors made from a number hold no memory of the heap. What it owns is alive in `command`.
     unsafe {
         command.pre_exec(hold);

@@ -215,6 +215,26 @@ fn a_command_ends_with_the_run() {
     ended(output.code.unwrap(), &output);
 }
 
+/// The kernel ends it: nobody else is left to.
+#[test]
+fn a_command_ends_with_a_killed_run() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    std::fs::write(place.join("waits.sh"), "echo $$ > pid.new; mv pid.new pid; exec sleep 1000\n").unwrap();
+    let run = place.start("measure --probe app -d 60s -q -o killed.teiji -- sh waits.sh");
+    soon("the command runs", Duration::from_secs(20), || place.join("pid").exists());
+    let process = format!("/proc/{}", place.read("pid").trim());
+    assert!(Path::new(&process).exists());
+    run.signal(Signal::KILL);
+    run.end_within(Duration::from_secs(20));
+    soon("the command has ended", Duration::from_secs(5), || !Path::new(&process).exists());
+    // Removes what the run left in tracefs.
+    place.well("probes");
+}
+
 #[test]
 fn a_program_that_is_not_there() {
     let place = TestFolder::new();
