@@ -273,6 +273,17 @@ pub enum Warning {
         /// What was left of it.
         bytes: u64,
     },
+    /// A program that was measured ended before the run.
+    ProgramEnded {
+        /// From the beginning of the run until its end was seen.
+        after_ns: Nanos,
+        /// How long the run was to be.
+        planned_ns: Nanos,
+        /// Its exit status, where it was started for the run and ended by itself.
+        status: Option<i32>,
+        /// The number of the signal that ended it, where it was started for the run.
+        signal: Option<i32>,
+    },
     /// A warning of another version of teiji, as it was recorded.
     #[serde(untagged)]
     Other(OtherWarning),

@@ -53,7 +53,7 @@ pub use ring::Consumer;
 pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};
 pub use thread::{Polled, ThreadResult, Usage};
 pub use trial::{Tried, tried};
-pub use wakeups::{ended_command, keep_standard_output};
+pub use wakeups::keep_standard_output;
 
 pub(crate) use cycle::Cycle;
 pub(crate) use ring::{Producer, ring};

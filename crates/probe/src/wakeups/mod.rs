@@ -15,7 +15,7 @@ mod sys;
 mod trace;
 
 pub(crate) use account::Cause;
+pub use program::keep_standard_output;
 pub(crate) use program::{Program, ProgramError, check, words};
-pub use program::{ended_command, keep_standard_output};
 pub(crate) use source::{COLUMNS, SLOT, Wakeups};
 pub(crate) use trace::lacks;

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -71,14 +70,6 @@ static KEEP_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 /// Programs that probes start from now on write what they have for standard output to standard error.
 pub fn keep_standard_output() {
     KEEP_STANDARD_OUTPUT.store(true, Ordering::Relaxed);
-}
-
-/// How the last command that a probe started ended by itself.
-static ENDED: Mutex<Option<ExitStatus>> = Mutex::new(None);
-
-/// How the last command that a probe started ended; none if it was ended with the run, or there was none. Asked once.
-pub fn ended_command() -> Option<ExitStatus> {
-    ENDED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Program {
@@ -170,27 +161,28 @@ impl Program {
         after.is_none_or(|state| matches!(state, b'Z' | b'X'))
     }
 
-    /// Ends it, if it was started here, and says how it ended by itself.
-    pub(crate) fn end(&mut self) -> Option<ExitStatus> {
-        let by_itself = self.has_ended();
-        let status = match self.started.take() {
+    /// How it ended by itself, if it was started here and that was seen.
+    pub(crate) const fn status(&self) -> Option<ExitStatus> {
+        match self.started {
+            Some(Started::Ended(status)) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Ends it, if it was started here.
+    fn end(&mut self) {
+        match self.started.take() {
             Some(Started::Held { release, executed }) => {
                 drop(release);
                 let _ = executed.recv();
-                None
             }
-            Some(Started::Running(child)) => {
-                end(child);
-                None
-            }
-            Some(Started::Ended(status)) => by_itself.then_some(status),
-            Some(Started::Failed) | None => None,
-        };
+            Some(Started::Running(child)) => end(child),
+            Some(Started::Ended(_) | Started::Failed) | None => {}
+        }
         if let Some(Parent { thread, stay }) = self.parent.take() {
             drop(stay);
             let _ = thread.join();
         }
-        status
     }
 }
 
@@ -213,9 +205,7 @@ impl Parent {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if let Some(status) = self.end() {
-            *ENDED.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
-        }
+        self.end();
     }
 }
 
@@ -324,7 +314,7 @@ mod tests {
         assert!(!program.has_ended());
         program.release().unwrap();
         wait(&mut program);
-        assert_eq!(program.end().and_then(|status| status.code()), Some(3));
+        assert_eq!(program.status().and_then(|status| status.code()), Some(3));
     }
 
     /// The kernel would end it with the thread that started it.
@@ -344,7 +334,7 @@ mod tests {
                 program.release().unwrap();
             }
             let pid = program.pid;
-            assert_eq!(program.end(), None);
+            program.end();
             assert!(!Path::new(&format!("/proc/{pid}")).exists());
         }
     }

@@ -6,10 +6,12 @@ use super::program::Program;
 use super::trace::Trace;
 use crate::attachment::{Attachment, Woken};
 use crate::sampler::{Awaited, EventSource, SampleError};
+use model::Warning;
 use plan::Nanos;
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
 use std::collections::VecDeque;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 
 /// `latency_ns`, `switch_ns`, `missed`, `cause`, `tid`, `on_cpu`.
 pub(crate) const COLUMNS: usize = 6;
@@ -34,6 +36,10 @@ pub(crate) struct Wakeups {
     begun: Option<i64>,
     /// No more is read.
     is_over: bool,
+    /// When the run was to begin.
+    start: Nanos,
+    /// When the end of the program was seen, and that of the run.
+    ended: Option<(Nanos, Nanos)>,
     told_lost: u64,
 }
 
@@ -43,7 +49,18 @@ impl Wakeups {
         let (trace, threads) = Trace::begin(|| program.threads()).map_err(io::Error::other)?;
         let account = Account::new(trace.functions, &threads, program.held());
         let rows = VecDeque::with_capacity(ROWS);
-        Ok(Wakeups { program, trace: Some(trace), account, rows, wanted, begun: None, is_over: false, told_lost: 0 })
+        Ok(Wakeups {
+            program,
+            trace: Some(trace),
+            account,
+            rows,
+            wanted,
+            begun: None,
+            is_over: false,
+            start: Nanos::ZERO,
+            ended: None,
+            told_lost: 0,
+        })
     }
 
     fn read(&mut self, now: i64) -> io::Result<()> {
@@ -85,6 +102,7 @@ impl Wakeups {
         let now = attachment.now();
         if has_ended || now >= until {
             self.is_over = true;
+            self.ended = has_ended.then_some((now, until));
             attachment.sleep_until(Nanos(now.0 + SETTLE.0));
             // Of a wake-up after the end nothing is recorded.
             return self.read(attachment.now().0);
@@ -103,6 +121,10 @@ fn failed(doing: &'static str) -> impl Fn(io::Error) -> Awaited<COLUMNS> {
 }
 
 impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
+    fn begin(&mut self, _attachment: &mut A, start: Nanos, _interval: Nanos) {
+        self.start = start;
+    }
+
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<COLUMNS> {
         if self.begun.is_none() {
             self.begun = Some(attachment.now().0);
@@ -127,6 +149,17 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
                 return failed("read the kernel's events")(error);
             }
         }
+    }
+
+    fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
+        let Some((ended, until)) = self.ended else { return Vec::new() };
+        let status = self.program.status();
+        vec![Warning::ProgramEnded {
+            after_ns: Nanos(ended.0 - self.start.0),
+            planned_ns: Nanos(until.0 - self.start.0),
+            status: status.and_then(|status| status.code()),
+            signal: status.and_then(|status| status.signal()),
+        }]
     }
 }
 

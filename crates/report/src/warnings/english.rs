@@ -2,7 +2,7 @@
 //! Warnings in English.
 
 use super::NextStep::{Advice, Command, Unknown};
-use super::{NextStep, Share, WarningText, list, longer, on_all_cpus, raw, share, shell_quoted};
+use super::{NextStep, Share, WarningText, list, longer, on_all_cpus, raw, seconds, share, shell_quoted};
 use crate::format::count;
 use crate::format::micros;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
@@ -227,6 +227,20 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
         | Warning::StreamUnread { .. } => stream(warning),
+        Warning::ProgramEnded { after_ns, planned_ns, status, signal } => (
+            format!(
+                "The program ended after {} s of {} s{}.",
+                seconds(*after_ns),
+                seconds(*planned_ns),
+                match (status, signal) {
+                    (Some(status), _) => format!(" with status {status}"),
+                    (None, Some(signal)) => format!(" by signal {signal}"),
+                    (None, None) => String::new(),
+                }
+            ),
+            "what it did until then is all that was measured".to_owned(),
+            advice("Measure for as long as it runs: -d TIME. If it should have gone on, see what it says on standard error."),
+        ),
         Warning::Other(other) => {
             (format!("{}: this version of teiji does not know this warning.", other.code), raw(other), Unknown)
         }

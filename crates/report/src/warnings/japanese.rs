@@ -2,7 +2,7 @@
 //! Warnings in Japanese.
 
 use super::NextStep::{Advice, Unknown};
-use super::{NextStep, Share, WarningText, english, list, longer, on_all_cpus, raw, share, shell_quoted};
+use super::{NextStep, Share, WarningText, english, list, longer, on_all_cpus, raw, seconds, share, shell_quoted};
 use crate::format::count;
 use crate::format::micros;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
@@ -242,6 +242,22 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
         | Warning::StreamUnread { .. } => stream(warning),
+        Warning::ProgramEnded { after_ns, planned_ns, status, signal } => (
+            format!(
+                "プログラムは {} 秒のうち {} 秒で終了しました{}。",
+                seconds(*planned_ns),
+                seconds(*after_ns),
+                match (status, signal) {
+                    (Some(status), _) => format!("（終了ステータス {status}）"),
+                    (None, Some(signal)) => format!("（シグナル {signal}）"),
+                    (None, None) => String::new(),
+                }
+            ),
+            "統計値はそれまでに測定した分です".to_owned(),
+            advice(
+                "プログラムが動いている時間だけ測定してください: -d TIME。続くはずだったなら、標準エラー出力を確認してください。",
+            ),
+        ),
         Warning::Other(other) => (format!("{}: この版の teiji では解釈できない警告です。", other.code), raw(other), Unknown),
     }
 }

@@ -105,6 +105,13 @@ fn shell_quoted(text: &str) -> String {
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
+/// Seconds to a tenth, whole ones without a fraction.
+fn seconds(time: Nanos) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a tenth of a second")]
+    let text = format!("{:.1}", time.0 as f64 / 1e9);
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
 /// The fields of a warning that is not known, as they were recorded.
 fn raw(warning: &OtherWarning) -> String {
     let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -145,7 +152,8 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::Hypervisor { .. }
         | Warning::StealTime { .. }
         | Warning::CpuOfflineChanged { .. }
-        | Warning::IsolatedNotMeasured { .. } => String::new(),
+        | Warning::IsolatedNotMeasured { .. }
+        | Warning::ProgramEnded { .. } => String::new(),
     }
 }
 

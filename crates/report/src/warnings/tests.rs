@@ -31,6 +31,10 @@ fn isolated(left_out: &[u32]) -> Warning {
     Warning::IsolatedNotMeasured { isolated: cpus(&[1, 2, 3]), measured: cpus(&[0]), left_out: cpus(left_out) }
 }
 
+fn program_ended(status: Option<i32>, signal: Option<i32>) -> Warning {
+    Warning::ProgramEnded { after_ns: Nanos(3_210_000_000), planned_ns: Nanos::from_secs(10), status, signal }
+}
+
 /// Each kind, and where it says different things, each of them.
 fn all() -> Vec<Warning> {
     let text = str::to_owned;
@@ -70,6 +74,9 @@ fn all() -> Vec<Warning> {
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 0, silent_ns: Nanos::from_secs(10) },
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 5, silent_ns: Nanos::from_secs(3) },
         Warning::StreamUnread { from: text("a.txt"), bytes: 4_096 },
+        program_ended(Some(1), None),
+        program_ended(None, Some(9)),
+        program_ended(None, None),
         Warning::ClockStepped { clock: text("CLOCK_REALTIME"), forwards_ns: Nanos(50_000_000), backwards_ns: Nanos::ZERO },
         Warning::ThreadUnresponsive { thread: 2, cpu: CpuId(3), waited_ns: Nanos::from_secs(3) },
         Warning::SamplesLost { thread: 2, lost: 17, woken: 40 },
@@ -154,14 +161,15 @@ fn kind(warning: &Warning) -> usize {
         Warning::StreamEnded { .. } => 28,
         Warning::StreamSilent { .. } => 29,
         Warning::StreamUnread { .. } => 30,
-        Warning::Other { .. } => 31,
+        Warning::ProgramEnded { .. } => 31,
+        Warning::Other { .. } => 32,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=31).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=32).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
@@ -203,6 +211,14 @@ fn warnings_are_true_of_every_probe() {
             assert_eq!(of_one_probe, None, "{text}");
         }
     }
+}
+
+#[test]
+fn the_end_of_a_program_is_said_with_its_status() {
+    let said = |status, signal| warning_text(&program_ended(status, signal)).message;
+    assert_eq!(said(Some(1), None), "The program ended after 3.2 s of 10 s with status 1.");
+    assert_eq!(said(None, Some(9)), "The program ended after 3.2 s of 10 s by signal 9.");
+    assert_eq!(said(None, None), "The program ended after 3.2 s of 10 s.");
 }
 
 #[test]

@@ -63,9 +63,6 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     let mut live = Live::new(args.quiet || args.json);
     let result = execute(&order, &signals, &mut live);
     live.clear();
-    if let Some(status) = probe::ended_command().filter(|status| !status.success()) {
-        output::complain(&format!("The command ended by itself: {status}"));
-    }
     let recorded = result.map_err(failure)?;
     let gate = judged(args, &recorded)?;
     if args.json {

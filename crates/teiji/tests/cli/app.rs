@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The probe `app`: what the kernel records of another program's wake-ups, against what that program knows of them itself.
 
+use crate::support::document::Document;
 use crate::support::skipped::{Need, skipped};
 use crate::support::{TestFolder, exclusive, now, sleep_until, soon};
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
@@ -167,6 +168,12 @@ fn missed_wake_ups_are_found() {
     );
 }
 
+/// What a recording says of the end of its program.
+fn program_ended(document: &Document) -> Value {
+    let of = |warning: &&Document| warning.text("/code") == "program-ended";
+    document.list("/warnings").iter().find(of).unwrap_or_else(|| panic!("{document:?}")).0.clone()
+}
+
 #[test]
 fn the_end_of_the_program_ends_the_run() {
     let _turn = exclusive();
@@ -181,7 +188,12 @@ fn the_end_of_the_program_ends_the_run() {
     sleeper.wait().unwrap();
     let output = run.end_within(Duration::from_secs(20));
     assert_eq!(output.code, Some(0), "{output:?}");
-    assert_eq!(place.document("pid.teiji").text("/end/reason"), "done");
+    let document = place.document("pid.teiji");
+    assert_eq!(document.text("/end/reason"), "done");
+    let ended = program_ended(&document);
+    // Whoever only observes it does not learn its status.
+    assert_eq!((&ended["status"], &ended["planned_ns"]), (&Value::Null, &json!(60_000_000_000_i64)));
+    assert!(ended["after_ns"].as_i64().unwrap() < 20_000_000_000, "{ended}");
 }
 
 /// Ctrl-C, and the end of the run, end the command that was started. What it prints is not among the JSON.
@@ -204,8 +216,15 @@ fn a_command_ends_with_the_run() {
     assert!(output.err.contains("talks"), "{output:?}");
     let document: Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(document["run"]["probe_settings"]["command"], "sh talks.sh");
-    let output = place.well("measure --probe app -q -o false.teiji -- false");
-    assert!(output.err.contains("The command ended by itself: exit status: 1"), "{output:?}");
+    std::fs::write(place.join("fails.sh"), "exit 3\n").unwrap();
+    let output = place.well("measure --probe app -d 7s -q -o fails.teiji -- sh fails.sh");
+    let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(" s of 7 s with status 3."), "{output:?}");
+    assert_eq!(program_ended(&place.document("fails.teiji"))["status"], 3);
+    std::fs::write(place.join("is-killed.sh"), "kill -9 $$\n").unwrap();
+    place.well("measure --probe app -q -o is-killed.teiji -- sh is-killed.sh");
+    assert_eq!(program_ended(&place.document("is-killed.teiji"))["signal"], 9);
+    assert_eq!(document["warnings"].as_array().unwrap().iter().find(|warning| warning["code"] == "program-ended"), None);
     let run = place.start("measure --probe app -d 60s -q -o signal.teiji -- sh talks.sh");
     soon("the command runs", Duration::from_secs(20), || place.join("pid").exists());
     run.signal(Signal::INT);
