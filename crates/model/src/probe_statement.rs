@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a probe states of its measurements, so that a reader need not know the probe.
 
-use plan::Nanos;
+use crate::Thread;
+use plan::{CpuId, Nanos};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -95,6 +96,20 @@ impl ProbeStatement {
         self.clock == Self::CLOCK_OF_STREAM
     }
 
+    /// The CPU that the rows of a thread are of: the one it was pinned to. None if it was not, if each row has its own, or if they were
+    /// taken elsewhere.
+    #[must_use]
+    pub fn cpu_of(&self, thread: &Thread) -> Option<CpuId> {
+        let rows_have_it = self.columns.iter().any(|column| column.name == Column::ON_CPU);
+        (thread.pinned && !rows_have_it && !self.is_from_elsewhere()).then_some(thread.cpu)
+    }
+
+    /// The same as text; empty if there is none.
+    #[must_use]
+    pub fn cpu_text(&self, thread: &Thread) -> String {
+        self.cpu_of(thread).map_or_else(String::new, |cpu| cpu.to_string())
+    }
+
     /// Of a thread that sleeps until an absolute time, again and again: what recordings measured before probes stated themselves.
     #[must_use]
     pub fn cyclic() -> Self {
@@ -147,6 +162,9 @@ impl Default for ProbeStatement {
 }
 
 impl Column {
+    /// The column, in any probe that has it, of the CPU that each row is of, which is then not that of the measuring thread.
+    pub const ON_CPU: &'static str = "on_cpu";
+
     /// The column, in any probe that has it, of how far the clock was set since the row before, ns.
     pub const STEP: &'static str = "step_ns";
 

@@ -117,18 +117,6 @@ impl Thread {
         format!("{}{nice}", self.scheduling)
     }
 
-    /// The CPU that it was pinned to; none if it was not.
-    #[must_use]
-    pub fn pinned_cpu(&self) -> Option<CpuId> {
-        self.pinned.then_some(self.cpu)
-    }
-
-    /// The same as text; empty if it was not pinned.
-    #[must_use]
-    pub fn cpu_text(&self) -> String {
-        self.pinned_cpu().map_or_else(String::new, |cpu| cpu.to_string())
-    }
-
     /// A thread that has measured nothing yet.
     #[must_use]
     pub fn unmeasured(index: usize, cpu: CpuId, scheduling: Scheduling, interval_ns: Nanos, start_ns: Nanos) -> Self {

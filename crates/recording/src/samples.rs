@@ -238,9 +238,10 @@ fn append_near(column: &mut Vec<i32>, values: &[i64]) -> bool {
 
 /// What a samples file says of itself, so that it can be read without its folder.
 pub(crate) fn labels(thread: &Thread) -> BTreeMap<String, String> {
+    let cpu = if thread.pinned { thread.cpu.to_string() } else { String::new() };
     BTreeMap::from([
         ("teiji.thread".to_owned(), thread.index.to_string()),
-        ("teiji.cpu".to_owned(), thread.cpu_text()),
+        ("teiji.cpu".to_owned(), cpu),
         ("teiji.start_ns".to_owned(), thread.start_ns.0.to_string()),
         ("teiji.interval_ns".to_owned(), thread.interval_ns.0.to_string()),
     ])

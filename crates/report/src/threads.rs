@@ -85,7 +85,7 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
             let [due, on_time, late, skipped] = Accounts::from_thread(thread, &recorded.document.probe).all();
             let lost = thread.detail.is_samples().then_some(thread.evidence.samples_lost);
-            let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), thread.cpu_text()];
+            let mut cells = vec![recorded.path.display().to_string(), thread.index.to_string(), probe.cpu_text(thread)];
             cells.push(thread.interval_ns.0.to_string());
             cells.extend([due, on_time, late, skipped, lost].map(text));
             cells.extend(latencies(&Latencies::due(statistics)));
@@ -123,13 +123,13 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             let accounts = Accounts::from_thread(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
             let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
-            let name = in_a_cell(&recorded.name());
+            let (name, cpu) = (in_a_cell(&recorded.name()), recorded.document.probe.cpu_text(thread));
             let cells: Vec<String> = counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
-            out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, thread.cpu_text(), cells.join(" | "));
+            out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
                 let cells = in_micros(&Latencies::measured(statistics)).join(" | ");
                 let name = tr!("{name}, as measured", name);
-                out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, thread.cpu_text());
+                out += &format!("| {name} | {} | {} | | | | {cells} |{probe}\n", thread.index, cpu);
             }
         }
     }

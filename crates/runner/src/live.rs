@@ -61,7 +61,7 @@ impl Tally {
     pub(crate) fn new(thread: &Thread, probe: &ProbeStatement) -> Self {
         let time = usize::from(probe.rows == RowKind::Events);
         Tally {
-            cpu: thread.pinned_cpu(),
+            cpu: probe.cpu_of(thread),
             width: time + probe.columns.len(),
             judged: time,
             overruns: probe.overrun_column.map(|column| (time + column, probe.overrun_unit(thread.interval_ns))),

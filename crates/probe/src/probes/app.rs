@@ -79,7 +79,7 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
             count("missed", "planned times of a periodic thread that passed since its wake-up before"),
             count("cause", "1: a timer of the program, 2: anything else"),
             count("tid", "number of the thread that was woken"),
-            count("on_cpu", "CPU that it ran on"),
+            count(Column::ON_CPU, "CPU that it ran on"),
         ],
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),

@@ -265,7 +265,7 @@ impl Series {
                 let happened = |place: usize| Some(times.get(place)? + start_since_first(document, thread));
                 statistics.worst.iter().enumerate().map(move |(place, worst)| WorstPoint {
                     thread: thread.index,
-                    cpu: thread.pinned_cpu().map(|cpu| cpu.0),
+                    cpu: document.probe.cpu_of(thread).map(|cpu| cpu.0),
                     activation: worst.activation,
                     since_start_ns: happened(place).unwrap_or_else(|| due_since_first(document, thread, worst.activation)),
                     latency_ns: worst.latency_ns + shift_ns,
@@ -286,7 +286,7 @@ impl Series {
                 .filter(|_| steps.each > 0)
                 .map(|((thread, _), time)| ThreadSeries {
                     thread: thread.index,
-                    cpu: thread.pinned_cpu().map(|cpu| cpu.0),
+                    cpu: document.probe.cpu_of(thread).map(|cpu| cpu.0),
                     time: time.reduced(steps.each),
                 })
                 .collect(),

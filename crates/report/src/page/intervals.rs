@@ -56,7 +56,7 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             let mut quantiles: Vec<(String, String)> = inference.quantiles.iter().map(inference::interval).collect();
             quantiles.resize(levels.len(), ("–".to_owned(), String::new()));
             ThreadInference {
-                name: match thread.pinned_cpu() {
+                name: match document.probe.cpu_of(thread) {
                     Some(cpu) => tr!("thread {thread}, CPU {cpu}", thread = thread.index, cpu),
                     None => tr!("thread {thread}", thread = thread.index),
                 },

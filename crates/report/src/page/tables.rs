@@ -8,7 +8,7 @@ use crate::charts::words;
 use crate::format::{self, count, micros, rounded};
 use crate::language::{tr, translated};
 use crate::overview::Overview;
-use crate::sections::accounts::{Accounts, pinned_to};
+use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::Measured;
 use crate::sections::latencies::{Latencies, NOTHING, text};
 use crate::sections::loads;
@@ -85,7 +85,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
             }
             shown += 1;
             let figures = figures(&Latencies::due(statistics));
-            let (name, cpu) = (tr!("thread {thread}", thread = thread.index), pinned_to(thread));
+            let (name, cpu) = (tr!("thread {thread}", thread = thread.index), cpu_of(&overview.recorded.document.probe, thread));
             rows.push(Row {
                 kind: "thread",
                 thread: thread.index,
@@ -113,8 +113,9 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
 
 fn whole(overview: &Overview<'_>) -> Row {
     let figures = figures(&overview.due());
-    let threads = &overview.recorded.document.threads;
-    let cpus = plan::CpuList::format(&threads.iter().filter_map(model::Thread::pinned_cpu).collect::<Vec<_>>());
+    let document = &overview.recorded.document;
+    let cpus =
+        plan::CpuList::format(&document.threads.iter().filter_map(|thread| document.probe.cpu_of(thread)).collect::<Vec<_>>());
     Row { kind: "whole", thread: 0, name: overview.name.clone(), cpu: cpus, accounts: accounts(&overview.activations), figures }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::format;
 use crate::language::{tr, translated};
+use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, Thread};
 use stats::Activations;
@@ -85,9 +86,10 @@ impl Accounts {
     }
 }
 
-/// The CPU that a thread was pinned to, or `any`.
-pub(crate) fn pinned_to(thread: &Thread) -> String {
-    thread.pinned_cpu().map_or_else(|| translated("any").to_owned(), |cpu| cpu.to_string())
+/// The CPU that a thread measured, `any` where it was not one, and nothing where it was none of this machine.
+pub(crate) fn cpu_of(probe: &ProbeStatement, thread: &Thread) -> String {
+    let other = || if probe.is_from_elsewhere() { NOTHING.to_owned() } else { translated("any").to_owned() };
+    probe.cpu_of(thread).map_or_else(other, |cpu| cpu.to_string())
 }
 
 /// `19,998 of 20,000 activations on time, 1 late, 1 skipped`, of all of them together.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
-use crate::sections::accounts::{Accounts, pinned_to};
+use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
 pub(crate) mod histogram;
 pub(crate) mod load_table;
@@ -169,7 +169,7 @@ fn activations(overview: &Overview<'_>) -> Table {
     let threads = overview.recorded.document.threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
-            let mut row = vec![thread.index.to_string(), pinned_to(thread)];
+            let mut row = vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread)];
             row.extend(accounts(&Accounts::from_thread(thread, &overview.recorded.document.probe)));
             row.extend(figures(&Latencies::due(statistics)));
             row
@@ -233,7 +233,7 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     out.push('\n');
     wrapped(out, "", &tr!("As measured, without the skipped {rows}:", rows = rows_of(overview).plural()));
     let rows = with.iter().map(|(thread, latencies)| {
-        let mut row = vec![thread.index.to_string(), pinned_to(thread), count(latencies.count())];
+        let mut row = vec![thread.index.to_string(), cpu_of(&overview.recorded.document.probe, thread), count(latencies.count())];
         row.extend(figures(latencies));
         row
     });

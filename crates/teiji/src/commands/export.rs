@@ -80,7 +80,7 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     let (row, time) = if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
     writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
     for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
-        let (index, cpu) = (thread.index, thread.cpu_text());
+        let (index, cpu) = (thread.index, probe.cpu_text(thread));
         let planned = |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
         let mut failed: io::Result<()> = Ok(());
         let mut line = String::new();
@@ -119,7 +119,7 @@ fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
         let further = recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
         for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
             for bucket in statistics.histogram.buckets() {
-                let (index, cpu, name) = (thread.index, thread.cpu_text(), &column.name);
+                let (index, cpu, name) = (thread.index, probe.cpu_text(thread), &column.name);
                 writeln!(out, "{index},{cpu},{},{},{},{name},{}", bucket.lower, bucket.upper, bucket.count, probe.name)?;
             }
         }
