@@ -2,7 +2,7 @@
 //! How a run ended, and whether its recording shows all that it should have.
 
 use crate::contradictions;
-use model::{Document, End, Recorded, State};
+use model::{Document, End, Recorded, State, Warning};
 
 /// How a run ended, as plans, gates and exit codes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub enum Incomplete {
     EndedEarly,
     /// So many samples were lost.
     SamplesLost(u64),
+    /// The kernel's trace lost so many events at least, and rows with them.
+    TraceLost(u64),
     /// A load was off the level asked for.
     LoadOffTarget,
     /// `run.json` says what its samples do not.
@@ -72,6 +74,14 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     let lost = samples_lost(document);
     if lost > 0 {
         return Some(Incomplete::SamplesLost(lost));
+    }
+    let of_trace = document.warnings.iter().filter_map(|warning| match warning {
+        Warning::TraceEventsLost { events, unfollowed, .. } => Some(events + unfollowed),
+        _ => None,
+    });
+    let lost: u64 = of_trace.sum();
+    if lost > 0 {
+        return Some(Incomplete::TraceLost(lost));
     }
     if document.load_off_target {
         return Some(Incomplete::LoadOffTarget);
@@ -120,6 +130,11 @@ mod tests {
         };
         assert_eq!(of(|_| ()), None);
         assert_eq!(of(|document| document.load_off_target = true), Some(Incomplete::LoadOffTarget));
+        let lost = |document: &mut Document| {
+            document.load_off_target = true;
+            document.warnings = vec![Warning::TraceEventsLost { events: 5, buffer_kib: 8, unfollowed: 2 }];
+        };
+        assert_eq!(of(lost), Some(Incomplete::TraceLost(7)));
         assert_eq!(of(|document| document.end = None), Some(Incomplete::Contradicts));
         assert_eq!(
             of(|document| (document.state, document.load_off_target) = (State::Running, true)),

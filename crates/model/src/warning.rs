@@ -273,6 +273,24 @@ pub enum Warning {
         /// What was left of it.
         bytes: u64,
     },
+    /// Rows that the kernel's trace does not show as a whole, so that they have no values.
+    RowsUntraced {
+        /// Thread index.
+        thread: usize,
+        /// How many.
+        rows: u64,
+        /// Of so many that were measured.
+        measured: u64,
+    },
+    /// Events that the kernel's trace lost, which an unknown number of rows would have been made of: none of those is counted.
+    TraceEventsLost {
+        /// How many, at least.
+        events: u64,
+        /// What the buffer of each CPU holds, KiB.
+        buffer_kib: u64,
+        /// Threads and timers that there was no room for, so that they were not followed.
+        unfollowed: u64,
+    },
     /// A program that was measured ended before the run.
     ProgramEnded {
         /// From the beginning of the run until its end was seen.

@@ -90,6 +90,11 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
     fn lost(&mut self) -> u64 {
         0
     }
+
+    /// How many of those that were lost so far a trace of the kernel does not show, asked after the last row.
+    fn untraced(&self) -> u64 {
+        0
+    }
 }
 
 /// What a wait for an event ended with.
@@ -124,6 +129,11 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// How long it polled, if it is a loop that polls.
     fn polled(&self) -> Option<Polled> {
         None
+    }
+
+    /// How many of those that are missing a trace of the kernel does not show, asked after the last one.
+    fn untraced(&self) -> u64 {
+        0
     }
 
     /// What a reader has to know of the events, asked after the last one.

@@ -30,6 +30,8 @@ pub struct ThreadResult {
     pub counts: Counts,
     /// Samples that found the ring full.
     pub lost: u64,
+    /// Rows that a trace of the kernel does not show as a whole.
+    pub untraced: u64,
     /// What the kernel counted between its first and its last activation; none if it would not say.
     pub usage: Option<Usage>,
     /// How long it polled; none of those that wait otherwise.
@@ -54,6 +56,7 @@ struct Measured {
     counts: Counts,
     usage: Option<Usage>,
     polled: Option<Polled>,
+    untraced: u64,
     warnings: Vec<Warning>,
 }
 
@@ -159,7 +162,7 @@ impl ThreadConfig {
                 let before = sys::thread_usage();
                 let counts = cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
-                Measured { counts, usage, polled: None, warnings: Vec::new() }
+                Measured { counts, usage, polled: None, untraced: sampler.untraced(), warnings: Vec::new() }
             })
         })
     }
@@ -176,7 +179,8 @@ impl ThreadConfig {
                 let before = sys::thread_usage();
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
-                Measured { counts, usage, polled: source.polled(), warnings: source.findings(attachment) }
+                let (polled, untraced) = (source.polled(), source.untraced());
+                Measured { counts, usage, polled, untraced, warnings: source.findings(attachment) }
             })
         })
     }
@@ -212,9 +216,9 @@ impl ThreadConfig {
             return ThreadResult::default();
         };
         self.cycle.start.0 += start.0;
-        let Measured { counts, usage, polled, warnings } = measure(attachment, &self, &mut ring);
+        let Measured { counts, usage, polled, untraced, warnings } = measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult { counts, lost: ring.lost(), usage, polled, warnings }
+        ThreadResult { counts, lost: ring.lost(), untraced, usage, polled, warnings }
     }
 }
 

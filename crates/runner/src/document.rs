@@ -144,15 +144,20 @@ pub(crate) fn clock_warning(probe: &ProbeStatement, threads: &[Beside]) -> Optio
 }
 
 /// What a reader must know of a thread.
-pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, came_back: bool) -> Vec<Warning> {
+pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, result: Option<&ThreadResult>) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if !came_back {
+    if result.is_none() {
         let waited_ns = Nanos(i64::try_from(probe::JOIN_TIMEOUT.as_nanos()).unwrap_or(i64::MAX));
         warnings.push(Warning::ThreadUnresponsive { thread: thread.index, cpu: thread.cpu, waited_ns });
     }
-    if thread.evidence.samples_lost > 0 {
-        let woken = thread.activations.map_or(0, |all| all.on_time + all.late);
-        warnings.push(Warning::SamplesLost { thread: thread.index, lost: thread.evidence.samples_lost, woken });
+    let woken = thread.activations.map_or(0, |all| all.on_time + all.late);
+    let untraced = result.map_or(0, |result| result.untraced).min(thread.evidence.samples_lost);
+    let lost = thread.evidence.samples_lost - untraced;
+    if lost > 0 {
+        warnings.push(Warning::SamplesLost { thread: thread.index, lost, woken });
+    }
+    if untraced > 0 {
+        warnings.push(Warning::RowsUntraced { thread: thread.index, rows: untraced, measured: woken });
     }
     let (minor, major) = (thread.evidence.minor_faults.unwrap_or(0), thread.evidence.major_faults.unwrap_or(0));
     // What a trial starts may fault by its nature, as the copy of a memory map does.
@@ -181,7 +186,24 @@ mod tests {
         assert_eq!((thread.evidence.samples_lost, thread.evidence.voluntary_switches), (0, None));
         let (cpu, waited_ns) = (CpuId(1), Nanos::from_secs(3));
         let expected = [Warning::ThreadUnresponsive { thread: 0, cpu, waited_ns }];
-        assert_eq!(thread_warnings(&thread, RowKind::Activations, false), expected);
+        assert_eq!(thread_warnings(&thread, RowKind::Activations, None), expected);
+    }
+
+    /// A faster disk is no advice against a trace that is not whole.
+    #[test]
+    fn samples_are_lost_in_one_of_two_places() {
+        let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::OTHER, Nanos::from_millis(1), Nanos(0));
+        thread.activations = Some(Activations { due: 50, on_time: 50, late: 0, skipped: 0 });
+        thread.evidence.samples_lost = 7;
+        let of = |untraced| {
+            let result = ThreadResult { untraced, ..ThreadResult::default() };
+            thread_warnings(&thread, RowKind::Events, Some(&result))
+        };
+        let untraced = |rows| Warning::RowsUntraced { thread: 0, rows, measured: 50 };
+        let lost = |lost| Warning::SamplesLost { thread: 0, lost, woken: 50 };
+        assert_eq!(of(0), [lost(7)]);
+        assert_eq!(of(5), [lost(2), untraced(5)]);
+        assert_eq!(of(9), [untraced(7)]);
     }
 
     #[test]

@@ -338,7 +338,7 @@ fn closing(
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
         document::enter(thread, results[index].as_ref(), due[index], &statistics[index]);
-        document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].is_some()));
+        document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].as_ref()));
     }
     document.warnings.extend(document::clock_warning(&document.probe, beside));
     if recorded.document.probe.is_from_elsewhere() {

@@ -32,8 +32,10 @@ pub(super) const PROBE: Probe = Probe {
         let kernel = Kernel::on(cpu, interval, config.scheduling).map_err(io::Error::other)?;
         let reader = kernel.reader(cpu).map_err(io::Error::other)?;
         let rows = Rows::new(Nanos(0), interval);
-        config
-            .launch(Observer, Timerlat { reader, rows, row: None, lost: 0, owed: 0, silent_since: 0, limit: 0, _kernel: kernel })
+        config.launch(
+            Observer,
+            Timerlat { reader, rows, row: None, lost: 0, untraced: 0, owed: 0, silent_since: 0, limit: 0, _kernel: kernel },
+        )
     },
 };
 
@@ -96,6 +98,8 @@ struct Timerlat {
     row: Option<Row>,
     /// After the row that was sampled.
     lost: u64,
+    /// Those that were lost so far.
+    untraced: u64,
     /// Rows of the warm-up that the last one passed. Of those that are measured the engine takes account.
     owed: u64,
     /// When the last row was read.
@@ -172,6 +176,11 @@ impl<A: Attachment> Sampler<A, 3> for Timerlat {
 
     fn lost(&mut self) -> u64 {
         self.owed = 0;
+        self.untraced += self.lost;
         std::mem::take(&mut self.lost)
+    }
+
+    fn untraced(&self) -> u64 {
+        self.untraced
     }
 }

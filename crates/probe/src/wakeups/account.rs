@@ -34,6 +34,22 @@ pub(crate) struct Wakeup {
     pub(crate) missed: i64,
 }
 
+/// What the events tell of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Wakeup(Wakeup),
+    /// A thread was woken then, and when it ran is not in the trace.
+    Unseen {
+        cause: Cause,
+        woken: i64,
+    },
+    /// So many events before this time are missing, of an unknown number of wake-ups.
+    EventsLost {
+        time: i64,
+        events: u64,
+    },
+}
+
 /// The kernel's functions that timers of programs call, by their address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Functions {
@@ -115,7 +131,7 @@ struct ProcessTimer {
     deadlines: Deadlines,
 }
 
-/// What is kept in advance, so that nothing is allocated later. Threads and timers beyond it are counted as lost events.
+/// What is kept in advance, so that nothing is allocated later. Threads and timers beyond it are counted, and not followed.
 const MAX_THREADS: usize = 4_096;
 const MAX_TIMERS: usize = 4_096;
 /// A thread that was woken before it left its CPU does so, or does not, within this, ns.
@@ -128,7 +144,7 @@ pub(crate) struct Account {
     /// Ascending by number.
     threads: Vec<Thread>,
     timers: Vec<ProcessTimer>,
-    lost: u64,
+    unfollowed: u64,
     /// Nothing counts before this thread executes its program.
     awaited: Option<i64>,
 }
@@ -141,27 +157,22 @@ impl Account {
             clocks: Clocks::default(),
             threads: Vec::with_capacity(MAX_THREADS),
             timers: Vec::with_capacity(MAX_TIMERS),
-            lost: 0,
+            unfollowed: 0,
             awaited,
         };
         threads.iter().for_each(|thread| account.follow(*thread));
         account
     }
 
-    /// Events that are missing so far, and what there was no room for.
-    pub(crate) const fn lost(&self) -> u64 {
-        self.lost
-    }
-
-    /// Counts what there was no room for elsewhere.
-    pub(crate) const fn lose(&mut self, events: u64) {
-        self.lost += events;
+    /// Threads and timers so far that there was no room for.
+    pub(crate) const fn unfollowed(&self) -> u64 {
+        self.unfollowed
     }
 
     fn follow(&mut self, number: i64) {
         let Err(place) = self.threads.binary_search_by_key(&number, |thread| thread.number) else { return };
         if self.threads.len() == MAX_THREADS {
-            self.lost += 1;
+            self.unfollowed += 1;
             return;
         }
         let thread = Thread {
@@ -184,7 +195,12 @@ impl Account {
     }
 
     /// Takes the next event. A switch can end two wake-ups.
-    pub(crate) fn take(&mut self, event: &Event, each: &mut impl FnMut(Wakeup)) {
+    pub(crate) fn take(&mut self, event: &Event, each: &mut impl FnMut(Found)) {
+        if let What::Lost { events } = event.what {
+            each(Found::EventsLost { time: event.time, events });
+            self.forget(each);
+            return;
+        }
         if let Some(awaited) = self.awaited {
             if let What::Executes { thread } = event.what
                 && thread == awaited
@@ -207,7 +223,7 @@ impl Account {
                     timer.armed = None;
                 }
             }
-            What::TimerOff { .. } | What::Executes { .. } => {}
+            What::TimerOff { .. } | What::Executes { .. } | What::Lost { .. } => {}
             What::Waking { thread } => self.woken(event, thread, each),
             What::Switch { from, sleeps, to } => {
                 self.leaves(event, from, sleeps, each);
@@ -218,15 +234,14 @@ impl Account {
                 self.settle(thread, each);
                 self.threads.retain(|known| known.number != thread);
             }
-            What::Lost { events } => self.forget(events),
         }
     }
 
     /// What was under way may have gone on unseen.
-    fn forget(&mut self, events: u64) {
-        self.lost += events;
+    fn forget(&mut self, each: &mut impl FnMut(Found)) {
         for thread in &mut self.threads {
             thread.carried += thread.sleeper.map_or(0, |timer| timer.missed) + thread.begun.map_or(0, |begun| begun.missed);
+            thread.begun.iter().for_each(|begun| each(begun.unseen()));
             (thread.sleeper, thread.begun, thread.is_running) = (None, None, false);
         }
         self.timers.iter_mut().for_each(|timer| timer.armed = None);
@@ -260,7 +275,7 @@ impl Account {
             if has_room {
                 self.timers.push(ProcessTimer { timer, clock: made, armed: None, deadlines: Deadlines::default() });
             } else {
-                self.lost += 1;
+                self.unfollowed += 1;
             }
             has_room.then(|| self.timers.len() - 1)
         });
@@ -270,13 +285,14 @@ impl Account {
         }
     }
 
-    fn woken(&mut self, event: &Event, number: i64, each: &mut impl FnMut(Wakeup)) {
+    fn woken(&mut self, event: &Event, number: i64, each: &mut impl FnMut(Found)) {
         self.settle(number, each);
         let by_process_timer = self.process_timer(event, number);
         let Some(thread) = self.thread(number) else { return };
         // It ran since, unseen.
         let unseen = thread.begun.take();
         thread.carried += unseen.map_or(0, |begun| begun.missed);
+        unseen.iter().for_each(|begun| each(begun.unseen()));
         let by_own_timer = thread.sleeper.take().filter(|timer| timer.planned <= event.time);
         let timer = by_own_timer.or(by_process_timer);
         thread.begun = Some(Begun {
@@ -287,7 +303,6 @@ impl Account {
             while_running: thread.is_running,
             left: false,
         });
-        self.lost += u64::from(unseen.is_some());
     }
 
     /// The timer of the process that expired last while this thread slept.
@@ -304,14 +319,14 @@ impl Account {
     }
 
     /// Of a thread that was woken before it left its CPU: it did not leave it for that sleep.
-    fn settle(&mut self, number: i64, each: &mut impl FnMut(Wakeup)) {
+    fn settle(&mut self, number: i64, each: &mut impl FnMut(Found)) {
         let Some(thread) = self.thread(number) else { return };
         if let Some(begun) = thread.begun.take_if(|begun| begun.while_running) {
             each(begun.ended(number, thread.cpu, begun.woken));
         }
     }
 
-    fn leaves(&mut self, event: &Event, number: i64, sleeps: bool, each: &mut impl FnMut(Wakeup)) {
+    fn leaves(&mut self, event: &Event, number: i64, sleeps: bool, each: &mut impl FnMut(Found)) {
         let Some(thread) = self.thread(number) else { return };
         (thread.is_running, thread.cpu) = (false, event.cpu);
         if sleeps {
@@ -325,7 +340,7 @@ impl Account {
         }
     }
 
-    fn enters(&mut self, event: &Event, number: i64, each: &mut impl FnMut(Wakeup)) {
+    fn enters(&mut self, event: &Event, number: i64, each: &mut impl FnMut(Found)) {
         let Some(thread) = self.thread(number) else { return };
         (thread.is_running, thread.cpu) = (true, event.cpu);
         if let Some(begun) = thread.begun.take() {
@@ -336,9 +351,13 @@ impl Account {
 }
 
 impl Begun {
-    const fn ended(self, thread: i64, cpu: u32, running: i64) -> Wakeup {
+    const fn ended(self, thread: i64, cpu: u32, running: i64) -> Found {
         let Begun { cause, planned, woken, missed, .. } = self;
-        Wakeup { cause, thread, cpu, planned, woken, running, missed }
+        Found::Wakeup(Wakeup { cause, thread, cpu, planned, woken, running, missed })
+    }
+
+    const fn unseen(&self) -> Found {
+        Found::Unseen { cause: self.cause, woken: self.woken }
     }
 }
 

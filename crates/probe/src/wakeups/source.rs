@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Wake-ups as rows, for the engine.
 
-use super::account::{Account, Cause, Clocks, Wakeup};
+use super::account::{Account, Cause, Clocks, Found, Wakeup};
 use super::program::Program;
 use super::trace::Trace;
 use crate::attachment::{Attachment, Woken};
@@ -40,7 +40,11 @@ pub(crate) struct Wakeups {
     start: Nanos,
     /// When the end of the program was seen, and that of the run.
     ended: Option<(Nanos, Nanos)>,
+    /// Rows that have no values, so far: those that the trace does not show as a whole, and those that there was no room for.
+    untraced: u64,
+    no_room: u64,
     told_lost: u64,
+    events_lost: u64,
 }
 
 impl Wakeups {
@@ -59,36 +63,36 @@ impl Wakeups {
             is_over: false,
             start: Nanos::ZERO,
             ended: None,
+            untraced: 0,
+            no_room: 0,
             told_lost: 0,
+            events_lost: 0,
         })
     }
 
     fn read(&mut self, now: i64) -> io::Result<()> {
         self.account.clocks = clocks();
         let begun = self.begun.unwrap_or(now);
-        let Wakeups { trace, account, rows, wanted, .. } = self;
+        let Wakeups { trace, account, rows, wanted, untraced, no_room, events_lost, .. } = self;
         let Some(trace) = trace else { return Ok(()) };
-        let mut no_room = 0;
+        let counts = |time, cause| time >= begun && wanted.is_none_or(|wanted| wanted == cause);
         trace.take(now, |event| {
-            account.take(event, &mut |wakeup| {
-                if wakeup.running < begun || wanted.is_some_and(|wanted| wanted != wakeup.cause) {
-                    return;
-                }
-                if rows.len() < ROWS {
-                    rows.push_back(wakeup);
-                } else {
-                    no_room += 1;
-                }
+            account.take(event, &mut |found| match found {
+                Found::Wakeup(wakeup) if !counts(wakeup.running, wakeup.cause) => {}
+                Found::Wakeup(wakeup) if rows.len() < ROWS => rows.push_back(wakeup),
+                Found::Wakeup(_) => *no_room += 1,
+                Found::Unseen { cause, woken } => *untraced += u64::from(counts(woken, cause)),
+                // Of a page that could not be read no time is known.
+                Found::EventsLost { time, events } => *events_lost += if time == 0 || time >= begun { events } else { 0 },
             });
         })?;
-        account.lose(no_room);
         // One that is known by what the thread did next comes after others.
         rows.make_contiguous().sort_unstable_by_key(|wakeup| wakeup.running);
         Ok(())
     }
 
     fn next_row(&mut self) -> Option<Awaited<COLUMNS>> {
-        let lost = self.account.lost();
+        let lost = self.untraced + self.no_room;
         if lost > self.told_lost {
             let more = lost - self.told_lost;
             self.told_lost = lost;
@@ -152,14 +156,26 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
     }
 
     fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
-        let Some((ended, until)) = self.ended else { return Vec::new() };
-        let status = self.program.status();
-        vec![Warning::ProgramEnded {
-            after_ns: Nanos(ended.0 - self.start.0),
-            planned_ns: Nanos(until.0 - self.start.0),
-            status: status.and_then(|status| status.code()),
-            signal: status.and_then(|status| status.signal()),
-        }]
+        let mut warnings = Vec::new();
+        let (events, unfollowed) = (self.events_lost, self.account.unfollowed());
+        if events + unfollowed > 0 {
+            let buffer_kib = self.trace.as_ref().map_or(0, |trace| trace.buffer_kib);
+            warnings.push(Warning::TraceEventsLost { events, buffer_kib, unfollowed });
+        }
+        if let Some((ended, until)) = self.ended {
+            let status = self.program.status();
+            warnings.push(Warning::ProgramEnded {
+                after_ns: Nanos(ended.0 - self.start.0),
+                planned_ns: Nanos(until.0 - self.start.0),
+                status: status.and_then(|status| status.code()),
+                signal: status.and_then(|status| status.signal()),
+            });
+        }
+        warnings
+    }
+
+    fn untraced(&self) -> u64 {
+        self.untraced
     }
 }
 

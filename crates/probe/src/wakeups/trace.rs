@@ -9,9 +9,9 @@ use std::io::{self, BufRead, BufReader};
 use trace::{Raw, RawReader, Session, TraceError, Tracefs};
 
 /// All CPUs' buffers together, KiB, and each at most: a second of a program that wakes 20,000 times a second there; and at least.
-const BUFFERS_KIB: usize = 65_536;
-const MAX_BUFFER_KIB: usize = 8_192;
-const MIN_BUFFER_KIB: usize = 512;
+const BUFFERS_KIB: u64 = 65_536;
+const MAX_BUFFER_KIB: u64 = 8_192;
+const MIN_BUFFER_KIB: u64 = 512;
 /// Events that are held back until those of other CPUs have been read.
 const PENDING: usize = 1 << 17;
 /// An event is in its CPU's buffer this long after its time, ns.
@@ -29,6 +29,8 @@ pub(crate) struct Trace {
     readers: Vec<(u32, RawReader)>,
     layout: Layout,
     pub(crate) functions: Functions,
+    /// What the buffer of each CPU holds, KiB.
+    pub(crate) buffer_kib: u64,
     /// With their order within one CPU.
     pending: Vec<(u64, Event)>,
     read: u64,
@@ -40,7 +42,7 @@ impl Trace {
         let functions = functions("/proc/kallsyms")?;
         let session = Session::begin(&Tracefs::find()?)?;
         let cpus = cpus(&session);
-        let buffer_kib = (BUFFERS_KIB / cpus.len().max(1)).clamp(MIN_BUFFER_KIB, MAX_BUFFER_KIB);
+        let buffer_kib = (BUFFERS_KIB / u64::try_from(cpus.len().max(1)).unwrap_or(1)).clamp(MIN_BUFFER_KIB, MAX_BUFFER_KIB);
         session.write("buffer_size_kb", &buffer_kib.to_string())?;
         let layout = Layout::of(&session)?;
         session.write("options/event-fork", "1")?;
@@ -60,7 +62,7 @@ impl Trace {
             readers.push((cpu, session.raw_reader(CpuId(cpu))?));
         }
         event::enable(&session)?;
-        Ok((Trace { session, readers, layout, functions, pending: Vec::with_capacity(PENDING), read: 0 }, followed))
+        Ok((Trace { session, readers, layout, functions, buffer_kib, pending: Vec::with_capacity(PENDING), read: 0 }, followed))
     }
 
     /// Reads what there is, and takes the events before a time, in order. Those of the last moment wait for the next call, as another

@@ -129,6 +129,9 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
         Incomplete::SamplesLost(lost) => {
             tr!("{samples} lost, with unknown latencies", samples = counted(lost, "sample"))
         }
+        Incomplete::TraceLost(lost) => {
+            tr!("{events} of the kernel's trace lost, and rows with them", events = counted(lost, "event"))
+        }
         Incomplete::LoadOffTarget => tr!("a load was off target"),
         Incomplete::Contradicts => tr!("run.json contradicts its samples: teiji verify lists the differences"),
     }

@@ -227,6 +227,42 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
         | Warning::StreamUnread { .. } => stream(warning),
+        Warning::RowsUntraced { thread, rows, measured } => (
+            if *rows == 1 {
+                format!(
+                    "1 row of thread {thread} is not whole in the kernel's trace. It is counted, but it is not in the statistics."
+                )
+            } else {
+                format!(
+                    "{} rows of thread {thread} are not whole in the kernel's trace. They are counted, but they are not in the statistics.",
+                    count(*rows)
+                )
+            },
+            format!("of {} measured", count(*measured)),
+            advice(
+                "The trace's buffer was full, or the kernel does not record each switch. Measure at a lower rate, or on another CPU.",
+            ),
+        ),
+        Warning::TraceEventsLost { events, buffer_kib, unfollowed } => (
+            if *events > 0 {
+                format!(
+                    "At least {} of the kernel's trace were lost. How many rows they would have made is unknown, and none of them is counted.",
+                    events_of(*events)
+                )
+            } else {
+                "Not all of the program was followed. The rows of the rest are not counted.".to_owned()
+            },
+            format!(
+                "{}; each CPU's buffer holds {} KiB",
+                if *unfollowed > 0 {
+                    format!("no room for {} threads or timers", count(*unfollowed))
+                } else {
+                    "buffers full".to_owned()
+                },
+                count(*buffer_kib)
+            ),
+            advice("Name a CPU with -a that the program does not use, so that the trace is read in time."),
+        ),
         Warning::ProgramEnded { after_ns, planned_ns, status, signal } => (
             format!(
                 "The program ended after {} s of {} s{}.",
@@ -245,6 +281,10 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             (format!("{}: this version of teiji does not know this warning.", other.code), raw(other), Unknown)
         }
     }
+}
+
+fn events_of(events: u64) -> String {
+    if events == 1 { "1 event".to_owned() } else { format!("{} events", count(events)) }
 }
 
 /// Of times that came as a stream.

@@ -242,6 +242,36 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
         | Warning::StreamUnread { .. } => stream(warning),
+        Warning::RowsUntraced { thread, rows, measured } => (
+            format!(
+                "スレッド {thread} の {} 行は、カーネルのトレースに一部しかありません。数には含まれますが、統計値には含まれていません。",
+                count(*rows)
+            ),
+            format!("測定した {} 行のうち", count(*measured)),
+            advice(
+                "トレースのバッファがあふれたか、カーネルが一部の切り替えを記録していません。頻度を下げるか、別の CPU で測定してください。",
+            ),
+        ),
+        Warning::TraceEventsLost { events, buffer_kib, unfollowed } => (
+            if *events > 0 {
+                format!(
+                    "カーネルのトレースのイベントが少なくとも {} 件失われました。それが何行になったはずかは不明で、行数にも含まれていません。",
+                    count(*events)
+                )
+            } else {
+                "プログラムの一部を追跡できませんでした。その行は数えられていません。".to_owned()
+            },
+            format!(
+                "{}。各 CPU のバッファは {} KiB",
+                if *unfollowed > 0 {
+                    format!("追跡できなかったスレッドとタイマー {} 個", count(*unfollowed))
+                } else {
+                    "バッファあふれ".to_owned()
+                },
+                count(*buffer_kib)
+            ),
+            advice("トレースの読み取りが間に合うように、プログラムが使わない CPU を -a で指定してください。"),
+        ),
         Warning::ProgramEnded { after_ns, planned_ns, status, signal } => (
             format!(
                 "プログラムは {} 秒のうち {} 秒で終了しました{}。",

@@ -153,6 +153,8 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::StealTime { .. }
         | Warning::CpuOfflineChanged { .. }
         | Warning::IsolatedNotMeasured { .. }
+        | Warning::RowsUntraced { .. }
+        | Warning::TraceEventsLost { .. }
         | Warning::ProgramEnded { .. } => String::new(),
     }
 }

@@ -74,6 +74,9 @@ fn all() -> Vec<Warning> {
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 0, silent_ns: Nanos::from_secs(10) },
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 5, silent_ns: Nanos::from_secs(3) },
         Warning::StreamUnread { from: text("a.txt"), bytes: 4_096 },
+        Warning::RowsUntraced { thread: 2, rows: 17, measured: 40 },
+        Warning::TraceEventsLost { events: 1_200, buffer_kib: 8_192, unfollowed: 0 },
+        Warning::TraceEventsLost { events: 0, buffer_kib: 512, unfollowed: 3 },
         program_ended(Some(1), None),
         program_ended(None, Some(9)),
         program_ended(None, None),
@@ -162,14 +165,16 @@ fn kind(warning: &Warning) -> usize {
         Warning::StreamSilent { .. } => 29,
         Warning::StreamUnread { .. } => 30,
         Warning::ProgramEnded { .. } => 31,
-        Warning::Other { .. } => 32,
+        Warning::RowsUntraced { .. } => 32,
+        Warning::TraceEventsLost { .. } => 33,
+        Warning::Other { .. } => 34,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=32).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=34).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");

@@ -170,6 +170,39 @@ fn missed_wake_ups_are_found() {
     );
 }
 
+/// Events that the kernel had no room for, because nobody read them for seconds, are said as what they are. They are no rows: how many
+/// they would have made is unknown.
+#[test]
+fn lost_events_are_no_rows() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    let program = format!("{TEIJI} measure -t 2 -i 50us --policy other -d 60s -q -o own.teiji");
+    let run = place.start(&format!("measure --probe app -d 6s -q -o app.teiji -- {program}"));
+    run.begun("app.teiji");
+    soon("the program measures", Duration::from_secs(20), || place.join("own.teiji").exists());
+    run.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(4));
+    run.signal(Signal::CONT);
+    let output = run.end_within(Duration::from_secs(30));
+    assert_eq!(output.code, Some(0), "{output:?}");
+    place.well("verify app.teiji");
+    let document = place.document("app.teiji");
+    let warning = document.list("/warnings").into_iter().find(|warning| warning.text("/code") == "trace-events-lost");
+    let warning = warning.unwrap_or_else(|| panic!("{:?}", document.list("/warnings")));
+    let (events, lost) = (warning.whole("/events"), document.whole("/threads/0/evidence/samples_lost"));
+    assert!(events > 10_000 && warning.whole("/buffer_kib") >= 512, "{warning:?}");
+    // What was under way then, and what the kernel leaves out.
+    assert!(lost < events / 100, "{lost} rows lost, {events} events");
+    assert!(!document.warns_of("samples-lost"), "{:?}", document.list("/warnings"));
+    let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("events of the kernel's trace were lost") && !said.contains("faster disk"), "{said}");
+    // The largest latency may have been among them.
+    assert_eq!(place.teiji("gate app.teiji --limit max<1h").code, Some(3));
+}
+
 /// What a recording says of the end of its program.
 fn program_ended(document: &Document) -> Value {
     let of = |warning: &&Document| warning.text("/code") == "program-ended";
