@@ -25,7 +25,7 @@ pub enum Kind {
 /// What a number came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// The first timestamp, from which the next interval runs.
+    /// The first timestamp, or the first one after a break, from which the next interval runs.
     First,
     /// An event.
     Event {
@@ -75,7 +75,8 @@ impl Series {
     /// Takes the next number.
     ///
     /// # Errors
-    /// When it is beyond its counter, below 0 as an interval, or beyond 292 years.
+    /// When it is beyond its counter, below 0 as an interval, or beyond 104 days as an interval or latency. A timestamp that follows the
+    /// one before after longer breaks the series: no interval runs to it or from it.
     pub fn take(&mut self, number: Number) -> Result<Taken, Unreadable> {
         match self.kind {
             Kind::Timestamp => self.timestamp(number.0),
@@ -107,7 +108,7 @@ impl Series {
         let before = self.total.div_euclid(self.per_ns);
         let interval = self.total.checked_add(step).map(|total| (total, i64::try_from(total.div_euclid(self.per_ns) - before)));
         let Some((total, Ok(value_ns @ ..=MAX_NS))) = interval else {
-            self.total = number;
+            self.last = None;
             return Err(Unreadable);
         };
         self.total = total;
@@ -189,6 +190,17 @@ mod tests {
         // A step back across the wrap is as long forwards as nearly a whole turn.
         let series = Series::new(Kind::Timestamp, NS, Some(32), None);
         assert_eq!(taken(series, &[5, (1 << 32) - 3])[1], Ok(Taken::Backwards(8)));
+    }
+
+    /// Which of the two is wrong is not known: neither is an end of an interval.
+    #[test]
+    fn a_timestamp_too_far_ahead_breaks_the_series() {
+        let far = i128::from(u64::MAX) - 500;
+        let series = Series::new(Kind::Timestamp, NS, None, None);
+        let expected = [Ok(Taken::First), event(10, 10, 0), Err(Unreadable), Ok(Taken::First), event(15, 5, 0)];
+        assert_eq!(taken(series, &[100, 110, far, far + 7, far + 12]), expected);
+        let series = Series::new(Kind::Timestamp, NS, None, None);
+        assert_eq!(taken(series, &[100, 110, far, 120, 125]), expected);
     }
 
     #[test]
