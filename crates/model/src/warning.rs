@@ -239,6 +239,15 @@ pub enum Warning {
         /// The longest step.
         furthest_ns: Nanos,
     },
+    /// What came after the last row of a stream, so that no row counts it.
+    StreamTrailing {
+        /// Where the stream came from.
+        from: String,
+        /// Records that are no number.
+        unreadable: u64,
+        /// Steps backwards.
+        backwards: u64,
+    },
     /// Periods of a stream without a record.
     StreamMissed {
         /// Where the stream came from.

@@ -190,6 +190,8 @@ struct Stream {
     backwards: i64,
 }
 
+/// Nothing was measured.
+const NO_NUMBER: Awaited<4> = Awaited::Failed(SampleError { doing: "no number came from the stream", errno: libc::ENODATA });
 /// One wait takes no longer.
 const MAX_WAIT_NS: i64 = 1_000_000_000;
 
@@ -229,7 +231,7 @@ impl Stream {
                         None
                     }
                     Taken::Event { time_ns, value_ns, missed } => {
-                        self.findings.missed(missed);
+                        self.findings.row(missed);
                         let time = time_ns.unwrap_or_else(|| self.findings.arrived_after());
                         Some(Awaited::Recorded(Nanos(time), self.columns_of(value_ns, missed)))
                     }
@@ -270,10 +272,12 @@ impl<A: Attachment> EventSource<A, 4> for Stream {
                 self.findings.arrived(attachment.now());
                 Awaited::Nothing
             }
+            // A signal that stops the run comes before its end.
+            Read::Nothing if self.findings.is_empty() && attachment.now() >= until => NO_NUMBER,
             Read::Nothing => Awaited::Nothing,
             Read::Ended => {
                 self.findings.ended(attachment.now(), &self.records);
-                Awaited::Ended
+                if self.findings.is_empty() { NO_NUMBER } else { Awaited::Ended }
             }
             Read::Failed(doing, errno) => Awaited::Failed(SampleError { doing, errno }),
         }

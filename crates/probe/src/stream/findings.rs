@@ -23,6 +23,8 @@ pub(crate) struct Findings {
     first_backwards: u64,
     furthest_back_ns: i64,
     missed: u64,
+    /// Since the last row: records that are no number, and steps backwards.
+    trailing: (u64, u64),
     /// Bytes of a record that was not finished when the stream ended, and where it begins.
     half: Option<(u64, u64)>,
     /// When reading began, when bytes came last, and when the stream ended, CLOCK_MONOTONIC.
@@ -43,6 +45,7 @@ impl Findings {
             first_backwards: 0,
             furthest_back_ns: 0,
             missed: 0,
+            trailing: (0, 0),
             half: None,
             began: None,
             arrived: Nanos::ZERO,
@@ -72,9 +75,15 @@ impl Findings {
         self.numbers += 1;
     }
 
+    /// Whether no number has come.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.numbers == 0
+    }
+
     /// The last of these records was no number.
     pub(crate) fn unreadable(&mut self, record: Record, records: &Records) {
         self.unreadable += 1;
+        self.trailing.0 += 1;
         self.first_unreadable.get_or_insert_with(|| {
             let (quoted, length) = records.quoted();
             (record, quoted, length)
@@ -86,11 +95,14 @@ impl Findings {
             self.first_backwards = record.position;
         }
         self.backwards += 1;
+        self.trailing.1 += 1;
         self.furthest_back_ns = self.furthest_back_ns.max(by_ns);
     }
 
-    pub(crate) const fn missed(&mut self, periods: u64) {
-        self.missed = self.missed.saturating_add(periods);
+    /// A row, before which so many periods passed. It has the count of what came since the row before.
+    pub(crate) const fn row(&mut self, missed: u64) {
+        self.trailing = (0, 0);
+        self.missed = self.missed.saturating_add(missed);
     }
 
     pub(crate) fn ended(&mut self, now: Nanos, records: &Records) {
@@ -119,6 +131,11 @@ impl Findings {
         if self.backwards > 0 {
             let (steps, first, furthest_ns) = (self.backwards, self.first_backwards, Nanos(self.furthest_back_ns));
             warnings.push(Warning::StreamBackwards { from: from(), steps, first, furthest_ns });
+        }
+        if let (unreadable, backwards) = self.trailing
+            && unreadable + backwards > 0
+        {
+            warnings.push(Warning::StreamTrailing { from: from(), unreadable, backwards });
         }
         if let Some(period_ns) = self.period_ns.filter(|_| self.missed > 0) {
             warnings.push(Warning::StreamMissed { from: from(), missed: self.missed, period_ns });

@@ -84,9 +84,7 @@ pub(crate) fn absent(from: &str, baud: Option<u32>) -> Option<String> {
             return Some(format!("there is no socket {path}: start the program that listens on it first"));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Some(format!(
-                "there is no {path}: start what makes it, or make a FIFO with 'mkfifo {path}' and have it written"
-            ));
+            return Some(missing(path));
         }
         Err(error) => return Some(format!("{path}: {error}")),
     };
@@ -106,6 +104,18 @@ pub(crate) fn absent(from: &str, baud: Option<u32>) -> Option<String> {
     }
     let refused = rustix::fs::access(Path::new(path), Access::READ_OK).err()?;
     Some(format!("{path} may not be read: {refused}. Run as root, or as a user who may"))
+}
+
+/// What is missing at a path where there is nothing, by its name.
+fn missing(path: &str) -> String {
+    let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    if name.contains("fifo") || name.contains("pipe") {
+        format!("there is no FIFO {path}: start the program that makes it, or make it with 'mkfifo {path}' and have it written")
+    } else if path.starts_with("/dev/") {
+        format!("there is no device {path}: connect it, or load its driver")
+    } else {
+        format!("there is no file {path}")
+    }
 }
 
 impl Input {
@@ -227,7 +237,9 @@ mod tests {
     #[test]
     fn what_is_absent_is_named() {
         for (from, baud, expected) in [
-            ("/nonexistent/rtf0", None, "there is no /nonexistent/rtf0: start what makes it"),
+            ("/nonexistent/log.txt", None, "there is no file /nonexistent/log.txt"),
+            ("/nonexistent/My-FIFO", None, "there is no FIFO /nonexistent/My-FIFO: start the program that makes it, or make"),
+            ("/dev/rtf99", None, "there is no device /dev/rtf99: connect it, or load its driver"),
             ("unix:/nonexistent/x", None, "there is no socket /nonexistent/x: start the program"),
             ("/proc", None, "/proc is a directory: name a file"),
             ("unix:/dev/null", None, "/dev/null is not a socket: name it without 'unix:'"),

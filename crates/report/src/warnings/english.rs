@@ -223,6 +223,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         Warning::StreamUnreadable { .. }
         | Warning::StreamHalfRecord { .. }
         | Warning::StreamBackwards { .. }
+        | Warning::StreamTrailing { .. }
         | Warning::StreamMissed { .. }
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
@@ -319,6 +320,15 @@ fn stream(warning: &Warning) -> (String, String, NextStep) {
             advice(
                 "If a counter wraps around, say its size: --wrap 32. If its clock was set or its program restarted, measure again.",
             ),
+        ),
+        Warning::StreamTrailing { from, unreadable, backwards } => (
+            format!("Not all of {from} is in a row: no row follows its last records."),
+            format!(
+                "{} that could not be read and {} backwards after the last row",
+                counted(*unreadable, "record", "records"),
+                counted(*backwards, "step", "steps")
+            ),
+            advice("The columns 'unreadable' and 'backwards' lack these. The other warnings of this stream count them."),
         ),
         Warning::StreamMissed { from, missed, period_ns } => (
             format!("{} of {from} passed without a record.", counted(*missed, "period", "periods")),

@@ -238,6 +238,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         Warning::StreamUnreadable { .. }
         | Warning::StreamHalfRecord { .. }
         | Warning::StreamBackwards { .. }
+        | Warning::StreamTrailing { .. }
         | Warning::StreamMissed { .. }
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
@@ -319,6 +320,11 @@ fn stream(warning: &Warning) -> (String, String, NextStep) {
             advice(
                 "カウンタの桁あふれなら --wrap 32 のようにビット数を指定してください。時計が変更されたか、プログラムが再起動したなら、測定し直してください。",
             ),
+        ),
+        Warning::StreamTrailing { from, unreadable, backwards } => (
+            format!("{from} の最後のレコードの後には行がないため、どの行にも数えられていないものがあります。"),
+            format!("最後の行の後: 読めないレコード {} 件、逆戻り {} 回", count(*unreadable), count(*backwards)),
+            advice("列 'unreadable' と 'backwards' には含まれていません。このストリームのほかの警告には含まれています。"),
         ),
         Warning::StreamMissed { from, missed, period_ns } => (
             format!("{from} の {} 周期にはレコードがありませんでした。", count(*missed)),

@@ -132,6 +132,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         Warning::StreamUnreadable { from, .. }
         | Warning::StreamHalfRecord { from, .. }
         | Warning::StreamBackwards { from, .. }
+        | Warning::StreamTrailing { from, .. }
         | Warning::StreamMissed { from, .. }
         | Warning::StreamEnded { from, .. }
         | Warning::StreamSilent { from, .. }

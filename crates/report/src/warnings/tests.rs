@@ -69,6 +69,7 @@ fn all() -> Vec<Warning> {
         },
         Warning::StreamHalfRecord { from: text("/dev/rtf0"), bytes: 3, offset: 8_192 },
         Warning::StreamBackwards { from: text("/dev/rtf0"), steps: 1, first: 9, furthest_ns: Nanos(1_500) },
+        Warning::StreamTrailing { from: text("/dev/rtf0"), unreadable: 2, backwards: 3 },
         Warning::StreamMissed { from: text("/dev/rtf0"), missed: 12, period_ns: Nanos(976_562) },
         Warning::StreamEnded { from: text("/dev/rtf0"), numbers: 1_024, after_ns: Nanos(1_001_000_000) },
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 0, silent_ns: Nanos::from_secs(10) },
@@ -167,14 +168,15 @@ fn kind(warning: &Warning) -> usize {
         Warning::ProgramEnded { .. } => 31,
         Warning::RowsUntraced { .. } => 32,
         Warning::TraceEventsLost { .. } => 33,
-        Warning::Other { .. } => 34,
+        Warning::StreamTrailing { .. } => 34,
+        Warning::Other { .. } => 35,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=34).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=35).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");

@@ -333,10 +333,11 @@ fn silence_and_a_stop() {
     let place = TestFolder::new();
     fifo(&place.join("in"));
     let began = Instant::now();
-    place.well("measure --probe stream --from in -d 500ms -q -o x.teiji");
+    let output = place.teiji("measure --probe stream --from in -d 500ms -q -o x.teiji");
+    assert_eq!(output.code, Some(4), "{output:?}");
     assert!((500..5_000).contains(&began.elapsed().as_millis()));
     let document = shown(&place, "x.teiji");
-    assert_eq!((document.whole("/threads/0/activations/due"), document.text("/state")), (0, "complete"));
+    assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
     assert_eq!(warning(&document, "stream-silent").whole("/numbers"), 0);
 
     let stopped = |running: Running, place: &TestFolder| {
@@ -363,12 +364,45 @@ fn silence_and_a_stop() {
     assert!(!document.warns_of("stream-half-record") && !document.warns_of("stream-ended"));
 }
 
+/// Nothing was measured, and a script sees that.
+#[test]
+fn a_stream_without_a_number_is_an_error() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    for bytes in ["", "# only a comment\n", "rubbish\n"] {
+        std::fs::write(place.join("log"), bytes).unwrap();
+        let output = place.teiji("measure --probe stream --from log -q -o x.teiji");
+        assert_eq!(output.code, Some(4), "{bytes}: {output:?}");
+        let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("no number came from the stream"), "{bytes}: {output:?}");
+        let document = shown(&place, "x.teiji");
+        assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
+        assert_eq!(document.warns_of("stream-unreadable"), bytes == "rubbish\n");
+    }
+}
+
+/// No row follows it that could count it.
+#[test]
+fn rubbish_at_the_end_is_said() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    std::fs::write(place.join("log"), "1000\nx\n2000\n3000\ny\nz\n2500\n").unwrap();
+    place.well("measure --probe stream --from log -q -o x.teiji");
+    let counted: Vec<_> = rows(&place, "x.teiji").iter().map(|row| (row[2], row[3])).collect();
+    assert_eq!(counted, [(1, 0), (0, 0)]);
+    let document = shown(&place, "x.teiji");
+    assert_eq!(warning(&document, "stream-unreadable").whole("/records"), 3);
+    let trailing = warning(&document, "stream-trailing");
+    assert_eq!(["unreadable", "backwards"].map(|name| trailing.whole(&format!("/{name}"))), [2, 1]);
+}
+
 #[test]
 fn what_is_wrong_is_named() {
     let place = TestFolder::new();
     fifo(&place.join("in"));
     for (flags, code, expected) in [
-        ("--from nosuch", 4, "there is no nosuch: start what makes it"),
+        ("--from nosuch", 4, "cannot measure here: there is no file nosuch\n"),
+        ("--from fifo", 4, "there is no FIFO fifo: start the program that makes it, or make it with 'mkfifo fifo'"),
         ("--from .", 4, ". is a directory"),
         ("--from tcp:127.0.0.1:1", 4, "cannot connect to tcp:127.0.0.1:1: "),
         ("--from in --baud 9600", 4, "in is not a serial port: leave out --baud"),
