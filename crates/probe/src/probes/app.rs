@@ -29,6 +29,8 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
+pub(super) const WITHOUT_MEANING: super::WithoutMeaning = &[("interval", "when the program wakes up is its own affair")];
+
 /// Between two wake-ups of a busy program: as many as that have room until they are written.
 const EXPECTED: Nanos = Nanos::from_micros(100);
 

@@ -47,6 +47,13 @@ pub const PROBES: &[Probe] = &[
     examples::MISSED,
 ];
 
+/// Settings that every run has, and that have no meaning for a probe, each with the reason.
+type WithoutMeaning = &'static [(&'static str, &'static str)];
+
+/// Those of each probe that has any.
+const WITHOUT_MEANING: &[(&str, WithoutMeaning)] =
+    &[(app::PROBE.name, app::WITHOUT_MEANING), (stream::PROBE.name, stream::WITHOUT_MEANING)];
+
 /// A way to measure, as it states itself.
 pub struct Probe {
     /// What it is called.
@@ -138,6 +145,16 @@ pub enum ProbeSettingError {
         /// What it can be.
         expected: String,
     },
+    /// A setting of every run that this probe does nothing with.
+    #[error("--{setting} has no meaning for the probe {probe}: {reason}")]
+    NoMeaning {
+        /// The probe.
+        probe: &'static str,
+        /// What was set.
+        setting: &'static str,
+        /// Why it has none.
+        reason: &'static str,
+    },
     /// Not beside the run's other settings.
     #[error("'{setting}' of the probe {probe} is impossible here: {reason}")]
     Conflict {
@@ -180,7 +197,9 @@ impl ProbeSettingError {
         match self {
             ProbeSettingError::NoProbe { .. } | ProbeSettingError::Lacks { .. } => "probe",
             ProbeSettingError::NoSetting { setting, .. } => setting,
-            ProbeSettingError::Value { setting, .. } | ProbeSettingError::Conflict { setting, .. } => setting,
+            ProbeSettingError::Value { setting, .. }
+            | ProbeSettingError::NoMeaning { setting, .. }
+            | ProbeSettingError::Conflict { setting, .. } => setting,
             ProbeSettingError::Threads { .. } => "threads",
             ProbeSettingError::EventsHaveNoNumber(_) => "samples",
         }
@@ -217,6 +236,18 @@ pub fn default_interval(name: &str) -> Nanos {
 #[must_use]
 pub fn default_scheduling(name: &str) -> Scheduling {
     PROBES.iter().find(|probe| probe.name == name).map_or(Scheduling::DEFAULT, |probe| probe.default_scheduling)
+}
+
+/// Whether a setting that every run has means something for a probe of this name, where somebody set it.
+///
+/// # Errors
+/// Why it does not.
+pub fn check_meaning(name: &str, setting: &str) -> Result<(), ProbeSettingError> {
+    let all = WITHOUT_MEANING.iter().flat_map(|(probe, settings)| settings.iter().map(move |known| (*probe, *known)));
+    match all.into_iter().find(|(probe, (known, _))| *probe == name && *known == setting) {
+        Some((probe, (setting, reason))) => Err(ProbeSettingError::NoMeaning { probe, setting, reason }),
+        None => Ok(()),
+    }
 }
 
 /// What this machine lacks for the probe of a run; none where it can measure, or another error comes first.

@@ -30,6 +30,13 @@ pub(super) const PROBE: Probe = Probe {
     },
 };
 
+pub(super) const WITHOUT_MEANING: super::WithoutMeaning = &[
+    ("interval", "its times come when they come. The time that they are compared with is --period"),
+    ("prio", READS_ONLY),
+    ("policy", READS_ONLY),
+];
+const READS_ONLY: &str = "its thread only reads what was measured elsewhere";
+
 const fn setting(name: &'static str, help: &'static str, values: SettingValues, default: &'static str) -> ProbeSetting {
     ProbeSetting { name, help, values, default, default_is_recorded: true }
 }

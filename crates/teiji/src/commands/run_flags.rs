@@ -133,8 +133,17 @@ impl RunFlags {
         }
     }
 
+    /// What was said and means nothing for the probe is refused, not passed over.
+    fn check_meaning(&self) -> Result<(), SettingError> {
+        let said = [("interval", self.interval.is_some()), ("prio", self.prio.is_some()), ("policy", self.policy.is_some())];
+        let said = said.into_iter().filter(|(_, is_said)| *is_said);
+        said.map(|(setting, _)| probe::check_meaning(&self.probe.name, setting)).collect::<Result<(), _>>()?;
+        Ok(())
+    }
+
     /// From what was said to a checked run on these CPUs.
     pub fn run(&self, cpus: &[CpuId]) -> Result<Run, SettingError> {
+        self.check_meaning()?;
         let scheduling = self.scheduling()?;
         if self.names_cpus() && !scheduling.policy.can_pin() {
             return Err(PolicyError::CannotPin { policy: scheduling.policy.kernel_name() }.into());

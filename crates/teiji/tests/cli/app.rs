@@ -298,6 +298,7 @@ fn a_program_that_is_not_there() {
     for (flags, code, error) in [
         ("", 2, "no program is named. Give --pid N, or -- COMMAND"),
         ("--pid 1 -- true", 2, "one program is measured"),
+        ("--pid 1 -i 100us", 2, "--interval has no meaning for the probe app: when the program wakes up is its own"),
         ("--pid 0", 2, "it is a whole number from 1 to 4194304"),
         ("--pid 1 -n 5", 2, "waits for events"),
         ("--pid 4194304", 4, "there is no process 4194304"),

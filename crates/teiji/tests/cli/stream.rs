@@ -408,6 +408,9 @@ fn what_is_wrong_is_named() {
         ("--from in --baud 9600", 4, "in is not a serial port: leave out --baud"),
         ("--from in --unit tsc", 2, "add --hz N"),
         ("--from in --width 16", 2, "it is one of 32, 64"),
+        ("--from in -i 1ms", 2, "--interval has no meaning for the probe stream: its times come when they come"),
+        ("--from in -p 80", 2, "--prio has no meaning for the probe stream: its thread only reads"),
+        ("--from in --policy fifo", 2, "--policy has no meaning for the probe stream: its thread only reads"),
         ("--from in -n 100", 2, "Give a duration instead"),
         ("--from in -t 2", 2, "at most 1 thread, not 2"),
     ] {
@@ -415,6 +418,10 @@ fn what_is_wrong_is_named() {
         assert!(output.code == Some(code) && output.err.contains(expected), "{flags}: {output:?}");
         assert_eq!(place.listing(), ["in"], "{flags} leaves nothing");
     }
+    std::fs::write(place.join("plan.toml"), "[measure]\nprobe = 'stream'\nfrom = 'in'\ninterval = '1ms'\n").unwrap();
+    let output = place.teiji("run plan.toml --dry-run");
+    let expected = "plan.toml:4:1: --interval has no meaning for the probe stream";
+    assert!(output.code == Some(2) && output.err.contains(expected), "{output:?}");
 }
 
 /// A plan measures a stream for each repeat, and of the page nothing says that this machine made the figures.
