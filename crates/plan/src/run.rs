@@ -145,7 +145,7 @@ impl Run {
     }
 
     /// How far the activations of thread `index` are shifted against the first thread's. Unless aligned, threads take turns
-    /// within one interval, so that their timers and wake-ups do not coincide.
+    /// within one interval, so that their timers and wake-ups do not coincide; within the run, where that is shorter.
     #[must_use]
     pub fn offset_of(&self, index: usize) -> Nanos {
         let position = i64::try_from(index).unwrap_or(i64::MAX);
@@ -153,7 +153,11 @@ impl Run {
             Some(offset) => Nanos(offset.0.saturating_mul(position)),
             None => {
                 let threads = i64::try_from(self.cpus.len()).unwrap_or(i64::MAX).max(1);
-                Nanos(self.interval_ns.0 / threads * position)
+                let within = match self.length {
+                    Length::DurationNs(duration) => self.interval_ns.min(duration),
+                    Length::Samples(_) => self.interval_ns,
+                };
+                Nanos(within.0 / threads * position)
             }
         }
     }
@@ -242,6 +246,18 @@ mod tests {
         run.settle = Settle::ForNs(Nanos::ZERO);
         assert_eq!(run.whole_warmup_ns(), Nanos(100_000_000));
         assert_eq!(run.check(), Ok(()));
+    }
+
+    /// The second of two threads would begin half an interval later, 50 s after the end of the run.
+    #[test]
+    fn threads_begin_within_a_run_shorter_than_its_interval() {
+        let mut run = run();
+        assert_eq!(run.offset_of(1), Nanos::from_micros(500));
+        run.interval_ns = Nanos::from_secs(100);
+        run.length = Length::DurationNs(Nanos::from_secs(1));
+        assert_eq!((run.activations_of(1), run.offset_of(1)), (1, Nanos::from_millis(500)));
+        run.length = Length::Samples(2);
+        assert_eq!(run.offset_of(1), Nanos::from_secs(50));
     }
 
     /// Threads that begin beside a load disturb it, however it was decided that the load has settled.
