@@ -20,7 +20,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| Some(1),
-    lacks,
+    lacks: |settings, _| lacks(settings),
     default_interval: EXPECTED,
     default_scheduling: Scheduling::OTHER,
     launch: |settings, config| {

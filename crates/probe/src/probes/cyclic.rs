@@ -21,7 +21,7 @@ pub(super) const PROBE: Probe = Probe {
     conflict,
     // A process has one such timer.
     max_threads: |settings| (SLEEP.value_in(settings) == "itimer").then_some(1),
-    lacks: |_| None,
+    lacks: |_, _| None,
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch,

@@ -26,7 +26,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| None,
-    lacks: |_| refused(),
+    lacks: |_, _| refused(),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEADLINE,
     launch,

@@ -23,7 +23,7 @@ pub(super) const PROBE: Probe = Probe {
     conflict,
     // The tracer has one thread.
     max_threads: |_| Some(1),
-    lacks: |_| lacks().err().map(|error| error.to_string()),
+    lacks: |_, _| lacks().err().map(|error| error.to_string()),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
     launch: |settings, config| {

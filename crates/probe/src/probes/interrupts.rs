@@ -42,7 +42,9 @@ pub(super) const RTC: Probe = Probe {
     },
     conflict: |run| conflict(run, &RTC_RATES),
     max_threads: |_| Some(1),
-    lacks: |settings| lacks(Device::RealTimeClock, Path::new(DEVICE.value_in(settings))),
+    lacks: |settings, interval| {
+        lacks(Device::RealTimeClock, Path::new(DEVICE.value_in(settings)), nearest_rate(interval, &RTC_RATES))
+    },
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
@@ -62,7 +64,7 @@ pub(super) const HPET: Probe = Probe {
     },
     conflict: |run| conflict(run, &HPET_RATES),
     max_threads: |_| Some(1),
-    lacks: |_| lacks(Device::Hpet, Path::new(HPET_PATH)),
+    lacks: |_, interval| lacks(Device::Hpet, Path::new(HPET_PATH), nearest_rate(interval, &HPET_RATES)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |_, config| {
@@ -137,11 +139,19 @@ fn conflict(run: &Run, rates: &RangeInclusive<u32>) -> Option<SettingConflict> {
         .then(|| SettingConflict { setting: "catch-up", reason: "an interrupt that was missed does not come again".to_owned() })
 }
 
-/// Tried at a rate that needs no right.
-fn lacks(device: Device, path: &Path) -> Option<String> {
-    const ANYBODYS_RATE: u32 = 64;
-    let error = InterruptTimer::start(device, path, ANYBODYS_RATE).err()?;
-    Some(explained(device, path, ANYBODYS_RATE, &error))
+/// Tried at the rate that is to be measured: not everybody may have any.
+fn lacks(device: Device, path: &Path, hertz: u32) -> Option<String> {
+    let error = InterruptTimer::start(device, path, hertz).err()?;
+    Some(explained(device, path, hertz, &error))
+}
+
+/// Where the kernel has the rate that anybody may ask for. A device may be named by a link, such as `/dev/rtc`.
+fn limit_of(device: Device, path: &Path) -> String {
+    if device == Device::Hpet {
+        return "/proc/sys/dev/hpet/max-user-freq".to_owned();
+    }
+    let device = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    format!("/sys/class/rtc/{}/max_user_freq", device.file_name().unwrap_or_default().display())
 }
 
 fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error }: &TimerError) -> String {
@@ -155,8 +165,7 @@ fn explained(device: Device, path: &Path, hertz: u32, TimerError { doing, error 
             format!("there is no {place}. It takes {what}: {option}")
         }
         Some(libc::EACCES) if *doing != "open" => {
-            let limit =
-                if device == Device::Hpet { "/proc/sys/dev/hpet/max-user-freq" } else { "/sys/class/rtc/rtc0/max_user_freq" };
+            let limit = limit_of(device, path);
             format!("{hertz} interrupts a second from {place} need CAP_SYS_RESOURCE. Run as root, or raise {limit}")
         }
         Some(libc::EACCES | libc::EPERM) => format!("no right to open {place}. Run as root"),
@@ -291,7 +300,12 @@ mod tests {
             (Device::Hpet, "open", libc::ENOENT, "there is no /dev/x. It takes an HPET: CONFIG_HPET"),
             (Device::RealTimeClock, "open", libc::EACCES, "no right to open /dev/x. Run as root"),
             (Device::RealTimeClock, "open", libc::EBUSY, "/dev/x is in use by another program"),
-            (Device::RealTimeClock, "RTC_IRQP_SET", libc::EACCES, "1024 interrupts a second from /dev/x need CAP_SYS_RESOURCE"),
+            (
+                Device::RealTimeClock,
+                "RTC_IRQP_SET",
+                libc::EACCES,
+                "1024 interrupts a second from /dev/x need CAP_SYS_RESOURCE. Run as root, or raise /sys/class/rtc/x/max_user_freq",
+            ),
             (Device::RealTimeClock, "RTC_PIE_ON", libc::ENOTTY, "/dev/x is not a real-time clock that interrupts periodically"),
             (Device::Hpet, "HPET_IE_ON", libc::EIO, "the timer of /dev/x that is to spare has no interrupt on this machine"),
         ] {
@@ -299,6 +313,16 @@ mod tests {
             assert!(said.starts_with(expected), "{said}");
         }
         // A file that is no device at all.
-        assert!(lacks(Device::RealTimeClock, Path::new("/dev/null")).unwrap().starts_with("/dev/null is not a real-time clock"));
+        assert!(
+            lacks(Device::RealTimeClock, Path::new("/dev/null"), 64).unwrap().starts_with("/dev/null is not a real-time clock")
+        );
+        // A link to another device.
+        let folder = std::env::temp_dir().join(format!("teiji-rtc-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("rtc1"), "").unwrap();
+        std::os::unix::fs::symlink("rtc1", folder.join("rtc")).unwrap();
+        let limit = limit_of(Device::RealTimeClock, &folder.join("rtc"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(limit, "/sys/class/rtc/rtc1/max_user_freq");
     }
 }

@@ -70,8 +70,9 @@ pub struct Probe {
     conflict: fn(&Run) -> Option<SettingConflict>,
     /// How many threads can measure by it at most, with these settings; none where any number can.
     max_threads: fn(&ProbeSettings) -> Option<usize>,
-    /// What this machine lacks for it, with these settings, in one line; none where it can measure here.
-    lacks: fn(&ProbeSettings) -> Option<String>,
+    /// What this machine lacks for it, with these settings and this time from one row to the next, in one line; none where it can
+    /// measure here.
+    lacks: fn(&ProbeSettings, Nanos) -> Option<String>,
     /// Time from one row to the next, where nobody says another.
     pub default_interval: Nanos,
     /// How its threads are scheduled, where nobody says otherwise.
@@ -254,7 +255,7 @@ pub fn check_meaning(name: &str, setting: &str) -> Result<(), ProbeSettingError>
 #[must_use]
 pub fn lacking(run: &Run) -> Option<ProbeSettingError> {
     let probe = find(&run.probe).ok()?;
-    let what = (probe.lacks)(&run.probe_settings)?;
+    let what = (probe.lacks)(&run.probe_settings, run.interval_ns)?;
     Some(ProbeSettingError::Lacks { probe: probe.name, what })
 }
 
@@ -299,7 +300,7 @@ impl Probe {
     /// What this machine lacks for it, as it is set by default, in one line; none where it can measure here.
     #[must_use]
     pub fn lacks(&self) -> Option<String> {
-        (self.lacks)(&ProbeSettings::new())
+        (self.lacks)(&ProbeSettings::new(), self.default_interval)
     }
 
     fn check(&self, settings: &ProbeSettings) -> Result<(), ProbeSettingError> {
@@ -323,7 +324,7 @@ impl Probe {
     pub(crate) fn launch(&self, run: &Run, config: ThreadConfig) -> Result<io::Result<Launched>, ProbeSettingError> {
         let settings = &run.probe_settings;
         self.check(settings)?;
-        match (self.lacks)(settings) {
+        match (self.lacks)(settings, run.interval_ns) {
             Some(what) => Err(ProbeSettingError::Lacks { probe: self.name, what }),
             None => Ok((self.launch)(settings, config).inspect(|launched| self.assert_stated(run, launched.shape))),
         }

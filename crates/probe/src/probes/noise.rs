@@ -20,7 +20,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| None,
-    lacks,
+    lacks: |settings, _| lacks(settings),
     default_interval: Nanos::from_secs(1),
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {

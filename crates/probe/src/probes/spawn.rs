@@ -21,7 +21,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict: |_| None,
     max_threads: |_| None,
-    lacks: |_| ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
+    lacks: |_, _| ChildProgram::new().err().map(|error| format!("a program cannot be made in memory: {error}")),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {

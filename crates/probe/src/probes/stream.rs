@@ -21,7 +21,7 @@ pub(super) const PROBE: Probe = Probe {
     conflict,
     // A stream is read once.
     max_threads: |_| Some(1),
-    lacks: |settings| absent(FROM.value_in(settings), baud(settings)),
+    lacks: |settings, _| absent(FROM.value_in(settings), baud(settings)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::OTHER,
     launch: |settings, config| {

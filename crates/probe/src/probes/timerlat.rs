@@ -24,7 +24,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| None,
-    lacks: |_| lacks(),
+    lacks: |_, _| lacks(),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch: |_, config| {

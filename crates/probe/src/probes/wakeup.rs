@@ -21,7 +21,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict: |_| None,
     max_threads: |_| None,
-    lacks: |settings| way(settings).lacks().or_else(|| lacks_other_cpu(settings)),
+    lacks: |settings, _| way(settings).lacks().or_else(|| lacks_other_cpu(settings)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
     launch,

@@ -51,6 +51,10 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     if let Some(warning) = &order.granted.warning {
+        // What lacks for the probe comes first: then there is nothing that the rights would change.
+        if let Some(lacking) = probe::lacking(&order.run) {
+            return Err(Failure::run_failed(lacking));
+        }
         let text = warning_text(warning, Language::English);
         output::complain(&format!("{} To change that: {}", text.message, text.next_step));
     }

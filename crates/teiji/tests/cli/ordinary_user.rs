@@ -68,6 +68,18 @@ fn everybody_is_told_first() {
     place.well("verify open/x.teiji");
 }
 
+/// Where nothing can be measured, that alone is said.
+#[test]
+fn what_lacks_for_a_probe_is_the_only_message() {
+    let _turn = exclusive();
+    let place = public();
+    let mut command = powerless(&place);
+    command.args(["measure", "--probe", "rtc", "--device", "/dev/null", "-o", "open/x.teiji"]);
+    let output = Running::start(command).end();
+    let expected = "error: the probe rtc cannot measure here: /dev/null is not a real-time clock";
+    assert!(output.code == Some(4) && output.err.starts_with(expected) && output.err.lines().count() == 1, "{output:?}");
+}
+
 /// Who asks for no real-time priority is not told that it was refused.
 #[test]
 fn nothing_is_refused_that_was_not_asked_for() {
