@@ -45,7 +45,7 @@ fn the_table_has_every_cell() {
     assert!(lines[3].contains("26.7") && lines[3].contains("30.0–60.0"), "{text}");
     assert!(lines[5].contains("net") && lines[5].contains('–'), "{text}");
     assert!(!lines[2].contains("p99.99"), "no row has one: {text}");
-    assert!(text.contains("2 runs of the plan have no recording: net."), "{text}");
+    assert!(text.contains("2 runs of the plan without a recording: net."), "{text}");
     assert!(lines[5].contains("0 of 2"), "{text}");
 }
 

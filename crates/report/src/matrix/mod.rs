@@ -242,7 +242,7 @@ impl Matrix {
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
             let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
-            notes.push(tr!("{runs} of the plan have no recording: {rows}.", runs = counted(self.missing(), "run"), rows));
+            notes.push(tr!("{runs} of the plan without a recording: {rows}.", runs = counted(self.missing(), "run"), rows));
         }
         if !self.incomplete.is_empty() {
             notes.push(tr!(

@@ -248,7 +248,7 @@ impl Matrix {
         }
         if self.missing() > 0 {
             let text = tr!(
-                "{runs} of the plan have no recording. To run them: teiji run --resume.",
+                "{runs} of the plan without a recording. To run them: teiji run --resume.",
                 runs = counted(self.missing(), "run")
             );
             banners.push(Banner::new(translated("Incomplete plan."), text, &NextStep::Unknown));

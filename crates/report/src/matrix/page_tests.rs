@@ -132,7 +132,7 @@ fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     matrix.add_missing(1);
     let page = matrix.html("", "", English);
     assert!(
-        page.contains("2 combinations, and nothing is recorded yet. 2 runs of the plan have no recording."),
+        page.contains("2 combinations, and nothing is recorded yet. 2 runs of the plan without a recording."),
         "{}",
         matrix.verdict(English)
     );

@@ -65,7 +65,7 @@ impl Matrix {
         sentences.extend((with_caveats > 0).then(|| tr!("Caveats in {rows}.", rows = of(with_caveats))));
         sentences.extend((off_target > 0).then(|| tr!("Load off target in {rows}.", rows = of(off_target))));
         sentences.push(self.headline());
-        let missing = || tr!("{runs} of the plan have no recording.", runs = counted(self.missing(), "run"));
+        let missing = || tr!("{runs} of the plan without a recording.", runs = counted(self.missing(), "run"));
         sentences.extend((self.missing() > 0).then(missing));
         sentences.join(" ")
     }
