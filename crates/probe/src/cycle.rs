@@ -118,6 +118,8 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
             let lost = lost.min(cycle.activations - next);
             next += lost;
             planned += lost.cast_signed() * interval;
+            // The rows that passed did so at this one, or at any of those.
+            late += rows_left(overrun / unit - 1, lost);
         }
         if starvation.is_due(now) {
             starvation.check(now, control);
@@ -392,6 +394,40 @@ mod tests {
         let counts = measure(&mut clock, &mut Lossy(0), &cycle(7), &mut producer, &Control::new());
         assert_eq!(counts, Counts { on_time: 7, late: 0, skipped: 0 });
         assert_eq!(drained(&mut consumer), [(0, 1), (1, 2), (4, 3), (5, 4)]);
+    }
+
+    /// A timer of which rows are lost, and that says how many expiries were missed at one of them.
+    struct LossyCounting(VecDeque<(i64, u64)>, u64);
+
+    impl<A: Attachment> Sampler<A, 2> for LossyCounting {
+        const OVERRUN: Overrun = Overrun::Missed(1);
+
+        fn wait(&mut self, _: &mut A, _: Nanos) -> Woken {
+            Woken::OnTime
+        }
+
+        fn sample(&mut self, _: &mut A, _: Nanos) -> Result<[i64; 2], SampleError> {
+            let (missed, lost) = self.0.pop_front().unwrap_or_default();
+            self.1 = lost;
+            Ok([0, missed])
+        }
+
+        fn lost(&mut self) -> u64 {
+            std::mem::take(&mut self.1)
+        }
+    }
+
+    /// Of so many missed expiries each may be another row's: as many rows as can have been late are not said to be on time.
+    #[test]
+    fn lost_rows_that_may_have_been_late_are_not_on_time() {
+        for (missed, lost, late) in [(0, 2, 0), (1, 2, 1), (2, 2, 2), (3, 2, 3), (9, 2, 3), (3, 0, 1)] {
+            let (mut producer, _) = ring::<2>(16, 2);
+            let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+            let mut timer = LossyCounting([(0, 0), (missed, lost)].into(), 0);
+            let counts = measure(&mut clock, &mut timer, &cycle(20), &mut producer, &Control::new());
+            let skipped = missed.unsigned_abs();
+            assert_eq!(counts, Counts { on_time: 20 - late - skipped, late, skipped }, "{missed} missed, {lost} lost");
+        }
     }
 
     /// Ordinary threads never get to run beside it: it ends itself.

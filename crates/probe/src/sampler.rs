@@ -85,7 +85,7 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
     }
 
     /// How many rows came after this one, and after those that it passed, whose values were lost on their way here. They count as run,
-    /// and their samples as lost.
+    /// and their samples as lost. Where rows passed, as many of them as can have been late count as late.
     #[inline]
     fn lost(&mut self) -> u64 {
         0
