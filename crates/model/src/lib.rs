@@ -27,7 +27,7 @@ pub use lab::{Lab, LabFile, LabKernel, LabQemu};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use load_failure::LoadFailure;
 pub use other_work::OtherWork;
-pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, TakenBy};
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
 pub use thread::{ColumnFigures, Detail, HistogramDocument, Polling, Thread, ThreadEvidence, WorstActivation, samples_file};

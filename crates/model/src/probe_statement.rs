@@ -33,6 +33,17 @@ pub struct ProbeStatement {
     pub only_observes: bool,
 }
 
+/// Who took the times that a probe judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakenBy {
+    /// The threads that measure: how they are scheduled is part of what is measured.
+    OwnThreads,
+    /// This machine, while our threads only observed: how they are scheduled says nothing of what was measured.
+    ThisMachine,
+    /// Another machine, or a clock of its own: this one only recorded them, and how it did says nothing of them.
+    AnotherMachine,
+}
+
 /// What kind of time a probe judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -90,10 +101,14 @@ impl ProbeStatement {
     /// The clock of times that were taken elsewhere and came as a stream.
     pub const CLOCK_OF_STREAM: &'static str = "of the stream";
 
-    /// Whether the judged times were taken elsewhere: this machine only recorded them, and how it did says nothing of them.
+    /// Who took the judged times. The one place that knows by which of the recorded keys that is said.
     #[must_use]
-    pub fn is_from_elsewhere(&self) -> bool {
-        self.clock == Self::CLOCK_OF_STREAM
+    pub fn taken_by(&self) -> TakenBy {
+        match (self.only_observes, self.clock == Self::CLOCK_OF_STREAM) {
+            (false, _) => TakenBy::OwnThreads,
+            (true, false) => TakenBy::ThisMachine,
+            (true, true) => TakenBy::AnotherMachine,
+        }
     }
 
     /// The CPU that the rows of a thread are of: the one it was pinned to. None if it was not, if each row has its own, or if they were
@@ -101,7 +116,7 @@ impl ProbeStatement {
     #[must_use]
     pub fn cpu_of(&self, thread: &Thread) -> Option<CpuId> {
         let rows_have_it = self.columns.iter().any(|column| column.name == Column::ON_CPU);
-        (thread.pinned && !rows_have_it && !self.is_from_elsewhere()).then_some(thread.cpu)
+        (thread.pinned && !rows_have_it && self.taken_by() != TakenBy::AnotherMachine).then_some(thread.cpu)
     }
 
     /// The same as text; empty if there is none.
@@ -172,5 +187,26 @@ impl Column {
     #[must_use]
     pub const fn ns(name: &'static str, meaning: &'static str) -> Self {
         Column { name: Cow::Borrowed(name), unit: ColumnUnit::Nanoseconds, meaning: Cow::Borrowed(meaning) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As recordings have it: `only_observes`, and the clock of what came as a stream.
+    #[test]
+    fn who_took_the_times_is_read_from_the_recorded_keys() {
+        let of = |only_observes: bool, clock: &str| {
+            let mut value = serde_json::to_value(ProbeStatement::cyclic()).unwrap();
+            value["clock"] = clock.into();
+            if only_observes {
+                value["only_observes"] = true.into();
+            }
+            serde_json::from_value::<ProbeStatement>(value).unwrap().taken_by()
+        };
+        assert_eq!(of(false, "CLOCK_MONOTONIC"), TakenBy::OwnThreads);
+        assert_eq!(of(true, "CLOCK_MONOTONIC"), TakenBy::ThisMachine);
+        assert_eq!(of(true, "of the stream"), TakenBy::AnotherMachine);
     }
 }

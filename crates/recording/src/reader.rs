@@ -4,7 +4,7 @@
 use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile, each_row};
 use model::fill_in;
-use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, Thread, VERSION};
+use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, TakenBy, Thread, VERSION};
 use plan::OverrunPolicy;
 use stats::{AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Statistics, analyse, summarise};
 use std::collections::HashMap;
@@ -257,7 +257,7 @@ impl ThreadSamples<'_> {
     /// asked for.
     fn over_time(&self, times: &mut HashMap<u64, i64>) -> Result<Envelope, RecordingError> {
         let mut planned = self.document().run.activations_of(self.thread.index).max(1);
-        if self.document().probe.is_from_elsewhere() {
+        if self.document().probe.taken_by() == TakenBy::AnotherMachine {
             // Their own time may be longer than it took to read them.
             let mut last = 0;
             each_row(&[self.open(JUDGED)?], &mut |row| last = row.time_ns.unwrap_or(0).max(last))?;

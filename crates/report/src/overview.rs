@@ -9,7 +9,7 @@ use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use model::{Document, End, Recorded, State, Thread};
+use model::{Document, End, Recorded, State, TakenBy, Thread};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
 
@@ -163,7 +163,7 @@ impl<'a> Overview<'a> {
     /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
     pub(crate) fn no_real_time(&self) -> Option<String> {
         let document = &self.recorded.document;
-        if document.probe.only_observes {
+        if document.probe.taken_by() != TakenBy::OwnThreads {
             return None;
         }
         let asked = document.run.scheduling;
@@ -182,7 +182,7 @@ impl<'a> Overview<'a> {
         let document = &self.recorded.document;
         let asked = document.run.scheduling;
         let granted = || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
-        (!asked.policy.is_real_time() && !document.probe.only_observes).then(granted)
+        (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads).then(granted)
     }
 
     /// What scheduling it was measured with, where that was not real-time, granted or asked for.

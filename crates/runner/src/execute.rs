@@ -7,7 +7,7 @@ use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document};
 use host::HostRoot;
 use load::{Loads, StartError, ValidatedLoad};
-use model::{Document, End, ProbeStatement, Recorded, State, Thread, Warning, fill_in};
+use model::{Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in};
 use plan::{MachineTime, Nanos, OverrunPolicy, Run};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
@@ -341,7 +341,7 @@ fn closing(
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].as_ref()));
     }
     document.warnings.extend(document::clock_warning(&document.probe, beside));
-    if recorded.document.probe.is_from_elsewhere() {
+    if recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
         recorded.document.warnings.retain(|warning| !warning.is_of_measuring());
     }
     for difference in verify(&recorded) {

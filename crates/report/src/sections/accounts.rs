@@ -6,7 +6,7 @@ use crate::format;
 use crate::language::{tr, translated};
 use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
-use model::{ProbeStatement, RowKind, Thread};
+use model::{ProbeStatement, RowKind, TakenBy, Thread};
 use stats::Activations;
 
 /// What became of them.
@@ -88,7 +88,7 @@ impl Accounts {
 
 /// The CPU that a thread measured, `any` where it was not one, and nothing where it was none of this machine.
 pub(crate) fn cpu_of(probe: &ProbeStatement, thread: &Thread) -> String {
-    let other = || if probe.is_from_elsewhere() { NOTHING.to_owned() } else { translated("any").to_owned() };
+    let other = || if probe.taken_by() == TakenBy::AnotherMachine { NOTHING.to_owned() } else { translated("any").to_owned() };
     probe.cpu_of(thread).map_or_else(other, |cpu| cpu.to_string())
 }
 

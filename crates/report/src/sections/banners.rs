@@ -6,7 +6,7 @@ use crate::language::{tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::lab;
 use crate::warnings::{NextStep, warning_text};
-use model::{Document, Warning};
+use model::{Document, TakenBy, Warning};
 
 /// Characters of a message or a piece of evidence.
 const MAX_LETTERS: usize = 1_000;
@@ -49,7 +49,7 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             let text = tr!("{measured}, as requested. These are not real-time figures.", measured = measured(&policy));
             add(translated("Ordinary scheduling."), text, NextStep::Unknown);
         }
-        if overview.recorded.document.probe.is_from_elsewhere() {
+        if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
             let text = tr!(
                 "{recording} holds times that came as a stream. This machine recorded them. How it did, and how busy it was, says nothing of them, unless the stream comes from it.",
                 recording = it

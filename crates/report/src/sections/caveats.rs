@@ -8,7 +8,7 @@ use crate::format::{at_most, count, latency};
 use crate::language::tr;
 use crate::overview::{cut_short, list};
 use crate::sections::rows::Rows;
-use model::{CpuTimeChange, Document, Thread, Warning, changes};
+use model::{CpuTimeChange, Document, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
@@ -95,7 +95,9 @@ fn loads_elsewhere(document: &Document) -> Option<Caveat> {
 /// The caveats found in the two snapshots of the machine.
 fn of_machine(document: &Document) -> Vec<Caveat> {
     // It made nothing of times that were taken elsewhere.
-    let Some(after) = document.host.after.as_ref().filter(|_| !document.probe.is_from_elsewhere()) else { return Vec::new() };
+    let Some(after) = document.host.after.as_ref().filter(|_| document.probe.taken_by() != TakenBy::AnotherMachine) else {
+        return Vec::new();
+    };
     let before = &document.host.before;
     let found = changes(before, after);
     let fact = |name: &str| found.facts.iter().find(|fact| fact.cpu.is_none() && fact.name == name);
@@ -161,7 +163,7 @@ pub(crate) fn in_short(document: &Document) -> Vec<String> {
 
 /// What is wrong with the run itself, in a few letters each.
 pub(crate) fn own(document: &Document) -> Vec<String> {
-    let asked = document.run.scheduling.policy.is_real_time() && !document.probe.only_observes;
+    let asked = document.run.scheduling.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads;
     let granted = document.instrument.real_time && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
         (asked && !granted).then(|| tr!("no real-time rights")),

@@ -6,7 +6,7 @@ use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::columns;
 use crate::terminal;
-use model::ThreadEvidence;
+use model::{TakenBy, ThreadEvidence};
 use plan::{Nanos, OverrunPolicy};
 
 /// One property of all recordings.
@@ -68,7 +68,7 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         let one_for_all = values.iter().all(|value| *value == values[0]);
         MethodRow { name, values, one_for_all }
     };
-    let elsewhere = all.iter().all(|overview| overview.recorded.document.probe.is_from_elsewhere());
+    let elsewhere = all.iter().all(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine);
     let asked = questions.into_iter().filter(|(name, _)| !(elsewhere && OF_MEASURING.contains(name)));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
 }
@@ -96,7 +96,7 @@ fn scheduling(overview: &Overview<'_>) -> String {
 fn clock(overview: &Overview<'_>) -> String {
     let document = &overview.recorded.document;
     let instrument = &document.instrument;
-    if document.probe.is_from_elsewhere() {
+    if document.probe.taken_by() == TakenBy::AnotherMachine {
         return tr!("of the stream");
     }
     tr!(

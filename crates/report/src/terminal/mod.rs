@@ -21,7 +21,7 @@ use crate::sections::lab;
 use crate::sections::latencies::{Latencies, NOTHING, text as text_of};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use model::Thread;
+use model::{TakenBy, Thread};
 use paint::Paint;
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
@@ -142,7 +142,7 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     granted.dedup();
     wrapped(out, "", &parts.join(translated(", ")));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
-    let of = if overview.recorded.document.probe.is_from_elsewhere() {
+    let of = if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
         tr!("Measured elsewhere, recorded on Linux {machine}", machine)
     } else {
         tr!("{scheduling} on Linux {machine}", scheduling, machine)
