@@ -2,9 +2,8 @@
 //! The probe `stream`, fed with known series through a file, a FIFO, a terminal and sockets: the figures are exactly theirs.
 
 use crate::support::document::Document;
-use crate::support::{MILLISECOND, Running, TestFolder, exclusive, soon};
+use crate::support::{MILLISECOND, TestFolder, exclusive, soon};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
-use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::Value;
@@ -17,16 +16,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Intervals of a 1,024 Hz interrupt, ns: two of them late, and what follows each is early.
 const INTERVALS: [i64; 8] = [976_562, 976_563, 1_101_562, 851_562, 976_562, 976_000, 977_125, 976_562];
-const PERIOD: &str = "--period 976562ns";
+pub const PERIOD: &str = "--period 976562ns";
 /// By how much they differ from it.
-const JITTER: [i64; 8] = [0, 1, 125_000, -125_000, 0, -562, 563, 0];
+pub const JITTER: [i64; 8] = [0, 1, 125_000, -125_000, 0, -562, 563, 0];
 
 /// Timestamps with these intervals, the first at `start`.
-fn timestamps(start: u64) -> Vec<u64> {
+pub fn timestamps(start: u64) -> Vec<u64> {
     let step = |at: &mut u64, interval: &i64| {
         *at = at.wrapping_add_signed(*interval);
         Some(*at)
@@ -34,7 +33,7 @@ fn timestamps(start: u64) -> Vec<u64> {
     [start].into_iter().chain(INTERVALS.iter().scan(start, step)).collect()
 }
 
-fn lines(numbers: impl IntoIterator<Item = impl std::fmt::Display>) -> Vec<u8> {
+pub fn lines(numbers: impl IntoIterator<Item = impl std::fmt::Display>) -> Vec<u8> {
     let mut text = String::new();
     numbers.into_iter().for_each(|number| writeln!(text, "{number}").unwrap());
     text.into_bytes()
@@ -46,12 +45,12 @@ fn integers(numbers: &[u64], width: usize, big: bool) -> Vec<u8> {
     numbers.iter().map(little).flat_map(|bytes| if big { bytes.into_iter().rev().collect() } else { bytes }).collect()
 }
 
-fn fifo(path: &Path) {
+pub fn fifo(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 }
 
 /// Opens a FIFO for writing as soon as the program reads it.
-fn writer(path: &Path) -> File {
+pub fn writer(path: &Path) -> File {
     let mut opened = None;
     soon("the FIFO is read", Duration::from_secs(30), || {
         let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
@@ -62,7 +61,7 @@ fn writer(path: &Path) -> File {
 }
 
 /// What `show --json` says of a recording, which is then removed.
-fn shown(place: &TestFolder, name: &str) -> Document {
+pub fn shown(place: &TestFolder, name: &str) -> Document {
     place.well(&format!("verify {name}"));
     let document = Document::parse(&place.well(&format!("show {name} --json")).out);
     std::fs::remove_dir_all(place.join(name)).unwrap();
@@ -70,7 +69,7 @@ fn shown(place: &TestFolder, name: &str) -> Document {
 }
 
 /// The rows of a recording: time since its start and columns.
-fn rows(place: &TestFolder, name: &str) -> Vec<Vec<i64>> {
+pub fn rows(place: &TestFolder, name: &str) -> Vec<Vec<i64>> {
     let start = place.document(name).whole("/threads/0/start_ns");
     let output = place.well(&format!("export {name} --samples")).out;
     let row = |line: &str| {
@@ -81,7 +80,7 @@ fn rows(place: &TestFolder, name: &str) -> Vec<Vec<i64>> {
 }
 
 /// The statistics of these values are those of the thread, to the last digit of whole numbers.
-fn assert_figures(document: &Document, values: &[i64], what: &str) {
+pub fn assert_figures(document: &Document, values: &[i64], what: &str) {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let figures = |name: &str| document.whole(&format!("/threads/0/latency_ns/{name}"));
@@ -101,7 +100,7 @@ fn assert_figures(document: &Document, values: &[i64], what: &str) {
     }
 }
 
-fn warning(document: &Document, code: &str) -> Document {
+pub fn warning(document: &Document, code: &str) -> Document {
     let all = document.list("/warnings");
     all.into_iter().find(|one| one.text("/code") == code).unwrap_or_else(|| panic!("no {code} in {document:?}"))
 }
@@ -323,105 +322,6 @@ fn sockets_are_read() {
         assert_figures(&document, &JITTER, &from);
         assert!(document.warns_of("stream-ended"));
     }
-}
-
-/// A FIFO that nobody writes to keeps nobody waiting: the run lasts as long as it was to, or until it is stopped. A stop in the middle of
-/// a stream keeps what had come.
-#[test]
-fn silence_and_a_stop() {
-    let _turn = exclusive();
-    let place = TestFolder::new();
-    fifo(&place.join("in"));
-    let began = Instant::now();
-    let output = place.teiji("measure --probe stream --from in -d 500ms -q -o x.teiji");
-    assert_eq!(output.code, Some(4), "{output:?}");
-    assert!((500..5_000).contains(&began.elapsed().as_millis()));
-    let document = shown(&place, "x.teiji");
-    assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
-    assert_eq!(warning(&document, "stream-silent").whole("/numbers"), 0);
-
-    let stopped = |running: Running, place: &TestFolder| {
-        sleep(Duration::from_millis(500));
-        let began = Instant::now();
-        running.signal(Signal::INT);
-        let output = running.end_within(Duration::from_secs(10));
-        assert!(began.elapsed() < Duration::from_secs(3), "{output:?}");
-        shown(place, "x.teiji")
-    };
-    let running = place.start("measure --probe stream --from in -d 60s -q -o x.teiji");
-    running.begun("x.teiji");
-    assert_eq!(stopped(running, &place).text("/end/reason"), "signal");
-
-    let running = place.start(&format!("measure --probe stream --from in {PERIOD} -d 60s -q -o x.teiji"));
-    let mut writer = writer(&place.join("in"));
-    let bytes = lines(timestamps(0));
-    writer.write_all(&bytes[..bytes.len() - 2]).unwrap();
-    running.begun("x.teiji");
-    let document = stopped(running, &place);
-    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "signal"));
-    // The rest of the last line was still to come.
-    assert_figures(&document, &JITTER[..7], "stopped");
-    assert!(!document.warns_of("stream-half-record") && !document.warns_of("stream-ended"));
-}
-
-/// Nothing was measured, and a script sees that.
-#[test]
-fn a_stream_without_a_number_is_an_error() {
-    let _turn = exclusive();
-    let place = TestFolder::new();
-    for bytes in ["", "# only a comment\n", "rubbish\n"] {
-        std::fs::write(place.join("log"), bytes).unwrap();
-        let output = place.teiji("measure --probe stream --from log -q -o x.teiji");
-        assert_eq!(output.code, Some(4), "{bytes}: {output:?}");
-        let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains("no number came from the stream"), "{bytes}: {output:?}");
-        let document = shown(&place, "x.teiji");
-        assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
-        assert_eq!(document.warns_of("stream-unreadable"), bytes == "rubbish\n");
-    }
-}
-
-/// No row follows it that could count it.
-#[test]
-fn rubbish_at_the_end_is_said() {
-    let _turn = exclusive();
-    let place = TestFolder::new();
-    std::fs::write(place.join("log"), "1000\nx\n2000\n3000\ny\nz\n2500\n").unwrap();
-    place.well("measure --probe stream --from log -q -o x.teiji");
-    let counted: Vec<_> = rows(&place, "x.teiji").iter().map(|row| (row[2], row[3])).collect();
-    assert_eq!(counted, [(1, 0), (0, 0)]);
-    let document = shown(&place, "x.teiji");
-    assert_eq!(warning(&document, "stream-unreadable").whole("/records"), 3);
-    let trailing = warning(&document, "stream-trailing");
-    assert_eq!(["unreadable", "backwards"].map(|name| trailing.whole(&format!("/{name}"))), [2, 1]);
-}
-
-#[test]
-fn what_is_wrong_is_named() {
-    let place = TestFolder::new();
-    fifo(&place.join("in"));
-    for (flags, code, expected) in [
-        ("--from nosuch", 4, "cannot measure here: there is no file nosuch\n"),
-        ("--from fifo", 4, "there is no FIFO fifo: start the program that makes it, or make it with 'mkfifo fifo'"),
-        ("--from .", 4, ". is a directory"),
-        ("--from tcp:127.0.0.1:1", 4, "cannot connect to tcp:127.0.0.1:1: "),
-        ("--from in --baud 9600", 4, "in is not a serial port: leave out --baud"),
-        ("--from in --unit tsc", 2, "add --hz N"),
-        ("--from in --width 16", 2, "it is one of 32, 64"),
-        ("--from in -i 1ms", 2, "--interval has no meaning for the probe stream: its times come when they come"),
-        ("--from in -p 80", 2, "--prio has no meaning for the probe stream: its thread only reads"),
-        ("--from in --policy fifo", 2, "--policy has no meaning for the probe stream: its thread only reads"),
-        ("--from in -n 100", 2, "Give a duration instead"),
-        ("--from in -t 2", 2, "at most 1 thread, not 2"),
-    ] {
-        let output = place.teiji(&format!("measure --probe stream {flags} -q -o x.teiji"));
-        assert!(output.code == Some(code) && output.err.contains(expected), "{flags}: {output:?}");
-        assert_eq!(place.listing(), ["in"], "{flags} leaves nothing");
-    }
-    std::fs::write(place.join("plan.toml"), "[measure]\nprobe = 'stream'\nfrom = 'in'\ninterval = '1ms'\n").unwrap();
-    let output = place.teiji("run plan.toml --dry-run");
-    let expected = "plan.toml:4:1: --interval has no meaning for the probe stream";
-    assert!(output.code == Some(2) && output.err.contains(expected), "{output:?}");
 }
 
 /// A plan measures a stream for each repeat, and of the page nothing says that this machine made the figures.

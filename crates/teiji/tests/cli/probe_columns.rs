@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the columns of probes are, in both languages.
+
+use crate::support::{TestFolder, exclusive};
+
+/// Whatever a probe can be set to, a Japanese page says in Japanese what it measured; and none of them but `cyclic` has activations.
+#[test]
+fn columns_of_every_probe_are_explained_in_japanese() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let mut columns = 0;
+    for probe in probe::PROBES {
+        let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
+            probe::SettingValues::OneOf(words) => words.iter().map(|word| format!("--{} {word}", setting.name)).collect(),
+            probe::SettingValues::Time => vec![format!("--{} 2ms", setting.name)],
+            probe::SettingValues::Number(..) | probe::SettingValues::Text(_) => Vec::new(),
+        });
+        if probe.lacks().is_some() {
+            continue;
+        }
+        // What it measures is another program.
+        let of_a_command = probe.settings.iter().any(|setting| setting.name == "command");
+        let command = if of_a_command { "-- sleep 1" } else { "" };
+        for flags in settings.chain([String::new()]) {
+            let run = format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji {command}", probe.name);
+            let output = place.teiji(&run);
+            // A setting may need another beside it, which says nothing of columns.
+            if output.code == Some(2) && output.err.contains("is impossible here") {
+                continue;
+            }
+            assert_eq!(output.code, Some(0), "{flags}: {output:?}");
+            place.well(&format!("report {columns}.teiji --lang ja -o {columns}.html --md {columns}.md"));
+            let (document, page) = (place.document(&format!("{columns}.teiji")), place.read(&format!("{columns}.md")));
+            for column in document.list("/probe/columns") {
+                let meaning = column.text("/meaning");
+                assert!(!page.contains(meaning), "{meaning} on the Japanese page of {} {flags}: {page}", probe.name);
+                columns += 1;
+            }
+            let is_of_activations = document.text("/probe/rows") == "activations";
+            assert_eq!(page.contains("起床"), is_of_activations, "{} {flags}: {page}", probe.name);
+            assert!(is_of_activations || page.contains("## 測定した量"), "{page}");
+        }
+    }
+    assert!(columns >= 20, "{columns}");
+}
+
+/// The same of those that cannot measure on this machine, from what they state.
+#[test]
+fn every_column_that_a_probe_states_has_japanese() {
+    let translated = include_str!("../../../report/src/language/japanese_probes.rs");
+    for probe in probe::PROBES {
+        let words = |setting: &probe::ProbeSetting| match setting.values {
+            probe::SettingValues::OneOf(words) => {
+                words.iter().map(|word| (setting.name.to_owned(), (*word).to_owned())).collect()
+            }
+            _ => Vec::new(),
+        };
+        for settings in probe.settings.iter().flat_map(words).map(|one| [one].into()).chain([plan::ProbeSettings::new()]) {
+            let mut run = plan::Run::example(probe.default_interval, 10);
+            (run.probe, run.probe_settings) = (probe.name.to_owned(), settings);
+            (run.scheduling, run.length) = (probe.default_scheduling, plan::Length::DurationNs(plan::Nanos::from_secs(1)));
+            // A value that is impossible beside the defaults of others.
+            let Ok(statement) = probe::statement(&run) else { continue };
+            for column in statement.columns {
+                assert!(translated.contains(&*column.meaning), "{} of {}", column.meaning, probe.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The probe `stream` where its stream ends, is silent, is not there, or has no number: said, and never waited for.
+
+use crate::stream::{JITTER, PERIOD, assert_figures, fifo, lines, rows, shown, timestamps, warning, writer};
+use crate::support::{Running, TestFolder, exclusive};
+use rustix::process::Signal;
+use std::io::Write;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A FIFO that nobody writes to keeps nobody waiting: the run lasts as long as it was to, or until it is stopped. A stop in the middle of
+/// a stream keeps what had come.
+#[test]
+fn silence_and_a_stop() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    fifo(&place.join("in"));
+    let began = Instant::now();
+    let output = place.teiji("measure --probe stream --from in -d 500ms -q -o x.teiji");
+    assert_eq!(output.code, Some(4), "{output:?}");
+    assert!((500..5_000).contains(&began.elapsed().as_millis()));
+    let document = shown(&place, "x.teiji");
+    assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
+    assert_eq!(warning(&document, "stream-silent").whole("/numbers"), 0);
+
+    let stopped = |running: Running, place: &TestFolder| {
+        sleep(Duration::from_millis(500));
+        let began = Instant::now();
+        running.signal(Signal::INT);
+        let output = running.end_within(Duration::from_secs(10));
+        assert!(began.elapsed() < Duration::from_secs(3), "{output:?}");
+        shown(place, "x.teiji")
+    };
+    let running = place.start("measure --probe stream --from in -d 60s -q -o x.teiji");
+    running.begun("x.teiji");
+    assert_eq!(stopped(running, &place).text("/end/reason"), "signal");
+
+    let running = place.start(&format!("measure --probe stream --from in {PERIOD} -d 60s -q -o x.teiji"));
+    let mut writer = writer(&place.join("in"));
+    let bytes = lines(timestamps(0));
+    writer.write_all(&bytes[..bytes.len() - 2]).unwrap();
+    running.begun("x.teiji");
+    let document = stopped(running, &place);
+    assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "signal"));
+    // The rest of the last line was still to come.
+    assert_figures(&document, &JITTER[..7], "stopped");
+    assert!(!document.warns_of("stream-half-record") && !document.warns_of("stream-ended"));
+}
+
+/// Nothing was measured, and a script sees that.
+#[test]
+fn a_stream_without_a_number_is_an_error() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    for bytes in ["", "# only a comment\n", "rubbish\n"] {
+        std::fs::write(place.join("log"), bytes).unwrap();
+        let output = place.teiji("measure --probe stream --from log -q -o x.teiji");
+        assert_eq!(output.code, Some(4), "{bytes}: {output:?}");
+        let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("no number came from the stream"), "{bytes}: {output:?}");
+        let document = shown(&place, "x.teiji");
+        assert_eq!((document.whole("/threads/0/activations/due"), document.text("/end/reason")), (0, "probe-failed"));
+        assert_eq!(document.warns_of("stream-unreadable"), bytes == "rubbish\n");
+    }
+}
+
+/// No row follows it that could count it.
+#[test]
+fn rubbish_at_the_end_is_said() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    std::fs::write(place.join("log"), "1000\nx\n2000\n3000\ny\nz\n2500\n").unwrap();
+    place.well("measure --probe stream --from log -q -o x.teiji");
+    let counted: Vec<_> = rows(&place, "x.teiji").iter().map(|row| (row[2], row[3])).collect();
+    assert_eq!(counted, [(1, 0), (0, 0)]);
+    let document = shown(&place, "x.teiji");
+    assert_eq!(warning(&document, "stream-unreadable").whole("/records"), 3);
+    let trailing = warning(&document, "stream-trailing");
+    assert_eq!(["unreadable", "backwards"].map(|name| trailing.whole(&format!("/{name}"))), [2, 1]);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let place = TestFolder::new();
+    fifo(&place.join("in"));
+    for (flags, code, expected) in [
+        ("--from nosuch", 4, "cannot measure here: there is no file nosuch\n"),
+        ("--from fifo", 4, "there is no FIFO fifo: start the program that makes it, or make it with 'mkfifo fifo'"),
+        ("--from .", 4, ". is a directory"),
+        ("--from tcp:127.0.0.1:1", 4, "cannot connect to tcp:127.0.0.1:1: "),
+        ("--from in --baud 9600", 4, "in is not a serial port: leave out --baud"),
+        ("--from in --unit tsc", 2, "add --hz N"),
+        ("--from in --width 16", 2, "it is one of 32, 64"),
+        ("--from in -i 1ms", 2, "--interval has no meaning for the probe stream: its times come when they come"),
+        ("--from in -p 80", 2, "--prio has no meaning for the probe stream: its thread only reads"),
+        ("--from in --policy fifo", 2, "--policy has no meaning for the probe stream: its thread only reads"),
+        ("--from in -n 100", 2, "Give a duration instead"),
+        ("--from in -t 2", 2, "at most 1 thread, not 2"),
+    ] {
+        let output = place.teiji(&format!("measure --probe stream {flags} -q -o x.teiji"));
+        assert!(output.code == Some(code) && output.err.contains(expected), "{flags}: {output:?}");
+        assert_eq!(place.listing(), ["in"], "{flags} leaves nothing");
+    }
+    std::fs::write(place.join("plan.toml"), "[measure]\nprobe = 'stream'\nfrom = 'in'\ninterval = '1ms'\n").unwrap();
+    let output = place.teiji("run plan.toml --dry-run");
+    let expected = "plan.toml:4:1: --interval has no meaning for the probe stream";
+    assert!(output.code == Some(2) && output.err.contains(expected), "{output:?}");
+}
