@@ -136,9 +136,8 @@ impl RunFlags {
     /// What was said and means nothing for the probe is refused, not passed over.
     fn check_meaning(&self) -> Result<(), SettingError> {
         let said = [("interval", self.interval.is_some()), ("prio", self.prio.is_some()), ("policy", self.policy.is_some())];
-        let said = said.into_iter().filter(|(_, is_said)| *is_said);
-        said.map(|(setting, _)| probe::check_meaning(&self.probe.name, setting)).collect::<Result<(), _>>()?;
-        Ok(())
+        let mut said = said.into_iter().filter(|(_, is_said)| *is_said);
+        Ok(said.try_for_each(|(setting, _)| probe::check_meaning(&self.probe.name, setting))?)
     }
 
     /// From what was said to a checked run on these CPUs.
