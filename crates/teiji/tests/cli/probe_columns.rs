@@ -8,6 +8,7 @@ use crate::support::{TestFolder, exclusive};
 fn columns_of_every_probe_are_explained_in_japanese() {
     let _turn = exclusive();
     let place = TestFolder::new();
+    std::fs::write(place.join("numbers"), "1000\n2000\n3000\n4000\n5000\n").unwrap();
     let mut columns = 0;
     for probe in probe::PROBES {
         let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
@@ -21,8 +22,13 @@ fn columns_of_every_probe_are_explained_in_japanese() {
         // What it measures is another program.
         let of_a_command = probe.settings.iter().any(|setting| setting.name == "command");
         let command = if of_a_command { "-- sleep 1" } else { "" };
+        // What it measures comes from somewhere.
+        let reads = probe.settings.iter().any(|setting| setting.name == "from");
+        let from = if reads { "--from numbers" } else { "" };
+        let interval = if probe::check_meaning(probe.name, "interval").is_ok() { "-i 10ms" } else { "" };
         for flags in settings.chain([String::new()]) {
-            let run = format!("measure --probe {} {flags} -i 10ms -d 100ms -t 1 -q -o {columns}.teiji {command}", probe.name);
+            let run =
+                format!("measure --probe {} {flags} {from} {interval} -d 100ms -t 1 -q -o {columns}.teiji {command}", probe.name);
             let output = place.teiji(&run);
             // A setting may need another beside it, which says nothing of columns.
             if output.code == Some(2) && output.err.contains("is impossible here") {
