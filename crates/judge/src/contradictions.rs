@@ -113,20 +113,26 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
         }
     }
     if let (Some(End::Done), Some(limit)) = (&document.end, document.run.break_above_ns) {
-        let max = recorded.threads.iter().filter_map(|statistics| statistics.moments.max()).max();
+        let max = recorded.threads.iter().filter_map(|statistics| largest(document, statistics)).max();
         if let Some(max) = max.filter(|max| *max > limit.0) {
             let text = format!("break-above, which is {} ns: the largest latency is {max}", limit.0);
             differences.push(Difference::between("end.reason", &"done", &text));
         }
     }
     if let Some(End::BreakAbove { thread, latency_ns, .. }) = document.end {
-        let max = recorded.threads.get(thread).and_then(|statistics| statistics.moments.max());
+        let max = recorded.threads.get(thread).and_then(|statistics| largest(document, statistics));
         let lost = document.threads.get(thread).map_or(0, |thread| thread.evidence.samples_lost);
-        if lost == 0 && max.is_none_or(|max| max < latency_ns) {
+        if lost == 0 && max.is_none_or(|max| max < document.probe.judged_size(latency_ns)) {
             let max = max.map_or_else(|| "no latency".to_owned(), |max| format!("at most {max}"));
             differences.push(Difference::between("end.latency_ns", &latency_ns, &format!("{max} of thread {thread}")));
         }
     }
+}
+
+/// The largest value of a thread, as `--break-above` judges it, ns.
+fn largest(document: &Document, statistics: &Statistics) -> Option<i64> {
+    let extremes = [statistics.moments.min(), statistics.moments.max()];
+    extremes.into_iter().flatten().map(|value| document.probe.judged_size(value)).max()
 }
 
 /// Whether the threads are those that were asked for.

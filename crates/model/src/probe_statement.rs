@@ -149,6 +149,15 @@ impl ProbeStatement {
         self.overrun_column == Some(0)
     }
 
+    /// What a limit judges of a value, ns: of jitter its size, because an interval may be too short as well as too long.
+    #[must_use]
+    pub const fn judged_size(&self, value_ns: i64) -> i64 {
+        match self.quantity {
+            Quantity::Jitter => value_ns.saturating_abs(),
+            Quantity::Latency | Quantity::Interval => value_ns,
+        }
+    }
+
     /// Whether rows were planned, so that each has an expected time, and some are late or skipped.
     #[must_use]
     pub const fn is_planned(&self) -> bool {

@@ -25,10 +25,39 @@ pub struct Cycle {
     pub interval: Nanos,
     /// How many fall due.
     pub activations: u64,
-    /// A latency above this stops the run, ns.
-    pub break_above: Option<Nanos>,
+    /// A judged value beyond this stops the run.
+    pub break_above: Option<BreakLimit>,
     /// What happens after an overrun.
     pub overrun_policy: OverrunPolicy,
+}
+
+/// The judged values, ns, that a run may have without being stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakLimit {
+    min: i64,
+    max: i64,
+}
+
+impl BreakLimit {
+    /// Every value.
+    pub(crate) const NONE: BreakLimit = BreakLimit { min: i64::MIN, max: i64::MAX };
+
+    /// Of latencies, all that are not above this.
+    #[must_use]
+    pub const fn above(limit: Nanos) -> Self {
+        BreakLimit { min: i64::MIN, max: limit.0 }
+    }
+
+    /// Of jitter, all that are not further from 0 than this: an interval may be too short as well as too long.
+    #[must_use]
+    pub const fn either_side(limit: Nanos) -> Self {
+        BreakLimit { min: limit.0.saturating_neg(), max: limit.0 }
+    }
+
+    /// Whether a value stops the run.
+    pub(crate) const fn is_broken_by(self, value: i64) -> bool {
+        value > self.max || value < self.min
+    }
 }
 
 /// What became of the activations. `due` is their sum.
@@ -60,10 +89,11 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
     control: &Control,
 ) -> Counts {
     let interval = cycle.interval.0.max(1);
-    let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
+    let limit = cycle.break_above.unwrap_or(BreakLimit::NONE);
     let (overrun_column, unit) = (S::OVERRUN.column(), S::OVERRUN.unit(interval));
-    // One comparison decides whether an activation is ordinary, where one column decides both.
-    let remarkable = if overrun_column == 0 { unit.min(limit.saturating_add(1)) } else { unit };
+    // One comparison decides whether an activation is ordinary, where one column decides both. That column is a latency: only what is
+    // above the limit stops the run.
+    let remarkable = if overrun_column == 0 { unit.min(limit.max.saturating_add(1)) } else { unit };
     let (mut late, mut skipped) = (0, 0);
     let mut overrun = 0;
     let mut next = 0;
@@ -96,8 +126,8 @@ pub(crate) fn measure<A: Attachment, S: Sampler<A, N>, const N: usize>(
             Overrun::Missed(_) => attachment.now().0,
         };
         ring.push(next, values);
-        if overrun >= remarkable || (overrun_column != 0 && values[0] > limit) {
-            if values[0] > limit {
+        if overrun >= remarkable || (overrun_column != 0 && limit.is_broken_by(values[0])) {
+            if limit.is_broken_by(values[0]) {
                 control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: next, latency_ns: values[0] });
             }
             if overrun >= unit {
@@ -287,7 +317,8 @@ mod tests {
     /// Those whose time had come are not run any more, and do not vanish.
     #[test]
     fn stopped_while_catching_up() {
-        let cycle = Cycle { overrun_policy: OverrunPolicy::CatchUp, break_above: Some(Nanos(4_000)), ..cycle(10) };
+        let cycle =
+            Cycle { overrun_policy: OverrunPolicy::CatchUp, break_above: Some(BreakLimit::above(Nanos(4_000))), ..cycle(10) };
         let (counts, samples, _) = run(&cycle, &[0, 1_500, 5_700]);
         assert_eq!(counts, Counts { on_time: 1, late: 2, skipped: 5 });
         assert_eq!(samples.len(), 3);
@@ -297,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_latency_above_the_limit_ends_the_run() {
-        let cycle = Cycle { break_above: Some(Nanos(300)), ..cycle(10) };
+        let cycle = Cycle { break_above: Some(BreakLimit::above(Nanos(300))), ..cycle(10) };
         let (counts, samples, control) = run(&cycle, &[0, 300, 301, 0]);
         assert_eq!(counts, Counts { on_time: 3, late: 0, skipped: 0 });
         assert_eq!(samples.len(), 3);
@@ -306,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_limit_above_the_interval() {
-        let cycle = Cycle { break_above: Some(Nanos(2_000)), ..cycle(10) };
+        let cycle = Cycle { break_above: Some(BreakLimit::above(Nanos(2_000))), ..cycle(10) };
         let (counts, _, control) = run(&cycle, &[0, 1_500, 0, 2_600]);
         assert_eq!(counts, Counts { on_time: 2, late: 2, skipped: 3 });
         assert_eq!(control.reason(), Some(StopReason::BreakAbove { thread: 3, activation: 4, latency_ns: 2_600 }));
@@ -364,6 +395,36 @@ mod tests {
         });
         let judged = 5 * INTERVAL;
         assert_eq!(rows, [(0, vec![judged, judged, 0, 2]), (4, vec![judged, judged, 0, 9])]);
+    }
+
+    /// Intervals that differ from their period by these, ns.
+    struct Jittering(VecDeque<i64>);
+
+    impl<A: Attachment> Sampler<A, 2> for Jittering {
+        const OVERRUN: Overrun = Overrun::Missed(1);
+
+        fn wait(&mut self, _: &mut A, _: Nanos) -> Woken {
+            Woken::OnTime
+        }
+
+        fn sample(&mut self, _: &mut A, _: Nanos) -> Result<[i64; 2], SampleError> {
+            Ok([self.0.pop_front().unwrap_or(0), 0])
+        }
+    }
+
+    #[test]
+    fn an_interval_that_is_too_short_stops_the_run_as_one_that_is_too_long() {
+        let stopped = |break_above| {
+            let (mut producer, _) = ring::<2>(16, 2);
+            let mut clock = Scripted { now: 0, lateness: VecDeque::new(), sleeps: 0, stop_after: None, fail_after: None };
+            let control = Control::new();
+            let cycle = Cycle { break_above: Some(break_above), ..cycle(5) };
+            measure(&mut clock, &mut Jittering([100, -100, -101, 101].into()), &cycle, &mut producer, &control);
+            control.reason()
+        };
+        let at = |activation, latency_ns| Some(StopReason::BreakAbove { thread: 3, activation, latency_ns });
+        assert_eq!(stopped(BreakLimit::either_side(Nanos(100))), at(2, -101));
+        assert_eq!(stopped(BreakLimit::above(Nanos(100))), at(3, 101));
     }
 
     /// Rows of which two in each four are lost on their way.

@@ -6,6 +6,7 @@
 //! they wait where the ring is full.
 
 use crate::attachment::Attachment;
+use crate::cycle::BreakLimit;
 use crate::guard::StarvationCheck;
 use crate::sampler::{Awaited, EventSource, SampleError};
 use crate::{Control, Counts, Cycle, Producer, StopReason, Woken};
@@ -22,7 +23,7 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     const { assert!(WIDTH == N + 1) };
     let length = cycle.interval.0.saturating_mul(i64::try_from(cycle.activations).unwrap_or(i64::MAX));
     let end = Nanos(cycle.start.0.saturating_add(length));
-    let limit = cycle.break_above.map_or(i64::MAX, |limit| limit.0);
+    let limit = cycle.break_above.unwrap_or(BreakLimit::NONE);
     let mut events = 0;
     source.begin(attachment, cycle.start, cycle.interval);
     // What happens before the start is not recorded.
@@ -32,7 +33,7 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
         }
     }
     let judge = |event, latency_ns| {
-        if latency_ns > limit {
+        if limit.is_broken_by(latency_ns) {
             control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: event, latency_ns });
         }
     };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All measuring threads of a run.
 
+use crate::cycle::BreakLimit;
 use crate::guard::Guard;
 use crate::probes::{self, ProbeSettingError};
 use crate::thread::{Decision, Interrupt, STACK_BYTES, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
+use model::Quantity;
 use plan::{CpuId, Nanos, Policy, Run, Scheduling};
 use rustix::thread::Pid;
 use std::io;
@@ -122,6 +124,10 @@ impl Measurement {
     /// Makes the threads and waits until each is pinned and has its scheduling.
     fn make_ready(&mut self, run: &Run, scheduling: Scheduling) -> Result<(), ProbeError> {
         let probe = probes::find(&run.probe)?;
+        let break_limit = match probes::statement(run)?.quantity {
+            Quantity::Jitter => BreakLimit::either_side,
+            Quantity::Latency | Quantity::Interval => BreakLimit::above,
+        };
         let (ready, receiver) = channel();
         let mut helpers = Vec::new();
         for (index, (cpu, offset)) in run.cpus.iter().zip(&self.offsets).enumerate() {
@@ -131,7 +137,7 @@ impl Measurement {
                 start: *offset,
                 interval,
                 activations: run.activations_of(index),
-                break_above: run.break_above_ns,
+                break_above: run.break_above_ns.map(break_limit),
                 overrun_policy: run.overrun_policy,
             };
             let config = ThreadConfig {

@@ -9,7 +9,7 @@ use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
-use model::{Document, End, Recorded, State, TakenBy, Thread};
+use model::{Document, End, Quantity, Recorded, State, TakenBy, Thread};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics};
 
@@ -268,6 +268,27 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
         (State::Running, _) => tr!("is incomplete: it was cut off, and at most its last second is missing"),
         (State::Stopped, None | Some(End::Done)) => tr!("was stopped before its planned end"),
         (State::Stopped, Some(End::Signal { name })) => tr!("was stopped early by {name}", name),
+        (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns }))
+            if document.probe.quantity == Quantity::Jitter =>
+        {
+            let row = Rows::from(document.probe.rows).numbered(*activation);
+            let off = format::latency(latency_ns.saturating_abs());
+            if *latency_ns < 0 {
+                tr!(
+                    "was stopped early: the interval before {row} of thread {thread} was {off} too short, beyond --break-above",
+                    row,
+                    thread,
+                    off
+                )
+            } else {
+                tr!(
+                    "was stopped early: the interval before {row} of thread {thread} was {off} too long, beyond --break-above",
+                    row,
+                    thread,
+                    off
+                )
+            }
+        }
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
             "was stopped early: {row} of thread {thread} had a latency of {latency}, above --break-above",
             row = Rows::from(document.probe.rows).numbered(*activation),

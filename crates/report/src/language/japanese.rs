@@ -114,6 +114,14 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "中断: スレッド {thread} の{row}のレイテンシ {latency} が指定の上限を超えました",
     ),
     (
+        "was stopped early: the interval before {row} of thread {thread} was {off} too short, beyond --break-above",
+        "中断: スレッド {thread} の{row}の直前の間隔が {off} 短く、--break-above の指定を超えました",
+    ),
+    (
+        "was stopped early: the interval before {row} of thread {thread} was {off} too long, beyond --break-above",
+        "中断: スレッド {thread} の{row}の直前の間隔が {off} 長く、--break-above の指定を超えました",
+    ),
+    (
         "was stopped early by its guard: at an interval of {interval}, nothing else had run for {time}",
         "監視スレッドにより中断: 周期 {interval} の測定により、{time} の間、ほかの処理が一切動作できませんでした",
     ),

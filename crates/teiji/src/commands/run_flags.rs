@@ -44,7 +44,7 @@ pub struct RunFlags {
     /// Let the threads run this long before recording begins
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
     warmup: Nanos,
-    /// End the run, with exit code 1, when a latency exceeds this
+    /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its period by more, either way
     #[arg(short, long, value_name = "TIME", value_parser = micros, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
     /// After an overrun, run the missed ones late instead of skipping them
