@@ -17,6 +17,7 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
         criterion: Criterion::NotWorse { level, by, than: baseline.recorded.path.clone() },
         recording: examined.recorded.path.clone(),
         rows: examined.recorded.document.probe.rows,
+        quantity: examined.recorded.document.probe.quantity,
         verdict,
         seen,
         margin,

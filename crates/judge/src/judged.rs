@@ -2,17 +2,17 @@
 //! A judgement: the limit, the observed figure, and what evidence is missing. Values only; the renderer has the words.
 
 use crate::Incomplete;
-use model::{Recorded, RowKind};
+use model::{Quantity, Recorded, RowKind};
 use plan::{Limit, Nanos};
 use serde::Serialize;
 use stats::{Analysis, Level};
 use std::path::PathBuf;
 
-/// A recording with the analyses of its samples.
+/// A recording with the analyses of what is judged in it.
 pub struct Examined {
     /// The recording.
     pub recorded: Recorded,
-    /// By thread.
+    /// By thread; of jitter, those of its size.
     pub analyses: Vec<Analysis>,
 }
 
@@ -49,6 +49,8 @@ pub struct Judged {
     pub recording: PathBuf,
     /// What its rows are.
     pub rows: RowKind,
+    /// What kind of time it judges.
+    pub quantity: Quantity,
     /// What became of it.
     pub verdict: Verdict,
     /// The figure that decided.

@@ -2,10 +2,11 @@
 //! Judges a recording by limits: pass, fail, or not enough evidence, each with its margin.
 //!
 //! Latencies are those of every activation that was due, skipped ones counted in. A latency is that of the thread that is worst in
-//! it; a rate and a count are those of all threads of a recording together.
+//! it; a rate and a count are those of all threads of a recording together. Of jitter its size is judged: an interval that is too
+//! short breaks a limit as one that is too long does. How much values vary is judged as they were measured.
 
 use crate::{Criterion, Examined, Incomplete, Judged, Lacking, Seen, Verdict, incomplete, knows_order};
-use model::{Recorded, Thread};
+use model::{ProbeStatement, Recorded, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
 
@@ -28,6 +29,8 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         Subject::Latency { of: Figure::Mean, limit: bound, .. } => {
             observed(examined, |summary| summary.mean, bound, limit.relation)
         }
+        Subject::Latency { of: Figure::Sd, limit: bound, .. } => spread(examined, sd, bound, limit.relation),
+        Subject::Latency { of: Figure::PeakToPeak, limit: bound, .. } => spread(examined, peak_to_peak, bound, limit.relation),
         Subject::Rate { beyond, limit: bound, confidence } => rate(examined, beyond, bound, limit.relation, confidence),
         Subject::Count { of, limit: bound } => count(examined, of, bound, limit.relation),
     };
@@ -35,6 +38,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         criterion: Criterion::Limit(limit.clone()),
         recording: examined.recorded.path.clone(),
         rows: examined.recorded.document.probe.rows,
+        quantity: examined.recorded.document.probe.quantity,
         verdict: found.verdict,
         seen: found.seen,
         margin: found.margin,
@@ -43,7 +47,9 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     // What fails in part of a run fails; what passes there need not pass in the rest.
     if let Some(finding) = unknown(limit, examined, judged.verdict) {
         (judged.verdict, judged.margin, judged.lacking) = (finding.verdict, finding.margin, finding.lacking);
-        judged.seen = if matches!(limit.subject, Subject::Count { .. }) { finding.seen } else { judged.seen };
+        let is_unknown =
+            matches!(limit.subject, Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. });
+        judged.seen = if is_unknown { finding.seen } else { judged.seen };
     }
     let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
     if judged.verdict == Verdict::Pass
@@ -56,15 +62,19 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     judged
 }
 
+/// Whether a limit says anything of what a probe measures: of events, which have no planned time, none is late or skipped.
+#[must_use]
+pub fn has_meaning(limit: &Limit, probe: &ProbeStatement) -> bool {
+    probe.is_planned() || !matches!(limit.subject, Subject::Count { of: Count::Late | Count::Skipped, .. })
+}
+
 /// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the judged column is not the lateness of
 /// its rows, skipped rows have no value. Without samples it is not known what was late, skipped or lost. Nor is the
 /// dependence known that a confidence needs, nor, where a latency reached the interval, how many skipped activations a quantile or mean leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Finding> {
     let document = &examined.recorded.document;
     let threads = &document.threads;
-    if let Subject::Count { of: Count::Late | Count::Skipped, .. } = limit.subject
-        && !document.probe.is_planned()
-    {
+    if !has_meaning(limit, &document.probe) {
         let lacking = Some(Lacking::Unplanned);
         return Some(Finding { verdict: Verdict::NotEnough, seen: Seen::Unknown, margin: None, lacking });
     }
@@ -81,7 +91,7 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Findi
         threads.iter().filter(without_samples).any(largest)
     };
     match limit.subject {
-        Subject::Count { .. } => Some(finding(Seen::Unknown)),
+        Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => Some(finding(Seen::Unknown)),
         _ if verdict == Verdict::Fail => None,
         Subject::Rate { .. } | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => {
             Some(finding(Seen::Unknown))
@@ -147,6 +157,45 @@ const fn largest(summary: &Summary) -> f64 {
     summary.max as f64
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, clippy::unnecessary_wraps, reason = "one of several functions")]
+fn sd(summary: &Summary) -> Option<f64> {
+    summary.sd
+}
+
+/// From the smallest to the largest, ns.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::unnecessary_wraps,
+    reason = "a difference that is compared with a limit as written"
+)]
+const fn peak_to_peak(summary: &Summary) -> Option<f64> {
+    Some(summary.max.saturating_sub(summary.min) as f64)
+}
+
+/// How much the values of the thread vary in which they vary most, and that thread. By what was measured, with its sign.
+///
+/// # Errors
+/// Why it is not known.
+fn widest(examined: &Examined, figure: fn(&Summary) -> Option<f64>) -> Result<(f64, usize), Seen> {
+    let mut widest: Option<(f64, usize)> = None;
+    for (thread, statistics) in examined.recorded.threads.iter().enumerate() {
+        let summary = statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
+        let lacking = if summary.count < 2 { Seen::TooFew { of: summary.count } } else { Seen::Unknown };
+        let value = figure(&summary).ok_or(lacking)?;
+        if widest.is_none_or(|(known, _)| value > known) {
+            widest = Some((value, thread));
+        }
+    }
+    widest.ok_or(Seen::NoThreads)
+}
+
+fn spread(examined: &Examined, figure: fn(&Summary) -> Option<f64>, limit: Nanos, relation: Relation) -> Finding {
+    match widest(examined, figure) {
+        Ok((value, thread)) => held(value, thread, examined, limit, relation),
+        Err(why) => nothing(why),
+    }
+}
+
 /// A figure of the thread that is worst in it, and that thread.
 ///
 /// # Errors
@@ -163,13 +212,15 @@ fn worst(examined: &Examined, figure: fn(&Summary) -> f64) -> Result<(f64, usize
     worst.ok_or(Seen::NoThreads)
 }
 
-/// A figure as a limit on it sees it, ns: of the thread that is worst in it, skipped activations counted in. None where a thread
+/// A figure of what was examined, ns: of the thread that is worst in it, skipped activations counted in. None where a thread
 /// never woke, or has too few latencies for it.
 #[must_use]
 pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
     match of {
         Figure::Max => worst(examined, largest).ok().map(|(ns, _)| nearest(ns)),
         Figure::Mean => worst(examined, |summary| summary.mean).ok().map(|(ns, _)| nearest(ns)),
+        Figure::Sd => widest(examined, sd).ok().map(|(ns, _)| nearest(ns)),
+        Figure::PeakToPeak => widest(examined, peak_to_peak).ok().map(|(ns, _)| nearest(ns)),
         Figure::Quantile(level) => {
             let observed = examined.analyses.iter().map(|analysis| {
                 let summary = analysis.statistics.latency_with_skipped.filter(|summary| summary.count >= level.needs())?;
@@ -182,13 +233,17 @@ pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
 
 /// The largest latency or their mean, of the thread that is worst in it.
 fn observed(examined: &Examined, figure: fn(&Summary) -> f64, limit: Nanos, relation: Relation) -> Finding {
-    let (value, thread) = match worst(examined, figure) {
-        Ok(worst) => worst,
-        Err(why) => return nothing(why),
-    };
+    match worst(examined, figure) {
+        Ok((value, thread)) => held(value, thread, examined, limit, relation),
+        Err(why) => nothing(why),
+    }
+}
+
+/// A figure of a thread, held against its limit.
+fn held(value: f64, thread: usize, examined: &Examined, limit: Nanos, relation: Relation) -> Finding {
     #[expect(clippy::cast_precision_loss, reason = "a limit as written")]
     let bound = limit.0 as f64;
-    // A mean is no whole number of ns: it is rounded to nearest, but stays on the side of the limit that it lies on.
+    // A mean and a standard deviation are no whole number of ns: they are rounded to nearest, but stay on the side of the limit that they lie on.
     let nearest = nearest(value);
     let beside = self::nearest(if value < bound { value.floor() } else { value.ceil() });
     let shown = if nearest == limit.0 { beside } else { nearest };

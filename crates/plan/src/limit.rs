@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A limit as users write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `skipped==0`.
+//! A limit as users write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`, `rate(>80us)<1e-6@95%`, `sd<2us`,
+//! `peak-to-peak<50us`, `skipped==0`.
 
 use crate::{Nanos, Unit};
 use stats::{ExactRequest, Level};
@@ -47,7 +48,7 @@ pub enum Subject {
     },
 }
 
-/// A figure of the latencies.
+/// A figure of what a probe judges. Of jitter, largest, mean and quantiles are those of its size, on either side of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// The largest.
@@ -56,6 +57,24 @@ pub enum Figure {
     Mean,
     /// A quantile.
     Quantile(Level),
+    /// The standard deviation, divisor n - 1.
+    Sd,
+    /// From the smallest to the largest.
+    PeakToPeak,
+}
+
+impl Figure {
+    /// By its name in limits: `max`, `p99.9`, `peak-to-peak`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Figure> {
+        Some(match name {
+            "max" => Figure::Max,
+            "mean" => Figure::Mean,
+            "sd" => Figure::Sd,
+            "peak-to-peak" => Figure::PeakToPeak,
+            _ => Figure::Quantile(name.strip_prefix('p').and_then(Level::percent)?),
+        })
+    }
 }
 
 /// Something that is counted.
@@ -105,7 +124,7 @@ impl Relation {
 pub enum LimitError {
     /// It has no form that is known.
     #[error(
-        "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, skipped==0, late<3 or lost==0"
+        "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, p99.99<50us@95%, rate(>80us)<1e-6@95%, sd<2us, peak-to-peak<50us, skipped==0, late<3 or lost==0"
     )]
     Form(String),
     /// A limit that no recording can be judged by.
@@ -207,18 +226,15 @@ fn subject(text: &str, figure: &str, value: &str, confidence: Option<f64>) -> Re
         let Some(confidence) = confidence else { return Err(LimitError::CertainRate(text.to_owned())) };
         return Ok(time(beyond).zip(rate).map(|(beyond, limit)| Subject::Rate { beyond, limit, confidence }));
     }
-    let of_latencies = match figure {
-        "max" => Some(Figure::Max),
-        "mean" => Some(Figure::Mean),
-        _ => figure.strip_prefix('p').and_then(Level::percent).map(Figure::Quantile),
-    };
-    if let Some(of) = of_latencies {
+    if let Some(of) = Figure::named(figure) {
         let limit = time(value).filter(|limit| limit.0 > 0);
         return match of {
             Figure::Max if confidence.is_some() => {
                 Err(LimitError::SureMaximum { text: text.to_owned(), limit: value.to_owned() })
             }
-            Figure::Mean if confidence.is_some() => Err(LimitError::NoConfidence(text.to_owned())),
+            Figure::Mean | Figure::Sd | Figure::PeakToPeak if confidence.is_some() => {
+                Err(LimitError::NoConfidence(text.to_owned()))
+            }
             _ => Ok(limit.map(|limit| Subject::Latency { of, limit, confidence })),
         };
     }
@@ -262,6 +278,8 @@ mod tests {
         let level = Figure::Quantile(Level::P9999);
         assert_eq!(subject("p99.99<50us@95%"), Subject::Latency { of: level, limit: Nanos(50_000), confidence: Some(0.95) });
         assert_eq!(subject("rate(>80us)<1e-6@0.99"), Subject::Rate { beyond: Nanos(80_000), limit: 1e-6, confidence: 0.99 });
+        let spread = |of| Subject::Latency { of, limit: Nanos(2_000), confidence: None };
+        assert_eq!([subject("sd<2us"), subject("peak-to-peak <= 2us")], [Figure::Sd, Figure::PeakToPeak].map(spread));
         assert_eq!(subject("skipped==0"), Subject::Count { of: Count::Skipped, limit: 0 });
         assert_eq!("late <= 3".parse::<Limit>().unwrap().relation, Relation::AtMost);
         assert_eq!("max < 1ms".parse::<Limit>().unwrap().to_string(), "max<1ms");
@@ -270,15 +288,18 @@ mod tests {
     #[test]
     fn what_is_limited_has_a_name() {
         let name = |text: &str| text.parse::<Limit>().unwrap().name().to_owned();
-        let named = ["max<1us", "p99.9 <= 1ms@95%", "rate(>80us)<1e-6@95%", "skipped==0"].map(name);
-        assert_eq!(named, ["max", "p99.9", "rate(>80us)", "skipped"]);
+        let named = ["max<1us", "p99.9 <= 1ms@95%", "rate(>80us)<1e-6@95%", "skipped==0", "peak-to-peak<=1us"].map(name);
+        assert_eq!(named, ["max", "p99.9", "rate(>80us)", "skipped", "peak-to-peak"]);
     }
 
     #[test]
     fn a_plan_has_a_name_and_a_value() {
-        for (name, value, text) in
-            [("max", "100us", "max<100us"), ("late", "<=3", "late<=3"), ("rate(>80us)", "1e-6@95%", "rate(>80us)<1e-6@95%")]
-        {
+        for (name, value, text) in [
+            ("peak-to-peak", "50us", "peak-to-peak<50us"),
+            ("max", "100us", "max<100us"),
+            ("late", "<=3", "late<=3"),
+            ("rate(>80us)", "1e-6@95%", "rate(>80us)<1e-6@95%"),
+        ] {
             let limit = Limit::from_setting(name, value).unwrap();
             assert_eq!((limit.to_string().as_str(), limit.name(), limit.setting()), (text, name, value));
         }
@@ -297,12 +318,15 @@ mod tests {
             "rate(80us)<1e-6@95%",
             "rate(>80us)<2@95%",
             "max==1us",
+            "sd==1us",
+            "peak<1us",
         ] {
             assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
         }
         assert!(matches!("max<1us@95%".parse::<Limit>(), Err(LimitError::SureMaximum { .. })));
         assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::CertainRate(_))));
         assert!(matches!("p99<1us@20%".parse::<Limit>(), Err(LimitError::Confidence(_))));
+        assert!(matches!("sd<1us@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
         assert!(matches!("skipped==0@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
     }
 }

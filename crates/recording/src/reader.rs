@@ -3,10 +3,13 @@
 
 use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile, each_row};
+use judge::Examined;
 use model::fill_in;
-use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Recorded, RowKind, State, TakenBy, Thread, VERSION};
+use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowKind, State, TakenBy, Thread, VERSION};
 use plan::OverrunPolicy;
-use stats::{AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Statistics, analyse, summarise};
+use stats::{
+    AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse, summarise,
+};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,6 +92,31 @@ impl Recording {
         })?;
         let (statistics, kept) = threads.into_iter().unzip();
         Ok((self.recorded(statistics), kept))
+    }
+
+    /// The same with what limits and comparisons judge: of jitter its size, because an interval may be too short as well as too long.
+    /// `exact` asks about that; `keep` takes from the analysis of what was measured.
+    ///
+    /// # Errors
+    /// As [`Recording::summarise`].
+    pub fn examine<T: Send>(
+        self,
+        exact: &ExactRequest,
+        keep: impl Fn(&Analysis) -> T + Sync,
+    ) -> Result<(Examined, Vec<T>), RecordingError> {
+        let threads = self.of_each_thread(|samples| {
+            let (analysis, beside) = samples.analyse(exact)?;
+            let kept = keep(&analysis);
+            let statistics = analysis.statistics.clone();
+            let judged = match self.document.probe.quantity {
+                Quantity::Jitter => samples.analyse_sizes(&statistics, exact)?,
+                Quantity::Latency | Quantity::Interval => analysis,
+            };
+            Ok(((statistics, beside), (judged, kept)))
+        })?;
+        let (statistics, judged): (_, Vec<_>) = threads.into_iter().unzip();
+        let (analyses, kept) = judged.into_iter().unzip();
+        Ok((Examined { recorded: self.recorded(statistics), analyses }, kept))
     }
 
     /// Opens the judged column of each thread and hands it over: as many at a time as there are cores.
@@ -214,7 +242,7 @@ impl ThreadSamples<'_> {
 
     /// Not generic, so that it is compiled here, for speed, and not by those who call it, for size.
     fn analyse(&self, exact: &ExactRequest) -> Result<(Analysis, Beside), RecordingError> {
-        let (interval_ns, rule) = (self.interval_ns(), self.rule(JUDGED));
+        let interval_ns = self.interval_ns();
         match self.thread.detail {
             Detail::Samples => {}
             Detail::Histogram => {
@@ -222,10 +250,28 @@ impl ThreadSamples<'_> {
             }
             Detail::Figures => return Ok((Analysis::from_figures(self.thread.latency_ns, interval_ns), Beside::default())),
         }
-        let mut analysis = analyse(&self.open(JUDGED)?, interval_ns, rule, ENVELOPE_STEPS, exact)?;
+        let mut analysis = self.analyse_rows(&self.open(JUDGED)?, exact)?;
         let (judged, beside) = self.with_beside(analysis.statistics)?;
         analysis.statistics = judged;
         Ok((analysis, beside))
+    }
+
+    fn analyse_rows<R: Rows<Error = RecordingError>>(&self, rows: &R, exact: &ExactRequest) -> Result<Analysis, RecordingError> {
+        analyse(rows, self.interval_ns(), self.rule(JUDGED), ENVELOPE_STEPS, exact)
+    }
+
+    /// The judged column by the size of its values; what was late or skipped is the same.
+    fn analyse_sizes(&self, measured: &Statistics, exact: &ExactRequest) -> Result<Analysis, RecordingError> {
+        let mut sizes = match self.thread.detail {
+            Detail::Samples => self.analyse_rows(&Sizes(&self.open(JUDGED)?), exact)?,
+            Detail::Histogram => {
+                let buckets: Vec<Bucket> = self.buckets().iter().map(|bucket| bucket.sizes()).collect();
+                Analysis::from_histogram(&buckets, self.interval_ns(), exact)
+            }
+            Detail::Figures => Analysis::from_figures(measured.latency.map(|figures| figures.sizes()), self.interval_ns()),
+        };
+        (sizes.statistics.activations, sizes.statistics.lost) = (measured.activations, measured.lost);
+        Ok(sizes)
     }
 
     /// Statistics beside the judged column. A further column may decide the accounting of all, and the times of events

@@ -29,6 +29,7 @@ fn main() -> std::io::Result<()> {
         criterion: judge::Criterion::Limit(limit.clone()),
         recording: "idle.teiji".into(),
         rows: model::RowKind::Activations,
+        quantity: model::Quantity::Latency,
         verdict,
         seen: judge::Seen::Latency { ns: 201_317, thread: Some(1) },
         margin: Some(-0.0066),

@@ -184,18 +184,16 @@ impl FromStr for Figure {
     fn from_str(text: &str) -> Result<Self, String> {
         let which = match text {
             "min" => Some(Which::Min),
-            "mean" => Some(Which::Latency(plan::Figure::Mean)),
-            "max" => Some(Which::Latency(plan::Figure::Max)),
             "due" => Some(Which::Due),
             "on_time" => Some(Which::OnTime),
             "late" => Some(Which::Count(Count::Late)),
             "skipped" => Some(Which::Count(Count::Skipped)),
             "lost" => Some(Which::Count(Count::Lost)),
-            _ => text.strip_prefix('p').and_then(Level::percent).map(|level| Which::Latency(plan::Figure::Quantile(level))),
+            _ => plan::Figure::named(text).map(Which::Latency),
         };
-        which
-            .map(Figure)
-            .ok_or_else(|| "it is min, mean, max, a quantile such as p99.9, due, on_time, late, skipped or lost".to_owned())
+        which.map(Figure).ok_or_else(|| {
+            "it is min, mean, sd, max, peak-to-peak, a quantile such as p99.9, due, on_time, late, skipped or lost".to_owned()
+        })
     }
 }
 
@@ -322,6 +320,8 @@ mod tests {
         };
         let recorded = Synthetic::idle().threads(2).samples(latencies[0]).build();
         let examined = Examined { recorded, analyses: latencies.into_iter().map(analysis).collect() };
+        let spread = |name: &str| name.parse::<Figure>().unwrap().value(&examined).unwrap();
+        assert_eq!([spread("sd"), spread("peak-to-peak")], ["4.252", "8.000"]);
         for (figure, thread) in [("max", 0), ("mean", 0), ("p50", 1)] {
             let judge::Seen::Latency { ns, thread: Some(of) } =
                 judge::judge(&format!("{figure}<1ns").parse().unwrap(), &examined).seen

@@ -32,6 +32,17 @@ pub struct Bucket {
     pub count: u64,
 }
 
+impl Bucket {
+    /// The bucket that holds the sizes of its values.
+    #[must_use]
+    pub const fn sizes(self) -> Bucket {
+        let (one, other) = (self.lower.saturating_abs(), self.upper.saturating_abs());
+        let (lower, upper) = if one < other { (one, other) } else { (other, one) };
+        let straddles = self.lower < 0 && self.upper > 0;
+        Bucket { lower: if straddles { 0 } else { lower }, upper, count: self.count }
+    }
+}
+
 impl From<(i64, i64, u64)> for Bucket {
     fn from((lower, upper, count): (i64, i64, u64)) -> Self {
         Bucket { lower, upper, count }

@@ -52,7 +52,7 @@ pub use linear::LinearHistogram;
 pub use modes::Mode;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
-pub use rows::{Rows, Span};
+pub use rows::{Rows, Sizes, Span};
 pub use summary::{ExactRequest, Statistics, Summary, summarise};
 pub use time::{Change, ChangeKind, Part, Period, Together, together};
 pub use worst::{Worst, WorstActivations};

@@ -73,6 +73,39 @@ pub trait Rows {
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), Self::Error>;
 }
 
+/// The same rows with the size of each value in its place: what is judged where a value may be off on either side.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes<'a, R: ?Sized>(pub &'a R);
+
+impl<R: Rows + ?Sized> Rows for Sizes<'_, R> {
+    type Error = R::Error;
+
+    fn size_hint(&self) -> u64 {
+        self.0.size_hint()
+    }
+
+    fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), Self::Error> {
+        let mut sizes: Vec<i32> = Vec::new();
+        self.0.replay(&mut |span| match span {
+            Span::Woken(values) => {
+                // The lowest of all has a size that does not fit 32 bits.
+                for (place, part) in values.split(|value| *value == i32::MIN).enumerate() {
+                    if place > 0 {
+                        visit(Span::Long(i64::from(i32::MIN).abs()));
+                    }
+                    if !part.is_empty() {
+                        sizes.clear();
+                        sizes.extend(part.iter().map(|value| value.abs()));
+                        visit(Span::Woken(&sizes));
+                    }
+                }
+            }
+            Span::Long(value) => visit(Span::Long(value.saturating_abs())),
+            Span::Missing(rows) => visit(Span::Missing(rows)),
+        })
+    }
+}
+
 /// Rows in memory.
 impl Rows for [Span<'_>] {
     type Error = std::convert::Infallible;
@@ -80,5 +113,23 @@ impl Rows for [Span<'_>] {
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), Self::Error> {
         self.iter().for_each(|span| visit(*span));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_values() {
+        let rows = [Span::Woken(&[3, -4, i32::MIN, -5]), Span::Missing(2), Span::Long(i64::MIN), Span::Woken(&[i32::MIN])];
+        let mut seen: Vec<Option<i64>> = Vec::new();
+        let Ok(()) = Sizes(&rows[..]).replay(&mut |span| match span {
+            Span::Woken(values) => seen.extend(values.iter().map(|value| Some(i64::from(*value)))),
+            Span::Long(value) => seen.push(Some(value)),
+            Span::Missing(rows) => seen.extend((0..rows).map(|_| None)),
+        });
+        let lowest = Some(1 << 31);
+        assert_eq!(seen, [Some(3), Some(4), lowest, Some(5), None, None, Some(i64::MAX), lowest]);
     }
 }

@@ -44,6 +44,17 @@ impl Summary {
         [self.p50, self.p90, self.p99, self.p999, self.p9999]
     }
 
+    /// What these figures say of the sizes of the same values: none of them is below the true one.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a bound of a mean")]
+    pub fn sizes(&self) -> Summary {
+        let max = self.min.saturating_abs().max(self.max.saturating_abs());
+        let min = if self.min <= 0 && self.max >= 0 { 0 } else { self.min.saturating_abs().min(self.max.saturating_abs()) };
+        // A mean of sizes is at most the root of the mean of squares.
+        let mean = self.sd.map_or(max as f64, |sd| sd.hypot(self.mean)).min(max as f64);
+        Summary { count: self.count, min, mean, sd: None, max, p50: None, p90: None, p99: None, p999: None, p9999: None }
+    }
+
     /// A quantile, if it is one of those and known.
     #[must_use]
     pub fn quantile(&self, level: Level) -> Option<i64> {

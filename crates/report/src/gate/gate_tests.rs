@@ -51,6 +51,62 @@ fn judged(limit: &str, examined: &Examined) -> Judgement {
     Judgement { verdict: judged.verdict, seen: seen(&judged), margin: judged.margin, lacking }
 }
 
+/// Intervals that differ from 1 ms by these, as a gate examines them.
+fn intervals(jitter: &[i32]) -> Examined {
+    let mut recorded = Synthetic::idle().threads(1).samples(jitter).build();
+    recorded.document.probe.quantity = model::Quantity::Jitter;
+    recorded.document.probe.period_ns = Some(Nanos(1_000_000));
+    let rows = [Span::Woken(jitter)];
+    let Ok(analysis) = analyse(&stats::Sizes(&rows[..]), 1_000_000, AfterOverrun::Skip, 64, &stats::ExactRequest::default());
+    Examined { recorded, analyses: vec![analysis] }
+}
+
+#[test]
+fn an_interval_that_is_too_short_breaks_a_limit() {
+    let jitter: Vec<i32> = latencies(2_000, &[]).iter().enumerate().map(|(n, ns)| if n % 2 == 0 { *ns } else { -ns }).collect();
+    let mut short = jitter.clone();
+    short[77] = -400_000;
+    let (even, short) = (intervals(&jitter), intervals(&short));
+    let max = judged("max<100us", &short);
+    assert_eq!((max.verdict, max.seen.as_str()), (Verdict::Fail, "|jitter| 400.000 µs"));
+    assert_eq!(judged("max<100us", &even).verdict, Verdict::Pass);
+    // Half of the intervals are 10 to 20 µs too short: a limit that took them with their sign would hold.
+    let median = judged("p50<5us", &even);
+    assert_eq!((median.verdict, &median.seen[..11]), (Verdict::Fail, "|jitter| 14"));
+    assert_eq!(judged("mean<1us", &even).verdict, Verdict::Fail);
+    let rate = judged("rate(>100us)<1e-6@95%", &short);
+    assert!(rate.seen.starts_with("|jitter| 1 of 2,000 above 100us"), "{}", rate.seen);
+}
+
+#[test]
+fn how_much_intervals_vary_is_judged_with_their_sign() {
+    let three = intervals(&[-300, 0, 300]);
+    let seen = |limit: &str| (judged(limit, &three).verdict, judged(limit, &three).seen);
+    assert_eq!(seen("sd<0.3us"), (Verdict::Fail, "0.300 µs".to_owned()));
+    assert_eq!(seen("sd<=0.3us"), (Verdict::Pass, "0.300 µs".to_owned()));
+    assert_eq!(seen("peak-to-peak<601ns"), (Verdict::Pass, "0.600 µs".to_owned()));
+    assert_eq!(seen("peak-to-peak<600ns"), (Verdict::Fail, "0.600 µs".to_owned()));
+    // Of latencies too, and of the thread that varies most.
+    let latencies = examined(&[1_000, 2_000, 9_000]);
+    assert_eq!(judged("peak-to-peak<9us", &latencies).seen, "8.000 µs");
+    assert_eq!(judged("sd<9us", &latencies).seen, "4.359 µs");
+    let one = judged("sd<9us", &intervals(&[5]));
+    assert_eq!((one.verdict, one.lacking.as_deref()), (Verdict::NotEnough, Some("1 activation: too few")));
+    let nothing = judged("peak-to-peak<9us", &intervals(&[]));
+    assert_eq!((nothing.verdict, nothing.seen.as_str()), (Verdict::NotEnough, "thread 0 measured nothing"));
+}
+
+/// Without samples the smallest value and the spread are not known.
+#[test]
+fn a_histogram_does_not_show_how_much_values_vary() {
+    let mut examined = examined(&latencies(2_000, &[]));
+    examined.recorded.document.threads[0].detail = model::Detail::Histogram;
+    for limit in ["sd<1s", "peak-to-peak<1s"] {
+        let judged = judged(limit, &examined);
+        assert_eq!((judged.verdict, judged.seen.as_str()), (Verdict::NotEnough, "not known"), "{limit}");
+    }
+}
+
 #[test]
 fn what_was_seen() {
     let examined = examined(&latencies(20_000, &[80_000]));

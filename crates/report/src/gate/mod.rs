@@ -160,7 +160,7 @@ impl LimitLine {
             Subject::Latency { of: Figure::Mean, limit, .. } => (limit, None),
             Subject::Latency { of: Figure::Quantile(level), limit, .. } => (limit, Some(1.0 - level.share())),
             Subject::Rate { beyond, limit, .. } => (beyond, Some(limit)),
-            Subject::Count { .. } => return None,
+            Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } | Subject::Count { .. } => return None,
         };
         Some(LimitLine { name: limit.to_string(), latency_ns: latency.0, share, verdict: None })
     }

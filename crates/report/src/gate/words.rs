@@ -5,7 +5,8 @@ use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
 use crate::language::tr;
 use crate::sections::rows::Rows;
 use judge::{Criterion, Incomplete, Judged, Lacking, Seen};
-use plan::{Limit, Subject};
+use model::Quantity;
+use plan::{Figure, Limit, Subject};
 
 /// The criterion: a limit as it was written.
 pub(crate) fn criterion(judged: &Judged) -> String {
@@ -21,8 +22,26 @@ pub(crate) fn criterion(judged: &Judged) -> String {
     }
 }
 
-/// What decided; empty where there is nothing.
+/// What decided; empty where there is nothing. Of jitter it says that its size was judged.
 pub(crate) fn seen(judged: &Judged) -> String {
+    let figure = figure_seen(judged);
+    if judges_sizes(judged) { tr!("|jitter| {figure}", figure) } else { figure }
+}
+
+/// Whether the figure is one of the size of jitter, on either side of the period.
+fn judges_sizes(judged: &Judged) -> bool {
+    let is_figure = matches!(
+        judged.seen,
+        Seen::Latency { .. } | Seen::Quantile { .. } | Seen::Beyond { .. } | Seen::Rate { .. } | Seen::Change { .. }
+    );
+    let varies = matches!(
+        &judged.criterion,
+        Criterion::Limit(Limit { subject: Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }, .. })
+    );
+    judged.quantity == Quantity::Jitter && is_figure && !varies
+}
+
+fn figure_seen(judged: &Judged) -> String {
     let rows = Rows::from(judged.rows);
     match judged.seen {
         Seen::Latency { ns, thread: None } => tr!("{micros} µs", micros = exact_micros(ns)),

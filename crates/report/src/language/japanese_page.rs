@@ -132,6 +132,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("lost", "欠落"),
     ("Measured, but not recorded because a buffer was full.", "測定したものの、バッファーがあふれて記録できなかったサンプル。"),
     ("jitter", "ジッター"),
+    ("|jitter| {figure}", "|ジッター| {figure}"),
     (
         "By how much the time between two successive wake-ups differs from the interval: the difference of their latencies.",
         "連続する 2 回の起床の間隔と周期との差。2 回のレイテンシの差に等しくなります。",

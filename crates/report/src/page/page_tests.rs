@@ -132,6 +132,7 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
         criterion: Criterion::Limit(limit.clone()),
         recording: "a.teiji".into(),
         rows: model::RowKind::Activations,
+        quantity: model::Quantity::Latency,
         verdict,
         seen: Seen::Latency { ns: 9_000, thread: None },
         margin: None,

@@ -8,6 +8,7 @@ use crate::overwrite::{self, FileKind};
 use ::report::{self, Gate, Language};
 use anyhow::{Context, anyhow};
 use judge::Verdict;
+use model::ProbeStatement;
 use plan::Limit;
 use stats::ExactRequest;
 use std::path::PathBuf;
@@ -18,8 +19,9 @@ pub struct Args {
     /// Recordings (NAME.teiji) and folders of plans; every limit must hold in each recording
     #[arg(required = true, value_name = "REC|DIR")]
     recordings: Vec<PathBuf>,
-    /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'skipped==0', 'late<3',
-    /// 'lost==0'; may be given several times [default: the [limits] of the plans named]
+    /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%', 'rate(>80us)<1e-6@95%', 'sd<2us',
+    /// 'peak-to-peak<50us', 'skipped==0', 'late<3', 'lost==0'; may be given several times. Of jitter its size is judged, on
+    /// either side of the period [default: the [limits] of the plans named]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// An earlier recording; none of these may be worse in any quantile
@@ -79,6 +81,22 @@ pub fn run(args: &Args) -> CommandResult {
         return Ok(ExitCode::from(NOT_ENOUGH_EVIDENCE));
     }
     Ok(super::exit_of(&gate))
+}
+
+/// Refuses limits that say nothing of what a run will measure.
+pub fn check_meaning(limits: &[Limit], probe: &ProbeStatement) -> anyhow::Result<()> {
+    match limits.iter().find(|limit| !judge::has_meaning(limit, probe)) {
+        Some(limit) => Err(anyhow!(no_meaning(limit, &probe.name))),
+        None => Ok(()),
+    }
+}
+
+/// Why a limit says nothing of what these probes measure.
+pub fn no_meaning(limit: &Limit, probes: &str) -> String {
+    format!(
+        "the limit '{limit}' has no meaning for the probe {probes}: its events are not planned, so none is late or skipped. Limit \
+         max, a quantile, a rate or lost"
+    )
 }
 
 /// The exit code of a verdict.

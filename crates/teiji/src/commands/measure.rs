@@ -23,7 +23,7 @@ pub struct Args {
     /// The recording's folder; must not exist [default: teiji-DATE-TIME.teiji]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'skipped==0'. Exit code 1 if it fails, 3 if there is
+    /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'sd<2us', 'skipped==0'. Exit code 1 if it fails, 3 if there is
     /// not enough evidence [repeatable]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
@@ -124,6 +124,7 @@ fn failure(error: RunnerError) -> Failure {
 fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
     let cpus = process_cpus()?;
     let run = args.measured.run(&args.measured.cpus(&cpus)?)?;
+    gate::check_meaning(&args.limits, &probe::statement(&run)?)?;
     let directory = args.output.clone().unwrap_or_else(|| output::new_name("teiji", ".teiji"));
     let warnings = left_out(&args.measured, &run, &cpus).into_iter().collect();
     order(run, warnings, directory, &cpus, started).map_err(|error| match args.measured.interval_note() {

@@ -45,14 +45,23 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
     paths.iter().map(|path| Recording::open(path).and_then(Recording::summarise).map_err(Failure::bad_input)).collect()
 }
 
-/// Reads recordings with all their samples, and what is inferred from them beyond their figures; what `exact` asks for is known exactly.
+/// Reads recordings with all their samples, and what limits and comparisons judge in them; what `exact` asks for is known exactly.
 fn examine(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
     let examine = |path: &PathBuf| {
+        let (examined, _) = Recording::open(path).and_then(|one| one.examine(exact, |_| ())).map_err(Failure::bad_input)?;
+        Ok(examined)
+    };
+    paths.iter().map(examine).collect()
+}
+
+/// Reads recordings with all their samples, as they were measured: jitter has its sign.
+fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examined>, Failure> {
+    let read = |path: &PathBuf| {
         let (recorded, analyses) =
             Recording::open(path).and_then(|one| one.analyse(exact, Analysis::clone)).map_err(Failure::bad_input)?;
         Ok(Examined { recorded, analyses })
     };
-    paths.iter().map(examine).collect()
+    paths.iter().map(read).collect()
 }
 
 /// A recording, and each thread's confidence intervals and tail.
@@ -76,12 +85,11 @@ fn read_and_judge(paths: &[PathBuf], limits: &[Limit]) -> Result<(Vec<WithInfere
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {
         // One after the other: an analysis takes some MB a thread, and what is inferred from it hardly any.
-        let examined = examine(std::slice::from_ref(path), &Limit::exact_request(limits))?;
-        gate.merge(Gate::judge(limits, &examined));
-        all.extend(examined.into_iter().map(|one| {
-            let inferences = one.analyses.iter().map(Inference::from_analysis).collect();
-            (one.recorded, inferences)
-        }));
+        let exact = Limit::exact_request(limits);
+        let (examined, inferences) =
+            Recording::open(path).and_then(|one| one.examine(&exact, Inference::from_analysis)).map_err(Failure::bad_input)?;
+        gate.merge(Gate::judge(limits, std::slice::from_ref(&examined)));
+        all.push((examined.recorded, inferences));
     }
     Ok((all, gate))
 }

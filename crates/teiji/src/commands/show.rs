@@ -26,8 +26,9 @@ pub struct Args {
     /// JSON: run.json, or an array of them for several recordings, or the table of a plan
     #[arg(long, group = "form")]
     json: bool,
-    /// One number per recording: min, mean, max, p99.9 or any quantile, µs; due, on_time, late, skipped or lost. Latencies are
-    /// those of the worst thread, counts of all threads, with skipped ones counted in, as in `teiji gate`
+    /// One number per recording: min, mean, sd, max, peak-to-peak, p99.9 or any quantile, µs; due, on_time, late, skipped or
+    /// lost. Latencies are those of the worst thread, counts of all threads, with skipped ones counted in, as in `teiji gate`.
+    /// Jitter has its sign, as in tables; limits judge its size
     #[arg(long, value_name = "FIGURE", group = "form")]
     figure: Option<Figure>,
     /// Check every recording against this limit, such as 'max<100us'; may be given several times. Limits and exit code are those
@@ -120,7 +121,7 @@ fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
 
 fn one_figure(figure: Figure, recordings: &[PathBuf]) -> Result<(), Failure> {
     let mut numbers = Vec::new();
-    for examined in super::examine(recordings, &figure.exact_request())? {
+    for examined in super::as_measured(recordings, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
         let number = figure.value(&examined).with_context(|| format!("{name} does not contain that figure"));
         numbers.push(number.map_err(Failure::bad_input)?);

@@ -13,6 +13,7 @@ mod bad_input;
 mod deadline;
 mod faults;
 mod intervals;
+mod jitter;
 mod judging;
 mod limits;
 mod loads;

@@ -5,6 +5,7 @@ use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, default_cpus};
 use super::show::Show;
 use super::{VERBS, exit, failure};
+use crate::commands::gate;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
@@ -43,7 +44,9 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let output = args.output.clone().unwrap_or_else(|| output::new_name("teiji-bisect", ""));
     for guest in args.guest.guests(&args.kernels).map_err(Failure::bad_input)? {
-        checked(&args.measured, &guest).map_err(Failure::bad_input)?;
+        let run = checked(&args.measured, &guest).map_err(Failure::bad_input)?;
+        let probe = probe::statement(&run).map_err(Failure::bad_input)?;
+        gate::check_meaning(std::slice::from_ref(&args.limit), &probe).map_err(Failure::bad_input)?;
     }
     for name in &args.kernels {
         guest_flags::check_path_exists(name).map_err(Failure::run_failed)?;

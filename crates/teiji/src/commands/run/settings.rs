@@ -2,6 +2,7 @@
 //! From a plan's settings to checked runs. A setting is a flag by its long name, so the flags themselves read it: there is one
 //! place that knows what they mean, and here only where in the plan each was written.
 
+use crate::commands::gate::no_meaning;
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
@@ -10,8 +11,9 @@ use clap::{CommandFactory, FromArgMatches};
 use executor::SettingError;
 use lab::KernelName;
 use load::Limits;
-use plan::{Combination, GuestTime, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
-use std::collections::BTreeMap;
+use model::ProbeStatement;
+use plan::{Combination, GuestTime, Limit, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every flag a plan may set.
 #[derive(clap::Parser)]
@@ -79,6 +81,7 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
     let points = rest.combinations().and_then(|combinations| {
         PlanErrors::all(combinations.iter().map(|combination| point(&rest, combination, &mut command, cpus, &mut load_limits)))
     });
+    let points = points.and_then(|points| PlanErrors::none_of(meaningless(plan, &points)).map(|()| points));
     match points {
         Ok(points) => PlanErrors::none_of(errors).map(|()| points),
         Err(others) => {
@@ -86,6 +89,16 @@ pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErr
             Err(PlanErrors::none_of(errors).err().unwrap_or_else(|| PlanError::at(&plan.at, "it cannot be checked").into()))
         }
     }
+}
+
+/// Limits that say nothing of what any of the runs will measure. Where some can be judged, the others have no verdict.
+fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
+    let runs = points.iter().filter_map(|point| point.run.as_ref());
+    let probes: Vec<ProbeStatement> = runs.filter_map(|run| probe::statement(run).ok()).collect();
+    let names =
+        probes.iter().map(|probe| probe.name.as_ref()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+    let says_nothing = |limit: &&Limit| !probes.is_empty() && probes.iter().all(|probe| !judge::has_meaning(limit, probe));
+    plan.limits.iter().filter(says_nothing).map(|limit| PlanError::at(&plan.at, no_meaning(limit, &names))).collect()
 }
 
 /// Why a setting is an unknown flag, or has the wrong kind of value.

@@ -5,7 +5,6 @@ use super::settings::label;
 use super::{read, runs};
 use anyhow::Context;
 use executor::{RecordingState, find_recording, plan_file};
-use judge::Examined;
 use plan::Limit;
 use plan::{Combination, Plan, PlannedRun};
 use recording::Recording;
@@ -105,13 +104,10 @@ pub fn fill<'p>(
     for (row, repeat, recording) in runs {
         match recording {
             Some(path) if !limits.is_empty() => {
-                let (recorded, analyses) = Recording::open(path)?.analyse(&exact, Analysis::clone)?;
-                let inferences = if are_few && detail == TableDetail::Inference {
-                    analyses.iter().map(Inference::from_analysis).collect()
-                } else {
-                    Vec::new()
-                };
-                let examined = Examined { recorded, analyses };
+                let is_inferred = are_few && detail == TableDetail::Inference;
+                let infer = |analysis: &Analysis| is_inferred.then(|| Inference::from_analysis(analysis));
+                let (examined, inferences) = Recording::open(path)?.examine(&exact, infer)?;
+                let inferences = inferences.into_iter().flatten().collect();
                 let judged = Gate::judge(&limits, std::slice::from_ref(&examined)).judged;
                 matrix.add_run(row, repeat, examined.recorded, inferences, judged);
             }

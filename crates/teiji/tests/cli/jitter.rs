@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is judged, compared and shown of intervals, by series that are known: a file of intervals is as exact as a device.
+
+use crate::support::{Output, TestFolder, exclusive};
+
+/// So many intervals that differ from 1 ms by up to half a µs either way, in an order without any, stretched so many times.
+fn intervals(count: i64, times: i64) -> Vec<i64> {
+    (0..count).map(|n| 1_000_000 + times * (n * 7_919 % 1_000 - 500)).collect()
+}
+
+fn write(place: &TestFolder, name: &str, intervals: &[i64]) {
+    let text: String = intervals.iter().map(|ns| format!("{ns}\n")).collect();
+    std::fs::write(place.join(name), text).unwrap();
+}
+
+fn measured(place: &TestFolder, from: &str, to: &str, flags: &str) -> Output {
+    place.teiji(&format!("measure --probe stream --kind interval --period 1ms -d 5s -q --from {from} -o {to} {flags}"))
+}
+
+/// One interval is 400 µs short: with its sign it would be below every limit.
+fn one_short() -> Vec<i64> {
+    let mut intervals = intervals(3_000, 1);
+    intervals[1_500] -= 400_000;
+    intervals
+}
+
+#[test]
+fn a_limit_on_jitter_holds_on_both_sides() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    write(&place, "short", &one_short());
+    let output = measured(&place, "short", "a.teiji", "--limit max<100us --limit peak-to-peak<1ms");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.out.contains("|jitter| 400.000 µs; 300 % above the limit"), "{output:?}");
+    // The same verdict of the recording, whoever asks; the figures that are shown keep their sign.
+    for verb in ["gate a.teiji", "show a.teiji", "report a.teiji --md x.md"] {
+        assert_eq!(place.teiji(&format!("{verb} --limit max<100us")).code, Some(1), "{verb}");
+    }
+    assert!(place.read("x.md").contains("-400.0"));
+    let figure = |name: &str| place.well(&format!("show a.teiji --figure {name}")).out;
+    assert_eq!([figure("min"), figure("max"), figure("peak-to-peak")], ["-400.000\n", "0.499\n", "400.499\n"]);
+    let document = place.document("a.teiji");
+    let sd = document.number("/threads/0/latency_ns/sd");
+    assert_eq!(figure("sd").trim_end(), format!("{:.3}", sd.round() / 1_000.0));
+
+    let output = measured(&place, "short", "b.teiji", "-b 100us");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let end = place.document("b.teiji");
+    assert_eq!(
+        (end.text("/end/reason"), end.whole("/end/activation"), end.whole("/end/latency_ns")),
+        ("break-above", 1_500, -400_000)
+    );
+    assert!(output.out.contains("was 400 µs too short, beyond --break-above"), "{output:?}");
+    place.well("verify b.teiji");
+}
+
+#[test]
+fn a_limit_without_meaning_is_refused_before_the_run() {
+    let place = TestFolder::new();
+    write(&place, "in", &intervals(100, 1));
+    let output = measured(&place, "in", "a.teiji", "--limit late<3");
+    assert!(output.code == Some(2) && output.err.contains("'late<3' has no meaning for the probe stream"), "{output:?}");
+    let plan = format!("[measure]\nprobe = 'stream'\nfrom = '{}'\n[limits]\nskipped = '==0'\n", place.join("in").display());
+    std::fs::write(place.join("plan.toml"), plan).unwrap();
+    let output = place.teiji("run plan.toml -q -o out");
+    assert!(output.code == Some(2) && output.err.contains("'skipped==0' has no meaning for the probe stream"), "{output:?}");
+    let bisect = "lab bisect --kernels debian:amd64,debian:rt-amd64 --probe noise --limit late<3 -d 1s -o out";
+    let output = place.teiji(bisect);
+    assert!(output.code == Some(2) && output.err.contains("'late<3' has no meaning for the probe noise"), "{output:?}");
+    assert_eq!(place.listing(), ["in", "plan.toml"]);
+}
