@@ -202,6 +202,10 @@ def check_thread(differences, folder, document, thread):
     late = int((taken >= unit).sum()) if is_planned else 0
 
     counted = thread["activations"]
+    if not is_planned:
+        # Events have no planned time: what else than their number stands there would not have been measured.
+        differences.whole(f"{place}.activations has due alone", sorted(counted), ["due"])
+        counted = {"due": counted["due"], "on_time": counted["due"], "late": 0, "skipped": 0}
     differences.whole(f"{place}.activations.due", counted["due"], counted["on_time"] + counted["late"] + counted["skipped"])
     differences.whole(f"{place}.evidence.samples_lost", lost, counted["on_time"] + counted["late"] - len(woken))
     if lost == 0:

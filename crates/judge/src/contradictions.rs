@@ -106,7 +106,7 @@ fn ending(recorded: &Recorded, differences: &mut Vec<Difference>) {
         let planned = document.run.activations_of(index);
         // Of a thread that did not come back, what was due is known by the clock alone. Events come when they come.
         let whole = !document.probe.is_planned() || document.state != State::Complete || thread.given_up_ns.is_some();
-        let due = thread.activations.map_or(planned, |all| all.due);
+        let due = thread.activations.map_or(planned, |counts| counts.all().due);
         if !whole && due != planned {
             let due = format!("complete, with {due} activations due of thread {index}");
             differences.push(Difference::between("state", &due, &format!("{planned} were planned")));
@@ -289,7 +289,7 @@ fn activations_are_unknown(place: &str, thread: &Thread, differences: &mut Vec<D
 /// The thread's own accounting against the rows. Where samples were lost the rows know less than the thread did, and only
 /// the sums can be checked; where none were, everything is.
 fn accounting(place: &str, thread: &Thread, statistics: &Statistics, differences: &mut Vec<Difference>) {
-    let (counted, rows) = (thread.activations.unwrap_or_default(), statistics.activations);
+    let (counted, rows) = (thread.activations.map(|counts| counts.all()).unwrap_or_default(), statistics.activations);
     let mut expect = |what: &str, recorded: u64, recomputed: u64| {
         if recorded != recomputed {
             differences.push(Difference::between(&format!("{place}.{what}"), &recorded, &recomputed));

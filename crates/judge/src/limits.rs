@@ -389,8 +389,10 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
         threads.iter().zip(&recorded.threads).map(|(thread, samples)| reported(thread).max(seen(samples))).sum()
     };
     match of {
-        Count::Skipped => sum(|thread| thread.activations.map_or(0, |all| all.skipped), |samples| samples.activations.skipped),
-        Count::Late => sum(|thread| thread.activations.map_or(0, |all| all.late), |samples| samples.activations.late),
+        Count::Skipped => {
+            sum(|thread| thread.activations.map_or(0, |counts| counts.all().skipped), |samples| samples.activations.skipped)
+        }
+        Count::Late => sum(|thread| thread.activations.map_or(0, |counts| counts.all().late), |samples| samples.activations.late),
         // Of a thread that did not come back it is not known which of its rows were lost, and which never run.
         Count::Lost => {
             let seen = |(thread, samples): (&Thread, &Statistics)| {
@@ -406,7 +408,7 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
 fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Finding {
     let threads = &examined.recorded.document.threads;
     let counted = counted(&examined.recorded, of);
-    let due: u64 = threads.iter().filter_map(|thread| thread.activations).map(|all| all.due).sum();
+    let due: u64 = threads.iter().filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum();
     let seen = Seen::Count { n: counted, due };
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
     let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);

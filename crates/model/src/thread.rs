@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What one measuring thread recorded, and the figures of its samples.
 
+use crate::ProbeStatement;
 use plan::{CpuId, Nanos, Scheduling};
 use serde::{Deserialize, Serialize};
 use stats::{Activations, Bucket, Summary};
@@ -9,6 +10,36 @@ use stats::{Activations, Bucket, Summary};
 #[must_use]
 pub fn samples_file(thread: usize) -> String {
     format!("samples-{thread}.arrows")
+}
+
+/// What became of the rows of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RowCounts {
+    /// Rows that were planned: on time, late or skipped.
+    Planned(Activations),
+    /// Events, which nobody planned: none can be on time, late or skipped.
+    Events {
+        /// How many happened.
+        due: u64,
+    },
+}
+
+impl RowCounts {
+    /// Those of a probe that states this.
+    #[must_use]
+    pub fn new(counted: Activations, probe: &ProbeStatement) -> RowCounts {
+        if probe.is_planned() { RowCounts::Planned(counted) } else { RowCounts::Events { due: counted.due } }
+    }
+
+    /// As sums count them: each event is one that was due and happened.
+    #[must_use]
+    pub const fn all(&self) -> Activations {
+        match *self {
+            RowCounts::Planned(all) => all,
+            RowCounts::Events { due } => Activations { due, on_time: due, late: 0, skipped: 0 },
+        }
+    }
 }
 
 /// One measuring thread.
@@ -40,8 +71,8 @@ pub struct Thread {
     /// The file with its samples; empty where there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub samples_file: String,
-    /// On time, late, skipped; null where it is not known.
-    pub activations: Option<Activations>,
+    /// What became of its rows; null where it is not known.
+    pub activations: Option<RowCounts>,
     /// Latencies as measured; null when nothing woke.
     pub latency_ns: Option<Summary>,
     /// The same with skipped activations counted in.
@@ -131,7 +162,7 @@ impl Thread {
             given_up_ns: None,
             detail: Detail::Samples,
             samples_file: samples_file(index),
-            activations: Some(Activations::default()),
+            activations: Some(RowCounts::Planned(Activations::default())),
             latency_ns: None,
             latency_with_skipped_ns: None,
             histogram_ns: HistogramDocument::default(),
@@ -178,4 +209,23 @@ pub struct ThreadEvidence {
     pub involuntary_switches: Option<u64>,
     /// Samples that found the ring full.
     pub samples_lost: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of what nobody planned nothing is written that would be a 0 or a count of something else.
+    #[test]
+    fn events_have_a_number_and_nothing_else() {
+        let events = ProbeStatement { overrun_column: None, ..ProbeStatement::cyclic() };
+        let counted = Activations { due: 7, on_time: 7, late: 0, skipped: 0 };
+        let written = |probe: &ProbeStatement| serde_json::to_string(&RowCounts::new(counted, probe)).unwrap();
+        assert_eq!(written(&events), r#"{"due":7}"#);
+        assert_eq!(written(&ProbeStatement::cyclic()), r#"{"due":7,"on_time":7,"late":0,"skipped":0}"#);
+        for text in [r#"{"due":7}"#, r#"{"due":7,"on_time":7,"late":0,"skipped":0}"#] {
+            let read: RowCounts = serde_json::from_str(text).unwrap();
+            assert_eq!(read.all(), counted);
+        }
+    }
 }

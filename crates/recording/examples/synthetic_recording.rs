@@ -4,7 +4,7 @@
 //! read it back. With a further word, `tail`, most latencies have 12 random bits, and one in 1,000 an exponential tail: as of a
 //! machine that does well.
 
-use model::{Document, End, FORMAT, Host, HostFacts, Instrument, State, Thread, VERSION, fill_in};
+use model::{Document, End, FORMAT, Host, HostFacts, Instrument, RowCounts, State, Thread, VERSION, fill_in};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use recording::{Folder, Recording, RecordingError, SampleWriter};
 use stats::Activations;
@@ -78,7 +78,7 @@ pub fn write(directory: &Path, threads: u32, activations: u64, latency: fn(&mut 
         writers.into_iter().map(|writer| writer.join().expect("a writer does not panic")).collect::<Result<_, _>>()
     })?;
     for (thread, counts) in document.threads.iter_mut().zip(counts) {
-        thread.activations = Some(counts);
+        thread.activations = Some(RowCounts::Planned(counts));
     }
     document.state = State::Complete;
     document.end = Some(End::Done);

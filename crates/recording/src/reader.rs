@@ -5,7 +5,7 @@ use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile, each_row};
 use judge::Examined;
 use model::fill_in;
-use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowKind, State, TakenBy, Thread, VERSION};
+use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind, State, TakenBy, Thread, VERSION};
 use plan::OverrunPolicy;
 use stats::{
     AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse, summarise,
@@ -153,7 +153,7 @@ impl Recording {
                 let (mut activations, lost) = (threads[index].activations, threads[index].lost);
                 activations.due += lost;
                 activations.on_time += lost;
-                thread.activations = Some(activations);
+                thread.activations = Some(RowCounts::new(activations, &document.probe));
                 thread.evidence.samples_lost = lost;
             }
         }
@@ -362,7 +362,7 @@ mod tests {
     fn documents_written_before_runs_settled_and_synced() {
         let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
         assert_eq!((document.run.sync, document.run.settle), (false, Settle::ForNs(Nanos::ZERO)));
-        assert_eq!((document.state, document.threads[0].activations.map(|all| all.due)), (State::Complete, Some(200)));
+        assert_eq!((document.state, document.threads[0].activations.map(|counts| counts.all().due)), (State::Complete, Some(200)));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use crate::Order;
 use crate::conditions::Conditions;
 use model::{
-    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement, RowKind, State, Thread,
-    ThreadEvidence, VERSION, Warning,
+    Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement, RowCounts, RowKind, State,
+    Thread, ThreadEvidence, VERSION, Warning,
 };
 use plan::Nanos;
 use probe::{Calibration, Polled, StopReason, ThreadResult};
@@ -113,13 +113,19 @@ pub(crate) fn due(thread: &Thread, is_planned: bool, result: Option<&ThreadResul
 
 /// Enters what a thread has counted. For one that did not come back, what the samples say stands, and all else that was
 /// due counts as skipped: it was never run.
-pub(crate) fn enter(thread: &mut Thread, result: Option<&ThreadResult>, due: u64, statistics: &Statistics) {
+pub(crate) fn enter(
+    thread: &mut Thread,
+    probe: &ProbeStatement,
+    result: Option<&ThreadResult>,
+    due: u64,
+    statistics: &Statistics,
+) {
     let seen = statistics.activations;
     let woken = seen.on_time + seen.late;
     let (due, on_time, late) = result
         .map_or((due.max(woken), seen.on_time, seen.late), |ThreadResult { counts, .. }| (due, counts.on_time, counts.late));
     let skipped = due - on_time - late;
-    thread.activations = Some(Activations { due, on_time, late, skipped });
+    thread.activations = Some(RowCounts::new(Activations { due, on_time, late, skipped }, probe));
     let polled = result.and_then(|result| result.polled);
     thread.polling = polled.map(|Polled { polled_ns, readings, resolution_ns }| Polling { polled_ns, readings, resolution_ns });
     let usage = result.and_then(|result| result.usage);
@@ -150,7 +156,7 @@ pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, result: Option<&Th
         let waited_ns = Nanos(i64::try_from(probe::JOIN_TIMEOUT.as_nanos()).unwrap_or(i64::MAX));
         warnings.push(Warning::ThreadUnresponsive { thread: thread.index, cpu: thread.cpu, waited_ns });
     }
-    let woken = thread.activations.map_or(0, |all| all.on_time + all.late);
+    let woken = thread.activations.map_or(0, |counts| counts.all().on_time + counts.all().late);
     let untraced = result.map_or(0, |result| result.untraced).min(thread.evidence.samples_lost);
     let lost = thread.evidence.samples_lost - untraced;
     if lost > 0 {
@@ -181,8 +187,9 @@ mod tests {
         let due = due(&thread, true, None, 50, Nanos(start.0 + 9_500_000));
         let rows = [Span::Woken(&[5, 6, 7]), Span::Missing(7)];
         let Ok(statistics) = stats::summarise(rows.as_slice(), 1_000_000, AfterOverrun::Skip, 8);
-        enter(&mut thread, None, due, &statistics);
-        assert_eq!(thread.activations, Some(Activations { due: 10, on_time: 3, late: 0, skipped: 7 }));
+        enter(&mut thread, &ProbeStatement::cyclic(), None, due, &statistics);
+        let expected = Activations { due: 10, on_time: 3, late: 0, skipped: 7 };
+        assert_eq!(thread.activations, Some(RowCounts::Planned(expected)));
         assert_eq!((thread.evidence.samples_lost, thread.evidence.voluntary_switches), (0, None));
         let (cpu, waited_ns) = (CpuId(1), Nanos::from_secs(3));
         let expected = [Warning::ThreadUnresponsive { thread: 0, cpu, waited_ns }];

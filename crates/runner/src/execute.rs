@@ -337,7 +337,7 @@ fn closing(
     let Recorded { document, threads: statistics, beside, .. } = &mut recorded;
     for (index, thread) in document.threads.iter_mut().enumerate() {
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
-        document::enter(thread, results[index].as_ref(), due[index], &statistics[index]);
+        document::enter(thread, &document.probe, results[index].as_ref(), due[index], &statistics[index]);
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].as_ref()));
     }
     document.warnings.extend(document::clock_warning(&document.probe, beside));

@@ -190,7 +190,7 @@ impl Synthetic {
             start_ns: Nanos(8_000_000_000),
             samples_file: format!("samples-{index}.arrows"),
             detail: model::Detail::Samples,
-            activations: Some(statistics.activations),
+            activations: Some(model::RowCounts::Planned(statistics.activations)),
             latency_ns: statistics.latency,
             latency_with_skipped_ns: statistics.latency_with_skipped,
             histogram_ns: HistogramDocument {

@@ -357,9 +357,10 @@ fn a_limit_that_the_recording_breaks_fails() {
 fn a_document_that_its_samples_contradict_passes_nothing() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 11_000, 12_000]).due(8).build();
     let thread = &mut recorded.document.threads[0];
-    let activations = thread.activations.as_mut().unwrap();
+    let mut activations = thread.activations.unwrap().all();
     assert!(activations.skipped > 0 && activations.late > 0);
     (activations.on_time, activations.late, activations.skipped) = (activations.due, 0, 0);
+    thread.activations = Some(model::RowCounts::Planned(activations));
     let latencies: Vec<i32> = vec![10_000; 8];
     let mut examined = examined(&latencies);
     examined.recorded = recorded;

@@ -26,8 +26,10 @@ impl Accounts {
     pub(crate) fn from_thread(thread: &Thread, probe: &ProbeStatement) -> Accounts {
         match thread.activations {
             None => Accounts { is_unknown: true, ..Accounts::default() },
-            Some(all) if probe.rows == RowKind::Events => Accounts { events: all.due, has_events: true, ..Accounts::default() },
-            Some(planned) => Accounts { planned, planned_rows: Some(probe.rows.into()), ..Accounts::default() },
+            Some(counts) if probe.rows == RowKind::Events => {
+                Accounts { events: counts.all().due, has_events: true, ..Accounts::default() }
+            }
+            Some(counts) => Accounts { planned: counts.all(), planned_rows: Some(probe.rows.into()), ..Accounts::default() },
         }
     }
 
@@ -124,7 +126,7 @@ mod tests {
 
     fn thread(activations: Option<Activations>) -> Thread {
         let thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
-        Thread { activations, ..thread }
+        Thread { activations: activations.map(model::RowCounts::Planned), ..thread }
     }
 
     #[test]

@@ -243,7 +243,9 @@ pub(crate) fn at_once(document: &Document, inferences: &[Inference]) -> Vec<Mess
     let times: Vec<Vec<i64>> = threads.iter().zip(inferences).map(times).collect();
     let pairs = threads.len() * threads.len().saturating_sub(1) / 2;
     let span = |thread: &Thread| {
-        i64::try_from(thread.activations.map_or(0, |all| all.due)).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0)
+        i64::try_from(thread.activations.map_or(0, |counts| counts.all().due))
+            .unwrap_or(i64::MAX)
+            .saturating_mul(thread.interval_ns.0)
     };
     let mut found = Vec::new();
     for (one, first) in threads.iter().enumerate() {
