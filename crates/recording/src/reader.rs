@@ -303,11 +303,12 @@ impl ThreadSamples<'_> {
     /// asked for.
     fn over_time(&self, times: &mut HashMap<u64, i64>) -> Result<Envelope, RecordingError> {
         let mut planned = self.document().run.activations_of(self.thread.index).max(1);
-        if self.document().probe.taken_by() == TakenBy::AnotherMachine {
-            // Their own time may be longer than it took to read them.
+        // Events that were recorded elsewhere have a time of their own, which is not that of reading them, and a run that was cut short
+        // did not measure what was planned: then what is known to have been measured ends with the last event.
+        if self.document().probe.taken_by() == TakenBy::AnotherMachine || self.document().state != State::Complete {
             let mut last = 0;
             each_row(&[self.open(JUDGED)?], &mut |row| last = row.time_ns.unwrap_or(0).max(last))?;
-            planned = planned.max(u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1));
+            planned = u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1);
         }
         let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64);
         let step_ns = i64::try_from(intervals_per_step).unwrap_or(i64::MAX).saturating_mul(self.interval_ns()).max(1);

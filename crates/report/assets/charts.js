@@ -481,6 +481,7 @@ const Charts = (() => {
         return say(`${between((at * step) / UNIT, Math.min(end, (at + 1) * step) / UNIT)}: ${ranges.join(' · ') || tell('none')}`);
       }],
       draw: [
+        (u) => all.forEach(({ min, max, place }, n) => u.series[2 * n + 1].show && standingAlone(u, step / UNIT, [min, max], log, place)),
         (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / UNIT, jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread), place)),
         (u) => limitsUp(u, limits),
       ],
@@ -533,7 +534,7 @@ const Charts = (() => {
         readout.textContent = describe(at, at + step).text;
         return undefined;
       }],
-      draw: [(u) => recurring(u, periods), (u) => marks(u, time, step, worst, place), (u) => limitsUp(u, limits)],
+      draw: [(u) => recurring(u, periods), (u) => standingAlone(u, step, [drawnMin, drawnMax], log, place), (u) => marks(u, time, step, worst, place), (u) => limitsUp(u, limits)],
     };
     const paths = uPlot.paths.stepped({ align: 1 });
     const lines = ['55', 'ff'].map((alpha) => ({ stroke: () => colour(place) + alpha, width: 1, points: { show: false }, paths }));
@@ -673,6 +674,25 @@ const Charts = (() => {
       list.append(item);
     }
     panel.append(list);
+  }
+
+  /** Of what stands before steps without a value no line is drawn: a mark as large as it is, and large enough to be seen. */
+  function standingAlone(u, step, [min, max], log, place) {
+    const { ctx, bbox } = u;
+    const least = 2.5 * devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.fillStyle = colour(place);
+    max.forEach((ns, n) => {
+      if (ns === null || (max[n + 1] ?? null) !== null) return;
+      const [from, to] = [u.valToPos(n * step, 'x', true), u.valToPos((n + 1) * step, 'x', true)];
+      const [top, bottom] = [u.valToPos(onAxis(ns, log), 'y', true), u.valToPos(onAxis(min[n], log), 'y', true)];
+      const [width, height] = [Math.max(to - from, least), Math.max(bottom - top, least)];
+      ctx.fillRect((from + to - width) / 2, (top + bottom - height) / 2, width, height);
+    });
+    ctx.restore();
   }
 
   /** Rings around the worst wake-ups; triangles where activations were skipped or lost. */

@@ -11,6 +11,8 @@ use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
 
 const PANEL: f64 = 150.0;
+/// Half the width and height, at least, of a value that stands alone.
+const MARK: f64 = 1.3;
 /// A panel of several recordings.
 const OVERLAID: f64 = 320.0;
 /// Steps of a panel: two pixels each.
@@ -143,6 +145,14 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, (what, unit):
     let mut step = 0;
     for run in extents.chunk_by(|a, b| a.is_some() == b.is_some()) {
         let bounds: Vec<(f64, f64)> = run.iter().flatten().copied().collect();
+        // One step between others without a value is a mark that can be seen.
+        if let [(min, max)] = bounds.as_slice() {
+            let (x, y) = (f64::midpoint(at(step), at(step + 1)), f64::midpoint(*min, *max));
+            let (right, down) = (((at(step + 1) - at(step)) / 2.0).max(MARK), ((min - max).abs() / 2.0).max(MARK));
+            parts.push(vec![(x - right, y - down), (x + right, y - down), (x + right, y + down), (x - right, y + down)]);
+            step += 1;
+            continue;
+        }
         let upper = (step..).zip(&bounds).flat_map(|(step, (_, max))| [(at(step), *max), (at(step + 1), *max)]);
         let lower =
             (step..step + bounds.len()).zip(&bounds).rev().flat_map(|(step, (min, _))| [(at(step + 1), *min), (at(step), *min)]);
@@ -187,6 +197,26 @@ mod tests {
         let svg = drawn(&ChartOptions { over_time: OverTime::Jitter, ..ChartOptions::default() });
         assert!(svg.contains(">jitter, µs</text>") && svg.contains(">-"), "{svg}");
         assert!(!svg.contains("NaN"));
+    }
+
+    /// One event among steps without any has an extent of its own, in width and height.
+    #[test]
+    fn a_value_that_stands_alone_is_seen() {
+        let mut recorded = Synthetic::idle().threads(1).build();
+        let extents: Vec<stats::Extent> = (0..10)
+            .map(|step| {
+                let mut extent = stats::Extent::NOTHING;
+                if step == 4 {
+                    extent.record(20_000);
+                }
+                extent
+            })
+            .collect();
+        recorded.threads[0].envelope = stats::Envelope::from_steps(1_000, extents);
+        let recordings = [recorded];
+        let svg = draw(&Charts::new(&Overview::all(&recordings), &ChartOptions::default(), 10_000), "");
+        let path = svg.lines().find(|line| line.contains("fill-opacity=\"0.45\"")).unwrap();
+        assert!(path.contains('H') && path.contains('V'), "it has no height: {path}");
     }
 
     #[test]
