@@ -8,7 +8,8 @@ use model::fill_in;
 use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind, State, TakenBy, Thread, VERSION};
 use plan::OverrunPolicy;
 use stats::{
-    AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse, summarise,
+    AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse,
+    block_moments, summarise,
 };
 use std::collections::HashMap;
 use std::fs;
@@ -108,10 +109,14 @@ impl Recording {
             let (analysis, beside) = samples.analyse(exact)?;
             let kept = keep(&analysis);
             let statistics = analysis.statistics.clone();
-            let judged = match self.document.probe.quantity {
+            let mut judged = match self.document.probe.quantity {
                 Quantity::Jitter => samples.analyse_sizes(&statistics, exact)?,
                 Quantity::Latency | Quantity::Interval => analysis,
             };
+            // Of intervals it is asked how much they vary.
+            if self.document.probe.quantity != Quantity::Latency && samples.thread.detail == Detail::Samples {
+                judged.sums = block_moments(&samples.open(JUDGED)?)?;
+            }
             Ok(((statistics, beside), (judged, kept)))
         })?;
         let (statistics, judged): (_, Vec<_>) = threads.into_iter().unzip();
@@ -363,7 +368,10 @@ mod tests {
     fn documents_written_before_runs_settled_and_synced() {
         let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
         assert_eq!((document.run.sync, document.run.settle), (false, Settle::ForNs(Nanos::ZERO)));
-        assert_eq!((document.state, document.threads[0].activations.map(|counts| counts.all().due)), (State::Complete, Some(200)));
+        assert_eq!(
+            (document.state, document.threads[0].activations.map(|counts| counts.all().due)),
+            (State::Complete, Some(200))
+        );
     }
 
     #[test]

@@ -11,8 +11,8 @@ use crate::rows::Chunk;
 use crate::summary::{Collect, of_buckets};
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Period, QuantileInterval, RateInterval,
-    Refusal, Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
+    Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Moments, Period, QuantileInterval,
+    RateInterval, Refusal, Rows, Statistics, Summary, TailFit, Worst, WorstActivations,
 };
 use std::collections::HashMap;
 
@@ -107,6 +107,8 @@ pub struct Analysis {
     pub periods: Vec<Period>,
     /// Skipped activations counted in.
     counted: Counted,
+    /// Sums of the run in blocks, with the values' sign; empty where nobody asked how much they vary.
+    pub sums: Vec<Moments>,
     interval_ns: i64,
     rows: u64,
     /// Whether rows came in the order in which they were measured.
@@ -148,7 +150,17 @@ pub fn analyse<R: Rows + ?Sized>(
     statistics.linear = linear;
     periods.retain(|period| period.stands_out_of(&counted));
     let rows = statistics.activations.due + statistics.lost;
-    Ok(Analysis { statistics, blocks, largest: largest.list(), periods, counted, interval_ns, rows, is_ordered: true })
+    Ok(Analysis {
+        statistics,
+        blocks,
+        largest: largest.list(),
+        periods,
+        counted,
+        sums: Vec::new(),
+        interval_ns,
+        rows,
+        is_ordered: true,
+    })
 }
 
 impl Analysis {
@@ -161,6 +173,7 @@ impl Analysis {
             largest: Vec::new(),
             periods: Vec::new(),
             counted: Counted::from(Distribution::new(0)),
+            sums: Vec::new(),
             interval_ns,
             rows: 0,
             is_ordered: false,

@@ -14,7 +14,8 @@ use crate::extreme::Latest;
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
 use crate::random::Numbers;
-use crate::{Analysis, Block, Level, Worst};
+use crate::spread::{SpreadDifference, compare_spread};
+use crate::{Analysis, Block, Level, Moments, Worst};
 use std::collections::BTreeMap;
 
 /// What a comparison needs of one thread.
@@ -28,6 +29,8 @@ pub struct Measured {
     pub latest: Latest,
     /// Time from one activation to the next, ns.
     pub interval_ns: i64,
+    /// Sums of the run in blocks; empty where it is not asked how much values vary.
+    pub sums: Vec<Moments>,
 }
 
 impl From<&Analysis> for Measured {
@@ -41,6 +44,7 @@ impl From<&Analysis> for Measured {
             }),
             latest: analysis.latest(MAXIMA),
             interval_ns: analysis.interval_ns(),
+            sums: analysis.sums.clone(),
         }
     }
 }
@@ -124,6 +128,8 @@ pub struct Comparison {
     pub quantiles: Vec<QuantileDifference>,
     /// Beyond the 99.9th percentile of the first group, or whatever it has latencies enough for.
     pub rate: Option<RateDifference>,
+    /// How much values vary; none where nobody asked.
+    pub spread: Option<SpreadDifference>,
     /// None where one of them has no latency.
     pub maximum: Option<MaximumDifference>,
     /// Blocks that were drawn from, in each group.
@@ -135,13 +141,13 @@ pub struct Comparison {
 /// The probability that equal groups are reported as different in any figure.
 const ERROR: f64 = 0.05;
 /// Number of resamples.
-const DRAWS: usize = 2_000;
+pub(crate) const DRAWS: usize = 2_000;
 /// A quantile is compared where both groups have so many latencies beyond it.
 const MIN_BEYOND: u64 = 10;
 /// From so many runs of each group on, runs are drawn too.
-const MIN_RUNS: usize = 5;
+pub(crate) const MIN_RUNS: usize = 5;
 /// Minimum number of blocks to draw from.
-const MIN_BLOCKS: usize = 16;
+pub(crate) const MIN_BLOCKS: usize = 16;
 /// Of so many of the latest wake-ups it is asked which group they are of.
 const LATEST: usize = 20;
 /// How many of the latest wake-ups each thread keeps.
@@ -153,19 +159,14 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     let (base_blocks, other_blocks) = (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));
     let supported = |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.supports(*level));
     let levels: Vec<Level> = Level::ALL.into_iter().filter(supported).collect();
+    let asks_spread = base.runs.iter().chain(&other.runs).flatten().all(|thread| !thread.sums.is_empty());
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
-    let error = ERROR / (levels.len() + 2) as f64;
+    let error = ERROR / (levels.len() + 2 + usize::from(asks_spread)) as f64;
     let between_runs = base.runs.len() >= MIN_RUNS && other.runs.len() >= MIN_RUNS;
     let limit_ns = levels.last().map(|level| base_blocks.quantile(*level));
     let drawn = |blocks: &IndependentBlocks, seed| blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed);
     let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
-    let ratios = |place: usize| {
-        let mut ratios: Vec<f64> = of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]).collect();
-        ratios.sort_by(f64::total_cmp);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "below DRAWS")]
-        let beyond = (error / 2.0 * DRAWS as f64) as usize;
-        (ratios[beyond], ratios[DRAWS - 1 - beyond])
-    };
+    let ratios = |place: usize| interval_of(of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]), error);
     let quantiles = levels.iter().enumerate().map(|(place, level)| {
         let (lower, upper) = ratios(place);
         QuantileDifference {
@@ -179,10 +180,20 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     Comparison {
         quantiles: quantiles.collect(),
         rate: limit_ns.and_then(|limit_ns| rate(&base_blocks, &other_blocks, limit_ns, error, || ratios(levels.len()))),
+        spread: if asks_spread { compare_spread(base, other, error, between_runs) } else { None },
         maximum: maximum(base, other, error),
         blocks: (base_blocks.count(), other_blocks.count()),
         between_runs,
     }
+}
+
+/// What was drawn lies between these but for this share of it.
+pub(crate) fn interval_of(drawn: impl Iterator<Item = f64>, error: f64) -> (f64, f64) {
+    let mut drawn: Vec<f64> = drawn.collect();
+    drawn.sort_by(f64::total_cmp);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "below DRAWS")]
+    let beyond = (error / 2.0 * DRAWS as f64) as usize;
+    (drawn[beyond], drawn[DRAWS - 1 - beyond])
 }
 
 impl Group {

@@ -85,6 +85,13 @@ impl Moments {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
+    /// Sums of the distances of all values from this one and of the squares of these, exact.
+    pub(crate) fn about(&self, value: i64) -> (i128, i128) {
+        let (value, count) = (i128::from(value), i128::from(self.count));
+        let sum = self.sum - count * value;
+        (sum, self.squares.saturating_sub(2 * value * self.sum).saturating_add(count * value * value))
+    }
+
     /// How many values.
     #[must_use]
     pub const fn count(&self) -> u64 {

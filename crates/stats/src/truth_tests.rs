@@ -410,6 +410,45 @@ fn equal_groups_do_not_differ_significantly() {
     }
 }
 
+/// Deviations on either side of 0, as those of intervals are: one is short after one that is long.
+fn deviations(seed: u64, count: usize, tail: Option<f64>, times: i32) -> Group {
+    let (mut numbers, mut before) = (Numbers::new(seed), 0.0);
+    let mut late = || numbers.share().max(1e-9).ln() * -300.0 + tail.map_or(0.0, |shape| 100.0 * numbers.pareto(shape));
+    let values: Vec<i32> = (0..count)
+        .map(|_| {
+            let now = late();
+            times * ns(now - std::mem::replace(&mut before, now))
+        })
+        .collect();
+    let mut analysis = Analysis::from_figures(None, 1_000_000);
+    let Ok(sums) = crate::block_moments(&[crate::Span::Woken(&values)][..]);
+    analysis.sums = sums;
+    Group { runs: vec![vec![Measured::from(&analysis)]] }
+}
+
+#[test]
+fn groups_that_vary_alike_do_not_differ_significantly() {
+    for (tail, count) in [(None, 10_240), (Some(0.0), 10_240), (Some(0.2), 16_384)] {
+        let series: Vec<Group> = (0..=SERIES).map(|seed| deviations(seed + 7_000, count, tail, 1)).collect();
+        holds(&format!("vary alike, tail {tail:?}"), 30, 75, |seed| {
+            let seed = usize::try_from(seed).unwrap();
+            let spread = crate::spread::compare_spread(&series[seed], &series[seed + 1], 0.05, false).unwrap();
+            assert!(spread.ratio.is_some_and(|(lower, upper)| lower < upper));
+            spread.is_significant()
+        });
+    }
+}
+
+#[test]
+fn what_varies_more_is_seen_with_how_much() {
+    for seed in 0..20 {
+        let spread = compare(&deviations(seed, 20_000, None, 1), &deviations(seed + 500, 20_000, None, 2)).spread.unwrap();
+        let (lower, upper) = spread.ratio.unwrap();
+        assert!(spread.is_significant() && lower > 1.75 && upper < 2.3, "{spread:?}");
+        assert!((spread.base_sd_ns / 424.3 - 1.0).abs() < 0.05 && spread.other_peak_to_peak_ns > spread.base_peak_to_peak_ns);
+    }
+}
+
 /// Four threads with latencies of their own, and stalls that make all of them late at once.
 fn stalled(seed: u64) -> Group {
     let mut numbers = Numbers::new(seed + 4_000);

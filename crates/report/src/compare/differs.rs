@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What else differs between groups of recordings, and which differences forbid to compare them.
 
+use crate::format::exact_micros;
 use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::cautions::Apart;
+use crate::sections::columns::judged_name;
 use crate::sections::conditions;
 use crate::sections::lab::TimeKind;
 use crate::sections::method;
@@ -55,15 +57,30 @@ fn time_of(document: &Document) -> &'static str {
     })
 }
 
+/// That these recordings are of different quantities, such as jitter and latency: no figure of one has its like in the other.
+pub(crate) fn different_quantities(documents: &[&Document]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in documents.iter().map(|document| judged_name(document.probe.quantity)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let quantities = (names.len() > 1).then(|| names.join(translated("; ")))?;
+    Some(tr!("their quantities differ ({quantities})", quantities))
+}
+
 /// Why figures of these must not be held against one another, the gravest first. The values of each are in the order of the
 /// documents.
 pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
     type Answer = fn(&Document) -> String;
-    let questions: [(&str, Answer); 5] = [
+    let questions: [(&str, Answer); 6] = [
         ("their times are of different kinds", |document| time_of(document).to_owned()),
         ("their probes differ", |document| document.probe.name.to_string()),
         ("their clocks differ", |document| document.instrument.clock.clone()),
         ("their intervals differ", |document| document.run.interval_ns.to_string()),
+        ("their periods differ", |document| {
+            document.probe.period_ns.map_or_else(|| tr!("none"), |period| tr!("{micros} µs", micros = exact_micros(period.0)))
+        }),
         ("their overrun rules differ", |document| match document.run.overrun_policy {
             plan::OverrunPolicy::Skip => tr!("skipping"),
             plan::OverrunPolicy::CatchUp => tr!("catching up"),
@@ -80,5 +97,5 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         let answers = (answers.len() > 1).then(|| answers.join("; "))?;
         Some(tr!("{why} ({answers})", why = translated(why), answers))
     });
-    differing.collect()
+    different_quantities(documents).into_iter().chain(differing).collect()
 }

@@ -9,7 +9,7 @@ use crate::gate::change;
 use crate::language::{tr, translated};
 
 const WIDTH: u32 = 960;
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 120.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 24.0;
 const LINE: f64 = 30.0;
@@ -30,7 +30,7 @@ struct Line {
 fn lines(compared: &Compared) -> Vec<Line> {
     let comparison = &compared.comparison;
     let quantiles = comparison.quantiles.iter().map(|one| Line {
-        name: one.level.to_string(),
+        name: compared.named(&one.level.to_string()),
         #[expect(clippy::cast_precision_loss, reason = "a ratio of a picture")]
         ratio: one.other_ns as f64 / one.base_ns.max(1) as f64,
         lower: one.lower,
@@ -42,7 +42,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
         #[expect(clippy::cast_precision_loss, reason = "a ratio of a picture")]
         let share = |(beyond, of): (u64, u64)| (beyond as f64 + 0.5) / of.max(1) as f64;
         Line {
-            name: format!(">{}", crate::format::latency(rate.limit_ns)),
+            name: compared.named(&format!(">{}", crate::format::latency(rate.limit_ns))),
             ratio: share(rate.other) / share(rate.base),
             lower: rate.lower,
             upper: rate.upper,
@@ -50,7 +50,18 @@ fn lines(compared: &Compared) -> Vec<Line> {
             words: super::formats::how_often(rate),
         }
     });
-    quantiles.chain(rate).collect()
+    let spread = comparison.spread.as_ref().and_then(|spread| {
+        let (lower, upper) = spread.ratio?;
+        Some(Line {
+            name: "sd".to_owned(),
+            ratio: spread.other_sd_ns / spread.base_sd_ns,
+            lower,
+            upper: Some(upper),
+            significant: spread.is_significant(),
+            words: change(lower, upper),
+        })
+    });
+    spread.into_iter().chain(quantiles).chain(rate).collect()
 }
 
 /// `27×`, `0.02×`.
@@ -127,10 +138,16 @@ mod tests {
             upper: *ratio as f64 * 1.1,
         };
         let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
-        let comparison = Comparison { quantiles, rate: None, maximum: None, blocks: (16, 16), between_runs: false };
+        let comparison = Comparison { quantiles, rate: None, spread: None, maximum: None, blocks: (16, 16), between_runs: false };
         let (base, other) = ("a".to_owned(), "b".to_owned());
         let texts = Texts { base, other, ..Texts::default() };
-        draw(&Compared { comparison, observed: [true; 2], texts: InEach::new(|| texts.clone()) }).unwrap()
+        draw(&Compared {
+            comparison,
+            quantity: model::Quantity::Latency,
+            observed: [true; 2],
+            texts: InEach::new(|| texts.clone()),
+        })
+        .unwrap()
     }
 
     #[test]

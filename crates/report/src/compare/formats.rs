@@ -7,24 +7,57 @@ use crate::gate::change;
 use crate::language::{Language, in_language, tr, translated};
 use crate::overview::list;
 use crate::terminal::text::{self, Table};
+use model::Quantity;
 use serde_json::{Value, json};
-use stats::{MaximumDifference, QuantileDifference, RateDifference};
+use stats::{MaximumDifference, QuantileDifference, RateDifference, SpreadDifference};
 use std::fmt::Write as _;
 
-/// `p99.9 is 31 to 44 % lower`, or `no significant difference in p99.9`.
-fn quantile(difference: &QuantileDifference) -> String {
-    if difference.is_significant() {
-        tr!("{figure} is {change}", figure = difference.level, change = change(difference.lower, difference.upper))
-    } else {
-        tr!("no significant difference in {figures}", figures = difference.level)
-    }
+/// `p99.9 is 31 to 44 % lower`.
+fn changed(figure: &str, (lower, upper): (f64, f64)) -> String {
+    tr!("{figure} is {change}", figure, change = change(lower, upper))
+}
+
+/// Not of significance: the figure is of these very runs.
+fn not_judged() -> String {
+    tr!("of these runs: it grows with their length")
 }
 
 impl Compared {
+    /// A figure by its name: of jitter, one of its size.
+    pub(super) fn named(&self, figure: &str) -> String {
+        if self.quantity == Quantity::Jitter { tr!("|jitter| {figure}", figure) } else { figure.to_owned() }
+    }
+
+    /// A figure in a table. Of jitter, which is less than 1 µs on most machines, with three digits.
+    fn micros(&self, ns: i64) -> String {
+        if self.quantity == Quantity::Latency { format::micros(ns) } else { format::fine_micros(ns) }
+    }
+
+    /// How much values vary.
+    fn rows_of_spread(&self) -> Vec<[String; 4]> {
+        let Some(spread) = &self.comparison.spread else { return Vec::new() };
+        let prefix = if spread.is_significant() { "" } else { translated("not significant: ") };
+        let verdict = match spread.ratio {
+            Some((lower, upper)) => format!("{prefix}{}", change(lower, upper)),
+            None => tr!("too few independent samples to compare"),
+        };
+        let sd = |ns: f64| self.micros(format::rounded(ns));
+        vec![
+            ["sd".to_owned(), sd(spread.base_sd_ns), sd(spread.other_sd_ns), verdict],
+            [
+                translated("peak to peak").to_owned(),
+                self.micros(spread.base_peak_to_peak_ns),
+                self.micros(spread.other_peak_to_peak_ns),
+                not_judged(),
+            ],
+        ]
+    }
+
     /// One sentence: which differences are significant, and which are not.
     pub(super) fn verdict(&self) -> String {
-        let Comparison { quantiles, maximum, .. } = &self.comparison;
-        if quantiles.is_empty() && !maximum.is_some_and(|maximum| maximum.is_significant) {
+        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
+        let spread = spread.and_then(|spread| Some((spread.is_significant(), spread.ratio?)));
+        if quantiles.is_empty() && spread.is_none() && !maximum.is_some_and(|maximum| maximum.is_significant) {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
                 tr!("{second} against {first}: too few independent samples to compare.", second, first)
@@ -39,11 +72,16 @@ impl Compared {
         }
         let (significant, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
             quantiles.iter().partition(|one| one.is_significant());
-        let mut parts: Vec<String> = significant.into_iter().map(quantile).collect();
-        let mut same: Vec<String> = not.into_iter().map(|one| one.level.to_string()).collect();
+        let name = |one: &QuantileDifference| self.named(&one.level.to_string());
+        let of_spread = spread.filter(|(is_significant, _)| *is_significant);
+        let mut parts: Vec<String> =
+            of_spread.iter().map(|(_, ratio)| changed(translated("the standard deviation"), *ratio)).collect();
+        parts.extend(significant.into_iter().map(|one| changed(&name(one), (one.lower, one.upper))));
+        let same_spread = spread.filter(|(is_significant, _)| !is_significant).map(|_| tr!("the standard deviation"));
+        let mut same: Vec<String> = same_spread.into_iter().chain(not.into_iter().map(name)).collect();
         match maximum {
             Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
-            Some(_) => same.push(tr!("the maximum")),
+            Some(_) => same.push(self.named(translated("the maximum"))),
             None => {}
         }
         if !same.is_empty() {
@@ -59,17 +97,16 @@ impl Compared {
 
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
-        let mut rows: Vec<[String; 4]> = (self.comparison.quantiles.iter())
-            .map(|one| {
-                let prefix = if one.is_significant() { "" } else { translated("not significant: ") };
-                [
-                    one.level.to_string(),
-                    format!("{}{}", about[0], format::micros(one.base_ns)),
-                    format!("{}{}", about[1], format::micros(one.other_ns)),
-                    format!("{prefix}{}", change(one.lower, one.upper)),
-                ]
-            })
-            .collect();
+        let mut rows = self.rows_of_spread();
+        rows.extend(self.comparison.quantiles.iter().map(|one| {
+            let prefix = if one.is_significant() { "" } else { translated("not significant: ") };
+            [
+                self.named(&one.level.to_string()),
+                format!("{}{}", about[0], self.micros(one.base_ns)),
+                format!("{}{}", about[1], self.micros(one.other_ns)),
+                format!("{prefix}{}", change(one.lower, one.upper)),
+            ]
+        }));
         if let Some(maximum) = &self.comparison.maximum {
             let verdict = if maximum.is_significant {
                 the_latest(maximum)
@@ -81,11 +118,12 @@ impl Compared {
                 let but = if maximum.disagrees { translated(", but the largest is in the other") } else { "" };
                 format!("{}{}{but}", translated("not significant: "), of_the_latest(maximum))
             };
-            rows.push(["max".to_owned(), format::micros(maximum.base_ns), format::micros(maximum.other_ns), verdict]);
+            rows.push([self.named("max"), self.micros(maximum.base_ns), self.micros(maximum.other_ns), verdict]);
         }
         if let Some(rate) = &self.comparison.rate {
             let share = |(beyond, of): (u64, u64)| tr!("{n} of {all}", n = format::count(beyond), all = format::count(of));
-            rows.push([format!(">{}", format::latency(rate.limit_ns)), share(rate.base), share(rate.other), times(rate)]);
+            let name = self.named(&format!(">{}", format::latency(rate.limit_ns)));
+            rows.push([name, share(rate.base), share(rate.other), times(rate)]);
         }
         rows
     }
@@ -313,8 +351,17 @@ impl Comparisons {
                 "expected_of_other": one.expected, "significant": one.is_significant,
             })
         };
+        let sd = |one: &SpreadDifference| {
+            let (lower, upper) = one.ratio.unzip();
+            json!({
+                "base_ns": one.base_sd_ns, "other_ns": one.other_sd_ns,
+                "ratio_lower": lower, "ratio_upper": upper, "significant": one.is_significant(),
+            })
+        };
+        let peak_to_peak =
+            |one: &SpreadDifference| json!({ "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns });
         let one = |compared: &Compared| {
-            let Comparison { quantiles, rate: beyond, maximum: latest, blocks, between_runs } = &compared.comparison;
+            let Comparison { quantiles, rate: beyond, spread, maximum: latest, blocks, between_runs } = &compared.comparison;
             json!({
                 "base": compared.texts().base,
                 "base_quantiles_observed": compared.observed[0],
@@ -323,6 +370,9 @@ impl Comparisons {
                 "caveats": compared.texts().caveats,
                 "verdict": compared.verdict(),
                 "confidence": 0.95,
+                "quantity": compared.quantity,
+                "sd": spread.as_ref().map(sd),
+                "peak_to_peak": spread.as_ref().map(peak_to_peak),
                 "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
                 "rate": beyond.as_ref().map(rate),
                 "maximum": latest.as_ref().map(maximum),
@@ -364,9 +414,16 @@ mod tests {
             is_significant: false,
             disagrees: false,
         };
-        let comparison =
-            Comparison { quantiles: Vec::new(), rate: None, maximum: Some(maximum), blocks: (1, 1), between_runs: false };
-        let mut compared = Compared { comparison, observed: [true; 2], texts: crate::language::InEach::default() };
+        let comparison = Comparison {
+            quantiles: Vec::new(),
+            rate: None,
+            spread: None,
+            maximum: Some(maximum),
+            blocks: (1, 1),
+            between_runs: false,
+        };
+        let mut compared =
+            Compared { comparison, quantity: Quantity::Latency, observed: [true; 2], texts: crate::language::InEach::default() };
         let [row] = compared.rows().try_into().unwrap();
         assert_eq!(row, ["max", "0.0", "0.0", "not significant: only one independent large latency"]);
         compared.comparison.maximum = None;

@@ -11,10 +11,10 @@ use crate::format::counted;
 use crate::language::{InEach, Language, current_language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
-pub(crate) use differs::incomparable;
 use differs::{Differing, differing};
+pub(crate) use differs::{different_quantities, incomparable};
 use judge::{Examined, RunIdentity};
-use model::Recorded;
+use model::{Quantity, Recorded};
 use stats::{Comparison, Group, Measured, compare};
 
 /// Recordings that are taken to be repeats of one another.
@@ -76,6 +76,8 @@ impl Repeats {
 /// One group held against the first.
 struct Compared {
     comparison: Comparison,
+    /// What both are of. Of jitter, quantiles, maximum and rate are those of its size.
+    quantity: Quantity,
     /// Whether the quantiles of both groups are latencies that were observed.
     observed: [bool; 2],
     texts: InEach<Texts>,
@@ -120,12 +122,21 @@ impl Comparisons {
 
 impl Compared {
     fn new(base: &Repeats, other: &Repeats, anyway: bool, language: Language) -> Result<Compared, String> {
+        let both = || base.recordings.iter().chain(&other.recordings).map(|recorded| &recorded.document);
+        let quantities = || different_quantities(&both().collect::<Vec<_>>());
+        let refusal =
+            |why| tr!("{first} and {second} cannot be compared: {why}", first = base.name(), second = other.name(), why);
+        // There is nothing to compare, whatever is asked.
+        if let Some(sentence) = in_language(language, || quantities().map(refusal)) {
+            return Err(sentence);
+        }
         let texts = InEach::new(|| Texts::new(base, other));
         if !anyway && let Some(sentence) = in_language(language, || texts.get().refusal(base, other)) {
             return Err(sentence);
         }
         Ok(Compared {
             comparison: compare(&base.group, &other.group),
+            quantity: both().next().map_or_else(Quantity::default, |document| document.probe.quantity),
             observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
             texts,
         })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is judged, compared and shown of intervals, by series that are known: a file of intervals is as exact as a device.
 
+use crate::support::document::Document;
 use crate::support::{Output, TestFolder, exclusive};
 
 /// So many intervals that differ from 1 ms by up to half a µs either way, in an order without any, stretched so many times.
@@ -50,7 +51,7 @@ fn a_limit_on_jitter_holds_on_both_sides() {
         (end.text("/end/reason"), end.whole("/end/activation"), end.whole("/end/latency_ns")),
         ("break-above", 1_500, -400_000)
     );
-    assert!(output.out.contains("was 400 µs too short, beyond --break-above"), "{output:?}");
+    assert!(output.out.replace('\n', " ").contains("was 400 µs too short, beyond --break-above"), "{output:?}");
     place.well("verify b.teiji");
 }
 
@@ -68,4 +69,43 @@ fn a_limit_without_meaning_is_refused_before_the_run() {
     let output = place.teiji(bisect);
     assert!(output.code == Some(2) && output.err.contains("'late<3' has no meaning for the probe noise"), "{output:?}");
     assert_eq!(place.listing(), ["in", "plan.toml"]);
+}
+
+/// Medians near 0 have no ratio; sizes have, and so has how much the intervals vary.
+#[test]
+fn a_comparison_says_how_much_intervals_vary() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    for (name, times) in [("narrow", 1), ("wide", 2)] {
+        write(&place, name, &intervals(4_000, times));
+        measured(&place, name, &format!("{name}.teiji"), "");
+    }
+    let output = place.well("compare narrow.teiji wide.teiji").out;
+    assert!(output.contains("the standard deviation is 100 % higher") && output.contains("|jitter| p50"), "{output}");
+    let document = Document::parse(&place.well("compare narrow.teiji wide.teiji --json").out);
+    let one = |name: &str| document.number(&format!("/comparisons/0/{name}"));
+    for figure in ["sd", "quantiles/0", "quantiles/1"] {
+        let (lower, upper) = (one(&format!("{figure}/ratio_lower")), one(&format!("{figure}/ratio_upper")));
+        assert!(lower > 1.8 && lower < 2.01 && upper > 1.99 && upper < 2.2, "{figure}: {lower} to {upper}");
+    }
+    assert_eq!((one("peak_to_peak/base_ns"), one("peak_to_peak/other_ns")), (999.0, 1_998.0));
+    assert_eq!(document.text("/comparisons/0/quantity"), "jitter");
+    // What compare calls the median is the one that a gate judges.
+    let median = one("quantiles/0/base_ns");
+    let gate = place.teiji("gate narrow.teiji --limit p50<1ns").out;
+    assert!(gate.contains(&format!("|jitter| 0.{median} µs")), "{gate} {median}");
+}
+
+#[test]
+fn jitter_and_latency_are_not_compared() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    write(&place, "in", &intervals(400, 1));
+    let flags = "measure --probe stream -d 5s -q --from in";
+    place.well(&format!("{flags} --kind interval --period 1ms -o jitter.teiji"));
+    place.well(&format!("{flags} --kind latency -o latency.teiji"));
+    for words in ["compare jitter.teiji latency.teiji --anyway", "gate jitter.teiji --baseline latency.teiji"] {
+        let output = place.teiji(words);
+        assert!(output.code == Some(2) && output.err.contains("their quantities differ ("), "{words}: {output:?}");
+    }
 }
