@@ -3,7 +3,7 @@
 
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, Figures, parts};
-use crate::format::{count, micros};
+use crate::format::{count, micros, rounded};
 use crate::language::{Language, in_language, tr, translated};
 use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
@@ -11,10 +11,18 @@ use stats::Level;
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.
-const FIGURES: [(&str, Of); 5] = [
+const OF_LATENCIES: [(&str, Of); 5] = [
     ("p50", Of::Quantile(Level::P50)),
     ("p99", Of::Quantile(Level::P99)),
     ("p99.9", Of::Quantile(Level::P999)),
+    ("max", Of::Ns(|all| all.due.max())),
+    ("overruns", Of::Count(|all| all.activations.late())),
+];
+/// The same of intervals: how much they vary comes first.
+const OF_INTERVALS: [(&str, Of); 5] = [
+    ("sd", Of::Ns(|all| all.due.sd().map(rounded))),
+    ("peak to peak", Of::Ns(|all| all.peak_to_peak())),
+    ("p99", Of::Quantile(Level::P99)),
     ("max", Of::Ns(|all| all.due.max())),
     ("overruns", Of::Count(|all| all.activations.late())),
 ];
@@ -58,6 +66,9 @@ impl Matrix {
     }
 
     fn in_words_by(&self, factor: &str) -> Result<String, String> {
+        if let Some(why) = self.quantities_differ() {
+            return Err(tr!("rows cannot be held beside one another: {why}", why));
+        }
         let factor = self.varied.iter().copied().find(|place| self.factors[*place].name == factor).ok_or_else(|| {
             let known: Vec<&str> = self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
             let known = if known.is_empty() { tr!("nothing") } else { known.join(translated(", ")) };
@@ -111,6 +122,14 @@ impl Matrix {
             let each = |of: fn(&Figures<'_>) -> Option<i64>| {
                 pairs.iter().map(|(was, is)| Some((of(&was.figures())?, of(&is.figures())?))).collect::<Option<Vec<_>>>()
             };
+            if first.row.is_of_intervals() {
+                // Figures with a sign have no factor.
+                let sd = each(|all| all.due.sd().map(rounded));
+                changes.extend(sd.and_then(|pairs| change.of_latency(("sd", ""), &pairs)));
+                let peak_to_peak = each(|all| all.peak_to_peak());
+                changes.extend(peak_to_peak.and_then(|pairs| change.of_latency((translated("peak to peak"), ""), &pairs)));
+                continue;
+            }
             changes.extend(each(|all| all.due.quantile(Level::P99)).and_then(|pairs| change.of_latency(("p99", about), &pairs)));
             changes.extend(each(|all| all.due.max()).and_then(|pairs| change.of_latency((translated("max"), ""), &pairs)));
         }
@@ -129,7 +148,8 @@ impl Matrix {
         let mut lines = vec![head];
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
-            for (index, (figure, of)) in FIGURES.iter().enumerate() {
+            let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
+            for (index, (figure, of)) in figures.iter().enumerate() {
                 let value = |place: &usize| self.value(one.row, *place).unwrap_or(NOTHING).to_owned();
                 let mut line: Vec<String> =
                     others.iter().map(|place| if index == 0 { value(place) } else { String::new() }).collect();

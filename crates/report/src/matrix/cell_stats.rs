@@ -14,7 +14,7 @@ use crate::sections::caveats::{self, Caveat};
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use judge::{Judged, RunIdentity, Verdict};
-use model::Document;
+use model::{Document, Quantity};
 use plan::Nanos;
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ pub(super) struct CellStats {
     pub(super) stats: CellFigures,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
+    /// What kind of time is judged; of the first run.
+    pub(super) quantity: Quantity,
     /// On what time the figures are; of the first run.
     pub(super) kind: Option<TimeKind>,
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
@@ -151,6 +153,11 @@ pub(super) struct Figures<'p> {
 }
 
 impl Figures<'_> {
+    /// From the smallest to the largest, ns.
+    pub(super) fn peak_to_peak(&self) -> Option<i64> {
+        Some(self.due.max()?.saturating_sub(self.due.min()?))
+    }
+
     /// The smallest and the largest maximum of the repeats, ns.
     pub(super) fn spread(&self) -> Option<(i64, i64)> {
         Some((*self.maxima.iter().min()?, *self.maxima.iter().max()?))
@@ -179,6 +186,16 @@ impl CellStats {
         CellStats { at, ..CellStats::default() }
     }
 
+    /// Whether intervals are judged, whose first figures are how much they vary.
+    pub(super) fn is_of_intervals(&self) -> bool {
+        self.quantity != Quantity::Latency
+    }
+
+    /// The figure that it is ranked by, ns: of latencies the largest, of intervals from the shortest to the longest.
+    pub(super) fn extent(&self) -> Option<i64> {
+        if self.is_of_intervals() { self.figures().peak_to_peak() } else { self.stats.max() }
+    }
+
     /// Its latencies.
     pub(super) fn counted(&self) -> Counted<'_> {
         Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments }
@@ -190,6 +207,7 @@ impl CellStats {
         let interval_ns = overview.interval_ns();
         if self.runs == 0 {
             self.interval_ns = interval_ns;
+            self.quantity = document.probe.quantity;
             self.kind = Some(TimeKind::from_lab(document.lab.as_ref()));
             self.key = MatchKey::from_overview(overview);
         }

@@ -49,13 +49,14 @@ const fn number(name: &'static str, of: fn(&CellStats) -> Option<i64>) -> Figure
 }
 
 /// The first is shown until a reader chooses another.
-pub(super) const FIGURES: [Figure; 8] = [
+pub(super) const FIGURES: [Figure; 9] = [
     figure("max", |row| row.figures().due.max()),
     quantile("p99.99", |row| row.figures().due.quantile(Level::P9999)),
     quantile("p99.9", |row| row.figures().due.quantile(Level::P999)),
     quantile("p99", |row| row.figures().due.quantile(Level::P99)),
     figure("mean", |row| row.figures().due.mean().map(rounded)),
     figure("sd", |row| row.figures().due.sd().map(rounded)),
+    figure("peak to peak", |row| row.figures().peak_to_peak()),
     number("overruns", |row| whole(row, row.figures().activations.late()?)),
     number("skipped", |row| whole(row, row.figures().activations.skipped()?)),
 ];

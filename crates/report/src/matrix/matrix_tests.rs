@@ -54,7 +54,7 @@ fn cells_cannot_break_their_tables() {
     let csv = matrix().csv();
     assert_eq!(csv.lines().count(), 4);
     assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",,1000000,1,0,0,machine,10,1000,1000,"), "{csv}");
-    assert!(csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
+    assert!(csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
     let markdown = matrix().markdown(English);
     assert!(markdown.contains("| 1ms | cpu@50%, of \"one\" \\| core | 1 | 10 |"), "{markdown}");
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 5, "{markdown}");
@@ -186,6 +186,55 @@ fn recordings_without_samples_are_runs_unless_all_is_equal() {
     assert_eq!(here.rows[0].identical, 0);
     here.add(0, 4, imported(one, ""));
     assert_eq!((here.rows[0].runs, here.rows[0].identical), (4, 1));
+}
+
+/// Intervals that differ from 1 ms by these, ns.
+fn jitter(differences: &[i32]) -> Recorded {
+    let mut recorded = Synthetic::idle().threads(1).samples(differences).build();
+    recorded.document.probe.quantity = model::Quantity::Jitter;
+    recorded.document.probe.period_ns = Some(plan::Nanos(1_000_000));
+    recorded
+}
+
+#[test]
+fn intervals_are_ranked_by_how_much_they_vary() {
+    let loads = ["none", "busy"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], loads.into_iter());
+    matrix.add(0, 1, jitter(&[-300, 0, 300]));
+    // The longest of these is no longer than that; the shortest is far shorter.
+    matrix.add(1, 1, jitter(&[-9_000, 0, 300]));
+    let verdict = matrix.verdict(English);
+    assert!(
+        verdict.starts_with("Largest peak to peak 9.30 µs with busy (the largest of 2), 600 ns with load=none (the smallest)."),
+        "{verdict}"
+    );
+    assert_eq!(matrix.by_first_factor().unwrap(), "Largest peak to peak by load: none 600 ns, busy 9.30 µs.");
+    let text = matrix.text(English);
+    let head: Vec<&str> = text.lines().next().unwrap().split("  ").filter(|cell| !cell.is_empty()).collect();
+    assert!(head.iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
+    assert!(text.contains("0.300") && text.contains("9.30"), "{text}");
+    assert_eq!((&matrix.json()["combinations"][1]["peak_to_peak_ns"], matrix.heat_map().is_some()), (&json!(9_300), false));
+    let by = matrix.by("load", English).unwrap();
+    assert!(by.contains("busy raises sd") && by.contains("busy raises peak to peak"), "{by}");
+}
+
+#[test]
+fn jitter_is_not_compared_with_latency() {
+    let probes = ["rtc", "cyclic"].map(|probe| vec![Some(probe.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["probe".into()], probes.into_iter());
+    matrix.add(0, 1, jitter(&[-300, 0, 300]));
+    matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[4_180]).build());
+    assert!(
+        matrix
+            .verdict(English)
+            .starts_with("Largest peak to peak 600 ns with probe=rtc; worst latency 4.18 µs with probe=cyclic."),
+        "{}",
+        matrix.verdict(English)
+    );
+    let why = "their quantities differ (jitter; latency)";
+    assert!(matrix.text(English).contains(&format!("Rows are not comparable: {why}.")), "{}", matrix.text(English));
+    assert_eq!(matrix.by("probe", English), Err(format!("rows cannot be held beside one another: {why}")));
+    assert_eq!((matrix.by_first_factor(), matrix.selected()), (None, vec![0]));
 }
 
 #[test]

@@ -31,7 +31,7 @@ use crate::gate::lacking;
 use crate::language::{InEach, tr, translated};
 use crate::overview::{Overview, list, population};
 use crate::sections::banners;
-use crate::sections::columns::{Measured, Probes};
+use crate::sections::columns::{Measured, Probes, judged_name};
 use crate::sections::inference::Inference;
 use crate::sections::lab::{self, TimeKind};
 use crate::warnings::warning_text;
@@ -208,6 +208,12 @@ impl Matrix {
         format!("{}.", names.join(", "))
     }
 
+    /// That rows are of different quantities, such as jitter and latency; none where they are of one.
+    fn quantities_differ(&self) -> Option<String> {
+        let names: Vec<&str> = self.quantities().into_iter().map(judged_name).collect();
+        (names.len() > 1).then(|| tr!("their quantities differ ({quantities})", quantities = names.join(translated("; "))))
+    }
+
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![population(self.rows.iter().any(CellStats::has_skipped)).to_owned()];
@@ -238,6 +244,7 @@ impl Matrix {
         if self.kinds().len() > 1 {
             notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
         }
+        notes.extend(self.quantities_differ().map(|why| tr!("Rows are not comparable: {why}.", why)));
         notes.extend(self.caveat_notes());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {

@@ -18,7 +18,6 @@ use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
 use crate::page::{Frame, Header, Headline, MAX_BYTES, left_out, rendered, unbroken};
 use crate::sections::banners::{Banner, GroupedWarning};
-use crate::sections::columns::Measured;
 use crate::sections::method::{self, Command};
 use crate::warnings::{NextStep, warning_text};
 use askama::Template;
@@ -193,13 +192,13 @@ impl Matrix {
         // Of figures that cannot be compared, a machine's are those that somebody has to live with.
         let kind = *self.kinds().first()?;
         let worst = &self.rows[*self.largest_of(kind).first()?];
-        let text = format::latency(worst.stats.max()?);
+        let text = format::latency(worst.extent()?);
         let (number, unit) = text.rsplit_once(' ')?;
         Some(Headline {
             number: number.to_owned(),
             unit: unit.to_owned(),
             label: translated(match self.measured() {
-                Measured::Jitter(_) => "the largest jitter",
+                _ if worst.is_of_intervals() => "the largest peak to peak",
                 measured => measured.pick("the worst wake-up", "the largest latency"),
             })
             .to_owned(),

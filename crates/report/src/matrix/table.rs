@@ -4,7 +4,7 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
-use crate::format::{count, counted, exact_micros, micros, rounded};
+use crate::format::{count, counted, exact_micros, fine_micros, micros, rounded};
 use crate::language::{Language, in_language, tr, translated};
 use crate::page::localised::markdown;
 use crate::sections::lab::TimeKind;
@@ -17,7 +17,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The names of our figures.
-const OURS: [&str; 16] = [
+const OURS: [&str; 17] = [
     "caveats",
     "thread",
     "runs",
@@ -25,6 +25,7 @@ const OURS: [&str; 16] = [
     "min",
     "mean",
     "sd",
+    "peak to peak",
     "p50",
     "p99",
     "p99.9",
@@ -153,7 +154,10 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
     let again = part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
     let of_row = |text: String| if again { String::new() } else { text };
     // In virtual time each ns is meant.
-    let text = if row.kind == Some(TimeKind::Virtual) { exact_micros } else { micros };
+    let is_virtual = row.kind == Some(TimeKind::Virtual);
+    let text = if is_virtual { exact_micros } else { micros };
+    // Intervals vary by less than 1 µs on most machines.
+    let varies = |ns: i64| if row.is_of_intervals() && !is_virtual { fine_micros(ns) } else { text(ns) };
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
@@ -178,7 +182,8 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
         count(all.due.count()),
         or_nothing(all.due.min()),
         or_nothing(all.due.mean().map(rounded)),
-        or_nothing(all.due.sd().map(rounded)),
+        all.due.sd().map(rounded).map_or_else(|| NOTHING.to_owned(), varies),
+        all.peak_to_peak().filter(|_| row.is_of_intervals()).map_or_else(|| NOTHING.to_owned(), varies),
         quantile(Level::P50),
         quantile(Level::P99),
         quantile(Level::P999),

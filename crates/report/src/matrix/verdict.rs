@@ -10,17 +10,18 @@ use crate::sections::caveats;
 use crate::sections::lab::{self, TimeKind};
 use crate::sections::verdict;
 use judge::Verdict;
+use model::Quantity;
 use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
 const MAX_VALUES: usize = 4;
 
 impl Matrix {
-    /// Rows of which something woke, the largest maximum first.
+    /// Rows of which something was measured, the largest maximum first, of intervals those that vary most.
     pub(super) fn largest_first(&self) -> Vec<usize> {
         let mut rows: Vec<usize> = (0..self.rows.len()).filter(|row| self.rows[*row].stats.max().is_some()).collect();
         // Sorted stably: of equals, the first of the plan.
-        rows.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].stats.max()));
+        rows.sort_by_key(|row| std::cmp::Reverse(self.rows[*row].extent()));
         rows
     }
 
@@ -32,9 +33,26 @@ impl Matrix {
         kinds
     }
 
-    /// The same of one kind of time.
+    /// What kinds of figure are judged, each once, in the rows' order.
+    pub(super) fn quantities(&self) -> Vec<Quantity> {
+        let mut quantities: Vec<Quantity> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.runs > 0) {
+            if !quantities.contains(&row.quantity) {
+                quantities.push(row.quantity);
+            }
+        }
+        quantities
+    }
+
+    /// The largest first of one kind of time, and of the first quantity on it.
     pub(super) fn largest_of(&self, kind: TimeKind) -> Vec<usize> {
-        self.largest_first().into_iter().filter(|row| self.rows[*row].kind == Some(kind)).collect()
+        let first = self.rows.iter().find(|row| row.kind == Some(kind) && row.runs > 0).map(|row| row.quantity);
+        first.map_or_else(Vec::new, |quantity| self.largest_in(kind, quantity))
+    }
+
+    fn largest_in(&self, kind: TimeKind, quantity: Quantity) -> Vec<usize> {
+        let is_one = |row: &usize| self.rows[*row].kind == Some(kind) && self.rows[*row].quantity == quantity;
+        self.largest_first().into_iter().filter(is_one).collect()
     }
 
     /// The figure of each limit of the plan, and what became of it in a row; none where nothing is recorded.
@@ -97,23 +115,30 @@ impl Matrix {
         };
         let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
         let several = kinds.len() > 1;
-        let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, several)).collect();
-        let woke = translated(match (self.measured().is_two_sided(), before.is_empty()) {
-            (true, true) => "Largest jitter",
-            (true, false) => "largest jitter",
-            (false, true) => "Worst latency",
-            (false, false) => "worst latency",
-        });
-        let (extremes, on_time) = (extremes.join(translated("; ")), on_time(&self.rows));
-        let text = tr!("{before}{woke} {extremes}. {on_time}.", before, woke, extremes, on_time);
+        let mut figures = before.clone();
+        for (place, quantity) in self.quantities().into_iter().enumerate() {
+            let extremes: Vec<String> = kinds.iter().filter_map(|kind| self.extremes(*kind, quantity, several)).collect();
+            if extremes.is_empty() {
+                continue;
+            }
+            let woke = translated(match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
+                (false, true) => "Largest peak to peak",
+                (false, false) => "largest peak to peak",
+                (true, true) => "Worst latency",
+                (true, false) => "worst latency",
+            });
+            let and = if place == 0 { "" } else { translated("; ") };
+            figures += &tr!("{and}{woke} {extremes}", and, woke, extremes = extremes.join(translated("; ")));
+        }
+        let text = tr!("{figures}. {on_time}.", figures, on_time = on_time(&self.rows));
         text.replace(char::is_control, " ")
     }
 
     /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
-    fn extremes(&self, kind: TimeKind, several: bool) -> Option<String> {
-        let latest: Vec<&CellStats> = self.largest_of(kind).into_iter().map(|row| &self.rows[row]).collect();
+    fn extremes(&self, kind: TimeKind, quantity: Quantity, several: bool) -> Option<String> {
+        let latest: Vec<&CellStats> = self.largest_in(kind, quantity).into_iter().map(|row| &self.rows[row]).collect();
         let worst = latest.first()?;
-        let max = |row: &CellStats| latency(row.stats.max().unwrap_or(0));
+        let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
         let on = match kind {
             _ if !several => "",
             TimeKind::Machine => translated(", on a machine's own clock,"),
@@ -124,7 +149,11 @@ impl Matrix {
             |row: &CellStats| if self.varied.is_empty() { String::new() } else { tr!(" with {name}", name = self.name(row)) };
         let mut text = tr!("{max}{on}{with}", max = max(worst), on, with = with(worst));
         if latest.len() > 1 {
-            text += &tr!(" (the largest of {n} maxima)", n = count(latest.len() as u64));
+            let n = count(latest.len() as u64);
+            text += &match quantity {
+                Quantity::Latency => tr!(" (the largest of {n} maxima)", n),
+                Quantity::Jitter | Quantity::Interval => tr!(" (the largest of {n})", n),
+            };
             // The smallest of what is there as it was asked for: half a run has a small maximum too.
             if let Some(best) = latest[1..].iter().rev().find(|row| row.is_whole()) {
                 text += &tr!(", {max}{with} (the smallest)", max = max(best), with = with(best));
@@ -161,7 +190,8 @@ impl Matrix {
     pub(super) fn by_first_factor(&self) -> Option<String> {
         let factor = *self.varied.first()?;
         let values: Vec<&str> = self.factors[factor].values.iter().flatten().map(String::as_str).collect();
-        if !(2..=MAX_VALUES).contains(&values.len()) || self.kinds().len() > 1 {
+        let quantities = self.quantities();
+        if !(2..=MAX_VALUES).contains(&values.len()) || self.kinds().len() > 1 || quantities.len() > 1 {
             return None;
         }
         let mut alike: BTreeMap<Vec<usize>, Vec<Option<i64>>> = BTreeMap::new();
@@ -172,7 +202,7 @@ impl Matrix {
             let mut others = row.at.clone();
             others.remove(factor);
             let maxima = alike.entry(others).or_insert_with(|| vec![None; values.len()]);
-            maxima[value] = maxima[value].max(row.stats.max());
+            maxima[value] = maxima[value].max(row.extent());
         }
         let whole: Vec<Vec<i64>> = alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
         let worst = |value: usize| whole.iter().map(|maxima| maxima[value]).max();
@@ -183,12 +213,11 @@ impl Matrix {
             .collect::<Option<_>>()?;
         let pairs =
             if whole.len() > 1 { tr!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };
-        Some(tr!(
-            "Largest latency by {factor}{pairs}: {values}.",
-            factor = self.factors[factor].name,
-            pairs,
-            values = phrases.join(translated(", "))
-        ))
+        let (factor, values) = (&self.factors[factor].name, phrases.join(translated(", ")));
+        Some(match quantities.first() {
+            Some(Quantity::Latency) | None => tr!("Largest latency by {factor}{pairs}: {values}.", factor, pairs, values),
+            Some(_) => tr!("Largest peak to peak by {factor}{pairs}: {values}.", factor, pairs, values),
+        })
     }
 }
 
