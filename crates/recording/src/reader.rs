@@ -315,7 +315,10 @@ impl ThreadSamples<'_> {
             each_row(&[self.open(JUDGED)?], &mut |row| last = row.time_ns.unwrap_or(0).max(last))?;
             planned = u64::try_from(last / self.interval_ns().max(1)).unwrap_or(0).saturating_add(1);
         }
-        let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64);
+        // Events that come once in a period come a little early or late: in steps as short as that some would have none, and some two.
+        let period_ns = period_of_events(self.document()).unwrap_or(0).saturating_mul(2);
+        let shortest = u64::try_from(period_ns / self.interval_ns().max(1)).unwrap_or(0);
+        let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64).max(shortest);
         let step_ns = i64::try_from(intervals_per_step).unwrap_or(i64::MAX).saturating_mul(self.interval_ns()).max(1);
         let mut steps = vec![Extent::NOTHING; usize::try_from(planned.div_ceil(intervals_per_step)).unwrap_or(1)];
         each_row(&[self.open(JUDGED)?], &mut |row| {
@@ -327,6 +330,14 @@ impl ThreadSamples<'_> {
             steps[usize::try_from(time / step_ns).unwrap_or(0).min(last)].record(*value);
         })?;
         Ok(Envelope::from_steps(intervals_per_step, steps))
+    }
+}
+
+/// How far events lie apart that come periodically, ns.
+fn period_of_events(document: &Document) -> Option<i64> {
+    match document.probe.quantity {
+        Quantity::Latency => None,
+        Quantity::Jitter | Quantity::Interval => Some(document.probe.period_ns.unwrap_or(document.run.interval_ns).0),
     }
 }
 

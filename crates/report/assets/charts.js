@@ -42,6 +42,7 @@ const Charts = (() => {
   }
 
   const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+  const thousandths = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 });
   const tenths = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const short = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
   const seconds = (s) => new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 }).format(s);
@@ -72,7 +73,7 @@ const Charts = (() => {
     return ticks;
   }
 
-  const label = (value) => (Math.abs(value) >= 1000 ? whole.format(value) : String(Number(value.toPrecision(6))));
+  const label = (value) => (Math.abs(value) >= 1000 ? thousandths.format(value) : String(Number(value.toPrecision(6))));
 
   /** From where to where an axis reaches if its values lie between these. */
   function reach({ floor, log: times, linear, min_width: minWidth, with_zero: withZero }, log, min, max) {
@@ -114,7 +115,7 @@ const Charts = (() => {
       width: Math.max(200, element.clientWidth),
       height,
       legend: { show: false },
-      padding: [10, 14, 0, 0],
+      padding: [10, 20, 0, 0],
       axes,
       scales,
       series: [{}, ...series],
@@ -209,7 +210,7 @@ const Charts = (() => {
     }
     const lowest = data.limits.map((limit) => us(limit.latency_ns)).reduce((one, other) => Math.min(one, other), Infinity);
     if (lowest < edges[0]) {
-      edges.unshift(lowest * 0.95);
+      edges.unshift(lowest - 0.05 * Math.abs(lowest));
       for (const column of counts) column.unshift(0);
     }
     const xs = logX ? edges.map((edge) => Math.max(edge, DEFINITION.histogram.x.floor)) : edges;
@@ -301,7 +302,8 @@ const Charts = (() => {
       const share = shares && limit.share > 0 ? Math.min(top + height, u.valToPos(limit.share, 'y', true)) : top + height;
       const right = x > left + width / 2;
       const ground = shares ? limit.share !== null : limit.verdict === 'fail';
-      limitDrawn(u, limit, [[x, top], [x, top + height]], ground && [x, top, left + width - x, share - top], [x + (right ? -6 : 6) * dot, top + (28 + 15 * row) * dot], right);
+      const [from, to] = limit.is_lower ? [left, x] : [x, left + width];
+      limitDrawn(u, limit, [[x, top], [x, top + height]], ground && [from, top, to - from, share - top], [x + (right ? -6 : 6) * dot, top + (28 + 15 * row) * dot], right);
     });
   }
 
@@ -312,7 +314,8 @@ const Charts = (() => {
     for (const limit of limits) {
       const y = u.valToPos(Math.max(MIN_US, us(limit.latency_ns)), 'y', true);
       if (!(y >= top && y <= top + height)) continue;
-      limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, top, width, y - top], [left + width - 6 * dot, y - 5 * dot], true);
+      const [from, to] = limit.is_lower ? [y, top + height] : [top, y];
+      limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, from, width, to - from], [left + width - 6 * dot, y - 5 * dot], true);
     }
   }
 

@@ -159,12 +159,15 @@ impl Plot {
     /// Lines at limits of latency on the horizontal axis, with a ground beyond those that fail; where `share`, beyond all of them
     /// and above the share of activations that each allows.
     pub(crate) fn limits_across(&self, svg: &mut Svg, charts: &Charts, share: bool) {
-        for (row, limit) in charts.limits.iter().enumerate() {
+        // The share of what is at least so long has no lower side.
+        let drawn = charts.limits.iter().filter(|limit| !(share && limit.is_lower));
+        for (row, limit) in drawn.enumerate() {
             let (x, ink) = (self.x.at(us(limit.latency_ns)), ink_of(limit));
             let foot = limit.share.filter(|_| share).map_or(self.bottom, |share| self.y.at(share));
             let has_ground = if share { limit.share.is_some() } else { fails(limit) };
             if has_ground {
-                svg.rect((x, self.top), (self.right - x, foot - self.top), &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
+                let (from, to) = if limit.is_lower { (self.left, x) } else { (x, self.right) };
+                svg.rect((from, self.top), (to - from, foot - self.top), &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
             }
             if foot < self.bottom {
                 svg.line((x, foot), (self.right, foot), &line_of(ink, "6 3", 1.0));
@@ -183,8 +186,9 @@ impl Plot {
         for limit in charts.limits.iter().filter(|limit| self.y.holds(at(limit))) {
             let (y, ink) = (self.y.at(at(limit)), ink_of(limit));
             if fails(limit) {
-                let size = (self.right - self.left, y - self.top);
-                svg.rect((self.left, self.top), size, &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
+                let (top, foot) = if limit.is_lower { (y, self.bottom) } else { (self.top, y) };
+                let size = (self.right - self.left, foot - top);
+                svg.rect((self.left, top), size, &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
             }
             svg.line((self.left, y), (self.right, y), &line_of(ink, "6 3", 1.6));
             label(svg, (self.right - 6.0, y - 5.0), Anchor::End, ink, &limit.name);

@@ -115,8 +115,8 @@ impl Style {
 }
 
 impl ChartOptions {
-    /// The lines of its limits, each with what became of it in the worst of the recordings.
-    pub(crate) fn lines(&self) -> Vec<LimitLine> {
+    /// The lines of its limits, each with what became of it in the worst of the recordings; of jitter on both sides.
+    pub(crate) fn lines(&self, measured: Measured) -> Vec<LimitLine> {
         let line = |limit: &Limit| {
             let line = LimitLine::from_limit(limit)?;
             let of = self.gate.judged.iter().filter(|judged| judged.criterion == Criterion::Limit(limit.clone()));
@@ -125,6 +125,7 @@ impl ChartOptions {
                 None => line,
             })
         };
-        self.limits.iter().filter_map(line).collect()
+        let lines = self.limits.iter().filter_map(line);
+        if measured.is_two_sided() { lines.flat_map(LimitLine::either_side).collect() } else { lines.collect() }
     }
 }

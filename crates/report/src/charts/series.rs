@@ -191,7 +191,7 @@ impl Charts {
         let equal: Vec<&EqualBins> = recordings.iter().map(|series| &series.curve.equal).collect();
         let style = Style::new(options, measured, &moments, bins, &equal);
         let skipped = all.iter().map(Overview::skipped_and_not_drawn).sum();
-        let (limits, rows) = (options.lines(), Rows::from_overviews(all));
+        let (limits, rows) = (options.lines(measured), Rows::from_overviews(all));
         Charts { edges_ns: bins.edges(), recordings, style, limits, skipped, rows, measured }
     }
 

@@ -81,7 +81,8 @@ impl Compared {
         let mut same: Vec<String> = same_spread.into_iter().chain(not.into_iter().map(name)).collect();
         match maximum {
             Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
-            Some(_) => same.push(self.named(translated("the maximum"))),
+            Some(_) if self.quantity == Quantity::Jitter => same.push(tr!("the maximum of |jitter|")),
+            Some(_) => same.push(tr!("the maximum")),
             None => {}
         }
         if !same.is_empty() {

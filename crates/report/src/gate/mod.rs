@@ -148,6 +148,9 @@ pub(crate) struct LimitLine {
     pub(crate) latency_ns: i64,
     /// No larger share of activations may be beyond it; none where that is no share, as of a mean.
     pub(crate) share: Option<f64>,
+    /// Whether it is the lower of two, below which nothing may be.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_lower: bool,
     /// What became of it, if anyone asked.
     pub(crate) verdict: Option<Verdict>,
 }
@@ -162,7 +165,13 @@ impl LimitLine {
             Subject::Rate { beyond, limit, .. } => (beyond, Some(limit)),
             Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } | Subject::Count { .. } => return None,
         };
-        Some(LimitLine { name: limit.to_string(), latency_ns: latency.0, share, verdict: None })
+        Some(LimitLine { name: limit.to_string(), latency_ns: latency.0, share, is_lower: false, verdict: None })
+    }
+
+    /// Of jitter, the same line on both sides of the period.
+    pub(crate) fn either_side(self) -> [LimitLine; 2] {
+        let lower = LimitLine { latency_ns: -self.latency_ns, is_lower: true, ..self.clone() };
+        [self, lower]
     }
 
     /// The same with what became of it.

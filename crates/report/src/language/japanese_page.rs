@@ -49,6 +49,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("their periods differ", "周期が異なる"),
     ("{first} and {second} cannot be compared: {why}", "{first} と {second} は比較できません: {why}"),
     ("the standard deviation", "標準偏差"),
+    ("the maximum of |jitter|", "|ジッター| の最大値"),
     ("of these runs: it grows with their length", "これらの測定だけの値: 測定時間とともに大きくなる"),
     ("too few independent samples to compare", "比較できる独立なサンプルが少なすぎる"),
     ("the largest jitter, {label}", "最大ジッター({label})"),

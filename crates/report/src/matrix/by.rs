@@ -3,7 +3,7 @@
 
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, Figures, parts};
-use crate::format::{count, micros, rounded};
+use crate::format::{count, fine_micros, micros, rounded};
 use crate::language::{Language, in_language, tr, translated};
 use crate::sections::latencies::NOTHING;
 use crate::terminal::text::{columns, left, right, wrapped};
@@ -20,8 +20,8 @@ const OF_LATENCIES: [(&str, Of); 5] = [
 ];
 /// The same of intervals: how much they vary comes first.
 const OF_INTERVALS: [(&str, Of); 5] = [
-    ("sd", Of::Ns(|all| all.due.sd().map(rounded))),
-    ("peak to peak", Of::Ns(|all| all.peak_to_peak())),
+    ("sd", Of::Spread(|all| all.due.sd().map(rounded))),
+    ("peak to peak", Of::Spread(|all| all.peak_to_peak())),
     ("p99", Of::Quantile(Level::P99)),
     ("max", Of::Ns(|all| all.due.max())),
     ("overruns", Of::Count(|all| all.activations.late())),
@@ -31,6 +31,8 @@ const OF_INTERVALS: [(&str, Of); 5] = [
 #[derive(Clone, Copy)]
 enum Of {
     Ns(fn(&Figures<'_>) -> Option<i64>),
+    /// How much values vary: on most machines less than 1 µs.
+    Spread(fn(&Figures<'_>) -> Option<i64>),
     Quantile(Level),
     Count(fn(&Figures<'_>) -> Option<u64>),
 }
@@ -176,6 +178,7 @@ impl Of {
     fn text(self, all: &Figures<'_>) -> String {
         match self {
             Of::Ns(of) => of(all).map_or_else(|| NOTHING.to_owned(), micros),
+            Of::Spread(of) => of(all).map_or_else(|| NOTHING.to_owned(), fine_micros),
             Of::Quantile(quantile) => all.due.quantile_text(quantile),
             Of::Count(of) => of(all).map_or_else(|| NOTHING.to_owned(), count),
         }

@@ -200,7 +200,7 @@ impl Matrix {
         let chosen = combinations.iter().filter(|one| selected.contains(&one.row));
         let equal: Vec<&EqualBins> = chosen.filter_map(|one| Some(&one.curve.as_ref()?.equal)).collect();
         let style = Style::new(&self.options, self.measured(), &moments, bins, &equal);
-        let limits = self.options.lines();
+        let limits = self.options.lines(self.measured());
         let (factors, varied, all) = (self.factors.as_slice(), self.varied.as_slice(), self.rows.len());
         let (heat, labels) = (self.heat(), labels.texts);
         let plan = Choices { factors, heat, labels, varied, all, combinations, selected };
