@@ -4,6 +4,7 @@
 use crate::format::{count, exact_micros, micros, rounded};
 use crate::language::translated;
 use crate::overview::{Overview, population};
+use crate::sections::jitter;
 use crate::sections::lab;
 use crate::sections::latencies::NOTHING;
 use crate::sections::verdict;
@@ -11,13 +12,19 @@ use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
 use stats::Level;
 
+const OF_LATENCIES: [&str; 6] = ["min", "mean", "p50", "p99", "p99.9", "max"];
+const OF_INTERVALS: [&str; 6] = ["sd", "peak to peak", "min", "p50", "p99", "max"];
+
 /// The caveats, then the table, then what its figures are.
 pub(crate) fn table(recordings: &[Recorded]) -> String {
     let all = Overview::all(recordings);
-    let head = ["recording", "due", "late", "skipped", "min", "mean", "p50", "p99", "p99.9", "max"].map(translated).to_vec();
+    // Of intervals how much they vary comes first.
+    let are_intervals = all.iter().all(jitter::is_judged);
+    let figures = if are_intervals { OF_INTERVALS } else { OF_LATENCIES };
+    let head = ["recording", "due", "late", "skipped"].into_iter().chain(figures).map(translated).collect();
     // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth of a µs.
     let text = if lab::is_virtual(&all) { exact_micros } else { micros };
-    let rows = all.iter().map(|overview| row(overview, text)).collect();
+    let rows = all.iter().map(|overview| row(overview, text, are_intervals)).collect();
     let mut out = String::new();
     let caveats = verdict::caveats_alone(&all);
     if !caveats.is_empty() {
@@ -33,18 +40,25 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
     out
 }
 
-fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
+fn row(overview: &Overview<'_>, text: fn(i64) -> String, is_interval: bool) -> Vec<String> {
     let activations = &overview.activations;
     let mut row = vec![overview.name.clone()];
     let counts = [activations.due(), activations.late(), activations.skipped()];
     row.extend(counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), count)));
     let or_nothing = |ns: Option<i64>| ns.map_or_else(|| NOTHING.to_owned(), text);
     let due = overview.due();
-    row.push(or_nothing(due.min()));
-    row.push(or_nothing(due.mean().map(rounded)));
+    if is_interval {
+        row.push(or_nothing(due.sd().map(rounded)));
+        row.push(or_nothing(due.max().zip(due.min()).map(|(max, min)| max.saturating_sub(min))));
+        row.push(or_nothing(due.min()));
+    } else {
+        row.push(or_nothing(due.min()));
+        row.push(or_nothing(due.mean().map(rounded)));
+    }
     // Over several threads only the histogram knows, to within a hundredth.
     let quantile = |level| if due.about().is_empty() { or_nothing(due.quantile(level)) } else { due.quantile_text(level) };
-    row.extend([Level::P50, Level::P99, Level::P999].map(quantile));
+    let levels = if is_interval { vec![Level::P50, Level::P99] } else { vec![Level::P50, Level::P99, Level::P999] };
+    row.extend(levels.into_iter().map(quantile));
     row.push(or_nothing(due.max()));
     row
 }
@@ -53,6 +67,17 @@ fn row(overview: &Overview<'_>, text: fn(i64) -> String) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+
+    #[test]
+    fn intervals_have_how_much_they_vary() {
+        let mut recorded = Synthetic::idle().threads(1).samples(&[-9_000, 0, 300]).title("rtc").build();
+        recorded.document.probe.quantity = model::Quantity::Jitter;
+        let text = table(&[recorded]);
+        let cells: Vec<Vec<&str>> =
+            text.lines().take(2).map(|line| line.split("  ").filter(|cell| !cell.is_empty()).collect()).collect();
+        assert!(cells[0].iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
+        assert!(cells[1].iter().any(|cell| cell.trim() == "9.3"), "{text}");
+    }
 
     #[test]
     fn caveats_stand_above_the_table() {
