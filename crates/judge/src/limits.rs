@@ -157,17 +157,12 @@ const fn largest(summary: &Summary) -> f64 {
     summary.max as f64
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, clippy::unnecessary_wraps, reason = "one of several functions")]
-fn sd(summary: &Summary) -> Option<f64> {
+const fn sd(summary: &Summary) -> Option<f64> {
     summary.sd
 }
 
 /// From the smallest to the largest, ns.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::unnecessary_wraps,
-    reason = "a difference that is compared with a limit as written"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a difference that is compared with a limit as written")]
 const fn peak_to_peak(summary: &Summary) -> Option<f64> {
     Some(summary.max.saturating_sub(summary.min) as f64)
 }

@@ -323,8 +323,9 @@ const Charts = (() => {
     const recordings = data.recordings.filter((recording) => recording.samples > 0);
     const tails = recordings.filter((recording) => recording.tail);
     const latencies = (recording) => [...recording.exceedance.latency_ns, ...(recording.tail?.latency_ns ?? [])];
+    const farthest = (recording) => recording.exceedance.latency_ns.at(-1) ?? recording.max_ns;
     const limits = data.limits.map((limit) => limit.latency_ns).filter((ns) => ns > 0);
-    const beyond = limits.filter((ns) => recordings.every((recording) => ns > recording.max_ns)).map((ns) => ns * DEFINITION.beyond_limit);
+    const beyond = limits.filter((ns) => recordings.every((recording) => ns > farthest(recording))).map((ns) => ns * DEFINITION.beyond_limit);
     const xs = [...new Set([...recordings.flatMap(latencies), ...limits, ...beyond])].sort((a, b) => a - b);
     // A fitted tail goes on to a tenth of one.
     const maxSamples = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
@@ -345,7 +346,7 @@ const Charts = (() => {
     const ends = (u) => {
       recordings.forEach((recording, place) => {
         if (!u.series[place + 1].show) return;
-        const [x, y] = [u.valToPos(us(recording.max_ns), 'x', true), u.valToPos(1 / recording.samples, 'y', true)];
+        const [x, y] = [u.valToPos(us(farthest(recording)), 'x', true), u.valToPos(1 / recording.samples, 'y', true)];
         if (x < u.bbox.left || x > u.bbox.left + u.bbox.width) return;
         u.ctx.fillStyle = colourOf(recording, data.recordings.indexOf(recording));
         u.ctx.beginPath();

@@ -114,7 +114,8 @@ impl<'a> Overview<'a> {
 
     /// Its latencies.
     pub(crate) fn counted(&self) -> Counted<'_> {
-        Counted { histogram: &self.histogram, linear: &self.linear, moments: &self.moments }
+        let by_size = self.recorded.document.probe.quantity == Quantity::Jitter;
+        Counted { histogram: &self.histogram, linear: &self.linear, moments: &self.moments, by_size }
     }
 
     /// The loads by name: `hackbench and cpu`; none when the machine was left alone.

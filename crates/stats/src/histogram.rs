@@ -181,6 +181,15 @@ impl Histogram {
         counts.get(index.unsigned_abs() as usize).copied().unwrap_or(0)
     }
 
+    /// Counts of the sizes of the same values.
+    #[must_use]
+    pub fn sizes(&self) -> Histogram {
+        let mut positive = self.positive.clone();
+        positive.resize(positive.len().max(self.negative.len()), 0);
+        positive.iter_mut().zip(&self.negative).for_each(|(all, negative)| *all += negative);
+        Histogram { positive, negative: Vec::new() }
+    }
+
     /// Counts one value.
     pub fn record(&mut self, value: i64) {
         self.record_n(value, 1);

@@ -110,6 +110,12 @@ impl Moments {
         (self.count > 0).then_some(self.max)
     }
 
+    /// The largest size of a value, ns.
+    #[must_use]
+    pub fn max_size(&self) -> Option<i64> {
+        Some(self.min()?.saturating_abs().max(self.max()?.saturating_abs()))
+    }
+
     /// The arithmetic mean, ns.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a mean is a rounded figure; the sum before it was exact")]

@@ -144,7 +144,7 @@ impl Definition {
                 y: Axis { linear: [0.06, 0.06], min_width: 0.1, with_zero: true, ..Axis::tight(jitter, jitter) },
             },
             exceedance: Axes {
-                x: latency(0.0),
+                x: if two_sided { Axis::tight(translated("|jitter|, µs"), translated("|jitter|, µs")) } else { latency(0.0) },
                 y: Axis {
                     log: [0.7, 1.0],
                     ..Axis::tight(

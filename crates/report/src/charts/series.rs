@@ -18,6 +18,7 @@ use crate::sections::rows::Rows;
 use plan::Nanos;
 use serde::Serialize;
 use stats::{Bucket, Histogram, LinearHistogram, Moments};
+use std::borrow::Cow;
 
 /// Recordings that a chart is still readable with; the latest wake-ups are among them.
 pub(crate) const MAX_CHARTED: usize = 16;
@@ -214,6 +215,19 @@ pub(crate) struct Counted<'a> {
     pub(crate) histogram: &'a Histogram,
     pub(crate) linear: &'a LinearHistogram,
     pub(crate) moments: &'a Moments,
+    /// Whether they are judged by their size, as jitter is.
+    pub(crate) by_size: bool,
+}
+
+impl Counted<'_> {
+    /// What exceeds a limit is counted in, and the largest, ns.
+    pub(crate) fn judged(&self) -> (Cow<'_, Histogram>, Option<i64>) {
+        if self.by_size {
+            (Cow::Owned(self.histogram.sizes()), self.moments.max_size())
+        } else {
+            (Cow::Borrowed(self.histogram), self.moments.max())
+        }
+    }
 }
 
 /// In what bins and steps one recording is drawn, and in how many.
@@ -230,7 +244,8 @@ pub(crate) struct Resolution {
 impl Curve {
     /// The latencies of `counted`, in `bins` and in at most so many `equal_bins`.
     pub(crate) fn new(name: String, interval_ns: Option<i64>, counted: &Counted<'_>, bins: Bins, equal_bins: usize) -> Curve {
-        let Counted { histogram, linear, moments } = *counted;
+        let Counted { histogram, linear, moments, .. } = *counted;
+        let (judged, largest) = counted.judged();
         Curve {
             name,
             samples: moments.count(),
@@ -238,7 +253,7 @@ impl Curve {
             max_ns: moments.max(),
             counts: bins.counts(histogram),
             equal: EqualBins::new(linear, equal_bins),
-            exceedance: Exceedance::new(histogram, moments.max()),
+            exceedance: Exceedance::new(&judged, largest),
         }
     }
 }
@@ -292,7 +307,8 @@ impl Series {
                 .collect(),
             worst,
             loads,
-            tail: FittedTail::from_overview(overview),
+            // That of jitter is fitted to intervals that were too long, and the curve is of both sides.
+            tail: FittedTail::from_overview(overview).filter(|_| !overview.counted().by_size),
             periods: Recurring::all(overview),
         }
     }

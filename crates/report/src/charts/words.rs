@@ -48,6 +48,7 @@ impl Chart {
         match self {
             Chart::Time if measured.is_two_sided() => translated("Interval by sample number"),
             Chart::Histogram if measured.is_two_sided() => translated("Histogram of jitter"),
+            Chart::Exceedance if measured.is_two_sided() => translated("Exceedance of |jitter|"),
             _ => self.title(),
         }
     }
@@ -74,6 +75,9 @@ impl Chart {
                 "Smallest and largest latency over the time of each recording."
             }
             Chart::Time => "Smallest and largest latency over the time of each recording, and below it the CPU use of its loads.",
+            Chart::Exceedance if charts.measured.is_two_sided() => {
+                "Share of intervals that are off their period by at least this, either way, both axes logarithmic."
+            }
             Chart::Exceedance => charts.measured.pick(
                 "Share of activations with at least this latency, both axes logarithmic.",
                 "Share with at least this latency, both axes logarithmic.",
@@ -168,7 +172,7 @@ fn rarity(overview: &Overview<'_>) -> String {
     tr!(
         "{points}; the worst at {max}",
         points = points.join(translated(", ")),
-        max = latency(overview.moments.max().unwrap_or(0))
+        max = latency(overview.counted().judged().1.unwrap_or(0))
     )
 }
 
@@ -177,6 +181,8 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
     if !overview.measured().knows_distribution() {
         return Vec::new();
     }
+    let counted = overview.counted();
+    let (judged, largest) = counted.judged();
     (1..=12)
         .map_while(|power| {
             let one_in = 10_u64.pow(power);
@@ -185,10 +191,7 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
                 return None;
             }
             let rank = overview.moments.count() + 1 - beyond;
-            overview
-                .histogram
-                .bucket_of_rank(rank)
-                .map(|(bucket, _)| (one_in, bucket.upper.min(overview.moments.max().unwrap_or(bucket.upper))))
+            judged.bucket_of_rank(rank).map(|(bucket, _)| (one_in, bucket.upper.min(largest.unwrap_or(bucket.upper))))
         })
         .collect()
 }

@@ -96,6 +96,21 @@ fn how_much_intervals_vary_is_judged_with_their_sign() {
     assert_eq!((nothing.verdict, nothing.seen.as_str()), (Verdict::NotEnough, "thread 0 measured nothing"));
 }
 
+/// The curve says of a limit what a gate says: both count an interval that is too short.
+#[test]
+fn the_exceedance_of_jitter_is_of_both_sides() {
+    let mut short: Vec<i32> = (0..1_000).map(|n| n * 7_919 % 1_000 - 500).collect();
+    short[77] = -400_000;
+    let examined = intervals(&short);
+    let overviews = Overview::all(std::slice::from_ref(&examined.recorded));
+    let charts = crate::charts::series::Charts::new(&overviews, &crate::ChartOptions::default(), 1_000);
+    let curve = &charts.recordings[0].curve.exceedance;
+    assert_eq!((curve.at_least.first(), curve.latency_ns.last()), (Some(&1_000), Some(&400_000)));
+    let svg = crate::charts::draw(crate::charts::words::Chart::Exceedance, &charts, &overviews);
+    assert!(svg.contains("Exceedance of |jitter|") && svg.contains("the worst at 400 µs") && !svg.contains("NaN"), "{svg}");
+    assert_eq!(judged("max<100us", &examined).seen, "|jitter| 400.000 µs");
+}
+
 /// Without samples the smallest value and the spread are not known.
 #[test]
 fn a_histogram_does_not_show_how_much_values_vary() {

@@ -69,6 +69,16 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("standard deviation of the interval, {label}", "間隔の標準偏差({label})"),
     ("Interval by sample number", "サンプル番号ごとの間隔"),
     ("Histogram of jitter", "ジッターのヒストグラム"),
+    ("Exceedance of |jitter|", "|ジッター| の超過確率"),
+    ("|jitter|, µs", "|ジッター|(µs)"),
+    (
+        "Vertical: one in so many intervals was off its period by at least this, either way.",
+        "縦軸: 周期からのずれが(前後どちらでも)この値以上だった間隔は、この数に 1 回。",
+    ),
+    (
+        "Share of intervals that are off their period by at least this, either way, both axes logarithmic.",
+        "周期からのずれが(前後どちらでも)この値以上だった間隔の割合。両軸とも対数。",
+    ),
     ("sample number", "サンプル番号"),
     ("interval, µs", "間隔(µs)"),
     ("Smallest and largest interval by sample number, of each recording.", "各記録の、サンプル番号ごとの間隔の最小値と最大値。"),

@@ -198,7 +198,8 @@ impl CellStats {
 
     /// Its latencies.
     pub(super) fn counted(&self) -> Counted<'_> {
-        Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments }
+        let by_size = self.quantity == Quantity::Jitter;
+        Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments, by_size }
     }
 
     /// Adds a run; whether it is more than a copy or repeat of one before it.

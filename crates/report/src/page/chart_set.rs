@@ -75,6 +75,7 @@ const EXCEEDANCE_OF_OTHERS: &str = "Vertical: one in so many had at least this l
 const EXCEEDANCE_AND_TAIL_OF_OTHERS: &str = "Vertical: one in so many had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
 const EXCEEDANCE: &str = "Vertical: one in so many activations had at least this latency.";
 const EXCEEDANCE_AND_TAIL: &str = "Vertical: one in so many activations had at least this latency. Dotted: the extrapolated tail with its 95 % band, if nothing changes. It is not drawn if a check fails.";
+const EXCEEDANCE_OF_JITTER: &str = "Vertical: one in so many intervals was off its period by at least this, either way.";
 const OVER_TIME: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones.";
 const OVER_TIME_AND_LOADS: &str = "Smallest to largest latency at each moment. No extreme is averaged away. Rings: the ten worst. Triangles at the top: skipped or lost ones. Below: CPU use of each load over the same time, in percent of one CPU. Thin dashes: the requested level.";
 
@@ -103,6 +104,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         Chart::Time if series.style.over_time == OverTime::Jitter => JITTER,
         Chart::Time if any(|one| !one.loads.drawn.is_empty()) && !series.style.overlay => OVER_TIME_AND_LOADS,
         Chart::Time => OVER_TIME,
+        Chart::Exceedance if series.measured.is_two_sided() => EXCEEDANCE_OF_JITTER,
         Chart::Exceedance if any(|one| one.tail.is_some()) => {
             series.measured.pick(EXCEEDANCE_AND_TAIL, EXCEEDANCE_AND_TAIL_OF_OTHERS)
         }

@@ -188,7 +188,7 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
         std::iter::once(tr!("1 in {n}", n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all.iter().map(|overview| overview.moments.max().map_or_else(|| NOTHING.to_owned(), micros));
+    let maxima = all.iter().map(|overview| overview.counted().judged().1.map_or_else(|| NOTHING.to_owned(), micros));
     rows.push(std::iter::once(tr!("the worst")).chain(maxima).collect());
     let head = std::iter::once(tr!("latency at least, µs")).chain(all.iter().map(|overview| overview.name.clone())).collect();
     DataTable { title: translated("The curve as a table"), head, rows }
