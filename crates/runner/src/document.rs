@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn samples_are_lost_in_one_of_two_places() {
         let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::OTHER, Nanos::from_millis(1), Nanos(0));
-        thread.activations = Some(Activations { due: 50, on_time: 50, late: 0, skipped: 0 });
+        thread.activations = Some(RowCounts::Planned(Activations { due: 50, on_time: 50, late: 0, skipped: 0 }));
         thread.evidence.samples_lost = 7;
         let of = |untraced| {
             let result = ThreadResult { untraced, ..ThreadResult::default() };
