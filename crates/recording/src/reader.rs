@@ -333,7 +333,7 @@ impl ThreadSamples<'_> {
     }
 }
 
-/// How far events lie apart that come periodically, ns.
+/// The time from one event to the next, of those that come periodically, ns.
 fn period_of_events(document: &Document) -> Option<i64> {
     match document.probe.quantity {
         Quantity::Latency => None,
