@@ -117,6 +117,7 @@ impl Definition {
             _ => Axis { floor, ..Axis::tight(translated("latency, µs"), translated("latency, µs (logarithmic)")) },
         };
         let interval = translated("interval, µs");
+        let (size, share_of_sizes) = (translated("|jitter|, µs"), translated("share with at least this |jitter|"));
         let load = translated("load, %");
         Definition {
             histogram: Axes {
@@ -144,13 +145,17 @@ impl Definition {
                 y: Axis { linear: [0.06, 0.06], min_width: 0.1, with_zero: true, ..Axis::tight(jitter, jitter) },
             },
             exceedance: Axes {
-                x: if two_sided { Axis::tight(translated("|jitter|, µs"), translated("|jitter|, µs")) } else { latency(0.0) },
+                x: if two_sided { Axis::tight(size, size) } else { latency(0.0) },
                 y: Axis {
                     log: [0.7, 1.0],
-                    ..Axis::tight(
-                        of("activations with at least this latency", "share with at least this latency"),
-                        of("share of activations with at least this latency", "share with at least this latency"),
-                    )
+                    ..if two_sided {
+                        Axis::tight(share_of_sizes, share_of_sizes)
+                    } else {
+                        Axis::tight(
+                            of("activations with at least this latency", "share with at least this latency"),
+                            of("share of activations with at least this latency", "share with at least this latency"),
+                        )
+                    }
                 },
             },
             // A little above all of a CPU, so that a line at 100 % is seen whole.

@@ -82,7 +82,11 @@ pub(crate) fn tick_label(value: f64) -> String {
         return count(value.round() as u64);
     }
     let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    match text.split_once('.').and_then(|(whole, rest)| Some((whole.parse().ok()?, rest))) {
+        Some((whole, rest)) => format!("{}.{rest}", count(whole)),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +101,7 @@ mod tests {
         assert_eq!(labels, ["10", "100", "1,000"]);
         let labels: Vec<String> = Scale::log(0.15, 6.0, 0.0, 1.0).ticks(6).into_iter().map(tick_label).collect();
         assert_eq!(labels, ["0.2", "0.5", "1", "2", "5"]);
+        assert_eq!([1_000.2, 0.25, -0.5].map(tick_label), ["1,000.2", "0.25", "-0.5"]);
         let labels: Vec<String> = Scale::log(55.0, 58.2, 0.0, 1.0).ticks(4).into_iter().map(tick_label).collect();
         assert_eq!(labels, ["56", "58", "60"]);
     }

@@ -71,6 +71,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Histogram of jitter", "ジッターのヒストグラム"),
     ("Exceedance of |jitter|", "|ジッター| の超過確率"),
     ("|jitter|, µs", "|ジッター|(µs)"),
+    ("share with at least this |jitter|", "|ジッター| がこの値以上の割合"),
     (
         "Vertical: one in so many intervals was off its period by at least this, either way.",
         "縦軸: 周期からのずれが(前後どちらでも)この値以上だった間隔は、この数に 1 回。",

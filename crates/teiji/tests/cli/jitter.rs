@@ -109,3 +109,19 @@ fn jitter_and_latency_are_not_compared() {
         assert!(output.code == Some(2) && output.err.contains("their quantities differ ("), "{words}: {output:?}");
     }
 }
+
+/// A tenth of a second of a stream that was to be read for 10 s: its time is its own. No step of the chart is without an interval.
+#[test]
+fn the_chart_of_a_stream_ends_with_the_stream() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    write(&place, "in", &intervals(100, 1));
+    place.well("measure --probe stream --kind interval --period 1ms -d 10s -q --from in -o a.teiji");
+    place.well("report a.teiji --svg charts");
+    let svg = place.read("charts/latency-over-time.svg");
+    let last = svg.split("</text>").filter_map(|text| text.rsplit('>').next()?.parse::<u32>().ok()).max();
+    assert_eq!(last, Some(100), "{svg}");
+    // One band, without a gap.
+    let band = svg.lines().find(|line| line.contains("fill-opacity=\"0.45\"")).unwrap();
+    assert_eq!(band.matches('M').count(), 1, "{band}");
+}
