@@ -77,6 +77,12 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
             starvation.check(now.0, control);
         }
     }
+    while let Some((time, values)) = source.left(attachment) {
+        let mut row = [time.0 - cycle.start.0; WIDTH];
+        row[1..].copy_from_slice(&values);
+        ring.push(events, row);
+        events += 1;
+    }
     Counts { on_time: events, late: 0, skipped: 0 }
 }
 

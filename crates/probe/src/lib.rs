@@ -22,6 +22,7 @@ mod interrupt_timer;
 mod measurement;
 mod memory;
 mod observer;
+mod osnoise;
 mod probes;
 mod process_start;
 mod ring;

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 const LOCK: &str = "tracefs.lock";
 const ENDING: &str = ".knobs";
+/// Of a knob that is one option of a file, what stands between the two. Its value is the option's name, or `NO_` and its name.
+pub(crate) const OPTION: char = '#';
 
 /// The knobs that one process has borrowed.
 pub(crate) struct Borrowed {
@@ -58,8 +60,8 @@ impl Borrowed {
 
     /// Sets a knob, and reads back what it is then.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), TraceError> {
-        let path = self.tracefs.join(name);
-        let before = read(&path)?;
+        let (path, option) = place(&self.tracefs, name);
+        let before = read(&path, option)?;
         if before == value && self.knobs.iter().all(|knob| knob.name != name) {
             return Ok(());
         }
@@ -72,7 +74,7 @@ impl Borrowed {
         self.knobs.retain(|other| other.name != name);
         self.knobs.push(knob);
         write(&path, value)?;
-        let now = read(&path)?;
+        let now = read(&path, option)?;
         if now == value {
             return Ok(());
         }
@@ -189,27 +191,38 @@ fn restore(tracefs: &Path, knobs: &[Knob]) -> Result<(), TraceError> {
 }
 
 fn restore_one(tracefs: &Path, knob: &Knob) -> Result<(), String> {
-    let path = tracefs.join(&knob.name);
+    let (path, option) = place(tracefs, &knob.name);
     let wanted = |error: String| format!("{} to '{}': {error}", path.display(), knob.before);
-    let now = read(&path).map_err(|error| wanted(error.to_string()))?;
+    let now = read(&path, option).map_err(|error| wanted(error.to_string()))?;
     if now == knob.before || now != knob.set {
         return Ok(());
     }
     write(&path, &knob.before).map_err(|error| wanted(error.to_string()))?;
-    match read(&path) {
+    match read(&path, option) {
         Ok(now) if now == knob.before => Ok(()),
         Ok(now) => Err(wanted(format!("it is '{now}'"))),
         Err(error) => Err(wanted(error.to_string())),
     }
 }
 
-fn read(path: &Path) -> Result<String, TraceError> {
+/// The file of a knob, and which option of it, if it is one.
+fn place<'a>(tracefs: &Path, name: &'a str) -> (PathBuf, Option<&'a str>) {
+    let (file, option) = name.split_once(OPTION).map_or((name, None), |(file, option)| (file, Some(option)));
+    (tracefs.join(file), option)
+}
+
+fn read(path: &Path, option: Option<&str>) -> Result<String, TraceError> {
     let text = fs::read_to_string(path).map_err(|error| TraceError::file("read", path, error))?;
-    let text = text.trim();
-    if text.contains(['\t', '\n']) {
-        return Err(TraceError::file("borrow", path, io::Error::other("its value is more than one line")));
-    }
-    Ok(text.to_owned())
+    let Some(option) = option else {
+        let text = text.trim();
+        if text.contains(['\t', '\n']) {
+            return Err(TraceError::file("borrow", path, io::Error::other("its value is more than one line")));
+        }
+        return Ok(text.to_owned());
+    };
+    let mut words = text.split_ascii_whitespace();
+    let word = words.find(|word| word.strip_prefix("NO_").unwrap_or(word) == option);
+    word.map(str::to_owned).ok_or_else(|| TraceError::file("borrow", path, io::Error::other(format!("it has no option {option}"))))
 }
 
 /// In one call, as tracefs wants it; nothing is made that is not there.
@@ -279,6 +292,25 @@ mod tests {
         borrowed.end().unwrap();
         assert_eq!((machine.knob(PERIOD), machine.knob(CPUS)), ("1000".into(), "0-1".into()));
         assert!(journals(&machine.run()).is_empty());
+    }
+
+    /// A file of options is not restored as a whole: others may have changed another of them.
+    #[test]
+    fn one_option_of_a_file_is_borrowed() {
+        let machine = Machine::new();
+        let (file, knob) = ("osnoise/options", "osnoise/options#OSNOISE_WORKLOAD");
+        let write = |text: &str| fs::write(machine.tracefs().join(file), text).unwrap();
+        write("DEFAULTS OSNOISE_WORKLOAD\nNO_PANIC_ON_STOP\n");
+        let mut borrowed = machine.begin(&own_name()).unwrap();
+        borrowed.set(knob, "NO_OSNOISE_WORKLOAD").unwrap();
+        assert_eq!(machine.knob(file), "NO_OSNOISE_WORKLOAD");
+        // As the kernel would have it, with a change of somebody else.
+        write("NO_DEFAULTS NO_OSNOISE_WORKLOAD PANIC_ON_STOP\n");
+        borrowed.end().unwrap();
+        assert_eq!(machine.knob(file), "OSNOISE_WORKLOAD");
+        drop(borrowed);
+        let refused = machine.begin(&own_name()).unwrap().set("osnoise/options#NO_SUCH", "NO_NO_SUCH").unwrap_err().to_string();
+        assert!(refused.contains("it has no option NO_SUCH"), "{refused}");
     }
 
     /// Borrows in a process that kills itself at one of these points: only as a process of the next test.

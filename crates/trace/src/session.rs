@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! An instance of our own: buffers, tracer, events and clock that nobody else sees.
 
-use crate::journal::Borrowed;
+use crate::journal::{Borrowed, OPTION};
 use crate::owner::Owner;
 use crate::tracefs::remove_instance;
 use crate::{Format, RawReader, Reader, TraceError, Tracefs};
@@ -99,6 +99,15 @@ impl Session {
             self.borrowed = Some(Borrowed::begin(root, journals, proc, &self.name)?);
         }
         self.borrowed.as_mut().map_or(Ok(()), |borrowed| borrowed.set(knob, value))
+    }
+
+    /// Switches an option in a file such as `osnoise/options` on or off, until the session ends.
+    ///
+    /// # Errors
+    /// When another teiji has borrowed something, or the kernel does not have the option.
+    pub fn borrow_option(&mut self, file: &str, option: &str, is_on: bool) -> Result<(), TraceError> {
+        let value = if is_on { option.to_owned() } else { format!("NO_{option}") };
+        self.borrow_knob(&format!("{file}{OPTION}{option}"), &value)
     }
 
     /// What one CPU records. It has to be dropped before the session ends, which waits a second for it.

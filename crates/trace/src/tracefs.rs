@@ -72,6 +72,18 @@ impl Tracefs {
         )))
     }
 
+    /// Says that this kernel's tracers lack an option, where they do.
+    ///
+    /// # Errors
+    /// With the file that does not have it, such as `osnoise/options`, and the kernels that do.
+    pub fn needs_option(&self, file: &str, option: &str, kernels: &str) -> Result<(), TraceError> {
+        let text = fs::read_to_string(self.root.join(file)).unwrap_or_default();
+        if text.split_ascii_whitespace().any(|word| word.strip_prefix("NO_").unwrap_or(word) == option) {
+            return Ok(());
+        }
+        Err(TraceError::Missing(format!("this kernel has no option {option} ({file} of tracefs). It takes {kernels}")))
+    }
+
     /// Says who uses one of the tracers osnoise, timerlat and hwlat, which share settings, if anybody does. What killed processes
     /// left is removed first; what this process does is not counted.
     ///
@@ -190,6 +202,19 @@ mod tests {
         let refused = tracefs.needs_tracer("timerlat", "CONFIG_TIMERLAT_TRACER").unwrap_err().to_string();
         assert!(refused.contains("only blk, function, nop") && refused.contains("CONFIG_TIMERLAT_TRACER"), "{refused}");
         assert!(tracefs.needs_tracer("nop", "").is_ok());
+    }
+
+    #[test]
+    fn an_option_that_is_not_there_is_named_with_the_kernels_that_have_it() {
+        let (_folder, tracefs) = machine(&[]);
+        let refused = |tracefs: &Tracefs| tracefs.needs_option("osnoise/options", "OSNOISE_WORKLOAD", "Linux 6.2");
+        let text = refused(&tracefs).unwrap_err().to_string();
+        assert!(text.contains("OSNOISE_WORKLOAD") && text.contains("It takes Linux 6.2"), "{text}");
+        fs::create_dir_all(tracefs.root.join("osnoise")).unwrap();
+        for (options, has_it) in [("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP", true), ("NO_OSNOISE_WORKLOAD", true), ("DEFAULTS", false)] {
+            fs::write(tracefs.root.join("osnoise/options"), options).unwrap();
+            assert_eq!(refused(&tracefs).is_ok(), has_it, "{options}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod wakeup;
 
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
+pub(crate) use noise::Noise;
 
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};

@@ -7,16 +7,18 @@
 
 use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Polled;
+use crate::osnoise::{self, Accounted};
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::sampler::{Awaited, EventSource, SampleError};
-use model::{Column, ProbeStatement, Quantity, RowKind};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+use std::io;
 
 pub(super) const PROBE: Probe = Probe {
     name: "noise",
     summary: "gaps in a loop that reads the clock: what takes the CPU away from a thread",
-    needs: "nothing",
-    settings: &[THRESHOLD, POLL],
+    needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, Linux 6.2 or later), and root",
+    settings: &[THRESHOLD, POLL, ACCOUNT],
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| None,
@@ -25,11 +27,15 @@ pub(super) const PROBE: Probe = Probe {
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
         let noise = Noise::new(threshold(settings), poll_percent(settings));
-        config.launch_events::<_, COLUMNS, { COLUMNS + 1 }>(Linux, noise)
+        if !has_account(settings) {
+            return config.launch_events::<_, COLUMNS, { COLUMNS + 1 }>(Linux, noise);
+        }
+        let accounted = Accounted::on(config.cpu, noise).map_err(io::Error::other)?;
+        config.launch_events::<_, { osnoise::COLUMNS }, { osnoise::COLUMNS + 1 }>(Linux, accounted)
     },
 };
 
-/// How many. More would say what was in the gap.
+/// Of the loop itself.
 const COLUMNS: usize = 1;
 
 const THRESHOLD: ProbeSetting = ProbeSetting {
@@ -49,6 +55,14 @@ const POLL: ProbeSetting = ProbeSetting {
     default_is_recorded: true,
 };
 
+const ACCOUNT: ProbeSetting = ProbeSetting {
+    name: "account",
+    help: "Who says what was in a gap: nobody, or the kernel's osnoise tracer",
+    values: SettingValues::OneOf(&["none", "osnoise"]),
+    default: "none",
+    default_is_recorded: false,
+};
+
 /// The longest time to poll without sleep. Nothing of lower priority runs on the CPU meanwhile: the guard ends a run after 5 s of that.
 const MAX_POLL: Nanos = Nanos::from_secs(2);
 
@@ -60,11 +74,32 @@ fn poll_percent(settings: &ProbeSettings) -> i64 {
     POLL.value_in(settings).parse().unwrap_or(90)
 }
 
-fn statement(_: &ProbeSettings) -> ProbeStatement {
+fn has_account(settings: &ProbeSettings) -> bool {
+    ACCOUNT.value_in(settings) == "osnoise"
+}
+
+fn columns(settings: &ProbeSettings) -> Vec<Column> {
+    let gap = Column::ns("gap_ns", "time between two successive clock reads of the polling loop");
+    if !has_account(settings) {
+        return vec![gap];
+    }
+    let lost = "trace events that were lost around the gap: what they were of is in unexplained_ns";
+    vec![
+        gap,
+        Column::ns("nmi_ns", "of the gap, non-maskable interrupts"),
+        Column::ns("irq_ns", "of the gap, interrupt handlers"),
+        Column::ns("softirq_ns", "of the gap, soft interrupts"),
+        Column::ns("thread_ns", "of the gap, other threads"),
+        Column::ns("unexplained_ns", "of the gap, the rest: hardware or a hypervisor, and the way into the kernel and back"),
+        Column { name: "lost_events".into(), unit: ColumnUnit::Count, meaning: lost.into() },
+    ]
+}
+
+fn statement(settings: &ProbeSettings) -> ProbeStatement {
     ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Events,
-        columns: vec![Column::ns("gap_ns", "time between two successive clock reads of the polling loop")],
+        columns: columns(settings),
         overrun_column: None,
         clock: "CLOCK_MONOTONIC".into(),
         measuring_point: "from the last clock read before the gap to the first one after it, in user space".into(),
@@ -92,6 +127,9 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
 }
 
 fn lacks(settings: &ProbeSettings) -> Option<String> {
+    if let Some(what) = has_account(settings).then(osnoise::lacks).flatten() {
+        return Some(what);
+    }
     let (turn, threshold) = (Nanos(turn_ns()), threshold(settings));
     (turn >= threshold).then(|| {
         format!(
@@ -119,7 +157,8 @@ fn turn_ns() -> i64 {
 /// After so long the loop returns to the engine, which sees whether the run is to stop. Its turn then is longer by that.
 const RETURN_EVERY_NS: i64 = 10_000_000;
 
-struct Noise {
+/// The loop.
+pub(crate) struct Noise {
     threshold_ns: i64,
     poll_percent: i64,
     start_ns: i64,
@@ -142,6 +181,16 @@ impl Noise {
     fn new(threshold: Nanos, poll_percent: i64) -> Noise {
         let (threshold_ns, polled) = (threshold.0, Polled::default());
         Noise { threshold_ns, poll_percent, start_ns: 0, interval_ns: 1, poll_ns: 1, polling: None, polled }
+    }
+
+    /// Whether it is not to sleep yet.
+    pub(crate) const fn is_polling(&self) -> bool {
+        self.polling.is_some()
+    }
+
+    /// Clock readings so far.
+    pub(crate) const fn readings(&self) -> u64 {
+        self.polled.readings
     }
 
     /// Until when to poll at this time, or until when to sleep.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A polling loop, whose gaps are accounted for when it is not polling.
+
+use super::account::{Account, Gap, PARTS};
+use super::event::{Event, Layout};
+use super::kernel::Kernel;
+use crate::Polled;
+use crate::attachment::Attachment;
+use crate::probes::Noise;
+use crate::sampler::{Awaited, EventSource, SampleError};
+use plan::{CpuId, Nanos};
+use std::io;
+use std::sync::Arc;
+use trace::{Raw, RawReader, TraceError};
+
+/// The gap, its parts, what is unexplained, and the events that were lost.
+pub(crate) const COLUMNS: usize = 1 + PARTS + 2;
+
+/// Gaps of one time to poll. If there are more, they are accounted for before it is over.
+const GAPS: usize = 1 << 14;
+
+/// The loop and its account.
+pub(crate) struct Accounted {
+    noise: Noise,
+    reader: RawReader,
+    layout: Layout,
+    account: Account,
+    /// The gap that is handed over next, while any is.
+    next: Option<usize>,
+    /// The loop's own thread as the kernel counts.
+    thread: i64,
+    /// Readings of the loop when the events were last read.
+    readings: u64,
+    /// Ends after the reader: fields are dropped in this order.
+    kernel: Arc<Kernel>,
+}
+
+impl Accounted {
+    /// Accounts for a loop that will run on this CPU.
+    pub(crate) fn on(cpu: CpuId, noise: Noise) -> Result<Self, TraceError> {
+        let kernel = Kernel::on(cpu)?;
+        let (reader, layout) = (kernel.reader(cpu)?, kernel.layout()?);
+        Ok(Accounted { noise, reader, layout, account: Account::new(GAPS), next: None, thread: 0, readings: 0, kernel })
+    }
+
+    /// Reads what the kernel recorded until now.
+    fn settle(&mut self) -> io::Result<()> {
+        let Accounted { reader, layout, account, thread, .. } = self;
+        let taken = |raw: Raw<'_>| match raw {
+            Raw::Lost(time, events) => account.lost(time, events),
+            Raw::Event(time, bytes) => match layout.decode(bytes) {
+                Some(Event::Ran { thread: Some(of), .. }) if of == *thread => {}
+                Some(Event::Ran { source, duration, .. }) => account.ran(time, source, duration),
+                Some(Event::Marked { thread: of }) => *thread = of,
+                None => {}
+            },
+        };
+        read_all(reader, taken)?;
+        (self.next, self.readings) = (Some(0), self.noise.readings());
+        Ok(())
+    }
+
+    /// The next gap that is accounted for.
+    fn hand_over(&mut self) -> Option<Gap> {
+        let number = self.next?;
+        let gap = self.account.get(number);
+        self.next = gap.map(|_| number + 1);
+        if gap.is_none() {
+            self.account.clear();
+        }
+        gap
+    }
+}
+
+fn read_all(reader: &mut RawReader, mut each: impl FnMut(Raw<'_>)) -> io::Result<()> {
+    loop {
+        match reader.take(&mut each) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // What asks the thread to stop.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn columns(gap: &Gap) -> [i64; COLUMNS] {
+    let [nmi, irq, softirq, thread] = gap.parts;
+    [gap.end - gap.begin, nmi, irq, softirq, thread, gap.unexplained(), i64::try_from(gap.lost).unwrap_or(i64::MAX)]
+}
+
+impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
+    fn begin(&mut self, attachment: &mut A, start: Nanos, interval: Nanos) {
+        // By this the thread finds its own events among those of others.
+        let marked = self.kernel.mark().is_ok() && self.settle().is_ok();
+        if !marked || self.thread == 0 {
+            self.thread = rustix::thread::gettid().as_raw_nonzero().get().into();
+        }
+        self.next = None;
+        EventSource::<A, 1>::begin(&mut self.noise, attachment, start, interval);
+        self.readings = 0;
+    }
+
+    fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<COLUMNS> {
+        if let Some(gap) = self.hand_over() {
+            return Awaited::Event(Nanos(gap.begin), columns(&gap));
+        }
+        match self.noise.next(attachment, until) {
+            Awaited::Event(begin, [length]) => self.account.gap(begin.0, begin.0 + length),
+            Awaited::Failed(error) => return Awaited::Failed(error),
+            Awaited::Recorded(..) | Awaited::Lost(_) | Awaited::Ended | Awaited::Nothing => {}
+        }
+        // It reads when the time to poll is over, and not again after the sleep.
+        let is_read = self.noise.readings() == self.readings;
+        if is_read || self.noise.is_polling() && !self.account.is_full() {
+            return Awaited::Nothing;
+        }
+        if let Err(error) = self.settle() {
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            return Awaited::Failed(SampleError { doing: "read of trace_pipe_raw", errno });
+        }
+        self.hand_over().map_or(Awaited::Nothing, |gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
+    }
+
+    fn left(&mut self, _attachment: &mut A) -> Option<(Nanos, [i64; COLUMNS])> {
+        if self.next.is_none() {
+            self.settle().ok()?;
+        }
+        self.hand_over().map(|gap| (Nanos(gap.begin), columns(&gap)))
+    }
+
+    fn polled(&self) -> Option<Polled> {
+        EventSource::<A, 1>::polled(&self.noise)
+    }
+}
