@@ -80,6 +80,15 @@ pub enum Warning {
         /// Of so many activations that woke.
         woken: u64,
     },
+    /// Events of the kernel that were recorded to explain what was measured, and overwritten before they were read.
+    AccountEventsLost {
+        /// Of which CPU.
+        cpu: CpuId,
+        /// How many.
+        events: u64,
+        /// Rows that they may belong to.
+        rows: u64,
+    },
     /// A measuring thread had page faults.
     PageFaults {
         /// Its index.

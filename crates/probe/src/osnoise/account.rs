@@ -39,12 +39,14 @@ pub(crate) struct Account {
     at: usize,
     /// When the last event was.
     last: i64,
+    /// Events that were lost in all, and gaps that they may be of.
+    total: (u64, u64),
 }
 
 impl Account {
     /// With room for so many gaps.
     pub(crate) fn new(room: usize) -> Self {
-        Account { gaps: Vec::with_capacity(room), at: 0, last: i64::MIN }
+        Account { gaps: Vec::with_capacity(room), at: 0, last: i64::MIN, total: (0, 0) }
     }
 
     /// Takes a gap, which is later than all before.
@@ -73,7 +75,17 @@ impl Account {
     /// Events are missing, after the last one and until this time.
     pub(crate) fn lost(&mut self, until: i64, events: u64) {
         let touched = self.gaps.iter_mut().skip(self.at).filter(|gap| gap.end > self.last && gap.begin < until);
-        touched.for_each(|gap| gap.lost += events);
+        let mut gaps = 0;
+        for gap in touched {
+            gaps += u64::from(gap.lost == 0);
+            gap.lost += events;
+        }
+        self.total = (self.total.0 + events, self.total.1 + gaps);
+    }
+
+    /// Events that were lost so far, and gaps that they may be of.
+    pub(crate) const fn total_lost(&self) -> (u64, u64) {
+        self.total
     }
 
     /// A gap that is accounted for, by its number.
@@ -131,7 +143,7 @@ mod tests {
         account.lost(8_000, 17);
         account.ran(9_100, Source::Irq, 60);
         let lost = [0, 1, 2, 3].map(|number| account.get(number).unwrap().lost);
-        assert_eq!(lost, [0, 17, 17, 0]);
+        assert_eq!((lost, account.total_lost()), ([0, 17, 17, 0], (17, 2)));
         assert_eq!(account.get(3).unwrap().unexplained(), 440);
     }
 

@@ -8,6 +8,7 @@ use crate::Polled;
 use crate::attachment::Attachment;
 use crate::probes::Noise;
 use crate::sampler::{Awaited, EventSource, SampleError};
+use model::Warning;
 use plan::{CpuId, Nanos};
 use std::io;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ const GAPS: usize = 1 << 14;
 
 /// The loop and its account.
 pub(crate) struct Accounted {
+    cpu: CpuId,
     noise: Noise,
     reader: RawReader,
     layout: Layout,
@@ -40,7 +42,7 @@ impl Accounted {
     pub(crate) fn on(cpu: CpuId, noise: Noise) -> Result<Self, TraceError> {
         let kernel = Kernel::on(cpu)?;
         let (reader, layout) = (kernel.reader(cpu)?, kernel.layout()?);
-        Ok(Accounted { noise, reader, layout, account: Account::new(GAPS), next: None, thread: 0, readings: 0, kernel })
+        Ok(Accounted { cpu, noise, reader, layout, account: Account::new(GAPS), next: None, thread: 0, readings: 0, kernel })
     }
 
     /// Reads what the kernel recorded until now.
@@ -127,6 +129,12 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
             self.settle().ok()?;
         }
         self.hand_over().map(|gap| (Nanos(gap.begin), columns(&gap)))
+    }
+
+    fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
+        let (events, rows) = self.account.total_lost();
+        let lost = (events > 0).then_some(Warning::AccountEventsLost { cpu: self.cpu, events, rows });
+        lost.into_iter().collect()
     }
 
     fn polled(&self) -> Option<Polled> {

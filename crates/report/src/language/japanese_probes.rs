@@ -29,6 +29,18 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "time between two successive clock reads of the polling loop",
         "ポーリングループが続けて行った 2 回のクロック読み出しの間隔",
     ),
+    ("of the gap, non-maskable interrupts", "空白のうち、NMI が占めた時間"),
+    ("of the gap, interrupt handlers", "空白のうち、割り込みハンドラーが占めた時間"),
+    ("of the gap, soft interrupts", "空白のうち、ソフト割り込みが占めた時間"),
+    ("of the gap, other threads", "空白のうち、ほかのスレッドが占めた時間"),
+    (
+        "of the gap, the rest: hardware or a hypervisor, and the way into the kernel and back",
+        "空白の残り: ハードウェアまたはハイパーバイザー、およびカーネルへの出入り",
+    ),
+    (
+        "trace events that were lost around the gap: what they were of is in unexplained_ns",
+        "この空白の前後で失われたトレースイベントの数。その内容は unexplained_ns に含まれる",
+    ),
     ("number of the CPU that the job began on", "ジョブが実行を開始した CPU の番号"),
     ("from the planned time until the job was done", "予定時刻からジョブが完了するまで"),
     ("CPU time of the job", "ジョブの CPU 時間"),

@@ -89,6 +89,15 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             format!("of {} measured", count(*woken)),
             advice("Measure with a longer interval, fewer threads or less load, or record to a faster disk."),
         ),
+        Warning::AccountEventsLost { cpu, events, rows } => (
+            if *events == 1 {
+                format!("The kernel lost 1 trace event of CPU {cpu}.")
+            } else {
+                format!("The kernel lost {} trace events of CPU {cpu}.", count(*events))
+            },
+            format!("the time that they would explain is in the column 'unexplained'; rows concerned: {}", count(*rows)),
+            advice("Measure with a shorter interval: what the kernel recorded is read once in each."),
+        ),
         Warning::PageFaults { thread, minor, major } => (
             format!("Thread {thread} had page faults while measuring."),
             format!("{minor} minor and {major} major while it measured"),

@@ -91,6 +91,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             format!("測定した {} 個のうち", count(*woken)),
             advice("周期を長くする、スレッド数や負荷を減らす、またはより高速なディスクに記録してください。"),
         ),
+        Warning::AccountEventsLost { cpu, events, rows } => (
+            format!("CPU {cpu} のトレースイベント {} 件が、カーネル内で失われました。", count(*events)),
+            format!("{} 個の空白に属する可能性があり、その時間は unexplained に含まれます", count(*rows)),
+            advice("周期を短くして測定してください。カーネルの記録は 1 周期に 1 回読み出します。"),
+        ),
         Warning::PageFaults { thread, minor, major } => (
             format!("スレッド {thread} で測定中にページフォルトが発生しました。"),
             format!("測定中に minor {minor} 回、major {major} 回"),

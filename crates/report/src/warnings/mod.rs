@@ -147,6 +147,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::ClockStepped { .. }
         | Warning::ThreadUnresponsive { .. }
         | Warning::SamplesLost { .. }
+        | Warning::AccountEventsLost { .. }
         | Warning::PageFaults { .. }
         | Warning::GovernorNotPerformance { .. }
         | Warning::FrequencyChanged { .. }

@@ -76,6 +76,7 @@ fn all() -> Vec<Warning> {
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 5, silent_ns: Nanos::from_secs(3) },
         Warning::StreamUnread { from: text("a.txt"), bytes: 4_096 },
         Warning::RowsUntraced { thread: 2, rows: 17, measured: 40 },
+        Warning::AccountEventsLost { cpu: CpuId(3), events: 1_700, rows: 12 },
         Warning::TraceEventsLost { events: 1_200, buffer_kib: 8_192, unfollowed: 0 },
         Warning::TraceEventsLost { events: 0, buffer_kib: 512, unfollowed: 3 },
         program_ended(Some(1), None),
@@ -169,14 +170,15 @@ fn kind(warning: &Warning) -> usize {
         Warning::RowsUntraced { .. } => 32,
         Warning::TraceEventsLost { .. } => 33,
         Warning::StreamTrailing { .. } => 34,
-        Warning::Other { .. } => 35,
+        Warning::AccountEventsLost { .. } => 35,
+        Warning::Other { .. } => 36,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=35).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=36).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
