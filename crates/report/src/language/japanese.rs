@@ -61,6 +61,11 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("worst latency {phrases}{silent}. {on_time}.", "最大レイテンシ: {phrases}{silent}。{on_time}。"),
     ("; no latency was measured in {names}", "。{names} では測定値なし"),
     ("no recording was given.", "記録が指定されていません。"),
+    (
+        "no gap above {threshold} was found in {windows} windows of {window}.",
+        "{window} の観測区間 {windows} 個に、{threshold} を超える空白はありませんでした。",
+    ),
+    ("no gap above {threshold} was found.", "{threshold} を超える空白はありませんでした。"),
     ("no latency was measured.", "測定値がありません。"),
     ("no latency was measured", "測定値なし"),
     ("{n} of {due} on time", "予定された{due}のうち周期内 {n} 回"),

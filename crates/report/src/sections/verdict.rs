@@ -8,6 +8,8 @@ use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
+use model::End;
+use plan::{Length, Nanos, Unit};
 use std::collections::BTreeSet;
 
 /// More recordings than this are not listed one by one.
@@ -91,7 +93,7 @@ fn figures(all: &[Overview<'_>]) -> String {
         all.iter().zip(&labels).filter_map(|(overview, label)| Some((overview.due_moments.max()?, label.as_str()))).collect();
     maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
     let Some(((worst, label), others)) = maxima.split_first() else {
-        return if all.is_empty() { tr!("no recording was given.") } else { tr!("no latency was measured.") };
+        return if all.is_empty() { tr!("no recording was given.") } else { nothing_measured(all) };
     };
     let mut phrases = vec![tr!("{late} {label}", late = late(*worst), label)];
     if all.len() > MAX_LISTED {
@@ -109,6 +111,32 @@ fn figures(all: &[Overview<'_>]) -> String {
         silent,
         on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
     )
+}
+
+/// Where events are recorded only above a threshold, in windows, none of them is a finding.
+fn nothing_measured(all: &[Overview<'_>]) -> String {
+    let mut found: Vec<String> = all.iter().filter_map(no_gap).collect();
+    found.dedup();
+    if found.len() == 1 && all.iter().all(|overview| no_gap(overview).is_some()) {
+        return found.remove(0);
+    }
+    tr!("no latency was measured.")
+}
+
+/// `no gap above 10us was found in 5 windows of 1s.` How many of a run that ended early is not said.
+fn no_gap(overview: &Overview<'_>) -> Option<String> {
+    let document = &overview.recorded.document;
+    let settings = &document.run.probe_settings;
+    let set = |ending: &str| settings.iter().find(|(name, _)| name.ends_with(ending)).map(|(_, value)| value.as_str());
+    let (threshold, window) = (set("-threshold")?, set("-window")?);
+    let window_ns = Nanos::parse(window, Unit::Microsecond).ok()?.0.max(1);
+    match (&document.end, document.run.length) {
+        (Some(End::Done), Length::DurationNs(length)) => {
+            let windows = format::count((length.0 / window_ns).unsigned_abs());
+            Some(tr!("no gap above {threshold} was found in {windows} windows of {window}.", threshold, windows, window))
+        }
+        _ => Some(tr!("no gap above {threshold} was found.", threshold)),
+    }
 }
 
 /// The spread of intervals, the widest first.
@@ -199,6 +227,23 @@ mod tests {
              worst latency 2.24 ms under hackbench, 83.4 µs with no load added. 8 of 14 activations on time, 2 late, 4 skipped."
         );
         assert_eq!(output(&[idle]), "Worst latency 83.4 µs with no load added. 4 of 4 activations on time.");
+    }
+
+    /// Of a tracer that prints only gaps, nothing printed is what was found. It says nothing of windows that there were not.
+    #[test]
+    fn no_gap_is_a_finding() {
+        let mut recorded = Synthetic::idle().samples(&[]).threads(1).build();
+        assert!(output(std::slice::from_ref(&recorded)).ends_with("o latency was measured."));
+        let settings = [("hwlat-threshold", "10us"), ("hwlat-window", "1s"), ("hwlat-width", "500ms")];
+        recorded.document.run.probe_settings =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        recorded.document.run.length = Length::DurationNs(Nanos::from_millis(5_500));
+        recorded.document.end = Some(End::Done);
+        let text = output(std::slice::from_ref(&recorded));
+        assert!(text.ends_with("o gap above 10us was found in 5 windows of 1s."), "{text}");
+        recorded.document.end = None;
+        let text = output(std::slice::from_ref(&recorded));
+        assert!(text.ends_with("o gap above 10us was found."), "{text}");
     }
 
     #[test]

@@ -50,6 +50,10 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     }
     let order = decide(args, started).map_err(Failure::bad_input)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
+    // Advice for a run that there will not be is none.
+    if let Some(lacking) = probe::lacking(&order.run) {
+        return Err(Failure::run_failed(lacking));
+    }
     if let Some(warning) = &order.granted.warning {
         // What lacks for the probe comes first: then there is nothing that the rights would change.
         if let Some(lacking) = probe::lacking(&order.run) {

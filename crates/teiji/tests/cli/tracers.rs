@@ -24,6 +24,29 @@ fn tracers_that_are_not_here_are_named() {
     }
 }
 
+/// A setting that needs a tracer does not measure without one either, where the probe itself needs nothing.
+#[test]
+fn an_account_that_the_kernel_cannot_give_is_not_made_up() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let output = place.teiji("measure --probe noise --account osnoise -d 1s -t 1 -q -o noise.teiji");
+    if output.code == Some(0) {
+        // This kernel has it: each gap is the sum of its parts.
+        let samples = place.well("export noise.teiji --samples").out;
+        for line in samples.lines().skip(1) {
+            let cells: Vec<i64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+            assert_eq!(cells[4], cells[5..10].iter().sum::<i64>(), "{line}");
+        }
+        return;
+    }
+    assert_eq!(output.code, Some(4), "{output:?}");
+    let names = ["CONFIG_OSNOISE_TRACER", "OSNOISE_WORKLOAD", "root", "tracefs"];
+    assert!(names.iter().any(|name| output.err.contains(name)), "{output:?}");
+    assert!(!place.join("noise.teiji").exists());
+    let output = place.teiji("measure --probe noise --account hwlat -d 1s -t 1 -q -o noise.teiji");
+    assert!(output.code == Some(2) && output.err.contains("it is one of none, osnoise"), "{output:?}");
+}
+
 #[test]
 fn what_the_tracers_cannot_be_set_to() {
     let place = TestFolder::new();
