@@ -84,6 +84,17 @@ impl Tracefs {
         Err(TraceError::Missing(format!("this kernel has no option {option} ({file} of tracefs). It takes {kernels}")))
     }
 
+    /// Says that this kernel lacks a file of tracefs, where it does.
+    ///
+    /// # Errors
+    /// With the file, and the kernels that have it.
+    pub fn needs_file(&self, file: &str, kernels: &str) -> Result<(), TraceError> {
+        if self.root.join(file).exists() {
+            return Ok(());
+        }
+        Err(TraceError::Missing(format!("this kernel has no {file} in tracefs. It takes {kernels}")))
+    }
+
     /// Says who uses one of the tracers osnoise, timerlat and hwlat, which share settings, if anybody does. What killed processes
     /// left is removed first; what this process does is not counted.
     ///

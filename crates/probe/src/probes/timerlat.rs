@@ -4,14 +4,14 @@
 //! The measured threads are the kernel's, one for each CPU, with the run's interval and scheduling. Our thread reads what they
 //! print, a tenth of a second behind them.
 
-use super::{DEFAULT_INTERVAL, Probe, SettingConflict};
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Woken;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::sampler::{Overrun, SampleError, Sampler};
-use crate::timerlat::{Kernel, Row, Rows, lacks};
+use crate::timerlat::{Kernel, Row, Rows, Thread, UserThread, lacks};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
-use plan::{Nanos, OverrunPolicy, ProbeSettings, Run, Scheduling};
+use plan::{CpuId, Nanos, OverrunPolicy, ProbeSettings, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 use trace::{Reader, Text};
@@ -20,39 +20,76 @@ pub(super) const PROBE: Probe = Probe {
     name: "timerlat",
     summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat tracer)",
     needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later), and root",
-    settings: &[],
+    settings: &[THREAD],
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| None,
-    lacks: |_, _| lacks(),
+    lacks: |settings, _| lacks(thread(settings)),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |_, config| {
-        let (cpu, interval) = (config.cpu, config.cycle.interval);
-        let kernel = Kernel::on(cpu, interval, config.scheduling).map_err(io::Error::other)?;
+    launch: |settings, config| {
+        let (cpu, interval, scheduling) = (config.cpu, config.cycle.interval, config.scheduling);
+        let thread = thread(settings);
+        let kernel = Kernel::on(cpu, interval, thread, scheduling).map_err(io::Error::other)?;
         let reader = kernel.reader(cpu).map_err(io::Error::other)?;
         let rows = Rows::new(Nanos(0), interval);
+        let rows = if thread == Thread::User { rows.with_user() } else { rows };
+        let (row, user) = (None, None);
         config.launch(
             Observer,
-            Timerlat { reader, rows, row: None, lost: 0, untraced: 0, owed: 0, silent_since: 0, limit: 0, _kernel: kernel },
+            Timerlat { reader, rows, row, lost: 0, untraced: 0, owed: 0, silent_since: 0, limit: 0, thread, cpu, scheduling, user, kernel },
         )
     },
 };
 
-fn statement(_: &ProbeSettings) -> ProbeStatement {
-    let missed = "activations that passed before the kernel's thread waited for the next";
+const THREAD: ProbeSetting = ProbeSetting {
+    name: "timerlat-thread",
+    help: "Whose thread waits for the timer: the kernel's, or one in user space, of which the return there is measured",
+    values: SettingValues::OneOf(&["kernel", "user"]),
+    default: "kernel",
+    default_is_recorded: false,
+};
+
+fn thread(settings: &ProbeSettings) -> Thread {
+    if THREAD.value_in(settings) == "user" { Thread::User } else { Thread::Kernel }
+}
+
+fn columns(thread: Thread) -> Vec<Column> {
+    let irq = Column::ns("irq_ns", "from the timer's expiry until its interrupt handler runs");
+    let missed = |meaning: &'static str| Column { name: "missed".into(), unit: ColumnUnit::Count, meaning: meaning.into() };
+    match thread {
+        Thread::Kernel => vec![
+            Column::ns("thread_ns", "from the timer's expiry until the kernel's thread runs"),
+            irq,
+            missed("activations that passed before the kernel's thread waited for the next"),
+        ],
+        Thread::User => vec![
+            Column::ns("user_ns", "from the timer's expiry until the thread is back in user space and calls read again"),
+            irq,
+            missed("activations that passed before the thread called read again"),
+            Column::ns("thread_ns", "from the timer's expiry until the thread runs in the kernel"),
+        ],
+    }
+}
+
+fn statement(settings: &ProbeSettings) -> ProbeStatement {
+    let thread = thread(settings);
+    let measuring_point = match thread {
+        Thread::Kernel => {
+            "from the time the kernel's timer was set to, to the clock read by its thread timerlat/N, in the kernel"
+        }
+        Thread::User => {
+            "from the time the kernel's timer was set to, to the clock read by the kernel when the thread that had returned to user \
+             space entered it again"
+        }
+    };
     ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Activations,
-        columns: vec![
-            Column::ns("thread_ns", "from the timer's expiry until the kernel's thread runs"),
-            Column::ns("irq_ns", "from the timer's expiry until its interrupt handler runs"),
-            Column { name: "missed".into(), unit: ColumnUnit::Count, meaning: missed.into() },
-        ],
+        columns: columns(thread),
         overrun_column: Some(MISSED),
         clock: "CLOCK_MONOTONIC".into(),
-        measuring_point: "from the time the kernel's timer was set to, to the clock read by its thread timerlat/N, in the kernel"
-            .into(),
+        measuring_point: measuring_point.into(),
         quantity: Quantity::Latency,
         period_ns: None,
         only_observes: false,
@@ -105,8 +142,13 @@ struct Timerlat {
     /// When the last row was read.
     silent_since: i64,
     limit: i64,
-    /// Ends after the reader: fields are dropped in this order.
-    _kernel: Arc<Kernel>,
+    thread: Thread,
+    cpu: CpuId,
+    scheduling: Scheduling,
+    /// In user space. It begins when the tracer runs on all CPUs.
+    user: Option<UserThread>,
+    /// Ends after the reader and the thread: fields are dropped in this order.
+    kernel: Arc<Kernel>,
 }
 
 impl Timerlat {
@@ -124,11 +166,21 @@ impl Timerlat {
     }
 }
 
-impl<A: Attachment> Sampler<A, 3> for Timerlat {
+impl<A: Attachment> Sampler<A, 4> for Timerlat {
     const OVERRUN: Overrun = Overrun::Missed(MISSED);
+
+    fn columns(&self) -> usize {
+        if self.thread == Thread::User { 4 } else { 3 }
+    }
 
     fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
         self.rows.restart(first, interval);
+        if self.thread == Thread::User && self.user.is_none() {
+            let file = self.kernel.file_of_user(self.cpu);
+            let user = UserThread::start(file, self.cpu, self.scheduling);
+            let failed = |error: io::Error| SampleError { doing: "start of a thread", errno: error.raw_os_error().unwrap_or(libc::EIO) };
+            self.user = Some(user.map_err(failed)?);
+        }
         (self.owed, self.lost) = (0, 0);
         self.limit = MAX_SILENCE.0.max(interval.0.saturating_mul(10));
         self.silent_since = attachment.now().0.max(first.0);
@@ -152,6 +204,9 @@ impl<A: Attachment> Sampler<A, 3> for Timerlat {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Woken::Interrupted,
                 Err(error) => return Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
             }
+            if let Some(errno) = self.user.as_ref().and_then(UserThread::error) {
+                return Woken::Failed(errno);
+            }
             let now = attachment.now().0;
             if now - self.silent_since > self.limit {
                 return Woken::Failed(libc::ETIMEDOUT);
@@ -164,14 +219,16 @@ impl<A: Attachment> Sampler<A, 3> for Timerlat {
     }
 
     fn wait_call(&self) -> &'static str {
-        "read of trace_pipe"
+        let ended = self.user.as_ref().and_then(UserThread::error).is_some();
+        if ended { "read of timerlat_fd" } else { "read of trace_pipe" }
     }
 
-    fn sample(&mut self, _attachment: &mut A, _planned: Nanos) -> Result<[i64; 3], SampleError> {
+    fn sample(&mut self, _attachment: &mut A, _planned: Nanos) -> Result<[i64; 4], SampleError> {
         let row = self.row.take().ok_or(SampleError { doing: "read of trace_pipe", errno: libc::EIO })?;
         self.lost = row.lost;
         self.owed = self.owed.saturating_add(row.lost).saturating_add(row.missed.unsigned_abs());
-        Ok([row.thread_ns, row.irq_ns, row.missed])
+        let judged = if self.thread == Thread::User { row.user_ns } else { row.thread_ns };
+        Ok([judged, row.irq_ns, row.missed, row.thread_ns])
     }
 
     fn lost(&mut self) -> u64 {

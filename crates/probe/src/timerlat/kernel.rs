@@ -4,8 +4,21 @@
 use crate::sys;
 use plan::{CpuId, CpuList, Nanos, Scheduling};
 use rustix::thread::Pid;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use trace::{Reader, Session, TraceError, Tracefs};
+
+/// Whose thread waits for the timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thread {
+    Kernel,
+    /// One of this program, which comes back to user space each time.
+    User,
+}
+
+/// Where it is said whether the tracer has threads of its own. Not in kernels before 6.2, where it always has.
+const OPTIONS: &str = "osnoise/options";
+const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 
 /// The tracer, running on some CPUs. It ends with the last reference.
 pub(crate) struct Kernel {
@@ -21,9 +34,12 @@ struct State {
 static RUNNING: Mutex<Weak<Kernel>> = Mutex::new(Weak::new());
 
 /// What this machine lacks for it.
-pub(crate) fn lacks() -> Option<String> {
+pub(crate) fn lacks(thread: Thread) -> Option<String> {
     let here = Tracefs::find().and_then(|tracefs| {
         tracefs.needs_tracer("timerlat", "CONFIG_TIMERLAT_TRACER")?;
+        if thread == Thread::User {
+            tracefs.needs_file("osnoise/per_cpu/cpu0/timerlat_fd", "Linux 6.5 or later")?;
+        }
         tracefs.needs_idle_tracers()
     });
     here.err().map(|error| error.to_string())
@@ -31,18 +47,18 @@ pub(crate) fn lacks() -> Option<String> {
 
 impl Kernel {
     /// Lets the tracer run on one more CPU, in the session of this process.
-    pub(crate) fn on(cpu: CpuId, interval: Nanos, scheduling: Scheduling) -> Result<Arc<Self>, TraceError> {
+    pub(crate) fn on(cpu: CpuId, interval: Nanos, thread: Thread, scheduling: Scheduling) -> Result<Arc<Self>, TraceError> {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = match running.upgrade() {
             Some(kernel) => kernel,
-            None => Arc::new(Kernel { state: Mutex::new(State { session: begin(interval)?, cpus: Vec::new() }) }),
+            None => Arc::new(Kernel { state: Mutex::new(State { session: begin(interval, thread)?, cpus: Vec::new() }) }),
         };
-        kernel.add(cpu, scheduling)?;
+        kernel.add(cpu, thread, scheduling)?;
         *running = Arc::downgrade(&kernel);
         Ok(kernel)
     }
 
-    fn add(&self, cpu: CpuId, scheduling: Scheduling) -> Result<(), TraceError> {
+    fn add(&self, cpu: CpuId, thread: Thread, scheduling: Scheduling) -> Result<(), TraceError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let first = state.cpus.is_empty();
         state.cpus.push(cpu);
@@ -53,8 +69,17 @@ impl Kernel {
         if first {
             state.session.set_tracer("timerlat")?;
         }
+        if thread == Thread::User {
+            return Ok(());
+        }
         // If the tracer ran already, the kernel has made its threads anew.
         state.cpus.iter().try_for_each(|cpu| schedule(*cpu, scheduling))
+    }
+
+    /// What a thread of this program reads on a CPU.
+    pub(crate) fn file_of_user(&self, cpu: CpuId) -> PathBuf {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.session.folder().join(format!("../../osnoise/per_cpu/cpu{}/timerlat_fd", cpu.0))
     }
 
     pub(crate) fn reader(&self, cpu: CpuId) -> Result<Reader, TraceError> {
@@ -62,11 +87,14 @@ impl Kernel {
     }
 }
 
-fn begin(interval: Nanos) -> Result<Session, TraceError> {
+fn begin(interval: Nanos, thread: Thread) -> Result<Session, TraceError> {
     let tracefs = Tracefs::find()?;
     tracefs.needs_idle_tracers()?;
     let mut session = Session::begin(&tracefs)?;
     session.borrow_knob("osnoise/timerlat_period_us", &(interval.0 / 1_000).to_string())?;
+    if thread == Thread::User || tracefs.needs_option(OPTIONS, WORKLOAD, "").is_ok() {
+        session.borrow_option(OPTIONS, WORKLOAD, thread == Thread::Kernel)?;
+    }
     // Somebody's limits would end the trace, and a stack in it would cost time.
     for knob in ["osnoise/stop_tracing_us", "osnoise/stop_tracing_total_us", "osnoise/print_stack"] {
         session.borrow_knob(knob, "0")?;

@@ -3,6 +3,8 @@
 
 mod kernel;
 mod rows;
+mod user;
 
-pub(crate) use kernel::{Kernel, lacks};
+pub(crate) use kernel::{Kernel, Thread, lacks};
 pub(crate) use rows::{Row, Rows};
+pub(crate) use user::UserThread;

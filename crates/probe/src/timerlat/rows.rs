@@ -13,6 +13,8 @@ use trace::{Context, Line, TimerLatency};
 pub(crate) struct Row {
     pub(crate) thread_ns: i64,
     pub(crate) irq_ns: i64,
+    /// Until a thread in user space was back there; 0 of the kernel's.
+    pub(crate) user_ns: i64,
     /// Activations that passed before the thread waited for the next.
     pub(crate) missed: i64,
     /// Activations that came after those, and of which lines were lost.
@@ -26,6 +28,7 @@ struct Seen {
     expiry: i64,
     thread_ns: i64,
     irq_ns: i64,
+    user_ns: i64,
 }
 
 /// Makes rows of lines, from the first activation at or after a time.
@@ -35,6 +38,9 @@ pub(crate) struct Rows {
     interval: i64,
     /// The interrupt whose thread has not run yet: its number, its latency, and when it was due.
     irq: Option<(u64, i64, i64)>,
+    /// Whether the thread is back in user space at the end, and one that is not there yet.
+    has_user: bool,
+    thread: Option<Seen>,
     seen: Option<Seen>,
     /// Activations before the first row, since the time it was to begin.
     passed_before: i64,
@@ -42,7 +48,12 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn new(first: Nanos, interval: Nanos) -> Self {
-        Rows { first: first.0, interval: interval.0, irq: None, seen: None, passed_before: 0 }
+        Rows { first: first.0, interval: interval.0, irq: None, has_user: false, thread: None, seen: None, passed_before: 0 }
+    }
+
+    /// Of a thread in user space, which has one line more.
+    pub(crate) const fn with_user(self) -> Self {
+        Rows { has_user: true, ..self }
     }
 
     /// Begins at another time. An activation that was seen already, because what preceded it had to be complete, may be the first.
@@ -63,10 +74,20 @@ impl Rows {
                 None
             }
             // A thread whose interrupt is not known is a row with a value missing: it counts as lost.
-            Context::Thread => self.irq.take().filter(|(of, ..)| *of == number).and_then(|(_, irq_ns, irq_expiry)| {
-                self.activation(Seen { number, expiry: expiry.min(irq_expiry), thread_ns: latency.0, irq_ns })
-            }),
-            Context::User => None,
+            Context::Thread => {
+                let (_, irq_ns, irq_expiry) = self.irq.take().filter(|(of, ..)| *of == number)?;
+                let seen = Seen { number, expiry: expiry.min(irq_expiry), thread_ns: latency.0, irq_ns, user_ns: 0 };
+                if self.has_user {
+                    self.thread = Some(seen);
+                    return None;
+                }
+                self.activation(seen)
+            }
+            // Nor is one that did not come back.
+            Context::User => {
+                let seen = self.thread.take().filter(|seen| seen.number == number)?;
+                self.activation(Seen { user_ns: latency.0, ..seen })
+            }
         }
     }
 
@@ -81,7 +102,7 @@ impl Rows {
         let periods = (new.expiry - seen.expiry + self.interval / 2) / self.interval;
         let came = i64::try_from(new.number.saturating_sub(seen.number)).unwrap_or(i64::MAX).max(1);
         let missed = (periods - came).max(0) + std::mem::take(&mut self.passed_before);
-        Some(Row { thread_ns: seen.thread_ns, irq_ns: seen.irq_ns, missed, lost: (came - 1).unsigned_abs() })
+        Some(Row { thread_ns: seen.thread_ns, irq_ns: seen.irq_ns, user_ns: seen.user_ns, missed, lost: (came - 1).unsigned_abs() })
     }
 }
 
@@ -110,7 +131,7 @@ mod tests {
     }
 
     fn row(thread_ns: i64, irq_ns: i64, missed: i64, lost: u64) -> Row {
-        Row { thread_ns, irq_ns, missed, lost }
+        Row { thread_ns, irq_ns, user_ns: 0, missed, lost }
     }
 
     #[test]
@@ -118,6 +139,33 @@ mod tests {
         let all =
             [lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 800, 4_200), lines(4, 13_000, 1, 2)];
         assert_eq!(rows(10_500, &all), [row(4_100, 700, 0, 0), row(4_200, 800, 0, 0)]);
+    }
+
+    /// The line of the return stands behind the other two. Without it the row is lost.
+    #[test]
+    fn a_thread_in_user_space_has_three_lines() {
+        let mut rows = Rows::new(Nanos(9_900_000), Nanos(1_000_000)).with_user();
+        let mut found = Vec::new();
+        for (number, due_us, user_ns) in [(1, 10_000, Some(5_100)), (2, 11_000, None), (3, 12_000, Some(5_300)), (4, 13_000, Some(1))] {
+            let [irq, thread] = lines(number, due_us, 600, 4_000);
+            let back = user_ns.map(|ns| thread.replace("context thread", "context user-ret").replace("4000 ns", &format!("{ns} ns")));
+            found.extend([Some(irq), Some(thread), back].into_iter().flatten().filter_map(|line| rows.line(&line)));
+        }
+        let row = |user_ns, lost| Row { user_ns, ..row(4_000, 600, 0, lost) };
+        assert_eq!(found, [row(5_100, 1), row(5_300, 0)]);
+    }
+
+    /// Threads of two CPUs have lines of their own, and a number each: what one missed is none of the other's.
+    #[test]
+    fn rows_of_two_cpus() {
+        let on_cpu = |cpu: u32, all: &[[String; 2]]| -> Vec<[String; 2]> {
+            let moved = |line: &String| line.replace("[000]", &format!("[{cpu:03}]"));
+            all.iter().map(|[irq, thread]| [moved(irq), moved(thread)]).collect()
+        };
+        let first = on_cpu(0, &[lines(1, 10_000, 600, 4_000), lines(2, 11_000, 700, 4_100), lines(3, 12_000, 1, 2)]);
+        let second = on_cpu(1, &[lines(1, 10_000, 500, 2_400_000), lines(2, 13_000, 550, 3_900), lines(3, 14_000, 1, 2)]);
+        assert_eq!(rows(9_900, &first), [row(4_000, 600, 0, 0), row(4_100, 700, 0, 0)]);
+        assert_eq!(rows(9_900, &second), [row(2_400_000, 500, 2, 0), row(3_900, 550, 0, 0)]);
     }
 
     /// The kernel's number does not count them.

@@ -63,6 +63,12 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("steps backwards of the timestamps since the row before", "直前の行との間でタイムスタンプが逆戻りした回数"),
     ("periods without a record since the row before", "直前の行との間にある、レコードのない周期の数"),
     ("from the timer's expiry until the kernel's thread runs", "タイマーの満了から、カーネルのスレッドが動作するまで"),
+    (
+        "from the timer's expiry until the thread is back in user space and calls read again",
+        "タイマーの満了から、スレッドがユーザー空間に戻り、再び read を呼び出すまで",
+    ),
+    ("activations that passed before the thread called read again", "スレッドが再び read を呼び出す前に過ぎた起床予定の回数"),
+    ("from the timer's expiry until the thread runs in the kernel", "タイマーの満了から、スレッドがカーネル内で動作するまで"),
     ("from the timer's expiry until its interrupt handler runs", "タイマーの満了から、その割り込みハンドラーが動作するまで"),
     (
         "activations that passed before the kernel's thread waited for the next",
