@@ -208,6 +208,20 @@ class Probes(Lab):
         self.assertEqual((missed["values"]["max"], thread["evidence"]["samples_lost"]), (skipped, 0))
         self.assertTrue(0 < irq["values"]["p50"] < 2_000 < thread["latency_ns"]["p50"] < 10_000, thread)
 
+    def test_a_kernel_without_the_file_for_user_space(self):
+        # Linux 6.1 has the tracer, and no timerlat_fd: the return to user space is not made up.
+        words = ["run", "-q", "-k", PREEMPT_RT, *BOOT_TIMEOUT, "--probe", "timerlat", "--timerlat-thread", "user", "-n", "10"]
+        output = self.lab(*words, "-o", "out", code=4)
+        self.assertIn("It takes Linux 6.5 or later", output.stderr.replace("\n", " "))
+
+    def test_a_quiet_guest_has_no_gaps_of_its_hardware(self):
+        words = ["--probe", "hwlat", "--hwlat-window", "500ms", "--hwlat-width", "250ms", "-d", "3s"]
+        recording = self.repeated(TEIJI, *words, kernel=PREEMPT_RT)
+        thread = document(recording)["threads"][0]
+        self.assertEqual((thread["latency_ns"]["count"], thread["evidence"]["samples_lost"]), (0, 0))
+        shown = " ".join(self.run_well(TEIJI, "show", recording).split())
+        self.assertIn("o gap above 10us was found in 6 windows of 500ms.", shown)
+
     def test_a_kernel_without_the_tracer(self):
         words = ["lab", "run", "-q", "-k", VANILLA, "--probe", "timerlat", "-n", "10", *BOOT_TIMEOUT, "-o", "out"]
         done = subprocess.run([TEIJI, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)

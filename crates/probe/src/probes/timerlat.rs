@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `timerlat`: the kernel's own measurement of its timers, in the interrupt and in a thread of its own.
 //!
-//! The measured threads are the kernel's, one for each CPU, with the run's interval and scheduling. Our thread reads what they
-//! print, a tenth of a second behind them.
+//! The measured threads are the kernel's, one for each CPU, with the run's interval and scheduling; or ones of this program in their
+//! place, which come back to user space each time. Our thread reads what the tracer prints, a tenth of a second behind it.
 
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Woken;
@@ -19,7 +19,7 @@ use trace::{Reader, Text};
 pub(super) const PROBE: Probe = Probe {
     name: "timerlat",
     summary: "latency of the kernel's timer in its interrupt and in a kernel thread (timerlat tracer)",
-    needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later), and root",
+    needs: "the timerlat tracer (CONFIG_TIMERLAT_TRACER, Linux 5.17 or later, with --timerlat-thread user 6.5), and root",
     settings: &[THREAD],
     statement: |run| statement(&run.probe_settings),
     conflict,
