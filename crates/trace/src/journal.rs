@@ -222,7 +222,8 @@ fn read(path: &Path, option: Option<&str>) -> Result<String, TraceError> {
     };
     let mut words = text.split_ascii_whitespace();
     let word = words.find(|word| word.strip_prefix("NO_").unwrap_or(word) == option);
-    word.map(str::to_owned).ok_or_else(|| TraceError::file("borrow", path, io::Error::other(format!("it has no option {option}"))))
+    word.map(str::to_owned)
+        .ok_or_else(|| TraceError::file("borrow", path, io::Error::other(format!("it has no option {option}"))))
 }
 
 /// In one call, as tracefs wants it; nothing is made that is not there.

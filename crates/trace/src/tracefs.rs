@@ -222,7 +222,9 @@ mod tests {
         let text = refused(&tracefs).unwrap_err().to_string();
         assert!(text.contains("OSNOISE_WORKLOAD") && text.contains("It takes Linux 6.2"), "{text}");
         fs::create_dir_all(tracefs.root.join("osnoise")).unwrap();
-        for (options, has_it) in [("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP", true), ("NO_OSNOISE_WORKLOAD", true), ("DEFAULTS", false)] {
+        for (options, has_it) in
+            [("DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP", true), ("NO_OSNOISE_WORKLOAD", true), ("DEFAULTS", false)]
+        {
             fs::write(tracefs.root.join("osnoise/options"), options).unwrap();
             assert_eq!(refused(&tracefs).is_ok(), has_it, "{options}");
         }

@@ -7,8 +7,8 @@
 
 use super::{Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::Polled;
-use crate::osnoise::{self, Accounted};
 use crate::attachment::{Attachment, Linux, Woken};
+use crate::osnoise::{self, Accounted};
 use crate::sampler::{Awaited, EventSource, SampleError};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};

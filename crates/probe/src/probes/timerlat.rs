@@ -178,7 +178,8 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
         if self.thread == Thread::User && self.user.is_none() {
             let file = self.kernel.file_of_user(self.cpu);
             let user = UserThread::start(file, self.cpu, self.scheduling);
-            let failed = |error: io::Error| SampleError { doing: "start of a thread", errno: error.raw_os_error().unwrap_or(libc::EIO) };
+            let failed =
+                |error: io::Error| SampleError { doing: "start of a thread", errno: error.raw_os_error().unwrap_or(libc::EIO) };
             self.user = Some(user.map_err(failed)?);
         }
         (self.owed, self.lost) = (0, 0);

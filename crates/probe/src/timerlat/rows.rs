@@ -102,7 +102,13 @@ impl Rows {
         let periods = (new.expiry - seen.expiry + self.interval / 2) / self.interval;
         let came = i64::try_from(new.number.saturating_sub(seen.number)).unwrap_or(i64::MAX).max(1);
         let missed = (periods - came).max(0) + std::mem::take(&mut self.passed_before);
-        Some(Row { thread_ns: seen.thread_ns, irq_ns: seen.irq_ns, user_ns: seen.user_ns, missed, lost: (came - 1).unsigned_abs() })
+        Some(Row {
+            thread_ns: seen.thread_ns,
+            irq_ns: seen.irq_ns,
+            user_ns: seen.user_ns,
+            missed,
+            lost: (came - 1).unsigned_abs(),
+        })
     }
 }
 
@@ -146,9 +152,12 @@ mod tests {
     fn a_thread_in_user_space_has_three_lines() {
         let mut rows = Rows::new(Nanos(9_900_000), Nanos(1_000_000)).with_user();
         let mut found = Vec::new();
-        for (number, due_us, user_ns) in [(1, 10_000, Some(5_100)), (2, 11_000, None), (3, 12_000, Some(5_300)), (4, 13_000, Some(1))] {
+        for (number, due_us, user_ns) in
+            [(1, 10_000, Some(5_100)), (2, 11_000, None), (3, 12_000, Some(5_300)), (4, 13_000, Some(1))]
+        {
             let [irq, thread] = lines(number, due_us, 600, 4_000);
-            let back = user_ns.map(|ns| thread.replace("context thread", "context user-ret").replace("4000 ns", &format!("{ns} ns")));
+            let back =
+                user_ns.map(|ns| thread.replace("context thread", "context user-ret").replace("4000 ns", &format!("{ns} ns")));
             found.extend([Some(irq), Some(thread), back].into_iter().flatten().filter_map(|line| rows.line(&line)));
         }
         let row = |user_ns, lost| Row { user_ns, ..row(4_000, 600, 0, lost) };
