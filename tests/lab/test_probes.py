@@ -218,7 +218,7 @@ class Probes(Lab):
         words = ["--probe", "hwlat", "--hwlat-window", "500ms", "--hwlat-width", "250ms", "-d", "3s"]
         recording = self.repeated(TEIJI, *words, kernel=PREEMPT_RT)
         thread = document(recording)["threads"][0]
-        self.assertEqual((thread["latency_ns"]["count"], thread["evidence"]["samples_lost"]), (0, 0))
+        self.assertEqual((thread["latency_ns"], thread["evidence"]["samples_lost"]), (None, 0))
         shown = " ".join(self.run_well(TEIJI, "show", recording).split())
         self.assertIn("o gap above 10us was found in 6 windows of 500ms.", shown)
 

@@ -94,7 +94,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         Warning::AccountEventsLost { cpu, events, rows } => (
             format!("CPU {cpu} のトレースイベント {} 件が、カーネル内で失われました。", count(*events)),
             format!("{} 個の空白に属する可能性があり、その時間は unexplained に含まれます", count(*rows)),
-            advice("周期を短くして測定してください。カーネルの記録は 1 周期に 1 回読み出します。"),
+            advice("周期を短くして測定してください。カーネルの記録は周期ごとに読み出します。"),
         ),
         Warning::PageFaults { thread, minor, major } => (
             format!("スレッド {thread} で測定中にページフォルトが発生しました。"),
