@@ -208,6 +208,16 @@ class Probes(Lab):
         self.assertEqual((missed["values"]["max"], thread["evidence"]["samples_lost"]), (skipped, 0))
         self.assertTrue(0 < irq["values"]["p50"] < 2_000 < thread["latency_ns"]["p50"] < 10_000, thread)
 
+    def test_tracers_on_two_cpus(self):
+        # Nothing could be borrowed where osnoise/cpus named more than one CPU. On the host's clock, so no figure is judged.
+        guest = ["-k", PREEMPT_RT, "--smp", "2", "--time", "host", *BOOT_TIMEOUT, "-t", "2"]
+        for name, probe in (("timerlat", ["-i", "10ms", "-n", "50"]), ("noise", ["--account", "osnoise", "-d", "1s", "--threshold", "50us"])):
+            with self.subTest(name):
+                self.run_well(TEIJI, "lab", "run", "-q", *guest, "--probe", name, *probe, "-o", name)
+                recording = next((self.folder / name).iterdir())
+                self.run_well(TEIJI, "verify", recording)
+                self.assertEqual([thread["cpu"] for thread in document(recording)["threads"]], [0, 1])
+
     def test_a_kernel_without_the_file_for_user_space(self):
         # Linux 6.1 has the tracer, and no timerlat_fd: the return to user space is not made up.
         words = ["run", "-q", "-k", PREEMPT_RT, *BOOT_TIMEOUT, "--probe", "timerlat", "--timerlat-thread", "user", "-n", "10"]

@@ -9,7 +9,7 @@ use crate::TraceError;
 use crate::owner::Owner;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = "tracefs.lock";
@@ -212,7 +212,7 @@ fn place<'a>(tracefs: &Path, name: &'a str) -> (PathBuf, Option<&'a str>) {
 }
 
 fn read(path: &Path, option: Option<&str>) -> Result<String, TraceError> {
-    let text = fs::read_to_string(path).map_err(|error| TraceError::file("read", path, error))?;
+    let text = File::open(path).and_then(read_whole).map_err(|error| TraceError::file("read", path, error))?;
     let Some(option) = option else {
         let text = text.trim();
         if text.contains(['\t', '\n']) {
@@ -224,6 +224,17 @@ fn read(path: &Path, option: Option<&str>) -> Result<String, TraceError> {
     let word = words.find(|word| word.strip_prefix("NO_").unwrap_or(word) == option);
     word.map(str::to_owned)
         .ok_or_else(|| TraceError::file("borrow", path, io::Error::other(format!("it has no option {option}"))))
+}
+
+/// Always with room for a whole value: the kernel refuses a smaller buffer for `osnoise/cpus`, also where only the end is left to read.
+fn read_whole(mut file: impl Read) -> io::Result<String> {
+    let (mut whole, mut buffer) = (Vec::new(), [0; 4_096]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(String::from_utf8_lossy(&whole).into_owned()),
+            bytes => whole.extend_from_slice(&buffer[..bytes]),
+        }
+    }
 }
 
 /// In one call, as tracefs wants it; nothing is made that is not there.
@@ -293,6 +304,24 @@ mod tests {
         borrowed.end().unwrap();
         assert_eq!((machine.knob(PERIOD), machine.knob(CPUS)), ("1000".into(), "0-1".into()));
         assert!(journals(&machine.run()).is_empty());
+    }
+
+    /// As the kernel hands out a list of CPUs: of two, nothing could be borrowed.
+    #[test]
+    fn a_value_is_read_with_room_for_all_of_it() {
+        struct Cpus(usize);
+        impl Read for Cpus {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                if buffer.len() < 200 {
+                    return Err(io::Error::from_raw_os_error(22));
+                }
+                let left = &b"0-1\n"[self.0..];
+                buffer[..left.len()].copy_from_slice(left);
+                self.0 = 4;
+                Ok(left.len())
+            }
+        }
+        assert_eq!(read_whole(Cpus(0)).unwrap(), "0-1\n");
     }
 
     /// A file of options is not restored as a whole: others may have changed another of them.
