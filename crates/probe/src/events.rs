@@ -96,3 +96,53 @@ fn await_room<A: Attachment, const WIDTH: usize>(attachment: &mut A, ring: &mut 
         attachment.sleep_until(Nanos(until));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attachment::Linux;
+    use crate::ring;
+    use plan::OverrunPolicy;
+
+    /// A run that is stopped while it holds two events back.
+    struct HoldsBack {
+        control: Control,
+        left: i64,
+    }
+
+    impl EventSource<Linux, 1> for HoldsBack {
+        fn next(&mut self, _: &mut Linux, _: Nanos) -> Awaited<1> {
+            self.control.stop(StopReason::Asked);
+            Awaited::Nothing
+        }
+
+        fn left(&mut self, _: &mut Linux) -> Option<(Nanos, [i64; 1])> {
+            self.left -= 1;
+            (self.left >= 0).then_some((Nanos(1_000 + 100 * (2 - self.left)), [self.left]))
+        }
+    }
+
+    #[test]
+    fn what_a_stopped_run_held_back_is_recorded() {
+        let control = Control::new();
+        let mut source = HoldsBack { control: control.clone(), left: 2 };
+        let interval = Nanos::from_millis(1);
+        let cycle = Cycle {
+            thread: 0,
+            start: Nanos(1_000),
+            interval,
+            activations: 1 << 50,
+            break_above: None,
+            overrun_policy: OverrunPolicy::Skip,
+        };
+        let (mut producer, mut consumer) = ring::<2>(8, 2);
+        let counts = measure(&mut Linux, &mut source, &cycle, &mut producer, &control);
+        let mut rows = Vec::new();
+        let Ok(()) = consumer.drain(|first, values| {
+            rows.push((first, values.to_vec()));
+            Ok::<_, std::convert::Infallible>(())
+        });
+        // Column after column: when, and what.
+        assert_eq!((counts.due(), rows), (2, vec![(0, vec![100, 200, 1, 0])]));
+    }
+}
