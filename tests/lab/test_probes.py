@@ -211,7 +211,8 @@ class Probes(Lab):
     def test_tracers_on_two_cpus(self):
         # Nothing could be borrowed where osnoise/cpus named more than one CPU. On the host's clock, so no figure is judged.
         guest = ["-k", PREEMPT_RT, "--smp", "2", "--time", "host", *BOOT_TIMEOUT, "-t", "2"]
-        for name, probe in (("timerlat", ["-i", "10ms", "-n", "50"]), ("noise", ["--account", "osnoise", "-d", "1s", "--threshold", "50us"])):
+        account = ["--account", "osnoise", "-d", "1s", "--threshold", "50us"]
+        for name, probe in (("timerlat", ["-i", "10ms", "-n", "50"]), ("noise", account)):
             with self.subTest(name):
                 self.run_well(TEIJI, "lab", "run", "-q", *guest, "--probe", name, *probe, "-o", name)
                 recording = next((self.folder / name).iterdir())
