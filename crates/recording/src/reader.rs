@@ -5,7 +5,10 @@ use crate::folder::DOCUMENT;
 use crate::{RecordingError, SampleFile, each_row};
 use judge::Examined;
 use model::fill_in;
-use model::{Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind, State, TakenBy, Thread, VERSION};
+use model::{
+    Beside, Detail, Document, ENVELOPE_STEPS, End, FORMAT, Quantity, Recorded, RowCounts, RowKind, State, TakenBy, Thread,
+    VERSION,
+};
 use plan::OverrunPolicy;
 use stats::{
     AccountingRule, AfterOverrun, Analysis, Bucket, Envelope, ExactRequest, Extent, Rows, Sizes, Statistics, analyse,

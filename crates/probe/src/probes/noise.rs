@@ -356,6 +356,7 @@ mod tests {
     fn a_run_is_stopped_while_it_polls() {
         let mut run = test_run(Nanos::from_secs(2), 10);
         run.cpus.truncate(1);
+        run.length = plan::Length::DurationNs(Nanos::from_secs(20));
         run.probe = PROBE.name.to_owned();
         let control = Control::new();
         let measurement = crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();

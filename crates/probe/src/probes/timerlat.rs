@@ -37,7 +37,21 @@ pub(super) const PROBE: Probe = Probe {
         let (row, user) = (None, None);
         config.launch(
             Observer,
-            Timerlat { reader, rows, row, lost: 0, untraced: 0, owed: 0, silent_since: 0, limit: 0, thread, cpu, scheduling, user, kernel },
+            Timerlat {
+                reader,
+                rows,
+                row,
+                lost: 0,
+                untraced: 0,
+                owed: 0,
+                silent_since: 0,
+                limit: 0,
+                thread,
+                cpu,
+                scheduling,
+                user,
+                kernel,
+            },
         )
     },
 };
