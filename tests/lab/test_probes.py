@@ -153,7 +153,7 @@ class Probes(Lab):
         words = ["--probe", "noise", "--account", "osnoise", "-d", "2s", *hog]
         recording = self.repeated(TEIJI, *words, kernel=PREEMPT_RT)
         described = document(recording)
-        self.assertNotIn("trace-events-lost", [warning["code"] for warning in described["warnings"]])
+        self.assertNotIn("account-events-lost", [warning["code"] for warning in described["warnings"]])
         lines = self.run_well(TEIJI, "export", recording, "--samples").splitlines()
         columns = "gap_ns,nmi_ns,irq_ns,softirq_ns,thread_ns,unexplained_ns,lost_events"
         self.assertEqual(lines[0], f"thread,cpu,event,time_ns,{columns}")
