@@ -198,7 +198,7 @@ fn lost_events_are_no_rows() {
     assert!(lost < events / 100, "{lost} rows lost, {events} events");
     assert!(!document.warns_of("samples-lost"), "{:?}", document.list("/warnings"));
     let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("events of the kernel's trace were lost") && !said.contains("faster disk"), "{said}");
+    assert!(said.contains("events of the kernel's trace were lost"), "{said}");
     // The largest latency may have been among them.
     assert_eq!(place.teiji("gate app.teiji --limit max<1h").code, Some(3));
 }
