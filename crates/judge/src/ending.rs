@@ -52,6 +52,10 @@ pub enum Incomplete {
     SamplesLost(u64),
     /// The kernel's trace lost so many events at least, and rows with them.
     TraceLost(u64),
+    /// Parts of the stream that was read are missing, or could not be read.
+    StreamBroken,
+    /// The program that was measured crashed or failed.
+    ProgramFailed,
     /// A load was off the level asked for.
     LoadOffTarget,
     /// `run.json` says what its samples do not.
@@ -83,10 +87,31 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if lost > 0 {
         return Some(Incomplete::TraceLost(lost));
     }
+    if document.warnings.iter().any(is_of_a_broken_stream) {
+        return Some(Incomplete::StreamBroken);
+    }
+    if document.warnings.iter().any(is_of_a_failed_program) {
+        return Some(Incomplete::ProgramFailed);
+    }
     if document.load_off_target {
         return Some(Incomplete::LoadOffTarget);
     }
     (!contradictions(recorded).is_empty()).then_some(Incomplete::Contradicts)
+}
+
+const fn is_of_a_broken_stream(warning: &Warning) -> bool {
+    matches!(
+        warning,
+        Warning::StreamUnreadable { .. }
+            | Warning::StreamBackwards { .. }
+            | Warning::StreamTrailing { .. }
+            | Warning::StreamMissed { .. }
+            | Warning::StreamSilent { .. }
+    )
+}
+
+fn is_of_a_failed_program(warning: &Warning) -> bool {
+    matches!(warning, Warning::ProgramEnded { status, signal, .. } if signal.is_some() || status.is_some_and(|status| status != 0))
 }
 
 #[cfg(test)]
@@ -120,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_gravest_reason_comes_first() {
-        let of = |change: fn(&mut Document)| {
+        let of = |change: &dyn Fn(&mut Document)| {
             let mut document = document(State::Complete, Some(End::Done));
             document.threads.clear();
             document.load.clear();
@@ -128,16 +153,25 @@ mod tests {
             change(&mut document);
             incomplete(&Recorded { path: "a.teiji".into(), document, threads: Vec::new(), beside: Vec::new() })
         };
-        assert_eq!(of(|_| ()), None);
-        assert_eq!(of(|document| document.load_off_target = true), Some(Incomplete::LoadOffTarget));
+        assert_eq!(of(&|_| ()), None);
+        assert_eq!(of(&|document| document.load_off_target = true), Some(Incomplete::LoadOffTarget));
         let lost = |document: &mut Document| {
             document.load_off_target = true;
             document.warnings = vec![Warning::TraceEventsLost { events: 5, buffer_kib: 8, unfollowed: 2 }];
         };
-        assert_eq!(of(lost), Some(Incomplete::TraceLost(7)));
-        assert_eq!(of(|document| document.end = None), Some(Incomplete::Contradicts));
+        assert_eq!(of(&lost), Some(Incomplete::TraceLost(7)));
+        let silent = Warning::StreamSilent { from: "/dev/rtf0".into(), numbers: 9, silent_ns: plan::Nanos::from_secs(2) };
+        assert_eq!(of(&|document| document.warnings = vec![silent.clone()]), Some(Incomplete::StreamBroken));
+        let ended = |status, signal| {
+            let (after_ns, planned_ns) = (plan::Nanos::from_secs(1), plan::Nanos::from_secs(10));
+            of(&|document| document.warnings = vec![Warning::ProgramEnded { after_ns, planned_ns, status, signal }])
+        };
+        assert_eq!((ended(Some(0), None), ended(None, None)), (None, None));
+        assert_eq!(ended(Some(3), None), Some(Incomplete::ProgramFailed));
+        assert_eq!(ended(None, Some(11)), Some(Incomplete::ProgramFailed));
+        assert_eq!(of(&|document| document.end = None), Some(Incomplete::Contradicts));
         assert_eq!(
-            of(|document| (document.state, document.load_off_target) = (State::Running, true)),
+            of(&|document| (document.state, document.load_off_target) = (State::Running, true)),
             Some(Incomplete::EndedEarly)
         );
     }

@@ -17,7 +17,7 @@ use std::io;
 pub(super) const PROBE: Probe = Probe {
     name: "noise",
     summary: "gaps in a loop that reads the clock: what takes the CPU away from a thread",
-    needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, Linux 6.2 or later), and root",
+    needs: "nothing. With --account osnoise the osnoise tracer (CONFIG_OSNOISE_TRACER, with its option OSNOISE_WORKLOAD), and root",
     settings: &[THRESHOLD, POLL, ACCOUNT],
     statement: |run| statement(&run.probe_settings),
     conflict,

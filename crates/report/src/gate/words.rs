@@ -151,6 +151,8 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
         Incomplete::TraceLost(lost) => {
             tr!("{events} of the kernel's trace lost, and rows with them", events = counted(lost, "event"))
         }
+        Incomplete::StreamBroken => tr!("parts of the stream are missing or could not be read"),
+        Incomplete::ProgramFailed => tr!("the program that was measured crashed or failed"),
         Incomplete::LoadOffTarget => tr!("a load was off target"),
         Incomplete::Contradicts => tr!("run.json contradicts its samples: teiji verify lists the differences"),
     }
