@@ -4,7 +4,7 @@
 use crate::cycle::BreakLimit;
 use crate::guard::Guard;
 use crate::probes::{self, ProbeSettingError};
-use crate::thread::{Decision, Interrupt, STACK_BYTES, StartBarrier, ThreadConfig};
+use crate::thread::{Decision, Interrupt, Outlives, STACK_BYTES, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use model::Quantity;
 use plan::{CpuId, Nanos, Policy, Run, Scheduling};
@@ -70,6 +70,8 @@ pub struct Measurement {
     interrupts: Vec<Interrupt>,
     control: Control,
     guard: Option<Guard>,
+    /// What ends when the measurement is dropped.
+    outlives: Vec<Outlives>,
 }
 
 /// From "all threads are ready" to the first planned wake-up: time for the last of them to fall asleep.
@@ -94,6 +96,7 @@ impl Measurement {
             interrupts: Vec::new(),
             control: control.clone(),
             guard: None,
+            outlives: Vec::new(),
         };
         match measurement.make_ready(run, scheduling) {
             Ok(()) => Ok(measurement),
@@ -155,6 +158,7 @@ impl Measurement {
             self.consumers.push(launched.consumer);
             self.interrupts.push(launched.interrupt);
             helpers.extend(launched.helper);
+            self.outlives.extend(launched.outlives);
         }
         for (index, ready) in receiver.iter().take(run.cpus.len()) {
             let cpu = run.cpus[index];
@@ -181,7 +185,8 @@ impl Measurement {
 
     /// Waits for the threads to end, waking those that sleep if the run was stopped. A thread that does not end, because
     /// something keeps it from its CPU, is given up after a few seconds and has no result. One that never began has counted nothing.
-    pub fn join(self) -> Vec<Option<ThreadResult>> {
+    /// Tracers end when the measurement is dropped: after the loads, among whose tasks that could take seconds.
+    pub fn join(&mut self) -> Vec<Option<ThreadResult>> {
         // Those that never began go home.
         self.barrier.open(Decision::GiveUp);
         let step = Duration::from_millis(5);
@@ -198,11 +203,11 @@ impl Measurement {
             }
             std::thread::sleep(step);
         }
-        if let Some(guard) = self.guard {
+        if let Some(guard) = self.guard.take() {
             guard.end();
         }
         let result = |thread: JoinHandle<ThreadResult>| thread.is_finished().then(|| thread.join().ok()).flatten();
-        self.threads.into_iter().map(result).collect()
+        self.threads.drain(..).map(result).collect()
     }
 }
 
@@ -256,7 +261,7 @@ mod tests {
     #[test]
     fn a_thread_asleep_for_an_hour_is_woken_to_stop() {
         let control = Control::new();
-        let measurement = Measurement::prepare(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control).unwrap();
+        let mut measurement = Measurement::prepare(&run(Nanos::from_secs(3_600), 5), Scheduling::OTHER, &control).unwrap();
         measurement.begin(measurement.earliest());
         std::thread::sleep(Duration::from_millis(30));
         control.stop(StopReason::Asked);

@@ -9,6 +9,7 @@ use crate::{Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle
 use model::Warning;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
+use std::any::Any;
 use std::hint::black_box;
 use std::io;
 use std::sync::mpsc::Sender;
@@ -100,7 +101,13 @@ pub(crate) struct Launched {
     pub(crate) shape: RowShape,
     /// A thread of the same scheduling that takes part in what it measures, and its CPU: the guard watches over it too.
     pub(crate) helper: Option<(CpuId, Pid)>,
+    /// What is to end after the run and its loads: among hundreds of busy tasks the end of a tracer, which waits for each CPU a few
+    /// times, would take seconds.
+    pub(crate) outlives: Option<Outlives>,
 }
+
+/// What ends with its last reference.
+pub(crate) type Outlives = Arc<dyn Any + Send + Sync>;
 
 /// Rows as a thread makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,7 +204,7 @@ impl ThreadConfig {
         let slots = if shape.overrun.is_some() { planned } else { planned.max(EVENT_SLOTS) };
         let (producer, consumer) = ring(slots, time + shape.columns);
         let thread = spawn(self.cycle.thread, Box::new(move || main(self, producer)))?;
-        Ok(Launched { thread, consumer, interrupt: Box::new(A::interrupt), shape, helper: None })
+        Ok(Launched { thread, consumer, interrupt: Box::new(A::interrupt), shape, helper: None, outlives: None })
     }
 
     /// From its start to its result.

@@ -44,7 +44,7 @@ pub fn tried(run: &Run, scheduling: Scheduling) -> Result<Vec<Tried>, ProbeError
     let activations = u64::try_from((LENGTH_NS / run.interval_ns.0.max(1)).max(MIN_ACTIVATIONS)).unwrap_or(0);
     let (length, warmup_ns) = (Length::Samples(activations), Nanos::ZERO);
     let short = Run { length, warmup_ns, break_above_ns: None, loads: Vec::new(), ..run.clone() };
-    let measurement = Measurement::prepare(&short, scheduling, &Control::new())?;
+    let mut measurement = Measurement::prepare(&short, scheduling, &Control::new())?;
     measurement.begin(measurement.earliest());
     let counts = measurement.join().into_iter().map(|result| result.map_or(Counts::default(), |result| result.counts));
     Ok(run.cpus.iter().zip(counts).map(|(cpu, counts)| Tried { cpu: *cpu, counts }).collect())

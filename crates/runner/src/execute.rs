@@ -171,6 +171,8 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     document.load = loads.stop();
     document.load_off_target = document.load.iter().any(|load| load.off_target);
     document.warnings.extend(loads.warnings());
+    // Tracers end only now that the machine is quiet.
+    drop(measurement);
     let mut processes = host.process_times().since(&processes_before.0, own);
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
     processes.own_ms += children_ms;

@@ -8,6 +8,7 @@ use crate::Polled;
 use crate::attachment::Attachment;
 use crate::probes::Noise;
 use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::thread::Outlives;
 use model::Warning;
 use plan::{CpuId, Nanos};
 use std::io;
@@ -43,6 +44,11 @@ impl Accounted {
         let kernel = Kernel::on(cpu)?;
         let (reader, layout) = (kernel.reader(cpu)?, kernel.layout()?);
         Ok(Accounted { cpu, noise, reader, layout, account: Account::new(GAPS), next: None, thread: 0, readings: 0, kernel })
+    }
+
+    /// The tracer, which ends with the last reference.
+    pub(crate) fn tracer(&self) -> Outlives {
+        Arc::clone(&self.kernel) as Outlives
     }
 
     /// Reads what the kernel recorded until now.

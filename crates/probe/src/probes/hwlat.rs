@@ -9,9 +9,11 @@ use crate::Woken;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::thread::{Launched, Outlives};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{CpuId, Nanos, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
+use std::sync::Arc;
 use trace::{Gap, Line, Reader, Session, Text, TraceError, Tracefs};
 
 pub(super) const PROBE: Probe = Probe {
@@ -28,7 +30,8 @@ pub(super) const PROBE: Probe = Probe {
     default_scheduling: Scheduling::OTHER,
     launch: |settings, config| {
         let hwlat = Hwlat::begin(settings, config.cpu).map_err(io::Error::other)?;
-        config.launch_events::<_, 4, 5>(Observer, hwlat)
+        let outlives = Some(Arc::clone(&hwlat.session) as Outlives);
+        Ok(Launched { outlives, ..config.launch_events::<_, 4, 5>(Observer, hwlat)? })
     },
 };
 
@@ -96,7 +99,7 @@ const READ_EVERY: Nanos = Nanos::from_millis(100);
 struct Hwlat {
     reader: Reader,
     /// Ends after the reader: fields are dropped in this order.
-    _session: Session,
+    session: Arc<Session>,
 }
 
 impl Hwlat {
@@ -120,7 +123,7 @@ impl Hwlat {
         // In turn on each CPU of the mask, which is one.
         session.write("tracing_cpumask", &cpu_mask(cpu))?;
         session.set_tracer("hwlat")?;
-        Ok(Hwlat { reader: session.reader(cpu)?, _session: session })
+        Ok(Hwlat { reader: session.reader(cpu)?, session: Arc::new(session) })
     }
 
     /// The next gap that was printed, and when; none if there is none yet.

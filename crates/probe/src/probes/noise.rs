@@ -10,6 +10,7 @@ use crate::Polled;
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::osnoise::{self, Accounted};
 use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::thread::Launched;
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
@@ -31,7 +32,9 @@ pub(super) const PROBE: Probe = Probe {
             return config.launch_events::<_, COLUMNS, { COLUMNS + 1 }>(Linux, noise);
         }
         let accounted = Accounted::on(config.cpu, noise).map_err(io::Error::other)?;
-        config.launch_events::<_, { osnoise::COLUMNS }, { osnoise::COLUMNS + 1 }>(Linux, accounted)
+        let outlives = Some(accounted.tracer());
+        let launched = config.launch_events::<_, { osnoise::COLUMNS }, { osnoise::COLUMNS + 1 }>(Linux, accounted)?;
+        Ok(Launched { outlives, ..launched })
     },
 };
 
@@ -359,7 +362,7 @@ mod tests {
         run.length = plan::Length::DurationNs(Nanos::from_secs(20));
         run.probe = PROBE.name.to_owned();
         let control = Control::new();
-        let measurement = crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+        let mut measurement = crate::Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
         measurement.begin(measurement.earliest());
         std::thread::sleep(std::time::Duration::from_millis(100));
         control.stop(StopReason::Asked);

@@ -9,6 +9,7 @@ use crate::Woken;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::sampler::{Overrun, SampleError, Sampler};
+use crate::thread::{Launched, Outlives};
 use crate::timerlat::{Kernel, Row, Rows, Thread, UserThread, lacks};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
 use plan::{CpuId, Nanos, OverrunPolicy, ProbeSettings, Run, Scheduling};
@@ -32,10 +33,11 @@ pub(super) const PROBE: Probe = Probe {
         let thread = thread(settings);
         let kernel = Kernel::on(cpu, interval, thread, scheduling).map_err(io::Error::other)?;
         let reader = kernel.reader(cpu).map_err(io::Error::other)?;
+        let outlives = Some(Arc::clone(&kernel) as Outlives);
         let rows = Rows::new(Nanos(0), interval);
         let rows = if thread == Thread::User { rows.with_user() } else { rows };
         let (row, user) = (None, None);
-        config.launch(
+        let launched = config.launch(
             Observer,
             Timerlat {
                 reader,
@@ -52,7 +54,8 @@ pub(super) const PROBE: Probe = Probe {
                 user,
                 kernel,
             },
-        )
+        )?;
+        Ok(Launched { outlives, ..launched })
     },
 };
 

@@ -223,7 +223,7 @@ mod tests {
             for (interval, after) in [(Nanos::from_secs(3_600), 20), (Nanos::from_micros(300), 20), (Nanos::from_millis(1), 0)] {
                 let (mut run, control) = (run(by, "same", interval), Control::new());
                 run.length = plan::Length::Samples(1_000_000);
-                let measurement = Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
+                let mut measurement = Measurement::prepare(&run, Scheduling::OTHER, &control).unwrap();
                 measurement.begin(measurement.earliest());
                 std::thread::sleep(Duration::from_millis(after));
                 control.stop(StopReason::Asked);
