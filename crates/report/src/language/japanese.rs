@@ -311,6 +311,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ),
     ("Caution: {caveat}.", "注意: {caveat}。"),
     ("{name}: {base} against {other}", "{name}: {other} に対し {base}"),
+    ("skipped, and so in no latency", "スキップ(レイテンシに含まれない)"),
     ("steal time", "スティール時間"),
     ("CPUs busy, with any work", "CPU 使用率(すべての処理)"),
     ("interrupts {name}", "割り込み {name}"),

@@ -6,6 +6,7 @@ use crate::format::count;
 use crate::gate::incomplete_reason;
 use crate::language::tr;
 use crate::overview::{Overview, list};
+use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
 use crate::sections::events::{self, Source};
 
@@ -61,6 +62,22 @@ impl Apart {
     }
 }
 
+/// What was skipped, where that is in no latency and differs between the two groups.
+fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
+    let of = |group: &[Overview<'_>]| {
+        let mut sum = Accounts::default();
+        group.iter().filter(|one| !one.has_skipped()).for_each(|one| sum.merge(&one.activations));
+        Some((sum.skipped()?, sum.due()?, sum.rows()))
+    };
+    let ((base_skipped, base_due, rows), (other_skipped, other_due, _)) = of(base).zip(of(other))?;
+    // As shares: the groups may differ in length.
+    if u128::from(base_skipped) * u128::from(other_due) == u128::from(other_skipped) * u128::from(base_due) {
+        return None;
+    }
+    let share = |skipped, due| tr!("{n} of {rows}", n = count(skipped), rows = rows.counted(due));
+    Some(Apart { name: tr!("skipped, and so in no latency"), base: share(base_skipped, base_due), other: share(other_skipped, other_due) })
+}
+
 /// In what the recordings of two groups, the first so many and the others, differ that was not asked for: steal time, how busy the
 /// CPUs were under the same loads, and interrupts that were much more frequent in one.
 pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
@@ -70,7 +87,7 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     };
     let both = |of: fn(&CpuShares) -> f64| mean(base, of).zip(mean(other, of));
     let percent = |value: f64| format!("{value:.1} %");
-    let mut apart = Vec::new();
+    let mut apart: Vec<Apart> = skipped(base, other).into_iter().collect();
     if let Some((first, second)) = both(|shares| shares.steal)
         && (first - second).abs() >= MIN_STEAL
     {
@@ -170,6 +187,28 @@ mod tests {
         stolen.document.load_off_target = true;
         let output = collect(&Overview::new(&stolen));
         assert!(output[0].starts_with("a load was off") && output[1].starts_with("steal time 26.3 %"), "{output:?}");
+    }
+
+    #[test]
+    fn trials_that_were_skipped_are_named_where_they_are_in_no_latency() {
+        let mut first = Synthetic::hackbench().build();
+        let mut second = first.clone();
+        for (recorded, skipped) in [(&mut first, 0), (&mut second, 3)] {
+            recorded.document.probe.rows = model::RowKind::Trials;
+            recorded.threads.iter_mut().for_each(|statistics| statistics.with_skipped = None);
+            for thread in &mut recorded.document.threads {
+                let counts = stats::Activations { due: 1_000, on_time: 1_000 - skipped, late: 0, skipped };
+                thread.activations = Some(model::RowCounts::Planned(counts));
+            }
+        }
+        let output = |first, second| {
+            between(&[Overview::new(first), Overview::new(second)], 1).iter().map(Apart::in_words).collect::<Vec<_>>()
+        };
+        let due = 1_000 * first.document.threads.len();
+        let rows = format!("of {} trials", count(u64::try_from(due).unwrap()));
+        let skipped = 3 * second.document.threads.len();
+        assert_eq!(output(&first, &second), [format!("skipped, and so in no latency: {skipped} {rows} against 0 {rows}")]);
+        assert!(output(&second, &second).is_empty());
     }
 
     #[test]
