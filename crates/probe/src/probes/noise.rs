@@ -23,7 +23,7 @@ pub(super) const PROBE: Probe = Probe {
     statement: |run| statement(&run.probe_settings),
     conflict,
     max_threads: |_| None,
-    lacks: |settings, _| lacks(settings),
+    lacks,
     default_interval: Nanos::from_secs(1),
     default_scheduling: Scheduling::DEFAULT,
     launch: |settings, config| {
@@ -49,7 +49,7 @@ const THRESHOLD: ProbeSetting = ProbeSetting {
     default_is_recorded: true,
 };
 
-/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us).
+/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us); how much of that is safe depends on the interval.
 const POLL: ProbeSetting = ProbeSetting {
     name: "poll",
     help: "Percent of each interval in which the thread polls. It sleeps in the rest",
@@ -129,7 +129,46 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     })
 }
 
-fn lacks(settings: &ProbeSettings) -> Option<String> {
+/// Time that the kernel leaves real-time threads in each of its periods, ns; none where it does not limit them.
+fn real_time_limit() -> Option<(i64, i64)> {
+    let read = |name| -> Option<i64> {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us")).ok()?;
+        text.trim().parse::<i64>().ok()?.checked_mul(1_000)
+    };
+    let (runtime, period) = (read("runtime")?, read("period")?);
+    (runtime >= 0 && period > 0).then_some((runtime, period))
+}
+
+/// Of a limit, what the other real-time threads of this program and of the machine may take.
+const FOR_OTHERS: f64 = 0.02;
+
+/// How long it polls at most in so long a time, ns.
+fn poll_within(period: i64, interval: Nanos, percent: i64) -> i64 {
+    let (interval, poll) = (interval.0.max(1), poll_of(interval, percent));
+    (period / interval).saturating_mul(poll) + (period % interval).min(poll)
+}
+
+/// Where the kernel would take the loop off its CPU, by which a gap would be this program's own doing.
+fn throttled((runtime, period): (i64, i64), interval: Nanos, percent: i64) -> Option<String> {
+    let polled = poll_within(period, interval, percent);
+    #[expect(clippy::cast_precision_loss, reason = "times of seconds, in ns")]
+    let is_throttled = polled as f64 > runtime as f64 - FOR_OTHERS * period as f64;
+    is_throttled.then(|| {
+        format!(
+            "it would poll for {} of {}, and the kernel takes real-time threads off their CPU after {} of it \
+             (/proc/sys/kernel/sched_rt_runtime_us), which would be gaps. Give a smaller --poll or a shorter interval, or write -1 there",
+            Nanos(polled),
+            Nanos(period),
+            Nanos(runtime)
+        )
+    })
+}
+
+fn lacks(settings: &ProbeSettings, interval: Nanos) -> Option<String> {
+    let limited = real_time_limit().and_then(|limit| throttled(limit, interval, poll_percent(settings)));
+    if limited.is_some() {
+        return limited;
+    }
     if let Some(what) = has_account(settings).then(osnoise::lacks).flatten() {
         return Some(what);
     }
@@ -273,6 +312,17 @@ mod tests {
     use plan::{CpuId, OverrunPolicy};
     use rustix::thread::Pid;
 
+    #[test]
+    fn what_the_kernel_would_throttle_is_refused() {
+        let second = 1_000_000_000;
+        let refused = |interval, percent| throttled((950_000_000, second), Nanos(interval), percent).is_some();
+        assert!(!refused(second, 90) && !refused(second, 93) && !refused(500_000_000, 93) && !refused(20_000_000, 93));
+        // 950 ms leave nothing for others; 1.8 s in one piece are longer than a period; of 700 ms, 2 begin within a period.
+        assert!(refused(second, 95) && refused(2 * second, 90) && refused(700_000_000, 93));
+        assert!(!refused(2 * second, 46) && throttled((second, second), Nanos(2 * second), 95).is_some());
+        assert_eq!(poll_within(second, Nanos(300_000_000), 50), 3 * 150_000_000 + 100_000_000);
+    }
+
     /// A clock that each reading moves on by 50 ns, and by what a script says beside that: at this time by so much.
     struct Scripted {
         now: i64,
@@ -357,7 +407,7 @@ mod tests {
     /// A loop that makes no system call does not see the signal of a run that is stopped.
     #[test]
     fn a_run_is_stopped_while_it_polls() {
-        let mut run = test_run(Nanos::from_secs(2), 10);
+        let mut run = test_run(Nanos::from_secs(1), 10);
         run.cpus.truncate(1);
         run.length = plan::Length::DurationNs(Nanos::from_secs(20));
         run.probe = PROBE.name.to_owned();
@@ -395,7 +445,7 @@ mod tests {
     #[test]
     fn a_threshold_below_the_loop_itself_is_refused() {
         let settings = |threshold: &str| [("threshold".to_owned(), threshold.to_owned())].into();
-        assert_eq!(lacks(&settings("1ms")), None);
-        assert!(lacks(&settings("1ns")).unwrap().contains("the threshold of a gap is 1ns. Give a higher --threshold"));
+        assert_eq!(lacks(&settings("1ms"), Nanos::from_secs(1)), None);
+        assert!(lacks(&settings("1ns"), Nanos::from_secs(1)).unwrap().contains("the threshold of a gap is 1ns. Give a higher --threshold"));
     }
 }
