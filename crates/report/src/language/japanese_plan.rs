@@ -114,6 +114,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
         "測定計画の上限: {limits}。最悪の測定の最悪のスレッド(スキップ込み)の結果: {judged}。",
     ),
+    (
+        "Limits of the plan: {limits}. For the worst thread of the worst run: {judged}.",
+        "測定計画の上限: {limits}。最悪の測定の最悪のスレッドの結果: {judged}。",
+    ),
     ("More warnings, each of some runs: {n}.", "ほかに一部の測定の警告 {n} 件。"),
     (", {n} of them identical to another", "(うち {n} 回は同一)"),
     ("{n} missing", "未測定 {n} 回"),

@@ -103,6 +103,20 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
     assert_eq!((judged_by("max<5us"), judged_by("max<1us")), (Verdict::NotEnough, Verdict::Fail), "what was seen was seen");
 }
 
+/// What has no latency is not said to be counted in.
+#[test]
+fn limits_say_whether_skipped_ones_are_counted_in() {
+    let mut late = vec![1_000; 96];
+    late[10] = 3_500_000;
+    for (samples, are_counted_in) in [(&late[..], true), (&late[20..], false)] {
+        let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
+        add_judged(&mut matrix, 0, &["p90<2us"], &Synthetic::idle().threads(1).samples(samples));
+        let text = matrix.text(English).replace("\n  ", " ").replace('\n', " ");
+        assert!(text.contains("For the worst thread of the worst run"), "{text}");
+        assert_eq!(text.contains("of the worst run, skipped ones counted in:"), are_counted_in, "{text}");
+    }
+}
+
 /// Adds a run, held against the plan's limits as `teiji show` does.
 fn add_judged(matrix: &mut Matrix, row: usize, limits: &[&str], run: &Synthetic) {
     matrix.limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();

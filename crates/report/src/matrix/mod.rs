@@ -314,10 +314,16 @@ impl Matrix {
             )
         };
         let judged: Vec<String> = self.limits.iter().enumerate().map(judged).collect();
-        Some(tr!(
-            "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
-            limits = list(&limits),
-            judged = judged.join(translated("; "))
-        ))
+        let (limits, judged) = (list(&limits), judged.join(translated("; ")));
+        // Skipped rows without a latency are judged nowhere.
+        Some(if self.rows.iter().any(CellStats::has_skipped) {
+            tr!(
+                "Limits of the plan: {limits}. For the worst thread of the worst run, skipped ones counted in: {judged}.",
+                limits,
+                judged
+            )
+        } else {
+            tr!("Limits of the plan: {limits}. For the worst thread of the worst run: {judged}.", limits, judged)
+        })
     }
 }
