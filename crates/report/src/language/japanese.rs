@@ -164,6 +164,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{recording} holds times that came as a stream. This machine recorded them. How it did, and how busy it was, says nothing of them, unless the stream comes from it.",
         "{recording} はストリームとして届いた時刻です。このマシンは記録しただけです。ストリームの送り手がこのマシンでない限り、記録の仕方や負荷は値に関係しません。",
     ),
+    ("Observed on Linux {machine}", "Linux {machine} で観測"),
     ("Measured elsewhere, recorded on Linux {machine}", "別の場所で測定、Linux {machine} で記録"),
     ("of the stream", "ストリームの時計"),
     ("Ordinary scheduling.", "非リアルタイムスケジューリング。"),

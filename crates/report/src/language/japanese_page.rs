@@ -456,6 +456,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("run each missed one at once, late", "過ぎた周期も遅れたまま続けて実行する"),
     ("never", "なし"),
     ("{interval}, each further thread {distance} more", "{interval}(スレッドごとに {distance} 加算)"),
+    ("{scheduling}, of the thread that only reads", "{scheduling}(読み取り専用スレッド)"),
     ("{scheduling} asked for", "要求: {scheduling}"),
     ("{clock}, resolution {resolution} ns, a reading costs {cost} ns", "{clock}、分解能 {resolution} ns、読み出し時間 {cost} ns"),
     ("held at 0: no deep idle states", "0 に固定(深いアイドル状態を禁止)"),

@@ -90,7 +90,11 @@ fn scheduling(overview: &Overview<'_>) -> String {
     let document = &overview.recorded.document;
     let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
     granted.dedup();
-    if granted.is_empty() { tr!("{scheduling} asked for", scheduling = document.run.scheduling) } else { granted.join(", ") }
+    match granted.join(", ") {
+        none if none.is_empty() => tr!("{scheduling} asked for", scheduling = document.run.scheduling),
+        granted if document.probe.taken_by() == TakenBy::OwnThreads => granted,
+        granted => tr!("{scheduling}, of the thread that only reads", scheduling = granted),
+    }
 }
 
 fn clock(overview: &Overview<'_>) -> String {

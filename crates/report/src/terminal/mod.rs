@@ -142,10 +142,10 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     granted.dedup();
     wrapped(out, "", &parts.join(translated(", ")));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
-    let of = if overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
-        tr!("Measured elsewhere, recorded on Linux {machine}", machine)
-    } else {
-        tr!("{scheduling} on Linux {machine}", scheduling, machine)
+    let of = match overview.recorded.document.probe.taken_by() {
+        TakenBy::OwnThreads => tr!("{scheduling} on Linux {machine}", scheduling, machine),
+        TakenBy::ThisMachine => tr!("Observed on Linux {machine}", machine),
+        TakenBy::AnotherMachine => tr!("Measured elsewhere, recorded on Linux {machine}", machine),
     };
     wrapped(out, "", &of);
 }

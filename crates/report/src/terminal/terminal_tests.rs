@@ -109,6 +109,16 @@ fn caveats_come_before_the_figures() {
     assert_eq!(output, WITH_CAVEATS, "\n{output}");
 }
 
+/// How a thread that only reads is scheduled says nothing of what is measured.
+#[test]
+fn the_scheduling_of_whoever_only_observes_is_no_condition() {
+    let mut recorded = Synthetic::idle().threads(1).build();
+    assert!(output(&recorded).contains("\nSCHED_FIFO 90 on Linux "), "{}", output(&recorded));
+    recorded.document.probe.only_observes = true;
+    let output = output(&recorded);
+    assert!(output.contains("\nObserved on Linux ") && !output.contains("SCHED_"), "{output}");
+}
+
 #[test]
 fn a_load_off_its_level_comes_first_and_stands_with_its_cpus() {
     let mut recorded = Synthetic::idle().load("cpu@50%").build();
