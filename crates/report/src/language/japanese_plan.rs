@@ -49,6 +49,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("The plan, as run", "実行した測定計画"),
     ("runs", "測定回数"),
     ("n", "n"),
+    ("noise, %", "ノイズ %"),
     ("max of runs", "測定ごとの最大値"),
     ("caveats", "注意点"),
     ("cut short", "途中終了"),

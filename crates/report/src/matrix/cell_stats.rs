@@ -13,8 +13,9 @@ use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
+use crate::sections::noise;
 use judge::{Judged, RunIdentity, Verdict};
-use model::{Document, Quantity};
+use model::{Document, Quantity, Thread};
 use plan::Nanos;
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::sync::Arc;
@@ -68,6 +69,10 @@ pub(super) struct Texts {
     pub(super) caveats: Vec<Caveat>,
 }
 
+fn polled_ns(thread: &Thread) -> i64 {
+    thread.polling.map_or(0, |polling| polling.polled_ns)
+}
+
 /// What is summed up over repeats, of a combination or of one of its threads.
 #[derive(Debug, Default)]
 pub(super) struct CellFigures {
@@ -80,6 +85,8 @@ pub(super) struct CellFigures {
     observed: Observed,
     /// The maximum of each repeat, ns.
     pub(super) maxima: Vec<i64>,
+    /// How long loops polled, whose gaps they are, ns; 0 of all that do not poll.
+    polled_ns: i64,
 }
 
 impl CellFigures {
@@ -96,6 +103,7 @@ impl CellFigures {
             due: Latencies { histogram: &self.due_histogram, moments: &self.due_moments, observed: due, has_sd },
             as_measured: Latencies { histogram: &self.histogram, moments: &self.moments, observed: as_measured, has_sd },
             maxima: &self.maxima,
+            polled_ns: self.polled_ns,
         }
     }
 }
@@ -150,12 +158,18 @@ pub(super) struct Figures<'p> {
     pub(super) due: Latencies<'p>,
     pub(super) as_measured: Latencies<'p>,
     maxima: &'p [i64],
+    polled_ns: i64,
 }
 
 impl Figures<'_> {
     /// From the smallest to the largest, ns.
     pub(super) fn peak_to_peak(&self) -> Option<i64> {
         Some(self.due.max()?.saturating_sub(self.due.min()?))
+    }
+
+    /// What the gaps of polling loops are of the time polled, percent.
+    pub(super) fn noise(&self) -> Option<f64> {
+        noise::percent(self.polled_ns, self.as_measured.moments)
     }
 
     /// The smallest and the largest maximum of the repeats, ns.
@@ -231,6 +245,7 @@ impl CellStats {
         stats.due_histogram.merge(&overview.due_histogram);
         stats.due_moments.merge(&overview.due_moments);
         stats.observed.add(&overview.recorded.threads);
+        stats.polled_ns += document.threads.iter().map(polled_ns).sum::<i64>();
         self.add_threads(overview);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
@@ -268,6 +283,7 @@ impl CellStats {
             pooled.due_moments.merge(moments);
             pooled.observed.add(std::slice::from_ref(statistics));
             pooled.maxima.extend(moments.max());
+            pooled.polled_ns += polled_ns(thread);
         }
     }
 

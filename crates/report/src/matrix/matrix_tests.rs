@@ -54,7 +54,7 @@ fn cells_cannot_break_their_tables() {
     let csv = matrix().csv();
     assert_eq!(csv.lines().count(), 4);
     assert!(csv.contains("\r\n1ms,\"cpu@50%, of \"\"one\"\" | core\",,1000000,1,0,0,machine,10,1000,1000,"), "{csv}");
-    assert!(csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
+    assert!(csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"), "nothing was measured, and nothing is 0: {csv}");
     let markdown = matrix().markdown(English);
     assert!(markdown.contains("| 1ms | cpu@50%, of \"one\" \\| core | 1 | 10 |"), "{markdown}");
     assert_eq!(markdown.lines().filter(|line| line.starts_with("| ")).count(), 5, "{markdown}");
@@ -200,6 +200,20 @@ fn recordings_without_samples_are_runs_unless_all_is_equal() {
     assert_eq!(here.rows[0].identical, 0);
     here.add(0, 4, imported(one, ""));
     assert_eq!((here.rows[0].runs, here.rows[0].identical), (4, 1));
+}
+
+#[test]
+fn noise_is_a_column_where_loops_polled() {
+    let mut matrix = Matrix::new(None, vec!["load".into()], ["none", "busy"].map(|load| vec![Some(load.to_owned())]).into_iter());
+    let mut polled = Synthetic::idle().threads(1).samples(&[2_000, 4_000]).build();
+    assert!(!matrix.text(English).contains("noise"));
+    polled.document.threads[0].polling = Some(model::Polling { polled_ns: 1_000_000, readings: 9, resolution_ns: None });
+    matrix.add(0, 1, polled.clone());
+    polled.document.threads[0].evidence.samples_lost = 1;
+    matrix.add(1, 1, polled);
+    let text = matrix.text(English);
+    assert!(text.contains("noise, %") && text.contains(" 0.600") && text.contains("≥0.600"), "{text}");
+    assert_eq!(matrix.json()["combinations"][0]["noise_percent"], json!(0.6));
 }
 
 /// Intervals that differ from 1 ms by these, ns.

@@ -9,6 +9,7 @@ use crate::language::{Language, in_language, tr, translated};
 use crate::page::localised::markdown;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::NOTHING;
+use crate::sections::noise;
 use crate::terminal::text::{columns, left, right, wrapped};
 use judge::Verdict;
 use stats::Level;
@@ -17,7 +18,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// The names of our figures.
-const OURS: [&str; 17] = [
+const OURS: [&str; 18] = [
     "caveats",
     "thread",
     "runs",
@@ -32,6 +33,7 @@ const OURS: [&str; 17] = [
     "p99.99",
     "max",
     "max of runs",
+    "noise, %",
     "overruns",
     "skipped",
     "load, %",
@@ -175,6 +177,9 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
     let thread = part.map_or_else(|| NOTHING.to_owned(), CellThread::label);
     let caveats = row.in_short().join(translated(", "));
     let caveats = if caveats.is_empty() { NOTHING.to_owned() } else { caveats };
+    // What found the ring full is in no sum.
+    let at_least = if row.samples_lost() > Some(0) { "≥" } else { "" };
+    let noise = all.noise().map_or_else(|| NOTHING.to_owned(), |percent| format!("{at_least}{}", noise::digits(percent)));
     let figures = [
         of_row(caveats),
         thread,
@@ -190,6 +195,7 @@ fn ours_of(matrix: &Matrix, row: &CellStats, part: Option<&CellThread>, whole: b
         quantile(Level::P9999),
         or_nothing(all.due.max()),
         spread.unwrap_or_else(|| NOTHING.to_owned()),
+        noise,
         all.activations.late().map_or_else(|| NOTHING.to_owned(), count),
         all.activations.skipped().map_or_else(|| NOTHING.to_owned(), count),
         of_row(reached(row)),

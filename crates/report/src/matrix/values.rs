@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use stats::Level;
 
 /// Columns behind the factors.
-const OURS: [&str; 35] = [
+const OURS: [&str; 36] = [
     "thread",
     "interval_ns",
     "runs",
@@ -31,6 +31,7 @@ const OURS: [&str; 35] = [
     "max_ns",
     "max_of_runs_min_ns",
     "max_of_runs_max_ns",
+    "noise_percent",
     "overruns",
     "skipped",
     "lost",
@@ -132,6 +133,7 @@ impl Matrix {
             text(all.due.max()),
             text(all.spread().map(|(low, _)| low)),
             text(all.spread().map(|(_, high)| high)),
+            text(all.noise()),
             text(all.activations.late().filter(|_| row.runs > 0)),
             text(all.activations.skipped().filter(|_| row.runs > 0)),
             text(row.samples_lost()),
@@ -174,32 +176,33 @@ impl Matrix {
             let of_runs = |n: u64| (row.runs > 0).then_some(n);
             let all = row.figures();
             let mut object = json!({
-                           "factors": factors,
-                           "runs": row.runs,
-                           "runs_missing": row.missing,
-                           "runs_identical": of_runs(row.identical.into()),
-                           "time": row.kind.map(TimeKind::key),
-                           "n": of_runs(all.due.count()),
-                           "min_ns": all.due.min(),
-                           "mean_ns": all.due.mean(),
-                           "sd_ns": all.due.sd(),
-            "peak_to_peak_ns": all.peak_to_peak(),
-                           "p50_ns": all.due.quantile(Level::P50),
-                           "p99_ns": all.due.quantile(Level::P99),
-                           "p999_ns": all.due.quantile(Level::P999),
-                           "p9999_ns": all.due.quantile(Level::P9999),
-                           "max_ns": all.due.max(),
-                           "as_measured": (row.runs > 0).then(|| as_measured(all.as_measured)),
-                           "max_of_runs_ns": row.stats.maxima,
-                           "overruns": all.activations.late().filter(|_| row.runs > 0),
-                           "skipped": all.activations.skipped().filter(|_| row.runs > 0),
-                           "lost": row.samples_lost(),
-                           "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
-                           "load_off_target": (row.runs > 0).then_some(row.off_target),
-                           "caveats": caveats(row),
-                           "beyond": self.standing(row, Verdict::Fail),
-                           "inconclusive": self.standing(row, Verdict::NotEnough),
-                       });
+                "factors": factors,
+                "runs": row.runs,
+                "runs_missing": row.missing,
+                "runs_identical": of_runs(row.identical.into()),
+                "time": row.kind.map(TimeKind::key),
+                "n": of_runs(all.due.count()),
+                "min_ns": all.due.min(),
+                "mean_ns": all.due.mean(),
+                "sd_ns": all.due.sd(),
+                "peak_to_peak_ns": all.peak_to_peak(),
+                "p50_ns": all.due.quantile(Level::P50),
+                "p99_ns": all.due.quantile(Level::P99),
+                "p999_ns": all.due.quantile(Level::P999),
+                "p9999_ns": all.due.quantile(Level::P9999),
+                "max_ns": all.due.max(),
+                "as_measured": (row.runs > 0).then(|| as_measured(all.as_measured)),
+                "max_of_runs_ns": row.stats.maxima,
+                "noise_percent": all.noise(),
+                "overruns": all.activations.late().filter(|_| row.runs > 0),
+                "skipped": all.activations.skipped().filter(|_| row.runs > 0),
+                "lost": row.samples_lost(),
+                "loads_percent": row.reached.iter().map(|(low, high)| [low, high]).collect::<Vec<_>>(),
+                "load_off_target": (row.runs > 0).then_some(row.off_target),
+                "caveats": caveats(row),
+                "beyond": self.standing(row, Verdict::Fail),
+                "inconclusive": self.standing(row, Verdict::NotEnough),
+            });
             if let Some(published) = &self.published {
                 object["published"] = row.beside(published).iter().map(|run| published_json(run)).collect();
             }
@@ -222,22 +225,23 @@ impl Matrix {
     fn thread_json(&self, thread: &CellThread) -> Value {
         let all = thread.figures();
         let mut object = json!({
-                   "thread": thread.index,
-                   "interval_ns": thread.interval_ns.0,
-                   "n": all.due.count(),
-                   "min_ns": all.due.min(),
-                   "mean_ns": all.due.mean(),
-                   "sd_ns": all.due.sd(),
-        "peak_to_peak_ns": all.peak_to_peak(),
-                   "p50_ns": all.due.quantile(Level::P50),
-                   "p99_ns": all.due.quantile(Level::P99),
-                   "p999_ns": all.due.quantile(Level::P999),
-                   "p9999_ns": all.due.quantile(Level::P9999),
-                   "max_ns": all.due.max(),
-                   "as_measured": as_measured(all.as_measured),
-                   "overruns": all.activations.late(),
-                   "skipped": all.activations.skipped(),
-               });
+            "thread": thread.index,
+            "interval_ns": thread.interval_ns.0,
+            "n": all.due.count(),
+            "min_ns": all.due.min(),
+            "mean_ns": all.due.mean(),
+            "sd_ns": all.due.sd(),
+            "peak_to_peak_ns": all.peak_to_peak(),
+            "p50_ns": all.due.quantile(Level::P50),
+            "p99_ns": all.due.quantile(Level::P99),
+            "p999_ns": all.due.quantile(Level::P999),
+            "p9999_ns": all.due.quantile(Level::P9999),
+            "max_ns": all.due.max(),
+            "as_measured": as_measured(all.as_measured),
+            "noise_percent": all.noise(),
+            "overruns": all.activations.late(),
+            "skipped": all.activations.skipped(),
+        });
         if let Some(published) = &self.published {
             object["published"] = thread.beside(published).iter().map(|run| published_json(run)).collect();
         }

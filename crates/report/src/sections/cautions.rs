@@ -75,7 +75,11 @@ fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
         return None;
     }
     let share = |skipped, due| tr!("{n} of {rows}", n = count(skipped), rows = rows.counted(due));
-    Some(Apart { name: tr!("skipped, and so in no latency"), base: share(base_skipped, base_due), other: share(other_skipped, other_due) })
+    Some(Apart {
+        name: tr!("skipped, and so in no latency"),
+        base: share(base_skipped, base_due),
+        other: share(other_skipped, other_due),
+    })
 }
 
 /// In what the recordings of two groups, the first so many and the others, differ that was not asked for: steal time, how busy the

@@ -6,6 +6,7 @@ use crate::language::tr;
 use crate::overview::Overview;
 use crate::sections::columns::Meaning;
 use plan::Nanos;
+use stats::Moments;
 
 /// Of each recording of a loop that polled.
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
@@ -21,12 +22,8 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     let threads = &overview.recorded.document.threads;
     let polling = || threads.iter().filter_map(|thread| thread.polling);
     let polled_ns: i64 = polling().map(|polling| polling.polled_ns).sum();
-    if polled_ns <= 0 {
-        return None;
-    }
-    let (gaps, gaps_ns) = (overview.moments.count(), overview.moments.mean().unwrap_or(0.0) * as_f64(overview.moments.count()));
-    let share = percent(gaps_ns / Nanos(polled_ns).as_secs_f64() / 1e9);
-    let (polled, gaps) = (format::span(Nanos(polled_ns)), counted(gaps, "gap"));
+    let share = format!("{} %", digits(percent(polled_ns, &overview.moments)?));
+    let (polled, gaps) = (format::span(Nanos(polled_ns)), counted(overview.moments.count(), "gap"));
     // What found the ring full is in no sum.
     let mut text = if overview.lost > 0 {
         tr!("at least {share} of the {polled} polled, in {gaps}", share, polled, gaps)
@@ -39,20 +36,21 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     Some(text)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of gaps")]
-const fn as_f64(n: u64) -> f64 {
-    n as f64
+/// What gaps are of the time polled, percent; none where nothing was polled.
+pub(crate) fn percent(polled_ns: i64, gaps: &Moments) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "a count of gaps")]
+    let gaps_ns = gaps.mean().unwrap_or(0.0) * gaps.count() as f64;
+    (polled_ns > 0).then(|| gaps_ns / Nanos(polled_ns).as_secs_f64() / 1e9 * 100.0)
 }
 
-/// A share with three digits that count, of 1 % or less: `0.0123 %`, `12.3 %`.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
+/// Percent with three digits that count, of 1 % or less: `0.0123`, `12.3`.
+pub(crate) fn digits(percent: f64) -> String {
     if percent <= 0.0 {
-        return "0 %".to_owned();
+        return "0".to_owned();
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
     let decimals = (2.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{percent:.decimals$} %")
+    format!("{percent:.decimals$}")
 }
 
 #[cfg(test)]
@@ -66,9 +64,9 @@ mod tests {
         let mut recorded = Synthetic::idle().threads(1).build();
         let words = |recorded: &_| of_each(&Overview::all(std::slice::from_ref(recorded)));
         assert!(words(&recorded).is_empty());
-        let sum = recorded.threads[0].moments.mean().unwrap() * as_f64(recorded.threads[0].moments.count());
-        #[expect(clippy::cast_possible_truncation, reason = "a test")]
-        let polled_ns = (sum * 4_000.0) as i64;
+        let moments = &recorded.threads[0].moments;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a test")]
+        let polled_ns = (moments.mean().unwrap() * moments.count() as f64 * 4_000.0) as i64;
         recorded.document.threads[0].polling = Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
         let text = words(&recorded).remove(0).meaning;
         assert!(
@@ -82,7 +80,7 @@ mod tests {
 
     #[test]
     fn shares_have_three_digits() {
-        let shares = [0.0, 0.000_000_123_4, 0.000_123_4, 0.012_34, 0.123_4, 1.0].map(percent);
-        assert_eq!(shares, ["0 %", "0.0000123 %", "0.0123 %", "1.23 %", "12.3 %", "100 %"]);
+        let shares = [0.0, 0.000_012_34, 0.012_34, 1.234, 12.34, 100.0].map(digits);
+        assert_eq!(shares, ["0", "0.0000123", "0.0123", "1.23", "12.3", "100"]);
     }
 }
