@@ -52,6 +52,8 @@ pub enum Incomplete {
     SamplesLost(u64),
     /// The kernel's trace lost so many events at least, and rows with them.
     TraceLost(u64),
+    /// The stream's intervals are not those of the period that they are compared with.
+    StreamOffPeriod,
     /// Parts of the stream that was read are missing, or could not be read.
     StreamBroken,
     /// The program that was measured crashed or failed.
@@ -86,6 +88,10 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     let lost: u64 = of_trace.sum();
     if lost > 0 {
         return Some(Incomplete::TraceLost(lost));
+    }
+    // Its missed periods follow from it.
+    if document.warnings.iter().any(|warning| matches!(warning, Warning::StreamOffPeriod { .. })) {
+        return Some(Incomplete::StreamOffPeriod);
     }
     if document.warnings.iter().any(is_of_a_broken_stream) {
         return Some(Incomplete::StreamBroken);
@@ -162,6 +168,13 @@ mod tests {
         assert_eq!(of(&lost), Some(Incomplete::TraceLost(7)));
         let silent = Warning::StreamSilent { from: "/dev/rtf0".into(), numbers: 9, silent_ns: plan::Nanos::from_secs(2) };
         assert_eq!(of(&|document| document.warnings = vec![silent.clone()]), Some(Incomplete::StreamBroken));
+        let off_period = Warning::StreamOffPeriod {
+            period_ns: plan::Nanos::from_micros(1),
+            median_ns: plan::Nanos::from_millis(1),
+            intervals: 9,
+        };
+        let both = |document: &mut Document| document.warnings = vec![silent.clone(), off_period.clone()];
+        assert_eq!(of(&both), Some(Incomplete::StreamOffPeriod));
         let ended = |status, signal| {
             let (after_ns, planned_ns) = (plan::Nanos::from_secs(1), plan::Nanos::from_secs(10));
             of(&|document| document.warnings = vec![Warning::ProgramEnded { after_ns, planned_ns, status, signal }])

@@ -266,6 +266,15 @@ pub enum Warning {
         /// The period that was asked for.
         period_ns: Nanos,
     },
+    /// Intervals of a stream that are not those of the period that was stated for it.
+    StreamOffPeriod {
+        /// The period that was stated.
+        period_ns: Nanos,
+        /// The median of the intervals.
+        median_ns: Nanos,
+        /// How many intervals.
+        intervals: u64,
+    },
     /// A stream ended before the run.
     StreamEnded {
         /// Where the stream came from.

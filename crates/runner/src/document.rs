@@ -5,11 +5,11 @@ use crate::Order;
 use crate::conditions::Conditions;
 use model::{
     Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, Polling, ProbeStatement, RowCounts, RowKind, State,
-    Thread, ThreadEvidence, VERSION, Warning,
+    TakenBy, Thread, ThreadEvidence, VERSION, Warning,
 };
 use plan::Nanos;
 use probe::{Calibration, Polled, StopReason, ThreadResult};
-use stats::{Activations, Statistics};
+use stats::{Activations, Statistics, Summary};
 use std::time::{Duration, SystemTime};
 
 /// The time of day in RFC 3339, UTC.
@@ -149,6 +149,22 @@ pub(crate) fn clock_warning(probe: &ProbeStatement, threads: &[Beside]) -> Optio
     ((forwards, backwards) != (0, 0)).then_some(Warning::ClockStepped { clock, forwards_ns, backwards_ns })
 }
 
+/// What a reader must know of a stream whose intervals are not those of its period: most likely its unit is another.
+///
+/// Both the median and the mean have to be off, so that neither missed periods, which lengthen the mean, nor events that come in pairs,
+/// which move the median, are taken for it. Off is more than 2 %: clocks of microcontrollers are right to 1 %, and 1,024 events a second
+/// are 2.4 % more than 1,000. And it is more than one period in all, by which the first and the last event may be early or late.
+#[expect(clippy::cast_precision_loss, reason = "a share of 2 %")]
+pub(crate) fn period_warning(probe: &ProbeStatement, statistics: &[Statistics]) -> Option<Warning> {
+    let period_ns = probe.period_ns.filter(|_| probe.taken_by() == TakenBy::AnotherMachine)?;
+    let [Statistics { latency: Some(Summary { count, mean, p50: Some(median), .. }), .. }] = statistics else { return None };
+    let (period, median_off) = (period_ns.0 as f64, *median as f64);
+    let is_off = median_off.abs().min(mean.abs()) > period * 0.02 && median_off.signum() == mean.signum();
+    let is_beyond_the_ends = mean.abs() * *count as f64 > period;
+    let (median_ns, intervals) = (Nanos(period_ns.0.saturating_add(*median)), *count);
+    (is_off && is_beyond_the_ends).then_some(Warning::StreamOffPeriod { period_ns, median_ns, intervals })
+}
+
 /// What a reader must know of a thread.
 pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, result: Option<&ThreadResult>) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -211,6 +227,32 @@ mod tests {
         assert_eq!(of(0), [lost(7)]);
         assert_eq!(of(5), [lost(2), untraced(5)]);
         assert_eq!(of(9), [untraced(7)]);
+    }
+
+    #[test]
+    fn a_stream_with_another_period() {
+        let mut probe = ProbeStatement::cyclic();
+        (probe.only_observes, probe.clock) = (true, ProbeStatement::CLOCK_OF_STREAM.into());
+        probe.period_ns = Some(Nanos::from_millis(1));
+        let off = |probe: &ProbeStatement, jitter: &[i32]| {
+            let Ok(statistics) = stats::summarise([Span::Woken(jitter)].as_slice(), 1 << 60, AfterOverrun::Skip, 8);
+            match period_warning(probe, &[statistics]) {
+                Some(Warning::StreamOffPeriod { median_ns, .. }) => Some(median_ns.0),
+                _ => None,
+            }
+        };
+        // In ns and read as us, the other way round, and 1,000 Hz for 1,024.
+        assert_eq!(off(&probe, &[999_000_000; 9]), Some(1_000_000_000));
+        assert_eq!(off(&probe, &[-999_000; 9]), Some(1_000));
+        assert_eq!(off(&probe, &[-23_438; 50]), Some(976_562));
+        // A clock that is 1 % fast, every third period missed, and events in pairs.
+        assert_eq!(off(&probe, &[-10_000; 5_000]), None);
+        assert_eq!(off(&probe, &[0, 1_000, 1_000_000].repeat(50)), None);
+        assert_eq!(off(&probe, &[-900_000, 900_000].repeat(50)), None);
+        // Of three intervals nothing is known.
+        assert_eq!(off(&probe, &[200_000, 100_000, 90_000]), None);
+        probe.period_ns = None;
+        assert_eq!(off(&probe, &[999_000_000; 9]), None);
     }
 
     #[test]

@@ -343,6 +343,8 @@ fn closing(
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].as_ref()));
     }
     document.warnings.extend(document::clock_warning(&document.probe, beside));
+    // The first of them: what is said of the stream follows from its period.
+    document.warnings.splice(0..0, document::period_warning(&document.probe, statistics));
     if recorded.document.probe.taken_by() == TakenBy::AnotherMachine {
         recorded.document.warnings.retain(|warning| !warning.is_of_measuring());
     }

@@ -151,6 +151,7 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
         Incomplete::TraceLost(lost) => {
             tr!("{events} of the kernel's trace lost, and rows with them", events = counted(lost, "event"))
         }
+        Incomplete::StreamOffPeriod => tr!("the stream's intervals are not those of the period that was given"),
         Incomplete::StreamBroken => tr!("parts of the stream are missing or could not be read"),
         Incomplete::ProgramFailed => tr!("the program that was measured crashed or failed"),
         Incomplete::LoadOffTarget => tr!("a load was off target"),

@@ -404,6 +404,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{recordings} of {group} left out, identical to an earlier one", "{group} のうち{recordings}は前のものと同一のため除外"),
     ("the run ended early, and the rest is unknown", "測定が中断されたため、残りの部分は不明です"),
     ("{samples} lost, with unknown latencies", "{samples}が欠落し、その値は不明です"),
+    ("the stream's intervals are not those of the period that was given", "ストリームの間隔が指定された周期と一致しません"),
     ("parts of the stream are missing or could not be read", "ストリームの一部が欠けているか、読み取れませんでした"),
     ("the program that was measured crashed or failed", "測定対象のプログラムが異常終了しました"),
     ("{events} of the kernel's trace lost, and rows with them", "カーネルのトレースの{events}が失われ、その行も失われています"),

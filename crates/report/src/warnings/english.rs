@@ -234,6 +234,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         | Warning::StreamBackwards { .. }
         | Warning::StreamTrailing { .. }
         | Warning::StreamMissed { .. }
+        | Warning::StreamOffPeriod { .. }
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
         | Warning::StreamUnread { .. } => stream(warning),
@@ -343,6 +344,15 @@ fn stream(warning: &Warning) -> (String, String, NextStep) {
             format!("{} of {from} passed without a record.", counted(*missed, "period", "periods")),
             format!("with a period of {} µs; the column 'missed' has them at each row", micros(period_ns.0)),
             advice("See whether the source skipped them, or whether its FIFO or its line was full."),
+        ),
+        Warning::StreamOffPeriod { period_ns, median_ns, intervals } => (
+            format!(
+                "The median interval of the stream is {} µs, but the period given for it is {} µs. Jitter and missed periods are wrong if the period or the unit is.",
+                micros(median_ns.0),
+                micros(period_ns.0)
+            ),
+            counted(*intervals, "interval", "intervals"),
+            advice("Check --unit and --hz first, then --period. If all are right, the source runs at another rate."),
         ),
         Warning::StreamEnded { from, numbers, after_ns } => (
             format!("{from} ended before the run. The figures are of what had come."),

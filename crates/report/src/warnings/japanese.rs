@@ -245,6 +245,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         | Warning::StreamBackwards { .. }
         | Warning::StreamTrailing { .. }
         | Warning::StreamMissed { .. }
+        | Warning::StreamOffPeriod { .. }
         | Warning::StreamEnded { .. }
         | Warning::StreamSilent { .. }
         | Warning::StreamUnread { .. } => stream(warning),
@@ -335,6 +336,17 @@ fn stream(warning: &Warning) -> (String, String, NextStep) {
             format!("{from} の {} 周期にはレコードがありませんでした。", count(*missed)),
             format!("周期は {} µs。各行の数は列 'missed' にあります", micros(period_ns.0)),
             advice("送り側が飛ばしたのか、FIFO や回線があふれたのかを確認してください。"),
+        ),
+        Warning::StreamOffPeriod { period_ns, median_ns, intervals } => (
+            format!(
+                "ストリームの間隔の中央値は {} µs ですが、指定された周期は {} µs です。周期か単位が誤っていれば、ジッタと欠けた周期の数も誤りです。",
+                micros(median_ns.0),
+                micros(period_ns.0)
+            ),
+            format!("間隔 {} 件", count(*intervals)),
+            advice(
+                "まず --unit と --hz を、次に --period を確認してください。すべて正しければ、送り側が別の周期で動いています。",
+            ),
         ),
         Warning::StreamEnded { from, numbers, after_ns } => (
             format!("{from} は測定終了より前に終わりました。統計値はそれまでに届いた分です。"),

@@ -155,6 +155,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::StealTime { .. }
         | Warning::CpuOfflineChanged { .. }
         | Warning::IsolatedNotMeasured { .. }
+        | Warning::StreamOffPeriod { .. }
         | Warning::RowsUntraced { .. }
         | Warning::TraceEventsLost { .. }
         | Warning::ProgramEnded { .. } => String::new(),

@@ -71,6 +71,7 @@ fn all() -> Vec<Warning> {
         Warning::StreamBackwards { from: text("/dev/rtf0"), steps: 1, first: 9, furthest_ns: Nanos(1_500) },
         Warning::StreamTrailing { from: text("/dev/rtf0"), unreadable: 2, backwards: 3 },
         Warning::StreamMissed { from: text("/dev/rtf0"), missed: 12, period_ns: Nanos(976_562) },
+        Warning::StreamOffPeriod { period_ns: Nanos(976_562), median_ns: Nanos(1_024_000), intervals: 1_999 },
         Warning::StreamEnded { from: text("/dev/rtf0"), numbers: 1_024, after_ns: Nanos(1_001_000_000) },
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 0, silent_ns: Nanos::from_secs(10) },
         Warning::StreamSilent { from: text("/dev/rtf0"), numbers: 5, silent_ns: Nanos::from_secs(3) },
@@ -171,14 +172,15 @@ fn kind(warning: &Warning) -> usize {
         Warning::TraceEventsLost { .. } => 33,
         Warning::StreamTrailing { .. } => 34,
         Warning::AccountEventsLost { .. } => 35,
-        Warning::Other { .. } => 36,
+        Warning::StreamOffPeriod { .. } => 36,
+        Warning::Other { .. } => 37,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=36).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=37).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");

@@ -125,3 +125,30 @@ fn the_chart_of_a_stream_ends_with_the_stream() {
     let band = svg.lines().find(|line| line.contains("fill-opacity=\"0.45\"")).unwrap();
     assert_eq!(band.matches('M').count(), 1, "{band}");
 }
+
+/// A stream in ns that is read as one in us varies as little as it did, around a period a thousand times too long.
+#[test]
+fn a_stream_in_another_unit_passes_no_gate() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let stamps: String = (0..200).map(|n| format!("{}\n", n * 1_000_000)).collect();
+    std::fs::write(place.join("in"), stamps).unwrap();
+    let measure = |flags: &str| {
+        let output = place.teiji(&format!("measure --probe stream --from in --period 1ms {flags} -o x.teiji --limit sd<1us"));
+        let document = place.document("x.teiji");
+        std::fs::remove_dir_all(place.join("x.teiji")).unwrap();
+        (output, document)
+    };
+    let (output, document) = measure("");
+    assert!(output.code == Some(0) && !document.warns_of("stream-off-period"), "{output:?}");
+    for (flags, median) in [("--unit us", "1,000,000.0"), ("--unit tsc --hz 1000000000000", "1.0")] {
+        let (output, document) = measure(flags);
+        assert_eq!(document.text("/warnings/0/code"), "stream-off-period");
+        let said = format!("{output:?}").replace("\\n", " ");
+        let figures = format!("The median interval of the stream is {median} µs, but the period given for it is 1,000.0 µs.");
+        let reason = "the stream's intervals are not those of the period that was given";
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.code == Some(3) && words.contains(&figures) && words.contains(reason), "{words}");
+        assert!(words.contains("Check --unit and --hz first, then --period."), "{words}");
+    }
+}
