@@ -241,10 +241,13 @@ mod tests {
                 _ => None,
             }
         };
-        // In ns and read as us, the other way round, and 1,000 Hz for 1,024.
+        // In ns and read as us, the other way round, 1,000 Hz for 1,024, and 1,024 without a unit for 1,024 Hz.
         assert_eq!(off(&probe, &[999_000_000; 9]), Some(1_000_000_000));
         assert_eq!(off(&probe, &[-999_000; 9]), Some(1_000));
         assert_eq!(off(&probe, &[-23_438; 50]), Some(976_562));
+        probe.period_ns = Some(Nanos::from_micros(1_024));
+        assert_eq!(off(&probe, &[-47_438; 50]), Some(976_562));
+        probe.period_ns = Some(Nanos::from_millis(1));
         // A clock that is 1 % fast, every third period missed, and events in pairs.
         assert_eq!(off(&probe, &[-10_000; 5_000]), None);
         assert_eq!(off(&probe, &[0, 1_000, 1_000_000].repeat(50)), None);

@@ -21,7 +21,7 @@ pub(crate) use noise::Noise;
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
 use model::{ColumnUnit, ProbeStatement, RowKind};
-use plan::{Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
+use plan::{Interval, Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
 
 /// Time from one row to the next, of most probes.
@@ -110,6 +110,8 @@ pub(crate) struct SettingConflict {
 pub enum SettingValues {
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// A period: a time such as `200us` or `1/1024s`, or a rate such as `1kHz`; a bare number counts microseconds.
+    Period,
     /// A time such as `200us`; a bare number counts microseconds.
     Time,
     /// A whole number from the first to the second.
@@ -361,6 +363,11 @@ impl SettingValues {
                 Ok(_) => Err("it is above 0".to_owned()),
                 Err(error) => Err(error.to_string()),
             },
+            SettingValues::Period => match value.parse::<Interval>() {
+                Ok(Interval { nanos: Nanos(1..), .. }) => Ok(()),
+                Ok(_) => Err("it is above 0".to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
             SettingValues::Number(min, max) => match value.parse() {
                 Ok(number) if (*min..=*max).contains(&number) => Ok(()),
                 _ => Err(format!("it is a whole number from {min} to {max}")),
@@ -415,7 +422,7 @@ mod tests {
         for probe in PROBES {
             let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
                 SettingValues::OneOf(words) => words.iter().map(|word| vec![(setting.name, *word)]).collect(),
-                SettingValues::Time => vec![vec![(setting.name, "1ms")]],
+                SettingValues::Time | SettingValues::Period => vec![vec![(setting.name, "1ms")]],
                 SettingValues::Number(..) | SettingValues::Text(_) if setting.default.is_empty() => Vec::new(),
                 SettingValues::Number(..) | SettingValues::Text(_) => vec![vec![(setting.name, setting.default)]],
             });

@@ -10,7 +10,7 @@ use crate::attachment::{Attachment, Linux};
 use crate::sampler::{Awaited, EventSource, SampleError};
 use crate::stream::{Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, Width, absent, place_error};
 use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, Warning};
-use plan::{Nanos, ProbeSettings, Run, Scheduling, Unit};
+use plan::{Interval, Nanos, ProbeSettings, Run, Scheduling};
 
 pub(super) const PROBE: Probe = Probe {
     name: "stream",
@@ -52,8 +52,9 @@ const KIND: ProbeSetting =
 const UNIT: ProbeSetting =
     setting("unit", "What numbers count, tsc being ticks of --hz", SettingValues::OneOf(&["ns", "us", "ms", "s", "tsc"]), "ns");
 const HZ: ProbeSetting = setting("hz", "Ticks per second, with --unit tsc", SettingValues::Number(1, 1_000_000_000_000), "");
-const PERIOD: ProbeSetting =
-    setting("period", "Nominal time between two events: those without a record are then counted", SettingValues::Time, "");
+const PERIOD: ProbeSetting = setting("period", PERIOD_HELP, SettingValues::Period, "");
+const PERIOD_HELP: &str = "Nominal time between two events, such as 1ms or 1/1024s, or their rate, such as 1024Hz; a bare number counts \
+                           microseconds. Events without a record are then counted";
 const WIDTH: ProbeSetting =
     setting("width", "Read integers of so many bits, not lines of text", SettingValues::OneOf(&["32", "64"]), "");
 const BYTE_ORDER: ProbeSetting = ProbeSetting {
@@ -89,7 +90,7 @@ fn kind(settings: &ProbeSettings) -> Kind {
 }
 
 fn period(settings: &ProbeSettings) -> Option<Nanos> {
-    Nanos::parse(PERIOD.value_in(settings), Unit::Microsecond).ok()
+    PERIOD.value_in(settings).parse::<Interval>().ok().map(|interval| interval.nanos)
 }
 
 fn format(settings: &ProbeSettings) -> Format {
@@ -331,6 +332,28 @@ mod tests {
             &[("wrap", "32"), ("unit", "us"), ("from", "/dev/ttyUSB0"), ("baud", "115200")],
         ] {
             assert_eq!(error(settings), None);
+        }
+    }
+
+    #[test]
+    fn a_period_is_a_time_or_a_rate() {
+        let period = |text: &str| {
+            let settings = ProbeSettings::from([("period".to_owned(), text.to_owned())]);
+            error(&[("period", text)]).map_or_else(|| Ok(period(&settings).map(|period| period.0)), Err)
+        };
+        for (text, ns) in
+            [("1kHz", 1_000_000), ("1024Hz", 976_563), ("1/1024s", 976_563), ("976562ns", 976_562), ("250", 250_000)]
+        {
+            assert_eq!(period(text), Ok(Some(ns)), "{text}");
+        }
+        for (text, reason) in [
+            ("0Hz", "a rate must be above 0"),
+            ("1024 Hertz", "or Hz or kHz for a rate"),
+            ("1/1024", "write for example 1/1024s or 1/1024ms, or 1024Hz for a rate"),
+            ("0", "above 0"),
+        ] {
+            let found = period(text).err().unwrap_or_default();
+            assert!(found.starts_with("period: ") && found.contains(reason), "{text}: {found}");
         }
     }
 }

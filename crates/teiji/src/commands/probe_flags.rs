@@ -48,7 +48,7 @@ pub fn is_example(probe: &Probe) -> bool {
 pub fn choices(setting: &ProbeSetting) -> Option<&'static [&'static str]> {
     match setting.values {
         SettingValues::OneOf(words) => Some(words),
-        SettingValues::Time | SettingValues::Number(..) | SettingValues::Text(_) => None,
+        SettingValues::Time | SettingValues::Period | SettingValues::Number(..) | SettingValues::Text(_) => None,
     }
 }
 
@@ -56,7 +56,7 @@ pub fn choices(setting: &ProbeSetting) -> Option<&'static [&'static str]> {
 pub const fn value_name(setting: &ProbeSetting) -> &'static str {
     match setting.values {
         SettingValues::OneOf(_) => "NAME",
-        SettingValues::Time => "TIME",
+        SettingValues::Time | SettingValues::Period => "TIME",
         SettingValues::Number(..) => "N",
         SettingValues::Text(name) => name,
     }
@@ -66,7 +66,7 @@ fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
     let values = match setting.values {
         SettingValues::OneOf(words) => format!(": {}", words.join(", ")),
         SettingValues::Number(min, max) => format!(", {min} to {max}"),
-        SettingValues::Time | SettingValues::Text(_) => String::new(),
+        SettingValues::Time | SettingValues::Period | SettingValues::Text(_) => String::new(),
     };
     let is_hidden = probes.iter().all(|probe| is_example(probe));
     let named = probes.iter().filter(|probe| is_hidden || !is_example(probe));

@@ -13,7 +13,7 @@ fn columns_of_every_probe_are_explained_in_japanese() {
     for probe in probe::PROBES {
         let settings = probe.settings.iter().flat_map(|setting| match &setting.values {
             probe::SettingValues::OneOf(words) => words.iter().map(|word| format!("--{} {word}", setting.name)).collect(),
-            probe::SettingValues::Time => vec![format!("--{} 2ms", setting.name)],
+            probe::SettingValues::Time | probe::SettingValues::Period => vec![format!("--{} 2ms", setting.name)],
             probe::SettingValues::Number(..) | probe::SettingValues::Text(_) => Vec::new(),
         });
         if probe.lacks().is_some() {
