@@ -58,10 +58,10 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
                 events += 1;
                 attachment.now()
             }
-            // They have numbers, and no rows.
+            // They have numbers, and no rows. Rows may follow that were there before the end.
             Awaited::Lost(missing) => {
                 events += missing;
-                attachment.now()
+                continue;
             }
             Awaited::Ended => break,
             Awaited::Nothing => attachment.now(),
@@ -120,6 +120,38 @@ mod tests {
             self.left -= 1;
             (self.left >= 0).then_some((Nanos(1_000 + 100 * (2 - self.left)), [self.left]))
         }
+    }
+
+    /// Reads what the kernel recorded when the run is over.
+    struct ReadsAtTheEnd(Vec<Awaited<1>>);
+
+    impl EventSource<Linux, 1> for ReadsAtTheEnd {
+        fn next(&mut self, _: &mut Linux, _: Nanos) -> Awaited<1> {
+            self.0.pop().unwrap_or(Awaited::Ended)
+        }
+    }
+
+    /// The row vanished, and was counted nowhere.
+    #[test]
+    fn a_row_after_lost_ones_at_the_end_is_recorded() {
+        let control = Control::new();
+        let mut source = ReadsAtTheEnd(vec![Awaited::Event(Nanos(1_100), [7]), Awaited::Lost(2)]);
+        let cycle = Cycle {
+            thread: 0,
+            start: Nanos(1_000),
+            interval: Nanos(500),
+            activations: 1,
+            break_above: None,
+            overrun_policy: OverrunPolicy::Skip,
+        };
+        let (mut producer, mut consumer) = ring::<2>(8, 2);
+        let counts = measure(&mut Linux, &mut source, &cycle, &mut producer, &control);
+        let mut rows = Vec::new();
+        let Ok(()) = consumer.drain(|first, values| {
+            rows.push((first, values.to_vec()));
+            Ok::<_, std::convert::Infallible>(())
+        });
+        assert_eq!((counts.due(), rows), (3, vec![(2, vec![100, 7])]));
     }
 
     #[test]
