@@ -446,6 +446,10 @@ mod tests {
     fn a_threshold_below_the_loop_itself_is_refused() {
         let settings = |threshold: &str| [("threshold".to_owned(), threshold.to_owned())].into();
         assert_eq!(lacks(&settings("1ms"), Nanos::from_secs(1)), None);
-        assert!(lacks(&settings("1ns"), Nanos::from_secs(1)).unwrap().contains("the threshold of a gap is 1ns. Give a higher --threshold"));
+        assert!(
+            lacks(&settings("1ns"), Nanos::from_secs(1))
+                .unwrap()
+                .contains("the threshold of a gap is 1ns. Give a higher --threshold")
+        );
     }
 }
