@@ -30,9 +30,9 @@ pub enum StopReason {
     ProbeFailed {
         /// Thread index.
         thread: usize,
-        /// What was being done, such as `clock_nanosleep`.
+        /// What was being done, such as `clock_nanosleep`, or what there was not.
         doing: &'static str,
-        /// The error's number.
+        /// The error's number; 0 where the system said none.
         errno: i32,
     },
     /// Threads went on after the end of the run.

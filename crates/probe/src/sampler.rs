@@ -9,9 +9,9 @@ use plan::Nanos;
 /// Why a probe could not measure any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SampleError {
-    /// What was being done, such as `fork`.
+    /// What was being done, such as `fork`, or what there was not.
     pub(crate) doing: &'static str,
-    /// The error's number (errno).
+    /// The error's number (errno); 0 where the system said none.
     pub(crate) errno: i32,
 }
 

@@ -307,6 +307,9 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
             cpu,
             time = format::latency(*starved_ns)
         ),
+        (State::Stopped, Some(End::ProbeFailed { error })) if has_no_rows(document) => {
+            tr!("holds nothing: measuring failed ({error})", error = format::clip(error, 200))
+        }
         (State::Stopped, Some(End::ProbeFailed { error })) => {
             tr!("was stopped early: measuring failed ({error})", error = format::clip(error, 200))
         }
@@ -319,6 +322,11 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
         }
     };
     Some(end)
+}
+
+/// Whether nothing was due.
+fn has_no_rows(document: &Document) -> bool {
+    document.threads.iter().all(|thread| thread.activations.is_some_and(|counts| counts.all().due == 0))
 }
 
 /// The recordings with the latest wake-ups, as many as a chart is readable with, in their own order.

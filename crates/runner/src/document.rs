@@ -86,6 +86,7 @@ pub(crate) fn end(reason: Option<StopReason>, signal: Option<&str>) -> End {
             End::BreakAbove { thread, activation, latency_ns }
         }
         (Some(StopReason::Starved { for_ns, cpu }), _) => End::Guard { starved_ns: for_ns, cpu },
+        (Some(StopReason::ProbeFailed { doing, errno: 0, .. }), _) => End::ProbeFailed { error: doing.to_owned() },
         (Some(StopReason::ProbeFailed { thread, doing, errno }), _) => {
             let error = std::io::Error::from_raw_os_error(errno);
             End::ProbeFailed { error: format!("thread {thread}: {doing}: {error}") }
@@ -269,6 +270,8 @@ mod tests {
         assert_eq!(end(Some(StopReason::Overtime { by_ns: 7 }), None), End::Overtime { by_ns: 7 });
         let failed = StopReason::ProbeFailed { thread: 1, doing: "clock_nanosleep", errno: 1 };
         let End::ProbeFailed { error } = end(Some(failed), None) else { panic!() };
+        let nothing = StopReason::ProbeFailed { thread: 0, doing: "no number came", errno: 0 };
+        assert_eq!(end(Some(nothing), None), End::ProbeFailed { error: "no number came".into() });
         assert!(error.starts_with("thread 1: clock_nanosleep: Operation not permitted"), "{error}");
     }
 }

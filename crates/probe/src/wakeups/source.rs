@@ -45,6 +45,8 @@ pub(crate) struct Wakeups {
     no_room: u64,
     told_lost: u64,
     events_lost: u64,
+    /// Rows with values were handed over.
+    has_rows: bool,
 }
 
 impl Wakeups {
@@ -67,6 +69,7 @@ impl Wakeups {
             no_room: 0,
             told_lost: 0,
             events_lost: 0,
+            has_rows: false,
         })
     }
 
@@ -98,6 +101,7 @@ impl Wakeups {
             self.told_lost = lost;
             return Some(Awaited::Lost(more));
         }
+        self.has_rows |= !self.rows.is_empty();
         self.rows.pop_front().map(|wakeup| Awaited::Event(Nanos(wakeup.running), columns(&wakeup)))
     }
 
@@ -120,6 +124,16 @@ fn columns(wakeup: &Wakeup) -> [i64; COLUMNS] {
     [running - planned, running - woken, missed, cause as i64, thread, i64::from(cpu)]
 }
 
+/// Nothing was measured.
+fn nothing_seen(wanted: Option<Cause>) -> Awaited<COLUMNS> {
+    let doing = match wanted {
+        None => "no wake-up of the program was seen",
+        Some(Cause::Timer) => "no wake-up by a timer of the program was seen",
+        Some(Cause::Other) => "no wake-up of the program was seen but by its timers",
+    };
+    Awaited::Failed(SampleError { doing, errno: 0 })
+}
+
 fn failed(doing: &'static str) -> impl Fn(io::Error) -> Awaited<COLUMNS> {
     move |error| Awaited::Failed(SampleError { doing, errno: error.raw_os_error().unwrap_or(libc::EIO) })
 }
@@ -139,6 +153,9 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
         loop {
             if let Some(row) = self.next_row() {
                 return row;
+            }
+            if self.is_over && !self.has_rows {
+                return nothing_seen(self.wanted);
             }
             if self.is_over {
                 return Awaited::Ended;

@@ -136,6 +136,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "was stopped early by its guard: at an interval of {interval}, nothing else had run on CPU {cpu} for {time}",
         "監視スレッドにより途中で中断されました。周期 {interval} の測定のため、CPU {cpu} ではほかの処理が {time} のあいだ動けませんでした",
     ),
+    ("holds nothing: measuring failed ({error})", "には何も記録されていません。測定に失敗しました({error})"),
     ("was stopped early: measuring failed ({error})", "途中で中断されました。測定に失敗しました({error})"),
     (
         "was stopped early: its threads had not ended {time} after their last planned time",

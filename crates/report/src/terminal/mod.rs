@@ -85,7 +85,8 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
     // Of many threads the worst; a report has them all.
     let shown = document.threads.iter().enumerate().max_by_key(latest).map(|(index, _)| index);
     for (index, (thread, inference)) in document.threads.iter().zip(inferences).enumerate() {
-        if document.threads.len() > MAX_THREADS && shown != Some(index) {
+        let messages = inference::of_thread(inference, document, thread);
+        if messages.is_empty() || document.threads.len() > MAX_THREADS && shown != Some(index) {
             continue;
         }
         out.push('\n');
@@ -97,7 +98,7 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
             }
         };
         wrapped(&mut out, "", &heading);
-        list_messages(&mut out, &inference::of_thread(inference, document, thread));
+        list_messages(&mut out, &messages);
     }
     let at_once = inference::at_once(document, inferences);
     if !at_once.is_empty() {
