@@ -198,8 +198,6 @@ struct Stream {
     backwards: i64,
 }
 
-/// Nothing was measured.
-const NO_NUMBER: Awaited<4> = Awaited::Failed(SampleError { doing: "no number came from the stream", errno: libc::ENODATA });
 /// One wait takes no longer.
 const MAX_WAIT_NS: i64 = 1_000_000_000;
 
@@ -224,6 +222,12 @@ impl Stream {
             unreadable: 0,
             backwards: 0,
         }
+    }
+
+    /// The end of the stream or of the run, which fails if nothing was measured.
+    fn end(&self, otherwise: Awaited<4>) -> Awaited<4> {
+        let nothing = self.findings.nothing_measured(&self.records);
+        nothing.map_or(otherwise, |doing| Awaited::Failed(SampleError { doing, errno: 0 }))
     }
 
     /// The row that a record makes, if it makes one.
@@ -281,11 +285,11 @@ impl<A: Attachment> EventSource<A, 4> for Stream {
                 Awaited::Nothing
             }
             // A signal that stops the run comes before its end.
-            Read::Nothing if self.findings.is_empty() && attachment.now() >= until => NO_NUMBER,
+            Read::Nothing if attachment.now() >= until => self.end(Awaited::Nothing),
             Read::Nothing => Awaited::Nothing,
             Read::Ended => {
                 self.findings.ended(attachment.now(), &self.records);
-                if self.findings.is_empty() { NO_NUMBER } else { Awaited::Ended }
+                self.end(Awaited::Ended)
             }
             Read::Failed(doing, errno) => Awaited::Failed(SampleError { doing, errno }),
         }

@@ -23,6 +23,7 @@ pub(crate) struct Findings {
     first_backwards: u64,
     furthest_back_ns: i64,
     missed: u64,
+    rows: u64,
     /// Since the last row: records that are no number, and steps backwards.
     trailing: (u64, u64),
     /// Bytes of a record that was not finished when the stream ended, and where it begins.
@@ -45,6 +46,7 @@ impl Findings {
             first_backwards: 0,
             furthest_back_ns: 0,
             missed: 0,
+            rows: 0,
             trailing: (0, 0),
             half: None,
             began: None,
@@ -75,9 +77,20 @@ impl Findings {
         self.numbers += 1;
     }
 
-    /// Whether no number has come.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.numbers == 0
+    /// Why nothing was measured; none if something was.
+    pub(crate) fn nothing_measured(&self, records: &Records) -> Option<&'static str> {
+        match (self.rows, self.numbers) {
+            (0, 0) if self.unreadable == 0 && records.half().is_none() => Some("no number came from the stream"),
+            (0, 0) if records.is_text() => {
+                Some("no whole line of the stream is a number. If its numbers are binary, give --width 32 or 64")
+            }
+            (0, 0) => Some("no record of the stream is a number of this kind. Check --kind, --width and --byte-order"),
+            (0, 1) if self.unreadable == 0 => Some("one timestamp came from the stream, and an interval takes two"),
+            (0, _) => Some(
+                "no two successive timestamps of the stream make an interval. Check --unit, --width, --byte-order and --wrap",
+            ),
+            _ => None,
+        }
     }
 
     /// The last of these records was no number.
@@ -102,6 +115,7 @@ impl Findings {
     /// A row, before which so many periods passed. It has the count of what came since the row before.
     pub(crate) const fn row(&mut self, missed: u64) {
         self.trailing = (0, 0);
+        self.rows += 1;
         self.missed = self.missed.saturating_add(missed);
     }
 

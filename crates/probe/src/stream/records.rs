@@ -151,6 +151,12 @@ impl Records {
         is_record.then_some((rest.len() as u64, self.offset))
     }
 
+    /// Whether they are lines of text.
+    #[must_use]
+    pub const fn is_text(&self) -> bool {
+        matches!(self.format, Format::Text)
+    }
+
     /// Bytes of the stream that are taken.
     #[must_use]
     pub const fn taken(&self) -> u64 {
