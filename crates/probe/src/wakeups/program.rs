@@ -23,8 +23,16 @@ pub(crate) enum ProgramError {
     NoProcess(u32),
     #[error("process {0} is teiji itself")]
     Ourselves(u32),
-    #[error("there is no program '{0}' to start: neither a file nor in the folders of PATH")]
+    #[error("there is no program '{0}' to start in the folders of PATH. To start a file, write its path, such as ./{0}")]
     NoProgram(String),
+    #[error("there is no program {0}")]
+    NoFile(String),
+    #[error("{0} is a directory: name a program in it")]
+    Directory(String),
+    #[error(
+        "{0} is not executable: name the program that runs it in front of it, such as sh {0}, or make it executable (chmod +x)"
+    )]
+    NotExecutable(String),
     #[error("the command has a quotation mark without its second one")]
     Quotation,
     #[error("the command is empty")]
@@ -260,12 +268,15 @@ pub(crate) fn check(command: &str) -> Result<(), ProgramError> {
     let name = words.first().ok_or(ProgramError::Empty)?;
     let can_run = |path: &Path| fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = if name.contains('/') {
-        can_run(Path::new(name))
-    } else {
-        std::env::split_paths(&path).any(|folder| can_run(&folder.join(name)))
-    };
-    if found { Ok(()) } else { Err(ProgramError::NoProgram(name.clone())) }
+    let file = Path::new(name);
+    match name.contains('/') {
+        true if can_run(file) => Ok(()),
+        true if file.is_dir() => Err(ProgramError::Directory(name.clone())),
+        true if file.exists() => Err(ProgramError::NotExecutable(name.clone())),
+        true => Err(ProgramError::NoFile(name.clone())),
+        false if std::env::split_paths(&path).any(|folder| can_run(&folder.join(name))) => Ok(()),
+        false => Err(ProgramError::NoProgram(name.clone())),
+    }
 }
 
 #[cfg(test)]
@@ -287,7 +298,9 @@ mod tests {
     fn programs_are_found_before_anything_begins() {
         assert_eq!(check("sleep 1"), Ok(()));
         assert_eq!(check("/bin/sh"), Ok(()));
-        assert_eq!(check("/bin"), Err(ProgramError::NoProgram("/bin".into())));
+        assert_eq!(check("/bin"), Err(ProgramError::Directory("/bin".into())));
+        assert_eq!(check("/etc/passwd"), Err(ProgramError::NotExecutable("/etc/passwd".into())));
+        assert_eq!(check("/nonexistent/x"), Err(ProgramError::NoFile("/nonexistent/x".into())));
         assert_eq!(check("no-such-program 1"), Err(ProgramError::NoProgram("no-such-program".into())));
         let own = std::process::id();
         assert_eq!(Program::find(own).err(), Some(ProgramError::Ourselves(own)));

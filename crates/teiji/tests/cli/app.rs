@@ -349,7 +349,10 @@ fn a_program_that_is_not_there() {
         ("--pid 0", 2, "it is a whole number from 1 to 4194304"),
         ("--pid 1 -n 5", 2, "waits for events"),
         ("--pid 4194304", 4, "there is no process 4194304"),
-        ("-- no-such-program", 4, "there is no program 'no-such-program' to start"),
+        ("-- no-such-program", 4, "there is no program 'no-such-program' to start in the folders of PATH"),
+        ("-- ./no-such-program", 4, "there is no program ./no-such-program\n"),
+        ("-- /etc/passwd", 4, "/etc/passwd is not executable: name the program that runs it in front of it, such as sh "),
+        ("-- /", 4, "/ is a directory: name a program in it"),
     ] {
         let output = place.teiji(&format!("measure --probe app -q {flags}"));
         assert!(output.code == Some(code) && output.err.contains(error), "{flags}: {output:?}");
