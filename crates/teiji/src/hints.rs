@@ -107,6 +107,10 @@ pub fn hint(words: &[OsString], error: &clap::Error) -> Option<String> {
         return Some(format!("teiji {verb} does not exist yet. Today: {today}."));
     }
     let words = words.strip_prefix(&["measure"])?;
+    // Whoever names one of our probes has not come from cyclictest.
+    if words.iter().any(|word| *word == "--probe" || word.starts_with("--probe=")) {
+        return None;
+    }
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -376,6 +380,15 @@ mod tests {
             .and_then(|line| line.strip_prefix("Write: "))
             .unwrap_or_else(|| panic!("{command_line}"))
             .to_owned()
+    }
+
+    /// It was advised to write `--probe` without its value.
+    #[test]
+    fn a_probe_of_ours_is_not_of_cyclictest() {
+        for line in ["measure --probe stream -d 0", "measure --probe=app -d 0 -- true", "measure --probe noise -m"] {
+            assert_eq!(command_line(line), None, "{line}");
+        }
+        assert!(command_line("measure -d 0").is_some());
     }
 
     #[test]
