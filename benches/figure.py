@@ -79,6 +79,19 @@ class Figure:
             "exact",
         )
 
+    @classmethod
+    def of_two_apart(cls, promise, ours, theirs, limit, form):
+        """A promise that two figures which repeat exactly differ by so much at most."""
+        return cls(
+            promise,
+            form.format(ours),
+            form.format(theirs),
+            f"{ours / theirs:.3f}" if theirs else "",
+            f"± {form.format(limit)}",
+            Verdict.HOLDS if abs(ours - theirs) <= limit else Verdict.FAILS,
+            "exact",
+        )
+
 
 def table(figures):
     """All figures side by side."""
