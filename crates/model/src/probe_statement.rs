@@ -189,6 +189,9 @@ impl Column {
     /// The column, in any probe that has it, of the CPU that each row is of, which is then not that of the measuring thread.
     pub const ON_CPU: &'static str = "on_cpu";
 
+    /// The column, in any probe that has it, of how many periods passed since the row before and have none.
+    pub const MISSED: &'static str = "missed";
+
     /// The column, in any probe that has it, of how far the clock was set since the row before, ns.
     pub const STEP: &'static str = "step_ns";
 

@@ -116,6 +116,12 @@ impl Moments {
         Some(self.min()?.saturating_abs().max(self.max()?.saturating_abs()))
     }
 
+    /// The sum of all values.
+    #[must_use]
+    pub const fn sum(&self) -> i128 {
+        self.sum
+    }
+
     /// The arithmetic mean, ns.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a mean is a rounded figure; the sum before it was exact")]

@@ -78,7 +78,7 @@ fn statement(_: &ProbeSettings) -> ProbeStatement {
         columns: vec![
             Column::ns("latency_ns", "from the planned time of the program's timer, or from being woken, until the thread runs"),
             Column::ns("switch_ns", "from being woken until the thread runs"),
-            count("missed", "planned times of a periodic thread that passed since its wake-up before"),
+            count(Column::MISSED, "planned times of a periodic thread that passed since its wake-up before"),
             count("cause", "1: a timer of the program, 2: anything else"),
             count("tid", "number of the thread that was woken"),
             count(Column::ON_CPU, "CPU that it ran on"),

@@ -166,7 +166,7 @@ fn statement(settings: &ProbeSettings) -> ProbeStatement {
     let mut columns = vec![judged, count("unreadable", "records since the row before that are no number")];
     columns
         .extend((kind == Kind::Timestamp).then(|| count("backwards", "steps backwards of the timestamps since the row before")));
-    columns.extend(period_ns.map(|_| count("missed", "periods without a record since the row before")));
+    columns.extend(period_ns.map(|_| count(Column::MISSED, "periods without a record since the row before")));
     ProbeStatement {
         name: PROBE.name.into(),
         rows: RowKind::Events,

@@ -81,6 +81,8 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "サンプルがないため、周期超過・スキップ・欠落は不明",
     ),
     (", {n} late", "、周期超過 {n} 回"),
+    (", 1 period missed", "、欠けた周期 1 回"),
+    (", {n} periods missed", "、欠けた周期 {n} 回"),
     (", {n} skipped", "、スキップ {n} 回"),
     ("No real-time rights in {names} ({how})", "{names} はリアルタイム権限なし({how})"),
     ("{conditions}: ", "{conditions}: "),

@@ -17,6 +17,7 @@ pub(crate) mod lab;
 pub(crate) mod latencies;
 pub(crate) mod loads;
 pub(crate) mod method;
+pub(crate) mod missed;
 pub(crate) mod noise;
 pub(crate) mod refusals;
 pub(crate) mod rows;

@@ -8,6 +8,7 @@ use crate::sections::accounts;
 use crate::sections::caveats;
 use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
+use crate::sections::missed;
 use model::End;
 use plan::{Length, Nanos, Unit};
 use std::collections::BTreeSet;
@@ -109,8 +110,13 @@ fn figures(all: &[Overview<'_>]) -> String {
         "worst latency {phrases}{silent}. {on_time}.",
         phrases = phrases.join(translated(", ")),
         silent,
-        on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
+        on_time = rows_in_words(all)
     )
+}
+
+/// How many rows there were, and how many periods that have none.
+fn rows_in_words(all: &[Overview<'_>]) -> String {
+    accounts::in_words(all.iter().map(|overview| overview.activations)) + &missed::in_words(all)
 }
 
 /// Where events are recorded only above a threshold, in windows, none of them is a finding.
@@ -159,12 +165,7 @@ fn jitters(all: &[Overview<'_>]) -> String {
     }
     let silent =
         if silent.is_empty() { String::new() } else { tr!("; no interval was measured in {names}", names = list(&silent)) };
-    tr!(
-        "jitter: {phrases}{silent}. {on_time}.",
-        phrases = phrases.join(translated("; ")),
-        silent,
-        on_time = accounts::in_words(all.iter().map(|overview| overview.activations))
-    )
+    tr!("jitter: {phrases}{silent}. {on_time}.", phrases = phrases.join(translated("; ")), silent, on_time = rows_in_words(all))
 }
 
 /// `1.24 ms`; a latency below 0 is early.
