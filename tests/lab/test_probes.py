@@ -237,7 +237,10 @@ class Probes(Lab):
         recording = self.repeated(TEIJI, *words, kernel=PREEMPT_RT)
         thread = document(recording)["threads"][0]
         self.assertEqual((thread["latency_ns"], thread["evidence"]["samples_lost"]), (None, 0))
+        # Emulated CPUs see no interrupts of the hardware, and 0 would say that there were none.
+        self.assertEqual(thread["smis"], {"count": None, "unknown": "virtual-machine"})
         shown = " ".join(self.run_well(TEIJI, "show", recording).split())
+        self.assertIn("system management interrupts of CPU 0: unknown (a virtual machine", shown)
         self.assertIn("o gap above 10us was found in 6 windows of 500ms.", shown)
 
     def test_a_kernel_without_the_tracer(self):

@@ -31,6 +31,7 @@ pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind,
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use text::document_text;
 pub use thread::{
-    ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Thread, ThreadEvidence, WorstActivation, samples_file,
+    ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread, ThreadEvidence, WorstActivation,
+    samples_file,
 };
 pub use warning::{BusyCpu, FrequencyChange, MemoryNotLocked, NotHeld, OtherWarning, Steady, StolenTime, Warning};

@@ -87,6 +87,9 @@ pub struct Thread {
     /// Of a loop that reads the clock again and again: what its gaps are a share of. None of threads that wait otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polling: Option<Polling>,
+    /// System management interrupts of its CPU while it measured. None where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smis: Option<Smis>,
     /// Evidence that the thread measured undisturbed by itself.
     pub evidence: ThreadEvidence,
 }
@@ -100,6 +103,38 @@ pub struct Polling {
     pub readings: u64,
     /// The smallest time above 0 from one reading to the next, ns: nothing shorter is seen. Null without a reading.
     pub resolution_ns: Option<i64>,
+}
+
+/// How many system management interrupts a CPU counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Smis {
+    /// How many; null where it is not known.
+    pub count: Option<u64>,
+    /// Why it is not known. None where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<SmisUnknown>,
+}
+
+/// Why it is not known how many there were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SmisUnknown {
+    /// A virtual CPU does not count those of the hardware.
+    VirtualMachine,
+    /// Only Intel's CPUs count them.
+    NotIntel,
+    /// No `/dev/cpu/N/msr`.
+    NoDevice,
+    /// It may not be opened.
+    NoRight,
+    /// It says nothing of the count.
+    Unreadable,
+}
+
+impl From<Result<u64, SmisUnknown>> for Smis {
+    fn from(counted: Result<u64, SmisUnknown>) -> Self {
+        Smis { count: counted.ok(), unknown: counted.err() }
+    }
 }
 
 /// What recordings meant before any thread was not pinned.
@@ -169,6 +204,7 @@ impl Thread {
             worst: Vec::new(),
             columns: Vec::new(),
             polling: None,
+            smis: None,
             evidence: ThreadEvidence::default(),
         }
     }

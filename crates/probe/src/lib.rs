@@ -28,6 +28,7 @@ mod process_start;
 mod ring;
 mod sampler;
 mod sleep;
+mod smi;
 mod stream;
 #[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
 mod sys;

@@ -3,7 +3,7 @@
 
 use crate::Polled;
 use crate::attachment::{Attachment, Woken};
-use model::Warning;
+use model::{Smis, Warning};
 use plan::Nanos;
 
 /// Why a probe could not measure any further.
@@ -133,6 +133,11 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
 
     /// How long it polled, if it is a loop that polls.
     fn polled(&self) -> Option<Polled> {
+        None
+    }
+
+    /// System management interrupts of the measured CPU since `begin`, if it asks for them, after the last event.
+    fn smis(&self) -> Option<Smis> {
         None
     }
 

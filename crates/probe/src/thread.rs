@@ -6,7 +6,7 @@ use crate::guard::StarvationCheck;
 use crate::ring::slots_for;
 use crate::sampler::{EventSource, Overrun, SampleError, Sampler};
 use crate::{Consumer, Control, Counts, Cycle, Producer, StopReason, Woken, cycle, events, ring, sys};
-use model::Warning;
+use model::{Smis, Warning};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::any::Any;
@@ -37,6 +37,8 @@ pub struct ThreadResult {
     pub usage: Option<Usage>,
     /// How long it polled; none of those that wait otherwise.
     pub polled: Option<Polled>,
+    /// System management interrupts of its CPU; none of a probe that does not ask.
+    pub smis: Option<Smis>,
     /// What its probe found that a reader has to know.
     pub warnings: Vec<Warning>,
 }
@@ -57,6 +59,7 @@ struct Measured {
     counts: Counts,
     usage: Option<Usage>,
     polled: Option<Polled>,
+    smis: Option<Smis>,
     untraced: u64,
     warnings: Vec<Warning>,
 }
@@ -169,7 +172,7 @@ impl ThreadConfig {
                 let before = sys::thread_usage();
                 let counts = cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
-                Measured { counts, usage, polled: None, untraced: sampler.untraced(), warnings: Vec::new() }
+                Measured { counts, usage, polled: None, smis: None, untraced: sampler.untraced(), warnings: Vec::new() }
             })
         })
     }
@@ -186,8 +189,8 @@ impl ThreadConfig {
                 let before = sys::thread_usage();
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
-                let (polled, untraced) = (source.polled(), source.untraced());
-                Measured { counts, usage, polled, untraced, warnings: source.findings(attachment) }
+                let (polled, smis, untraced) = (source.polled(), source.smis(), source.untraced());
+                Measured { counts, usage, polled, smis, untraced, warnings: source.findings(attachment) }
             })
         })
     }
@@ -223,9 +226,9 @@ impl ThreadConfig {
             return ThreadResult::default();
         };
         self.cycle.start.0 += start.0;
-        let Measured { counts, usage, polled, untraced, warnings } = measure(attachment, &self, &mut ring);
+        let Measured { counts, usage, polled, smis, untraced, warnings } = measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult { counts, lost: ring.lost(), untraced, usage, polled, warnings }
+        ThreadResult { counts, lost: ring.lost(), untraced, usage, polled, smis, warnings }
     }
 }
 

@@ -129,6 +129,7 @@ pub(crate) fn enter(
     thread.activations = Some(RowCounts::new(Activations { due, on_time, late, skipped }, probe));
     let polled = result.and_then(|result| result.polled);
     thread.polling = polled.map(|Polled { polled_ns, readings, resolution_ns }| Polling { polled_ns, readings, resolution_ns });
+    thread.smis = result.and_then(|result| result.smis);
     let usage = result.and_then(|result| result.usage);
     thread.evidence = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),

@@ -9,10 +9,12 @@ use crate::Woken;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::sampler::{Awaited, EventSource, SampleError};
+use crate::smi::SmiCounter;
 use crate::thread::{Launched, Outlives};
-use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind};
+use model::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, Smis};
 use plan::{CpuId, Nanos, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use trace::{Gap, Line, Reader, Session, Text, TraceError, Tracefs};
 
@@ -98,6 +100,8 @@ const READ_EVERY: Nanos = Nanos::from_millis(100);
 
 struct Hwlat {
     reader: Reader,
+    /// What gaps may have been.
+    smis: SmiCounter,
     /// Ends after the reader: fields are dropped in this order.
     session: Arc<Session>,
 }
@@ -123,7 +127,7 @@ impl Hwlat {
         // In turn on each CPU of the mask, which is one.
         session.write("tracing_cpumask", &cpu_mask(cpu))?;
         session.set_tracer("hwlat")?;
-        Ok(Hwlat { reader: session.reader(cpu)?, session: Arc::new(session) })
+        Ok(Hwlat { reader: session.reader(cpu)?, smis: SmiCounter::open(Path::new("/"), cpu), session: Arc::new(session) })
     }
 
     /// The next gap that was printed, and when; none if there is none yet.
@@ -150,6 +154,16 @@ fn cpu_mask(cpu: CpuId) -> String {
 }
 
 impl<A: Attachment> EventSource<A, 4> for Hwlat {
+    fn begin(&mut self, attachment: &mut A, start: Nanos, _interval: Nanos) {
+        // Those before the start are not counted. The engine waits for it too, and looks at what ended this wait.
+        let _ = attachment.sleep_until(start);
+        self.smis.begin();
+    }
+
+    fn smis(&self) -> Option<Smis> {
+        Some(self.smis.since_begin())
+    }
+
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<4> {
         loop {
             match self.next_gap() {

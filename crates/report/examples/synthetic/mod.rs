@@ -200,6 +200,7 @@ impl Synthetic {
             worst: worst.collect(),
             columns: Vec::new(),
             polling: None,
+            smis: None,
             evidence: ThreadEvidence {
                 minor_faults: Some(0),
                 major_faults: Some(0),

@@ -24,6 +24,7 @@ pub(super) const THINGS: &[(&str, &str)] = &[
     ("skipped measurement", "スキップされた測定値 {n} 個"),
     ("row", "{n} 行"),
     ("gap", "ギャップ {n} 回"),
+    ("system management interrupt", "システム管理割り込み {n} 回"),
     ("cluster", "{n} クラスター"),
     ("combination", "{n} 通りの組み合わせ"),
     ("latency", "レイテンシ {n} 個"),

@@ -9,6 +9,19 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{share} of the {polled} polled, in {gaps}", "ポーリングした {polled} のうち {share}({gaps})"),
     ("at least {share} of the {polled} polled, in {gaps}", "ポーリングした {polled} のうち少なくとも {share}({gaps})"),
     (". The loop sees nothing shorter than {n} ns", "。ループは {n} ns より短いものを検出できない"),
+    // System management interrupts beside gaps.
+    ("SMIs", "SMI"),
+    ("SMIs of {recording}", "{recording} の SMI"),
+    ("{interrupts}, counted by CPU {cpu} while it was measured", "計測中に CPU {cpu} が数えたのは{interrupts}"),
+    ("system management interrupts of CPU {cpu}: unknown ({why})", "CPU {cpu} のシステム管理割り込み: 不明({why})"),
+    ("a virtual machine does not see those of the hardware", "仮想マシンからはハードウェアのものが見えない"),
+    ("only Intel's CPUs count them", "数えるのは Intel の CPU だけである"),
+    ("there is no /dev/cpu/N/msr: run modprobe msr", "/dev/cpu/N/msr がない。modprobe msr を実行すること"),
+    (
+        "/dev/cpu/N/msr may not be read: run as root, without kernel lockdown",
+        "/dev/cpu/N/msr を読む権限がない。root で、カーネルのロックダウンなしで実行すること",
+    ),
+    ("the CPU's counter could not be read", "CPU のカウンターを読めなかった"),
     // The summary.
     ("What the data supports, at 95 % confidence:", "データから言えること(信頼度 95 %):"),
     ("What the data of thread {thread} supports, at 95 % confidence:", "スレッド {thread} のデータから言えること(信頼度 95 %):"),

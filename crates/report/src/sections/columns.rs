@@ -5,8 +5,8 @@ use crate::format::{count, micros, rounded};
 use crate::language::{self, tr, translated};
 use crate::overview::{Overview, list};
 use crate::sections::latencies::{Latencies, NOTHING};
-use crate::sections::noise;
 use crate::sections::rows::Rows;
+use crate::sections::{noise, smis};
 use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
 use stats::Level;
 
@@ -79,7 +79,7 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
         let name = if of_all { name } else { tr!("{name} ({recordings})", name, recordings = list(&recordings)) };
         Meaning { name, meaning }
     };
-    found.into_iter().map(named).chain(noise::of_each(all)).collect()
+    found.into_iter().map(named).chain(noise::of_each(all)).chain(smis::of_each(all)).collect()
 }
 
 /// What a judged time is called.

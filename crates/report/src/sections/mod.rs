@@ -21,4 +21,5 @@ pub(crate) mod missed;
 pub(crate) mod noise;
 pub(crate) mod refusals;
 pub(crate) mod rows;
+pub(crate) mod smis;
 pub(crate) mod verdict;
