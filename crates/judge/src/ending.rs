@@ -109,6 +109,9 @@ const fn is_of_a_broken_stream(warning: &Warning) -> bool {
     matches!(
         warning,
         Warning::StreamUnreadable { .. }
+            | Warning::StreamHalfRecord { .. }
+            | Warning::StreamUnread { .. }
+            | Warning::StreamEnded { .. }
             | Warning::StreamBackwards { .. }
             | Warning::StreamTrailing { .. }
             | Warning::StreamMissed { .. }
