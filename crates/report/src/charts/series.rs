@@ -420,13 +420,20 @@ impl Time {
             let joined = |into: &mut (&mut [Option<i64>], &mut [Option<i64>]), of: (&[Option<i64>], &[Option<i64>])| {
                 for (step, (min, max)) in of.0.iter().zip(of.1).enumerate() {
                     let place = place(step);
-                    into.0[place] = [into.0[place], *min].into_iter().flatten().min();
-                    into.1[place] = into.1[place].max(*max);
+                    // An interval that somebody has edited may be anything.
+                    if let (Some(smallest), Some(largest)) = (into.0.get_mut(place), into.1.get_mut(place)) {
+                        *smallest = [*smallest, *min].into_iter().flatten().min();
+                        *largest = (*largest).max(*max);
+                    }
                 }
             };
             joined(&mut (&mut time.min_ns, &mut time.max_ns), part.drawn(OverTime::Latency));
             joined(&mut (&mut time.jitter_min_ns, &mut time.jitter_max_ns), part.drawn(OverTime::Jitter));
-            part.missing.iter().for_each(|(step, n)| missing[place(*step)] += n);
+            for (step, n) in &part.missing {
+                if let Some(all) = missing.get_mut(place(*step)) {
+                    *all += n;
+                }
+            }
         }
         time.missing = missing.into_iter().enumerate().filter(|(_, n)| *n > 0).collect();
         time
