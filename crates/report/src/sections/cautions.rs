@@ -9,6 +9,7 @@ use crate::overview::{Overview, list};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
 use crate::sections::events::{self, Source};
+use model::TakenBy;
 
 /// Recordings differ in steal time from so many points of all CPU time on ...
 const MIN_STEAL: f64 = 1.0;
@@ -92,6 +93,10 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let both = |of: fn(&CpuShares) -> f64| mean(base, of).zip(mean(other, of));
     let percent = |value: f64| format!("{value:.1} %");
     let mut apart: Vec<Apart> = skipped(base, other).into_iter().collect();
+    // What this machine did says nothing of times that were taken elsewhere.
+    if all.iter().any(|overview| overview.recorded.document.probe.taken_by() == TakenBy::AnotherMachine) {
+        return apart;
+    }
     if let Some((first, second)) = both(|shares| shares.steal)
         && (first - second).abs() >= MIN_STEAL
     {
