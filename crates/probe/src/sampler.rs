@@ -104,6 +104,8 @@ pub(crate) enum Awaited<const N: usize> {
     /// An event that was recorded elsewhere: when it happened, ns since the first, by a clock of its own, and its columns. It can wait
     /// until the recorder has taken those before it.
     Recorded(Nanos, [i64; N]),
+    /// Nothing yet, and there may be rows of what was read before the time to wait until: it is to be asked again.
+    More,
     /// So many are missing here.
     Lost(u64),
     /// No event will come any more: the thread has done its work.

@@ -116,7 +116,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
         match self.noise.next(attachment, until) {
             Awaited::Event(begin, [length]) => self.account.gap(begin.0, begin.0 + length),
             Awaited::Failed(error) => return Awaited::Failed(error),
-            Awaited::Recorded(..) | Awaited::Lost(_) | Awaited::Ended | Awaited::Nothing => {}
+            Awaited::Recorded(..) | Awaited::More | Awaited::Lost(_) | Awaited::Ended | Awaited::Nothing => {}
         }
         // It reads when the time to poll is over, and not again after the sleep.
         let is_read = self.noise.readings() == self.readings;

@@ -225,6 +225,18 @@ fn nothing_of_a_broken_stream_vanishes() {
 }
 
 /// A million records of a file are read much faster than the rings are emptied, and none is lost.
+/// What was read from a pipe is in rows, also of the last portion; and a source of nothing but junk is no measurement.
+#[test]
+fn streams_without_an_end() {
+    let place = TestFolder::new();
+    let output = place.teiji("measure --probe stream --from /dev/zero -d 300ms -q -o zero.teiji");
+    assert_eq!((output.code, output.out.contains("holds nothing")), (Some(4), true), "{output:?}");
+    let half = "measure --probe stream --from half.txt --unit us --period 1ms -q -o half.teiji --limit lost==0";
+    std::fs::write(place.join("half.txt"), "1000\n2000\n3000\n9").unwrap();
+    let output = place.teiji(half);
+    assert_eq!(output.code, Some(3), "half a record is in no figure: {output:?}");
+}
+
 #[test]
 fn a_file_is_read_to_its_end() {
     const RECORDS: u64 = 1_000_000;
