@@ -134,6 +134,10 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     if is_set(&WRAP) && kind(settings) != Kind::Timestamp {
         return conflict("wrap", "only timestamps wrap around");
     }
+    let bits = |setting| number::<u32>(setting, settings);
+    if !text && bits(&WRAP) > bits(&WIDTH) {
+        return conflict("wrap", "an integer of --width has fewer bits");
+    }
     if is_set(&SIGN) && kind(settings) == Kind::Timestamp {
         return conflict("sign", "timestamps of a fixed width are counters, which have none");
     }
@@ -331,6 +335,7 @@ mod tests {
             (&[("byte-order", "big")], "byte-order", "add --width 32 or 64"),
             (&[("sign", "signed"), ("kind", "latency")], "sign", "add --width 32 or 64"),
             (&[("wrap", "32"), ("kind", "interval")], "wrap", "only timestamps"),
+            (&[("wrap", "40"), ("width", "32")], "wrap", "has fewer bits"),
             (&[("width", "32"), ("sign", "signed")], "sign", "are counters"),
         ] {
             let found = error(settings).unwrap_or_default();
