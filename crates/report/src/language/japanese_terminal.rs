@@ -9,6 +9,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("{share} of the {polled} polled, in {gaps}", "ポーリングした {polled} のうち {share}({gaps})"),
     ("at least {share} of the {polled} polled, in {gaps}", "ポーリングした {polled} のうち少なくとも {share}({gaps})"),
     (". The loop sees nothing shorter than {n} ns", "。ループは {n} ns より短いものを検出できない"),
+    (". Only gaps above {threshold} are recorded", "。{threshold} を超えるギャップのみを記録"),
     // System management interrupts beside gaps.
     ("SMIs", "SMI"),
     ("SMIs of {recording}", "{recording} の SMI"),

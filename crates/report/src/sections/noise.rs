@@ -33,6 +33,9 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     if let Some(resolution) = polling().filter_map(|polling| polling.resolution_ns).max() {
         text += &tr!(". The loop sees nothing shorter than {n} ns", n = resolution);
     }
+    if let Some(threshold) = overview.recorded.document.run.probe_settings.get("threshold") {
+        text += &tr!(". Only gaps above {threshold} are recorded", threshold);
+    }
     Some(text)
 }
 
@@ -73,6 +76,10 @@ mod tests {
             text.starts_with("0.0250 % of the ") && text.ends_with(" gaps. The loop sees nothing shorter than 25 ns"),
             "{text}"
         );
+        // What is shorter is not noise that is not there.
+        recorded.document.run.probe_settings.insert("threshold".to_owned(), "100ms".to_owned());
+        let text = words(&recorded).remove(0).meaning;
+        assert!(text.ends_with("than 25 ns. Only gaps above 100ms are recorded"), "{text}");
         recorded.document.threads[0].evidence.samples_lost = 1;
         let text = words(&recorded).remove(0).meaning;
         assert!(text.starts_with("at least 0.0250 % of"), "{text}");
