@@ -39,15 +39,16 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     };
     let mut starvation = StarvationCheck::new();
     while !control.is_stopped() {
-        let now = match source.next(attachment, end) {
-            Awaited::Event(time, _) if time < cycle.start => attachment.now(),
+        // Whether the run may end with it. What was read together is recorded together, or it would be nowhere.
+        let (now, may_end) = match source.next(attachment, end) {
+            Awaited::Event(time, _) if time < cycle.start => (attachment.now(), true),
             Awaited::Event(time, values) => {
                 let mut row = [time.0 - cycle.start.0; WIDTH];
                 row[1..].copy_from_slice(&values);
                 ring.push(events, row);
                 judge(events, values[0]);
                 events += 1;
-                time
+                (time, true)
             }
             Awaited::Recorded(time, values) => {
                 let mut row = [time.0; WIDTH];
@@ -56,27 +57,22 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
                 ring.push(events, row);
                 judge(events, values[0]);
                 events += 1;
-                // Others may have been read with it, and would be nowhere: the source says when it is over.
-                let now = attachment.now();
-                if starvation.is_due(now.0) {
-                    starvation.check(now.0, control);
-                }
-                continue;
+                (attachment.now(), false)
             }
             // They have numbers, and no rows. Rows may follow that were there before the end.
             Awaited::Lost(missing) => {
                 events += missing;
-                continue;
+                (attachment.now(), false)
             }
-            Awaited::More => continue,
+            Awaited::More => (attachment.now(), false),
             Awaited::Ended => break,
-            Awaited::Nothing => attachment.now(),
+            Awaited::Nothing => (attachment.now(), true),
             Awaited::Failed(SampleError { doing, errno }) => {
                 control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing, errno });
                 break;
             }
         };
-        if now >= end {
+        if may_end && now >= end {
             break;
         }
         if starvation.is_due(now.0) {

@@ -41,9 +41,9 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
 
 /// What gaps are of the time polled, percent; none where nothing was polled.
 pub(crate) fn percent(polled_ns: i64, gaps: &Moments) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "a count of gaps")]
-    let gaps_ns = gaps.mean().unwrap_or(0.0) * gaps.count() as f64;
-    (polled_ns > 0).then(|| gaps_ns / Nanos(polled_ns).as_secs_f64() / 1e9 * 100.0)
+    #[expect(clippy::cast_precision_loss, reason = "sums of ns, for a share")]
+    let share = gaps.sum() as f64 / polled_ns as f64;
+    (polled_ns > 0).then_some(share * 100.0)
 }
 
 /// Percent with three digits that count, of 1 % or less: `0.0123`, `12.3`.
@@ -68,8 +68,8 @@ mod tests {
         let words = |recorded: &_| of_each(&Overview::all(std::slice::from_ref(recorded)));
         assert!(words(&recorded).is_empty());
         let moments = &recorded.threads[0].moments;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a test")]
-        let polled_ns = (moments.mean().unwrap() * moments.count() as f64 * 4_000.0) as i64;
+        #[expect(clippy::cast_possible_truncation, reason = "a test")]
+        let polled_ns = (moments.sum() * 4_000) as i64;
         recorded.document.threads[0].polling = Some(Polling { polled_ns, readings: 5, resolution_ns: Some(25) });
         let text = words(&recorded).remove(0).meaning;
         assert!(

@@ -224,8 +224,7 @@ fn nothing_of_a_broken_stream_vanishes() {
     assert!(meaning.contains("unknown how many"), "{meaning}");
 }
 
-/// A million records of a file are read much faster than the rings are emptied, and none is lost.
-/// What was read from a pipe is in rows, also of the last portion; and a source of nothing but junk is no measurement.
+/// A source of nothing but junk is no measurement, and half a record passes no gate.
 #[test]
 fn streams_without_an_end() {
     let place = TestFolder::new();
@@ -237,6 +236,19 @@ fn streams_without_an_end() {
     assert_eq!(output.code, Some(3), "half a record is in no figure: {output:?}");
 }
 
+/// What was taken from a pipe is nowhere else: its records are rows, also those that came when the time was over.
+#[test]
+fn what_was_read_of_a_pipe_is_recorded() {
+    let place = TestFolder::new();
+    fifo(&place.join("in"));
+    // Open for both, so that neither end waits for the other. A pipe holds 64 KiB.
+    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    std::io::Write::write_all(&mut pipe, &integers(&(0..16_000).collect::<Vec<_>>(), 4, false)).unwrap();
+    place.well("measure --probe stream --from in --width 32 --unit us -d 1ms -q -o x.teiji");
+    assert_eq!(shown(&place, "x.teiji").whole("/threads/0/latency_ns/count"), 15_999);
+}
+
+/// A million records of a file are read much faster than the rings are emptied, and none is lost.
 #[test]
 fn a_file_is_read_to_its_end() {
     const RECORDS: u64 = 1_000_000;
