@@ -58,6 +58,8 @@ pub enum Incomplete {
     StreamBroken,
     /// The program that was measured crashed or failed.
     ProgramFailed,
+    /// Threads of a co-kernel ran on Linux in between, or may have.
+    FellBack,
     /// A load was off the level asked for.
     LoadOffTarget,
     /// `run.json` says what its samples do not.
@@ -98,6 +100,9 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     }
     if document.warnings.iter().any(is_of_a_failed_program) {
         return Some(Incomplete::ProgramFailed);
+    }
+    if document.warnings.iter().any(|warning| matches!(warning, Warning::FellBack { .. })) {
+        return Some(Incomplete::FellBack);
     }
     if document.load_off_target {
         return Some(Incomplete::LoadOffTarget);

@@ -135,4 +135,21 @@ pub struct Instrument {
     pub ring_slots: u64,
     /// Start of the program to the first planned activation, warm-up excluded, ns.
     pub start_to_first_activation_ns: Option<i64>,
+    /// The co-kernel that the threads ran on; absent where they ran on Linux.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub co_kernel: Option<CoKernel>,
+}
+
+/// A real-time kernel beside Linux.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoKernel {
+    /// Its name, such as `Cobalt`.
+    pub name: String,
+    /// Its version, where it says one.
+    pub version: Option<String>,
+    /// The revision of its binary interface, by which it was called.
+    pub abi: u32,
+    /// By how much it programs its timer early, ns, as it says it: for its own interrupt handlers (irq, i), threads in the kernel
+    /// (kernel, k) and in user space (user, u). With it latencies may be below 0.
+    pub gravity: Option<String>,
 }

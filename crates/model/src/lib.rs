@@ -21,7 +21,7 @@ mod thread;
 mod warning;
 
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
-pub use document::{Document, End, FORMAT, Instrument, State, VERSION};
+pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use host_facts::{BusyProcess, CpuFacts, EventCounts, Host, HostFacts, Processes, Unreadable, kernel_arguments};
 pub use lab::{Lab, LabFile, LabKernel, LabQemu};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};

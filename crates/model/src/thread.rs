@@ -245,6 +245,10 @@ pub struct ThreadEvidence {
     pub involuntary_switches: Option<u64>,
     /// Samples that found the ring full.
     pub samples_lost: u64,
+    /// On a co-kernel, how often the thread fell back to Linux between its first and its last row; absent on Linux, and where the
+    /// co-kernel did not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fallen_back: Option<u64>,
 }
 
 #[cfg(test)]

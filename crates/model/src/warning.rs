@@ -318,6 +318,15 @@ pub enum Warning {
         /// Threads and timers that there was no room for, so that they were not followed.
         unfollowed: u64,
     },
+    /// A thread of a co-kernel ran on Linux between its first and its last row.
+    FellBack {
+        /// Thread index.
+        thread: usize,
+        /// How often it fell back; null where the co-kernel did not say.
+        switches: Option<u64>,
+        /// Rows that it measured.
+        measured: u64,
+    },
     /// A program that was measured ended before the run.
     ProgramEnded {
         /// From the beginning of the run until its end was seen.

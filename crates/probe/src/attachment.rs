@@ -3,6 +3,7 @@
 //! which the engine is generic over; so the accounting can also be driven through every case by a clock that does exactly what
 //! a test wants.
 
+use crate::sampler::SampleError;
 use crate::{Monotonic, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -29,6 +30,20 @@ pub(crate) trait Attachment: Send + 'static {
     fn sleep_until(&mut self, time: Nanos) -> Woken;
     /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another thread, as often as it takes.
     fn interrupt(thread: Pid);
+    /// Takes the calling thread to where it measures, right before its first row. Between this and [`Attachment::leave`] it makes no
+    /// system call but those of the attachment and of what it measures.
+    ///
+    /// # Errors
+    /// Why it cannot measure there: the run ends with it.
+    fn enter(&mut self) -> Result<(), SampleError> {
+        Ok(())
+    }
+    /// The last row is done.
+    fn leave(&mut self) {}
+    /// How often the thread fell back to Linux in between, on a co-kernel that said so.
+    fn fallen_back(&self) -> Option<u64> {
+        None
+    }
     /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still measures.
     fn detach(&mut self);
 }

@@ -39,6 +39,8 @@ pub struct ThreadResult {
     pub polled: Option<Polled>,
     /// System management interrupts of its CPU; none of a probe that does not ask.
     pub smis: Option<Smis>,
+    /// How often it fell back to Linux between its first and its last row, on a co-kernel that said so.
+    pub fallen_back: Option<u64>,
     /// What its probe found that a reader has to know.
     pub warnings: Vec<Warning>,
 }
@@ -61,6 +63,7 @@ struct Measured {
     polled: Option<Polled>,
     smis: Option<Smis>,
     untraced: u64,
+    fallen_back: Option<u64>,
     warnings: Vec<Warning>,
 }
 
@@ -170,9 +173,11 @@ impl ThreadConfig {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 warm_up(attachment, &mut sampler, config);
                 let before = sys::thread_usage();
-                let counts = cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
+                let measured = |attachment: &mut A| cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
+                let counts = entered(attachment, config, measured);
                 let usage = used_since(before);
-                Measured { counts, usage, polled: None, smis: None, untraced: sampler.untraced(), warnings: Vec::new() }
+                let (untraced, fallen_back) = (sampler.untraced(), attachment.fallen_back());
+                Measured { counts, usage, polled: None, smis: None, untraced, fallen_back, warnings: Vec::new() }
             })
         })
     }
@@ -190,7 +195,8 @@ impl ThreadConfig {
                 let counts = events::measure(attachment, &mut source, &config.cycle, ring, &config.control);
                 let usage = used_since(before);
                 let (polled, smis, untraced) = (source.polled(), source.smis(), source.untraced());
-                Measured { counts, usage, polled, smis, untraced, warnings: source.findings(attachment) }
+                let warnings = source.findings(attachment);
+                Measured { counts, usage, polled, smis, untraced, fallen_back: None, warnings }
             })
         })
     }
@@ -226,10 +232,21 @@ impl ThreadConfig {
             return ThreadResult::default();
         };
         self.cycle.start.0 += start.0;
-        let Measured { counts, usage, polled, smis, untraced, warnings } = measure(attachment, &self, &mut ring);
+        let Measured { counts, usage, polled, smis, untraced, fallen_back, warnings } = measure(attachment, &self, &mut ring);
         attachment.detach();
-        ThreadResult { counts, lost: ring.lost(), untraced, usage, polled, smis, warnings }
+        ThreadResult { counts, lost: ring.lost(), untraced, usage, polled, smis, fallen_back, warnings }
     }
+}
+
+/// Measures where the attachment takes the thread for its rows.
+fn entered<A: Attachment>(attachment: &mut A, config: &ThreadConfig, measure: impl FnOnce(&mut A) -> Counts) -> Counts {
+    if let Err(SampleError { doing, errno }) = attachment.enter() {
+        config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
+        return Counts::default();
+    }
+    let counts = measure(attachment);
+    attachment.leave();
+    counts
 }
 
 /// Makes a thread. Behind a pointer, so that what makes threads is compiled once and not for each kind of row.

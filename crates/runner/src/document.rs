@@ -71,6 +71,7 @@ pub(crate) fn instrument(
         ring_slots,
         settled_in_ns,
         start_to_first_activation_ns: Some(first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0),
+        co_kernel: probe::co_kernel(&order.run.probe),
     }
 }
 
@@ -137,6 +138,7 @@ pub(crate) fn enter(
         voluntary_switches: usage.map(|usage| usage.voluntary_switches),
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         samples_lost: (on_time + late).saturating_sub(woken),
+        fallen_back: result.and_then(|result| result.fallen_back),
     };
 }
 
@@ -191,6 +193,13 @@ pub(crate) fn thread_warnings(thread: &Thread, rows: RowKind, result: Option<&Th
     warnings
 }
 
+/// That a thread of a co-kernel was on Linux in between, or that nobody knows whether it was.
+pub(crate) fn fell_back(thread: &Thread) -> Option<Warning> {
+    let measured = thread.activations.map_or(0, |counts| counts.all().on_time + counts.all().late);
+    let switches = thread.evidence.fallen_back;
+    (switches != Some(0)).then_some(Warning::FellBack { thread: thread.index, switches, measured })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,6 +238,17 @@ mod tests {
         assert_eq!(of(0), [lost(7)]);
         assert_eq!(of(5), [lost(2), untraced(5)]);
         assert_eq!(of(9), [untraced(7)]);
+    }
+
+    /// What is not known is not 0.
+    #[test]
+    fn a_thread_of_a_co_kernel_stays_there() {
+        let mut thread = Thread::unmeasured(0, CpuId(1), Scheduling::DEFAULT, Nanos::from_millis(1), Nanos(0));
+        let warned = |switches| Some(Warning::FellBack { thread: 0, switches, measured: 0 });
+        for (switches, expected) in [(Some(0), None), (Some(2), warned(Some(2))), (None, warned(None))] {
+            thread.evidence.fallen_back = switches;
+            assert_eq!(fell_back(&thread), expected);
+        }
     }
 
     #[test]

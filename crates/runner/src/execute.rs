@@ -341,6 +341,8 @@ fn closing(
         fill_in(thread, &document.probe, &statistics[index], &beside[index]);
         document::enter(thread, &document.probe, results[index].as_ref(), due[index], &statistics[index]);
         document.warnings.extend(document::thread_warnings(thread, document.probe.rows, results[index].as_ref()));
+        let core = document.instrument.co_kernel.as_ref();
+        document.warnings.extend(core.and_then(|_| document::fell_back(thread)));
     }
     document.warnings.extend(document::clock_warning(&document.probe, beside));
     // The first of them: what is said of the stream follows from its period.

@@ -2,6 +2,7 @@
 //! All probes: one file each, and one line each in [`PROBES`]. Nothing else knows a probe by name.
 
 mod app;
+mod co_kernels;
 mod cyclic;
 mod deadline;
 #[cfg(debug_assertions)]
@@ -20,7 +21,7 @@ pub(crate) use noise::Noise;
 
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
-use model::{ColumnUnit, ProbeStatement, RowKind};
+use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
 use plan::{Interval, Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
 
@@ -40,6 +41,8 @@ pub const PROBES: &[Probe] = &[
     hwlat::PROBE,
     app::PROBE,
     stream::PROBE,
+    co_kernels::COBALT,
+    co_kernels::EVL,
     #[cfg(debug_assertions)]
     examples::COLUMNS,
     #[cfg(debug_assertions)]
@@ -260,6 +263,12 @@ pub fn lacking(run: &Run) -> Option<ProbeSettingError> {
     let probe = find(&run.probe).ok()?;
     let what = (probe.lacks)(&run.probe_settings, run.interval_ns)?;
     Some(ProbeSettingError::Lacks { probe: probe.name, what })
+}
+
+/// The running co-kernel that a probe of this name measures on; none of a probe on Linux.
+#[must_use]
+pub fn co_kernel(name: &str) -> Option<CoKernel> {
+    co_kernels::running(name)
 }
 
 /// How many threads can measure by a probe of this name at most, set like this; none where any number can.

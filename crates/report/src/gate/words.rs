@@ -154,6 +154,7 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
         Incomplete::StreamOffPeriod => tr!("the stream's intervals are not those of the period that was given"),
         Incomplete::StreamBroken => tr!("parts of the stream are missing or could not be read"),
         Incomplete::ProgramFailed => tr!("the program that was measured crashed or failed"),
+        Incomplete::FellBack => tr!("threads of the co-kernel ran on Linux in between"),
         Incomplete::LoadOffTarget => tr!("a load was off target"),
         Incomplete::Contradicts => tr!("run.json contradicts its samples: teiji verify lists the differences"),
     }

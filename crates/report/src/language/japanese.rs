@@ -411,6 +411,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("the stream's intervals are not those of the period that was given", "ストリームの間隔が指定された周期と一致しません"),
     ("parts of the stream are missing or could not be read", "ストリームの一部が欠けているか、読み取れませんでした"),
     ("the program that was measured crashed or failed", "測定対象のプログラムが異常終了しました"),
+    ("threads of the co-kernel ran on Linux in between", "コカーネルのスレッドが途中で Linux 上で動作しました"),
     ("{events} of the kernel's trace lost, and rows with them", "カーネルのトレースの{events}が失われ、その行も失われています"),
     ("a load was off target", "負荷率が目標未達です"),
     ("{why} ({answers})", "{why}({answers})"),

@@ -254,6 +254,23 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 "The trace's buffer was full, or the kernel does not record each switch. Measure at a lower rate, or on another CPU.",
             ),
         ),
+        Warning::FellBack { thread, switches, measured } => (
+            switches.map_or_else(
+                || {
+                    format!(
+                        "It is unknown whether thread {thread} stayed on the co-kernel. Latencies in between may be those of Linux."
+                    )
+                },
+                |switches| {
+                    format!(
+                        "Thread {thread} fell back from the co-kernel to Linux {} between its first and its last row. Latencies after that are those of Linux.",
+                        if switches == 1 { "once".to_owned() } else { format!("{} times", count(switches)) }
+                    )
+                },
+            ),
+            format!("of {} measured", count(*measured)),
+            advice("A page fault, a signal or a debugger takes a thread to Linux. Let memory be locked, and measure undisturbed."),
+        ),
         Warning::TraceEventsLost { events, buffer_kib, unfollowed } => (
             if *events > 0 {
                 format!(

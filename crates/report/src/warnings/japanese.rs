@@ -259,6 +259,25 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 "トレースのバッファがあふれたか、カーネルが一部の切り替えを記録していません。頻度を下げるか、別の CPU で測定してください。",
             ),
         ),
+        Warning::FellBack { thread, switches, measured } => (
+            switches.map_or_else(
+                || {
+                    format!(
+                        "スレッド {thread} がコカーネルに留まっていたかは不明です。途中のレイテンシは Linux のものである可能性があります。"
+                    )
+                },
+                |switches| {
+                    format!(
+                        "スレッド {thread} は最初の行から最後の行までの間に、コカーネルから Linux へ {} 回切り替わりました。その後のレイテンシは Linux のものです。",
+                        count(switches)
+                    )
+                },
+            ),
+            format!("測定した {} 行のうち", count(*measured)),
+            advice(
+                "ページフォールト、シグナル、デバッガーはスレッドを Linux へ切り替えます。メモリをロックし、妨げのない状態で測定してください。",
+            ),
+        ),
         Warning::TraceEventsLost { events, buffer_kib, unfollowed } => (
             if *events > 0 {
                 format!(

@@ -158,6 +158,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::StreamOffPeriod { .. }
         | Warning::RowsUntraced { .. }
         | Warning::TraceEventsLost { .. }
+        | Warning::FellBack { .. }
         | Warning::ProgramEnded { .. } => String::new(),
     }
 }

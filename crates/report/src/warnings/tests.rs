@@ -80,6 +80,8 @@ fn all() -> Vec<Warning> {
         Warning::AccountEventsLost { cpu: CpuId(3), events: 1_700, rows: 12 },
         Warning::TraceEventsLost { events: 1_200, buffer_kib: 8_192, unfollowed: 0 },
         Warning::TraceEventsLost { events: 0, buffer_kib: 512, unfollowed: 3 },
+        Warning::FellBack { thread: 1, switches: Some(3), measured: 5_000 },
+        Warning::FellBack { thread: 0, switches: None, measured: 0 },
         program_ended(Some(1), None),
         program_ended(None, Some(9)),
         program_ended(None, None),
@@ -173,7 +175,8 @@ fn kind(warning: &Warning) -> usize {
         Warning::StreamTrailing { .. } => 34,
         Warning::AccountEventsLost { .. } => 35,
         Warning::StreamOffPeriod { .. } => 36,
-        Warning::Other { .. } => 37,
+        Warning::FellBack { .. } => 37,
+        Warning::Other { .. } => 38,
     }
 }
 

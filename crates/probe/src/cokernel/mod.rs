@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads on a co-kernel beside Linux, through its raw interface: nothing of its libraries is linked or loaded.
+//!
+//! `cobalt.rs` and `evl.rs` find their core and have its calls, the same few of each ([`Stage`]); [`OnCore`] makes a measuring thread
+//! of them. A thread of a co-kernel falls back to Linux when it makes a system call of Linux, faults or gets a signal, and what it
+//! measures then is Linux. How often it did between its first and its last row is counted.
+
+pub(crate) mod cobalt;
+pub(crate) mod evl;
+#[expect(unsafe_code, reason = "system calls without a safe interface; see the file's head")]
+mod sys;
+
+use crate::attachment::{Attachment, Linux, Woken};
+use crate::sampler::SampleError;
+use crate::{Monotonic, sys as linux};
+use model::CoKernel;
+use plan::{CpuId, Nanos, Scheduling};
+use rustix::thread::Pid;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A running co-kernel that lets us measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Core {
+    name: &'static str,
+    version: Option<String>,
+    abi: u32,
+    gravity: Option<String>,
+}
+
+impl From<Core> for CoKernel {
+    fn from(core: Core) -> CoKernel {
+        CoKernel { name: core.name.to_owned(), version: core.version, abi: core.abi, gravity: core.gravity }
+    }
+}
+
+/// Why there is no measuring on a co-kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Absence {
+    #[error("there is no {core} in the running kernel: {kernel}")]
+    NoCore { core: &'static str, kernel: &'static str },
+    #[error("{core} is stopped: {start}")]
+    Stopped { core: &'static str, start: &'static str },
+    #[error("{core} does not permit it: {how}")]
+    NotPermitted { core: &'static str, how: &'static str },
+    #[error("the running {core} has ABI revision {revision}, which is unknown. Known are {known}")]
+    UnknownRevision { core: &'static str, revision: u32, known: &'static str },
+    #[error("the running {core} describes itself in an unknown way, so its ABI revision is unknown. Known are {known}")]
+    UnknownDescription { core: &'static str, known: &'static str },
+    #[error("{core} refuses this program: {error}")]
+    Refused { core: &'static str, error: String },
+}
+
+/// Whether the calls of this architecture are known.
+pub(crate) const fn is_known_processor() -> bool {
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
+}
+
+/// What is lacking to measure on a core; none where it can be.
+pub(crate) fn lacking(find: fn() -> Result<Core, Absence>) -> Option<String> {
+    if !is_known_processor() {
+        return Some("the calls of co-kernels are known on x86_64 and arm64 only".to_owned());
+    }
+    find().err().map(|absence| absence.to_string())
+}
+
+/// The files in which a core says more of itself.
+pub(crate) struct Files(PathBuf);
+
+impl Files {
+    fn system() -> Files {
+        Files::below(Path::new("/"))
+    }
+
+    fn below(root: &Path) -> Files {
+        Files(root.to_owned())
+    }
+
+    /// The first line of a file; none where there is none.
+    fn line(&self, path: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.0.join(path)).ok()?;
+        text.lines().next().map(|line| line.trim().to_owned())
+    }
+
+    /// What follows this word, in the line that begins with it.
+    fn line_with(&self, path: &str, word: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.0.join(path)).ok()?;
+        text.lines().find_map(|line| Some(line.trim().strip_prefix(word)?.trim().to_owned()))
+    }
+}
+
+/// How the core counts what a thread of it did on Linux, in two ways of which either may not be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Switches {
+    /// In its statistics.
+    counted: u64,
+    /// By notices to the thread.
+    noticed: u64,
+}
+
+impl Switches {
+    /// How many there were since.
+    fn since(self, before: Switches) -> u64 {
+        (self.counted.saturating_sub(before.counted)).max(self.noticed.saturating_sub(before.noticed))
+    }
+}
+
+/// Policy and priority as co-kernels take them: they know SCHED_FIFO, SCHED_RR and SCHED_OTHER by Linux' numbers.
+fn policy_and_priority(scheduling: Scheduling) -> (i32, i32) {
+    let policy = if scheduling.policy.is_real_time() { i32::from(scheduling.policy.number()) } else { libc::SCHED_OTHER };
+    (policy, scheduling.prio.map_or(0, i32::from))
+}
+
+/// The calls of a co-kernel, for the calling thread.
+pub(crate) trait Stage: Send + 'static {
+    /// Makes it one of the core, with this scheduling.
+    fn attach(&mut self, scheduling: Scheduling) -> io::Result<()>;
+    /// Takes it from Linux to the core.
+    fn enter(&mut self) -> io::Result<()>;
+    /// From now on it may fall back to Linux.
+    fn leave(&mut self);
+    /// The core's monotonic clock, ns.
+    fn now(&mut self) -> io::Result<i64>;
+    /// Sleeps until an absolute time of that clock.
+    fn sleep_until(&mut self, time: i64) -> io::Result<()>;
+    /// How often it has fallen back to Linux so far.
+    fn switches(&mut self) -> io::Result<Switches>;
+    /// Makes it an ordinary one again.
+    fn detach(&mut self);
+}
+
+/// How the clock is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// As Linux' own, without a system call: the core's clock is the same, and reading it so does not leave the core.
+    Shared,
+    /// By the core's call.
+    Call,
+}
+
+/// A thread on a co-kernel, on its monotonic clock. Times are those of Linux' CLOCK_MONOTONIC, which plans them.
+#[derive(Debug)]
+pub(crate) struct OnCore<S> {
+    stage: S,
+    reading: Reading,
+    /// By how much the core's clock is ahead of Linux', ns: 0 where they are one.
+    ahead: i64,
+    /// When the thread entered.
+    before: Switches,
+    /// The last sleep was ended by a signal, which took the thread to Linux.
+    interrupted: bool,
+    /// How often it fell back between its first and its last row; none before that is known.
+    fallen_back: Option<u64>,
+}
+
+/// Clocks that differ by no more are one, ns.
+const CLOSE: i64 = 1_000;
+/// Attempts to read two clocks at one moment.
+const READINGS: usize = 5;
+
+impl<S: Stage> OnCore<S> {
+    pub(crate) const fn new(stage: S) -> Self {
+        let before = Switches { counted: 0, noticed: 0 };
+        OnCore { stage, reading: Reading::Call, ahead: 0, before, interrupted: false, fallen_back: None }
+    }
+
+    /// Finds out whether the core's clock is Linux' own.
+    fn compare_clocks(&mut self) -> io::Result<()> {
+        let mut closest: Option<(i64, i64, i64)> = None;
+        for _ in 0..READINGS {
+            let (before, core, after) = (Monotonic.now().0, self.stage.now()?, Monotonic.now().0);
+            if closest.is_none_or(|(width, ..)| after - before < width) {
+                closest = Some((after - before, core - before, core - after));
+            }
+        }
+        let Some((width, since_before, since_after)) = closest else { return Ok(()) };
+        let is_one = since_before >= -CLOSE && since_after <= CLOSE;
+        (self.reading, self.ahead) =
+            if is_one { (Reading::Shared, 0) } else { (Reading::Call, since_before - width / 2) };
+        Ok(())
+    }
+
+    fn try_enter(&mut self) -> io::Result<()> {
+        self.stage.enter()?;
+        self.before = self.stage.switches()?;
+        if self.reading == Reading::Shared {
+            // Where the kernel has to be asked for the time of a clock source, that is a call of Linux.
+            let _ = Monotonic.now();
+            let after = self.stage.switches()?;
+            if after.since(self.before) > 0 {
+                self.reading = Reading::Call;
+                self.stage.enter()?;
+                self.before = self.stage.switches()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<S: Stage> Attachment for OnCore<S> {
+    fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid> {
+        let pid = Linux.attach(cpu, scheduling)?;
+        // The cores take no thread of a process whose pages may go.
+        linux::lock_all_memory().map_err(|error| named("a co-kernel needs all memory locked (ulimit -l unlimited)", &error))?;
+        self.stage.attach(scheduling).map_err(|error| named("the co-kernel does not take the thread", &error))?;
+        self.stage.switches().map_err(|error| named("the co-kernel does not count switches to Linux", &error))?;
+        self.compare_clocks().map_err(|error| named("the co-kernel's clock cannot be read", &error))?;
+        Ok(pid)
+    }
+
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        match self.reading {
+            Reading::Shared => Monotonic.now(),
+            // A core that no longer answers is seen by the next sleep, which fails.
+            Reading::Call => self.stage.now().map_or_else(|_| Monotonic.now(), |now| Nanos(now - self.ahead)),
+        }
+    }
+
+    #[inline]
+    fn sleep_until(&mut self, time: Nanos) -> Woken {
+        match self.stage.sleep_until(time.0 + self.ahead) {
+            Ok(()) => {
+                self.interrupted = false;
+                Woken::OnTime
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {
+                self.interrupted = true;
+                Woken::Interrupted
+            }
+            Err(error) => Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+        }
+    }
+
+    fn interrupt(thread: Pid) {
+        linux::wake(thread);
+    }
+
+    fn enter(&mut self) -> Result<(), SampleError> {
+        let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+        self.try_enter().map_err(|error| SampleError { doing: "going from Linux to the co-kernel", errno: errno(error) })
+    }
+
+    fn leave(&mut self) {
+        // The signal that stops a run takes a sleeping thread to Linux, after its last row.
+        let excused = u64::from(self.interrupted);
+        self.fallen_back = self.stage.switches().ok().map(|now| now.since(self.before).saturating_sub(excused));
+        self.stage.leave();
+    }
+
+    fn fallen_back(&self) -> Option<u64> {
+        self.fallen_back
+    }
+
+    fn detach(&mut self) {
+        self.stage.detach();
+        Linux.detach();
+    }
+}
+
+fn named(what: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
