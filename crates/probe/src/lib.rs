@@ -49,8 +49,8 @@ pub use cycle::Counts;
 pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use probes::{
-    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, co_kernel, default_interval, default_scheduling,
-    lacking, max_threads, statement,
+    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, co_kernel, default_interval,
+    default_scheduling, lacking, max_threads, statement,
 };
 pub use ring::Consumer;
 pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable, Width};

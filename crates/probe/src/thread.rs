@@ -173,7 +173,8 @@ impl ThreadConfig {
             config.main(ring, &mut attachment, |attachment, config, ring| {
                 warm_up(attachment, &mut sampler, config);
                 let before = sys::thread_usage();
-                let measured = |attachment: &mut A| cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
+                let measured =
+                    |attachment: &mut A| cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
                 let counts = entered(attachment, config, measured);
                 let usage = used_since(before);
                 let (untraced, fallen_back) = (sampler.untraced(), attachment.fallen_back());

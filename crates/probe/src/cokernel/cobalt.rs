@@ -45,12 +45,9 @@ fn found(mut bind: impl FnMut(&mut BindRequest) -> io::Result<()>, files: &Files
         answer = bind(&mut request);
     }
     match answer {
-        Ok(()) => Ok(Core {
-            name: NAME,
-            version: files.line(VERSION),
-            abi: revision,
-            gravity: files.line_with(CLOCK, "gravity:"),
-        }),
+        Ok(()) => {
+            Ok(Core { name: NAME, version: files.line(VERSION), abi: revision, gravity: files.line_with(CLOCK, "gravity:") })
+        }
         Err(error) => Err(absence(&error, files)),
     }
 }
@@ -58,18 +55,16 @@ fn found(mut bind: impl FnMut(&mut BindRequest) -> io::Result<()>, files: &Files
 /// What the refusal of a bind means. EPERM is also what other co-kernels and filters of system calls answer.
 fn absence(error: &io::Error, files: &Files) -> Absence {
     match error.raw_os_error() {
-        Some(libc::EAGAIN) => Absence::Stopped {
-            core: NAME,
-            start: "start it by 'corectl --start', or boot without 'xenomai.state=stopped'",
-        },
+        Some(libc::EAGAIN) => {
+            Absence::Stopped { core: NAME, start: "start it by 'corectl --start', or boot without 'xenomai.state=stopped'" }
+        }
         Some(libc::EPERM) if files.line(VERSION).is_some() => Absence::NotPermitted {
             core: NAME,
             how: "be root, or have root write a group of yours to /sys/module/xenomai/parameters/allowed_group",
         },
-        Some(libc::ENOSYS | libc::EPERM) => Absence::NoCore {
-            core: NAME,
-            kernel: "boot a kernel with Xenomai 3 (CONFIG_XENOMAI=y on Dovetail or the I-pipe)",
-        },
+        Some(libc::ENOSYS | libc::EPERM) => {
+            Absence::NoCore { core: NAME, kernel: "boot a kernel with Xenomai 3 (CONFIG_XENOMAI=y on Dovetail or the I-pipe)" }
+        }
         _ => Absence::Refused { core: NAME, error: error.to_string() },
     }
 }

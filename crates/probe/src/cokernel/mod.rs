@@ -175,8 +175,7 @@ impl<S: Stage> OnCore<S> {
         }
         let Some((width, since_before, since_after)) = closest else { return Ok(()) };
         let is_one = since_before >= -CLOSE && since_after <= CLOSE;
-        (self.reading, self.ahead) =
-            if is_one { (Reading::Shared, 0) } else { (Reading::Call, since_before - width / 2) };
+        (self.reading, self.ahead) = if is_one { (Reading::Shared, 0) } else { (Reading::Call, since_before - width / 2) };
         Ok(())
     }
 
@@ -260,4 +259,133 @@ impl<S: Stage> Attachment for OnCore<S> {
 
 fn named(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycle::{Cycle, measure};
+    use crate::probes::Cyclic;
+    use crate::{Control, StopReason, ring};
+    use plan::OverrunPolicy;
+
+    /// A core whose clock is this far ahead of Linux', and whose threads do what a test wants.
+    #[derive(Default)]
+    struct Fake {
+        ahead: i64,
+        sleeps: u64,
+        switches: Switches,
+        /// Reading Linux' clock leaves the core.
+        reading_switches: bool,
+        entered: bool,
+        /// In this sleep the thread falls back to Linux, the core vanishes, or a signal comes.
+        falls_back_in: Option<u64>,
+        vanishes_in: Option<u64>,
+        signal_in: Option<(u64, Control)>,
+    }
+
+    impl Stage for Fake {
+        fn attach(&mut self, _: Scheduling) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn enter(&mut self) -> io::Result<()> {
+            self.entered = true;
+            Ok(())
+        }
+
+        fn leave(&mut self) {
+            self.entered = false;
+        }
+
+        fn now(&mut self) -> io::Result<i64> {
+            Ok(Monotonic.now().0 + self.ahead)
+        }
+
+        fn sleep_until(&mut self, time: i64) -> io::Result<()> {
+            self.sleeps += 1;
+            if self.falls_back_in == Some(self.sleeps) {
+                self.switches.noticed += 1;
+            }
+            if self.vanishes_in == Some(self.sleeps) {
+                return Err(io::Error::from_raw_os_error(libc::ENOSYS));
+            }
+            if let Some((sleep, control)) = &self.signal_in
+                && *sleep == self.sleeps
+            {
+                control.stop(StopReason::Asked);
+                self.switches.counted += 1;
+                return Err(io::Error::from_raw_os_error(libc::EINTR));
+            }
+            Monotonic.sleep_until(Nanos(time - self.ahead));
+            Ok(())
+        }
+
+        fn switches(&mut self) -> io::Result<Switches> {
+            self.switches.counted += u64::from(self.reading_switches && self.entered);
+            Ok(self.switches)
+        }
+
+        fn detach(&mut self) {}
+    }
+
+    /// Ten rows on it: how often it fell back, how many rows there were, and why they ended.
+    fn run(fake: Fake, control: &Control) -> (OnCore<Fake>, u64, Option<StopReason>) {
+        let mut core = OnCore::new(fake);
+        core.compare_clocks().unwrap();
+        core.enter().unwrap();
+        let cycle = Cycle {
+            thread: 0,
+            start: Nanos(Monotonic.now().0 + 1_000_000),
+            interval: Nanos(500_000),
+            activations: 10,
+            break_above: None,
+            overrun_policy: OverrunPolicy::CatchUp,
+        };
+        let (mut producer, _consumer) = ring::<1>(64, 1);
+        let counts = measure(&mut core, &mut Cyclic, &cycle, &mut producer, control);
+        core.leave();
+        (core, counts.on_time + counts.late, control.reason())
+    }
+
+    #[test]
+    fn a_thread_that_stays_on_its_core_has_fallen_back_0_times() {
+        for (ahead, reading) in [(0, Reading::Shared), (5_000_000_000, Reading::Call), (-7_000_000, Reading::Call)] {
+            let (core, rows, reason) = run(Fake { ahead, ..Fake::default() }, &Control::new());
+            assert_eq!((core.fallen_back(), rows, reason), (Some(0), 10, None));
+            assert_eq!(core.reading, reading);
+            assert!((core.ahead - ahead).abs() < 1_000_000, "{}", core.ahead);
+        }
+    }
+
+    #[test]
+    fn falling_back_in_the_middle_is_counted() {
+        let (core, rows, _) = run(Fake { falls_back_in: Some(4), ..Fake::default() }, &Control::new());
+        assert_eq!((core.fallen_back(), rows), (Some(1), 10));
+    }
+
+    /// The signal comes after the last row.
+    #[test]
+    fn the_signal_that_stops_a_run_is_excused() {
+        let control = Control::new();
+        let (core, rows, _) = run(Fake { signal_in: Some((4, control.clone())), ..Fake::default() }, &control);
+        assert_eq!((core.fallen_back(), rows), (Some(0), 3));
+    }
+
+    #[test]
+    fn a_core_that_vanishes_ends_the_run() {
+        let (_, rows, reason) = run(Fake { vanishes_in: Some(4), ..Fake::default() }, &Control::new());
+        let failed = StopReason::ProbeFailed { thread: 0, doing: "clock_nanosleep", errno: libc::ENOSYS };
+        assert_eq!((rows, reason), (3, Some(failed)));
+    }
+
+    /// Then the core is asked for the time.
+    #[test]
+    fn a_clock_whose_reading_leaves_the_core_is_not_read() {
+        let mut core = OnCore::new(Fake { reading_switches: true, ..Fake::default() });
+        core.compare_clocks().unwrap();
+        assert_eq!(core.reading, Reading::Shared);
+        core.enter().unwrap();
+        assert_eq!(core.reading, Reading::Call);
+    }
 }

@@ -145,7 +145,11 @@ const fn ns_of([seconds, ns]: Time) -> i64 {
 }
 
 /// A number as the C library takes that of a call or of one of its arguments, which is of 64 bits on the processors that this is for.
-#[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "it is narrower on other processors, where nobody calls")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::unnecessary_cast,
+    reason = "it is narrower on other processors, where nobody calls"
+)]
 const fn word(number: i64) -> libc::c_long {
     number as libc::c_long
 }
@@ -180,7 +184,9 @@ pub(crate) fn cobalt_set_scheduling(policy: i32, priority: i32) -> io::Result<()
     let number = word(TO_CO_KERNEL | cobalt::SET_SCHEDULING);
     // SAFETY: all three pointers are to live, initialised memory. Cobalt reads a `sched_param_ex`, 56 bytes, from the first, which is to
     // 64, and writes one u32 and one int to the others. The thread is only a key to it, unique in this process.
-    checked(unsafe { libc::syscall(number, own, word(policy.into()), &raw const parameters, &raw mut window_offset, &raw mut promoted) })
+    checked(unsafe {
+        libc::syscall(number, own, word(policy.into()), &raw const parameters, &raw mut window_offset, &raw mut promoted)
+    })
 }
 
 /// To Cobalt's stage.

@@ -158,6 +158,7 @@ impl Synthetic {
                 dma_latency_held: true,
                 ring_slots: 16_384,
                 start_to_first_activation_ns: Some(3_214_000),
+                co_kernel: None,
             },
             warnings: vec![Warning::DiskSlow { max_delay_ns: Nanos::from_millis(700) }],
             threads: threads.iter().enumerate().map(|(index, statistics)| self.thread(index, statistics)).collect(),
@@ -207,6 +208,7 @@ impl Synthetic {
                 voluntary_switches: Some(self.due),
                 involuntary_switches: Some(3),
                 samples_lost: 0,
+                fallen_back: None,
             },
         }
     }
