@@ -190,6 +190,11 @@ mod tests {
         assert_eq!((ended(Some(0), None), ended(None, None)), (None, None));
         assert_eq!(ended(Some(3), None), Some(Incomplete::ProgramFailed));
         assert_eq!(ended(None, Some(11)), Some(Incomplete::ProgramFailed));
+        let fell_back = |document: &mut Document| {
+            document.load_off_target = true;
+            document.warnings = vec![Warning::FellBack { thread: 0, switches: None, measured: 9 }];
+        };
+        assert_eq!(of(&fell_back), Some(Incomplete::FellBack));
         assert_eq!(of(&|document| document.end = None), Some(Incomplete::Contradicts));
         assert_eq!(
             of(&|document| (document.state, document.load_off_target) = (State::Running, true)),
