@@ -228,9 +228,11 @@ fn order_of(
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let short = runner::try_interval(&run, granted.scheduling).map_err(bad_input)?;
+    let chosen_for = probe::choose(&mut run).map_err(run_failed)?;
     let probe = probe::statement(&run).map_err(bad_input)?;
     Ok(runner::Order {
         probe,
+        chosen_for,
         granted,
         warnings: isolated.into_iter().chain(elsewhere).chain(short).collect(),
         loads,

@@ -183,6 +183,12 @@ impl Kernel {
         Some(if has("PREEMPT_DYNAMIC") { format!("PREEMPT_DYNAMIC ({mode})") } else { option.to_owned() })
     }
 
+    /// Whether a co-kernel may run beside it: no where its configuration is known, and has none.
+    pub(crate) fn may_have_co_kernel(&self) -> bool {
+        let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok()) else { return true };
+        config.lines().any(|line| line == "CONFIG_XENOMAI=y" || line == "CONFIG_EVL=y")
+    }
+
     /// Whether its configuration, where that is known, has what the lab needs.
     ///
     /// # Errors

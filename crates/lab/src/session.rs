@@ -11,7 +11,7 @@ use crate::order::{DefaultCpus, Refusal, Task};
 use crate::program::{Program, ProgramError};
 use crate::timeouts::BOOT_TIMEOUT;
 use model::{Lab, Recorded};
-use plan::{Guest, Machine, Run};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, Machine, Run};
 use recording::RecordingError;
 use runner::Signals;
 use sha2::{Digest, Sha256};
@@ -202,10 +202,17 @@ fn begin(lab_run: &LabRun) -> Result<GuestRun, LabError> {
     if lab_run.directory.symlink_metadata().is_ok() {
         return Err(RecordingError::Exists(lab_run.directory.clone()).into());
     }
-    let run = &lab_run.run;
+    let run = &decided(&lab_run.run, &lab_run.target.kernel);
     let task = Task::measure(run, lab_run.default_cpus, lab_run.target.guest.time);
     let expected = Duration::from_nanos(run.max_duration_ns().0.unsigned_abs());
     GuestRun::begin(&lab_run.target, task, expected)
+}
+
+/// The run with its probe, where that need not be left to the guest: looking for a co-kernel takes instructions, which count there.
+fn decided(run: &Run, kernel: &Kernel) -> Run {
+    let is_decided = run.probe == AUTO_PROBE && !kernel.may_have_co_kernel();
+    let probe = if is_decided { DEFAULT_PROBE.to_owned() } else { run.probe.clone() };
+    Run { probe, ..run.clone() }
 }
 
 /// Runs programs in a guest, one after the other, and returns the files it left.
@@ -336,6 +343,23 @@ pub fn differences(before: &Lab, now: &Lab) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Otherwise the guest looks.
+    #[test]
+    fn a_kernel_that_is_known_to_have_no_co_kernel_is_not_asked() {
+        let place = tempfile::tempdir().unwrap();
+        let image = place.path().join("vmlinuz-1.2.3");
+        fs::write(&image, "").unwrap();
+        let of = |probe: &str| {
+            let run = Run { probe: probe.to_owned(), ..Run::example(plan::Nanos::from_millis(1), 1) };
+            decided(&run, &Kernel::at(&image).unwrap()).probe
+        };
+        assert_eq!(of("auto"), "auto", "nothing is known of it");
+        for (option, expected) in [("PREEMPT_RT", "cyclic"), ("XENOMAI", "auto"), ("EVL", "auto")] {
+            fs::write(place.path().join("config-1.2.3"), format!("CONFIG_{option}=y\n")).unwrap();
+            assert_eq!((of("auto"), of("spawn")), (expected.to_owned(), "spawn".to_owned()));
+        }
+    }
 
     /// A kernel in another folder is known by its content; another option makes another machine.
     #[test]

@@ -152,4 +152,7 @@ pub struct CoKernel {
     /// By how much it programs its timer early, ns, as it says it: for its own interrupt handlers (irq, i), threads in the kernel
     /// (kernel, k) and in user space (user, u). With it latencies may be below 0.
     pub gravity: Option<String>,
+    /// Whether the probe was chosen for it, because none was named.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub chosen: bool,
 }

@@ -31,6 +31,6 @@ pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
 pub use plan_file::{Factor, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
-pub use run::{DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
+pub use run::{AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError};
 pub use scheduling::{Policy, PolicyError, Scheduling};
 pub use settle::Settle;

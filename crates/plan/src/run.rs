@@ -8,8 +8,12 @@ use std::collections::BTreeMap;
 /// A probe's settings by name, as they were written. Those left out have the probe's defaults.
 pub type ProbeSettings = BTreeMap<String, String>;
 
-/// The probe of a run where none is named.
+/// The probe of Linux, which measures where there is no co-kernel.
 pub const DEFAULT_PROBE: &str = "cyclic";
+
+/// In the place of a probe, where none is named: that of the co-kernel that runs, otherwise [`DEFAULT_PROBE`]. It is chosen on the
+/// machine that measures, and no recording has it.
+pub const AUTO_PROBE: &str = "auto";
 
 /// How long a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,7 +49,7 @@ pub use cycle::Counts;
 pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule, set_scheduling};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use probes::{
-    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, co_kernel, default_interval,
+    PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, check_meaning, choose, co_kernel, default_interval,
     default_scheduling, lacking, max_threads, statement,
 };
 pub use ring::Consumer;

@@ -71,7 +71,7 @@ pub(crate) fn instrument(
         ring_slots,
         settled_in_ns,
         start_to_first_activation_ns: Some(first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0),
-        co_kernel: probe::co_kernel(&order.run.probe),
+        co_kernel: order.chosen_for.clone().or_else(|| probe::co_kernel(&order.run.probe)),
     }
 }
 

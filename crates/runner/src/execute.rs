@@ -7,7 +7,7 @@ use crate::recorder::{Recorder, Tracks};
 use crate::{Granted, Signals, document};
 use host::HostRoot;
 use load::{Loads, StartError, ValidatedLoad};
-use model::{Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in};
+use model::{CoKernel, Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in};
 use plan::{MachineTime, Nanos, OverrunPolicy, Run};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
@@ -21,6 +21,8 @@ pub struct Order {
     pub run: Run,
     /// What its probe measures.
     pub probe: ProbeStatement,
+    /// The co-kernel that this probe was chosen for; none where the probe was named, or there is none.
+    pub chosen_for: Option<CoKernel>,
     /// What the threads may have of it.
     pub granted: Granted,
     /// What is known before it begins and a reader has to know.

@@ -17,7 +17,7 @@ const KNOWN: &str = if cfg!(target_arch = "aarch64") {
     "16 (Xenomai 3.0), 17 (3.1), 18 (3.2) and 19 (3.3)"
 };
 
-const VERSION: &str = "proc/xenomai/version";
+pub(super) const VERSION: &str = "proc/xenomai/version";
 const CLOCK: &str = "proc/xenomai/clock/coreclk";
 
 /// The mode in which Cobalt notifies a thread that falls back to Linux (`PTHREAD_WARNSW`).

@@ -18,7 +18,7 @@ const KNOWN: &str = "23 and later, as long as the core still serves 36";
 const BY_PRCTL: u32 = 32;
 const BY_OPTION: u32 = 36;
 
-const CONTROL: &str = "/dev/evl/control";
+pub(super) const CONTROL: &str = "/dev/evl/control";
 const FACTORY: &str = "/dev/evl/thread/clone";
 const CLOCK: &str = "/dev/evl/clock/monotonic";
 const STATE: &str = "sys/class/evl/control/state";

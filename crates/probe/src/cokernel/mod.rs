@@ -28,9 +28,17 @@ pub(crate) struct Core {
     gravity: Option<String>,
 }
 
+#[cfg(test)]
+impl Core {
+    /// One of this name.
+    pub(crate) fn example(name: &'static str) -> Core {
+        Core { name, version: None, abi: 1, gravity: None }
+    }
+}
+
 impl From<Core> for CoKernel {
     fn from(core: Core) -> CoKernel {
-        CoKernel { name: core.name.to_owned(), version: core.version, abi: core.abi, gravity: core.gravity }
+        CoKernel { name: core.name.to_owned(), version: core.version, abi: core.abi, gravity: core.gravity, chosen: false }
     }
 }
 
@@ -56,10 +64,28 @@ pub(crate) const fn is_known_processor() -> bool {
     cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
 }
 
+/// Of other architectures.
+pub(crate) const UNKNOWN_PROCESSOR: &str = "the calls of co-kernels are known on x86_64 and arm64 only";
+
+/// Whether the running kernel hands interrupts on through a pipeline, without which there is no co-kernel: its version says so
+/// (`IRQPIPE`, `IRQ_PIPELINE`).
+pub(crate) fn is_pipelined() -> bool {
+    names_a_pipeline(rustix::system::uname().version().to_bytes())
+}
+
+fn names_a_pipeline(version: &[u8]) -> bool {
+    version.split(|byte| *byte == b' ').any(|word| word.starts_with(b"IRQ") && word.windows(4).any(|part| part == b"PIPE"))
+}
+
+/// Whether a core is seen without its calls.
+pub(crate) fn has_core_in_files() -> bool {
+    Path::new("/").join(cobalt::VERSION).exists() || (is_pipelined() && Path::new(evl::CONTROL).exists())
+}
+
 /// What is lacking to measure on a core; none where it can be.
 pub(crate) fn lacking(find: fn() -> Result<Core, Absence>) -> Option<String> {
     if !is_known_processor() {
-        return Some("the calls of co-kernels are known on x86_64 and arm64 only".to_owned());
+        return Some(UNKNOWN_PROCESSOR.to_owned());
     }
     find().err().map(|absence| absence.to_string())
 }
@@ -268,6 +294,20 @@ mod tests {
     use crate::probes::Cyclic;
     use crate::{Control, StopReason, ring};
     use plan::OverrunPolicy;
+
+    /// As Dovetail writes it, and kernels without it.
+    #[test]
+    fn a_pipeline_is_named_in_the_kernels_version() {
+        for (version, expected) in [
+            ("#1 SMP PREEMPT IRQPIPE Wed Nov 25 01:52:11 UTC 2026", true),
+            ("#3 SMP PREEMPT IRQ_PIPELINE Wed Nov 25 01:52:11 UTC 2026", true),
+            ("#1 SMP PREEMPT_RT Debian 6.1.158-1 (2025-11-09)", false),
+            ("#1 SMP PREEMPT_DYNAMIC PIPELINE-build IRQ", false),
+            ("", false),
+        ] {
+            assert_eq!(names_a_pipeline(version.as_bytes()), expected, "{version}");
+        }
+    }
 
     /// A core whose clock is this far ahead of Linux', and whose threads do what a test wants.
     #[derive(Default)]

@@ -2,6 +2,7 @@
 //! All probes: one file each, and one line each in [`PROBES`]. Nothing else knows a probe by name.
 
 mod app;
+mod auto;
 mod co_kernels;
 mod cyclic;
 mod deadline;
@@ -15,6 +16,7 @@ mod stream;
 mod timerlat;
 mod wakeup;
 
+pub use auto::choose;
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
 pub(crate) use noise::Noise;
@@ -22,7 +24,7 @@ pub(crate) use noise::Noise;
 use crate::sampler::Overrun;
 use crate::thread::{Launched, RowShape, ThreadConfig};
 use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
-use plan::{Interval, Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Interval, Length, Nanos, Policy, ProbeSettings, Run, Scheduling, Unit};
 use std::io;
 
 /// Time from one row to the next, of most probes.
@@ -233,6 +235,11 @@ pub(crate) fn find(name: &str) -> Result<&'static Probe, ProbeSettingError> {
     PROBES.iter().find(|probe| probe.name == name).ok_or_else(|| ProbeSettingError::NoProbe { name: name.to_owned() })
 }
 
+/// The probe by which a run is checked before its own is chosen: those that [`choose`] takes are set and measure alike.
+fn checked_as(name: &str) -> &str {
+    if name == AUTO_PROBE { DEFAULT_PROBE } else { name }
+}
+
 /// Time from one row to the next, for a probe of this name, where nobody says another.
 #[must_use]
 pub fn default_interval(name: &str) -> Nanos {
@@ -260,6 +267,10 @@ pub fn check_meaning(name: &str, setting: &str) -> Result<(), ProbeSettingError>
 /// What this machine lacks for the probe of a run; none where it can measure, or another error comes first.
 #[must_use]
 pub fn lacking(run: &Run) -> Option<ProbeSettingError> {
+    if run.probe == AUTO_PROBE {
+        let mut chosen = run.clone();
+        return choose(&mut chosen).map_or_else(Some, |_| lacking(&chosen));
+    }
     let probe = find(&run.probe).ok()?;
     let what = (probe.lacks)(&run.probe_settings, run.interval_ns)?;
     Some(ProbeSettingError::Lacks { probe: probe.name, what })
@@ -282,7 +293,7 @@ pub fn max_threads(name: &str, settings: &ProbeSettings) -> Option<usize> {
 /// # Errors
 /// Which setting it does not have, or not with this value.
 pub fn statement(run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
-    let probe = find(&run.probe)?;
+    let probe = find(checked_as(&run.probe))?;
     probe.check(&run.probe_settings)?;
     let statement = (probe.statement)(run);
     if statement.rows == RowKind::Events && matches!(run.length, Length::Samples(_)) {

@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
+use probe::ProbeSettingError;
 use report::{ChartOptions, Gate, Language, Report, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::PathBuf;
@@ -48,7 +49,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         // Standard output is for run.json.
         probe::keep_standard_output();
     }
-    let order = decide(args, started).map_err(Failure::bad_input)?;
+    let order = decide(args, started).map_err(not_decided)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     // Advice for a run that there will not be is none.
     if let Some(lacking) = probe::lacking(&order.run) {
@@ -61,6 +62,9 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         }
         let text = warning_text(warning, Language::English);
         output::complain(&format!("{} To change that: {}", text.message, text.next_step));
+    }
+    if let Some(text) = chosen(&order).filter(|_| !args.quiet) {
+        output::complain(&text);
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !args.quiet && !args.json) {
         output::complain(&note);
@@ -124,6 +128,23 @@ fn failure(error: RunnerError) -> Failure {
     }
 }
 
+/// What was said is the user's to change; what the machine lacks is not.
+fn not_decided(error: anyhow::Error) -> Failure {
+    let lacks = matches!(error.downcast_ref(), Some(ProbeSettingError::Lacks { .. }));
+    if lacks { Failure::run_failed(error) } else { Failure::bad_input(error) }
+}
+
+/// The probe that nobody has named, where it is not the usual one.
+fn chosen(order: &Order) -> Option<String> {
+    let core = order.chosen_for.as_ref()?;
+    let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let (name, abi, probe) = (&core.name, core.abi, &order.run.probe);
+    Some(format!(
+        "{name}{version} runs here (ABI revision {abi}): measuring on it, by the probe {probe}. For the Linux beside it: --probe {}",
+        plan::DEFAULT_PROBE
+    ))
+}
+
 /// From what was said to what will be done. Everything that can be found wrong is found wrong here.
 fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
     let cpus = process_cpus()?;
@@ -148,8 +169,15 @@ pub fn left_out(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Option<Warni
 }
 
 /// What the runner needs for a run on this machine, whose threads and loads may use these CPUs.
-pub fn order(run: Run, warnings: Vec<Warning>, directory: PathBuf, cpus: &ProcessCpus, started: Nanos) -> anyhow::Result<Order> {
+pub fn order(
+    mut run: Run,
+    warnings: Vec<Warning>,
+    directory: PathBuf,
+    cpus: &ProcessCpus,
+    started: Nanos,
+) -> anyhow::Result<Order> {
     let granted = grant(run.scheduling);
+    let chosen_for = probe::choose(&mut run)?;
     let probe = probe::statement(&run)?;
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads =
@@ -158,6 +186,7 @@ pub fn order(run: Run, warnings: Vec<Warning>, directory: PathBuf, cpus: &Proces
     let warnings = warnings.into_iter().chain(elsewhere).chain(try_interval(&run, granted.scheduling)?).collect();
     Ok(Order {
         probe,
+        chosen_for,
         granted,
         warnings,
         run,

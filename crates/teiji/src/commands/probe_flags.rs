@@ -2,7 +2,7 @@
 //! The flags of probes: which one measures, and the settings that each states for itself.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use plan::{DEFAULT_PROBE, ProbeSettings};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, ProbeSettings};
 use probe::{PROBES, Probe, ProbeSetting, SettingValues};
 
 /// What was said of them.
@@ -81,8 +81,8 @@ impl Args for ProbeFlags {
     fn augment_args(command: Command) -> Command {
         let shown = PROBES.iter().filter(|probe| !is_example(probe));
         let each = shown.map(|probe| format!("{} ({})", probe.name, probe.summary)).collect::<Vec<_>>().join(", ");
-        let help = format!("What to measure: {each}");
-        let probe = Arg::new("probe").long("probe").value_name("NAME").default_value(DEFAULT_PROBE).help(help);
+        let help = format!("What to measure: auto (cobalt or evl where that co-kernel runs, otherwise {DEFAULT_PROBE}), {each}");
+        let probe = Arg::new("probe").long("probe").value_name("NAME").default_value(AUTO_PROBE).help(help);
         settings().into_iter().fold(command.arg(probe), |command, (setting, probes)| command.arg(flag(setting, &probes)))
     }
 
@@ -96,8 +96,9 @@ impl FromArgMatches for ProbeFlags {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         let given = settings().into_iter().filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
         let mut settings: ProbeSettings = given.collect();
-        let name = text("probe").unwrap_or_else(|| DEFAULT_PROBE.to_owned());
-        for setting in PROBES.iter().filter(|probe| probe.name == name).flat_map(|probe| probe.settings) {
+        let name = text("probe").unwrap_or_else(|| AUTO_PROBE.to_owned());
+        let set_as = if name == AUTO_PROBE { DEFAULT_PROBE } else { &name };
+        for setting in PROBES.iter().filter(|probe| probe.name == set_as).flat_map(|probe| probe.settings) {
             if setting.default.is_empty() {
                 continue;
             }

@@ -49,6 +49,27 @@ fn exported(place: &TestFolder, name: &str) -> Vec<Vec<String>> {
     output.out.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
+/// Where there is no co-kernel nothing tells a run whose probe was chosen from one whose probe was named.
+#[test]
+fn without_a_co_kernel_auto_is_cyclic() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let mut described = Vec::new();
+    for (name, words) in [("named", "--probe cyclic"), ("auto", "--probe auto"), ("default", "")] {
+        let output = place.well(&format!("measure {words} --sleep poll --policy other -n 10 -t 1 -o {name}.teiji"));
+        assert!(!output.err.contains("runs here"), "{output:?}");
+        let document = place.document(&format!("{name}.teiji"));
+        assert!(document.0["instrument"].get("co_kernel").is_none());
+        described.push((document.0["run"].clone(), document.0["probe"].clone()));
+    }
+    assert_eq!(described[0].1["name"], "cyclic");
+    assert!(described.iter().all(|one| *one == described[0]), "{described:?}");
+    // What is wrong is said as ever.
+    let output = place.teiji("measure --method fork -n 10");
+    assert_eq!(output.code, Some(2));
+    assert!(output.err.contains("the probe cyclic has no setting 'method'"), "{output:?}");
+}
+
 #[test]
 fn activations_of_three_columns() {
     let _turn = exclusive();
