@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Probes of co-kernels, and the choice of one, on kernels with Cobalt and with EVL, and on one without."""
+"""Probes of co-kernels, and the choice of one, on kernels with Cobalt and with EVL, and on one without. Those with one are
+TEIJI_COBALT_KERNEL and TEIJI_EVL_KERNEL, images that boot without PCI and with a serial console."""
 
+import json
+import os
 import unittest
 
-from lab import Lab, document, sample_hashes
+from lab import Lab, check, document, sample_hashes, skip, with_libraries
+
+# Eight virtual ns an instruction: with fewer the timer comes before the planned time, by the core's gravity.
+SLOW = ("--mips", "125")
 
 
 class NoCoKernel(Lab):
@@ -17,6 +23,86 @@ class NoCoKernel(Lab):
             hashes.append(sample_hashes(recording))
         self.assertTrue(hashes[0])
         self.assertEqual(hashes[0], hashes[1])
+
+
+class OnACore:
+    """What holds for each core: its name, its probe, where its image is, and the kernel argument that stops it."""
+
+    def kernel(self):
+        path = os.environ.get(f"TEIJI_{self.probe.upper()}_KERNEL")
+        if not path:
+            skip(self, f"{self.probe}-kernel", f"no {self.name} kernel given")
+        return ("-k", path, *SLOW)
+
+    def test_threads_measure_on_the_core_and_stay_there(self):
+        kernel = self.kernel()
+        words = ["run", "-q", *kernel, "-i", "1ms", "-n", "5000"]
+        ended = self.lab(*words, "--repeat", "2", "--verify-identical", "-o", "out")
+        self.assertIn("2 repeats, identical samples", ended.stdout)
+        recordings = sorted((self.folder / "out").iterdir())
+        check(self, *recordings)
+        for recording in recordings:
+            described = document(recording)
+            self.assertEqual((described["run"]["probe"], described["probe"]["name"]), (self.probe, self.probe))
+            core = described["instrument"]["co_kernel"]
+            self.assertEqual((core["name"], core["chosen"]), (self.name, True))
+            thread = described["threads"][0]
+            self.assertEqual(thread["activations"], {"due": 5_000, "on_time": 5_000, "late": 0, "skipped": 0})
+            self.assertEqual((thread["evidence"]["fallen_back"], thread["evidence"]["samples_lost"]), (0, 0))
+            self.assertNotIn("fell-back", [warning["code"] for warning in described["warnings"]])
+            self.assertTrue(2_000 < thread["latency_ns"]["mean"] < 30_000, thread["latency_ns"])
+            self.assertLess(thread["latency_ns"]["max"], 2 * thread["latency_ns"]["mean"])
+
+    def test_linux_in_the_same_boot_is_slower(self):
+        measure = "/teiji measure -q --json -t 1 -n 1000"
+        runs = [f"{measure} -o /tmp/core", f"{measure} --probe cyclic -o /tmp/linux"]
+        ended = self.lab("exec", *self.kernel(), "--run", runs[0], "--run", runs[1])
+        core, linux = documents(ended.stdout)
+        self.assertEqual((core["run"]["probe"], linux["run"]["probe"]), (self.probe, "cyclic"))
+        self.assertNotIn("co_kernel", linux["instrument"])
+        self.assertEqual([one["threads"][0]["activations"]["on_time"] for one in (core, linux)], [1_000, 1_000])
+        latencies = [one["threads"][0]["latency_ns"] for one in (core, linux)]
+        self.assertGreater(latencies[1]["p50"], 2 * latencies[0]["p50"])
+        self.assertGreater(latencies[1]["min"], latencies[0]["max"])
+
+    def test_a_core_that_refuses_is_not_passed_over(self):
+        kernel = self.kernel()
+        stopped = ("--append", f"{self.stopped}=stopped")
+        for probe in ((), ("--probe", self.probe)):
+            self.refused(*kernel, *stopped, *probe, says=[f"{self.name} is stopped", f"{self.stopped}=stopped"])
+        self.refused(*kernel, *stopped, says=["--probe cyclic"])
+        self.lab("run", "-q", *kernel, *stopped, "--probe", "cyclic", "-n", "100", "-o", "linux")
+        # One that was not started at all is not there.
+        self.lab("run", "-q", *kernel, "--append", f"{self.stopped}=disabled", "-n", "100", "-o", "none")
+        for name in ("linux", "none"):
+            (recording,) = (self.folder / name).iterdir()
+            self.assertEqual(document(recording)["run"]["probe"], "cyclic")
+
+    def test_a_user_without_permission_is_refused(self):
+        setpriv = "/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups"
+        words = ["exec", *self.kernel(), *with_libraries("setpriv")]
+        ended = self.lab(*words, "--run", f"{setpriv} /teiji measure -q -t 1 -n 100 -o /tmp/core", code=1)
+        self.assertIn("exit code 4", ended.stdout + ended.stderr)
+        self.assertIn(f"{self.name} does not permit it", ended.stdout + ended.stderr)
+        self.assertIn("--probe cyclic", ended.stdout + ended.stderr)
+
+
+def documents(text):
+    """The JSON documents among other lines."""
+    found = []
+    lines = text.splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        if line.startswith("{"):
+            found.append(json.JSONDecoder().raw_decode("".join(lines[place:]))[0])
+    return found
+
+
+class Cobalt(OnACore, Lab):
+    name, probe, stopped = "Cobalt", "cobalt", "xenomai.state"
+
+
+class Evl(OnACore, Lab):
+    name, probe, stopped = "EVL", "evl", "evl.state"
 
 
 if __name__ == "__main__":
