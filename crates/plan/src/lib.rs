@@ -13,6 +13,7 @@ mod combinations;
 mod cpus;
 mod guest;
 mod interval;
+mod kernel_variables;
 mod limit;
 mod load_spec;
 mod nanos;

@@ -75,7 +75,16 @@ fn read(path: &Path) -> anyhow::Result<Plan> {
 fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
     let plan = read(path)?;
     let plan = if args.here { plan.without(&settings::lab_settings()) } else { plan };
-    Ok(if args.quick { plan.quick()? } else { plan })
+    with_kernels(if args.quick { plan.quick()? } else { plan }, &mut output::complain)
+}
+
+/// The plan with the kernels that the environment names. It is said which it does not.
+fn with_kernels(plan: Plan, say: &mut dyn FnMut(&str)) -> anyhow::Result<Plan> {
+    let (plan, left_out) = plan.with_kernels_of(&|name| std::env::var(name).ok())?;
+    for name in left_out {
+        say(&format!("Left out: kernel={name}. The variable names no kernel. Set it to the path of an image"));
+    }
+    Ok(plan)
 }
 
 fn checked(plan: &Plan) -> anyhow::Result<Vec<PlanEntry>> {
@@ -119,7 +128,7 @@ fn stem(path: &Path) -> String {
 
 /// How large a plan is, and what keeps it from beginning on this machine.
 pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
-    let plan = read(path)?;
+    let plan = with_kernels(read(path)?, &mut |_| ())?;
     let points = checked(&plan)?;
     let runs = plan.order.runs(points.len(), 0);
     let varied: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
@@ -179,6 +188,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
 fn run_here(args: &Args, path: &Path) -> CommandResult {
     let whole = read(path).map_err(Failure::bad_input)?;
     let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
+    let whole = with_kernels(whole, &mut output::complain).map_err(Failure::bad_input)?;
     let planned_boots = PlannedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;

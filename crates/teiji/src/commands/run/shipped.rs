@@ -6,9 +6,10 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Name and text, as they lie in `plans/`.
-pub const PLANS: [(&str, &str); 6] = [
+pub const PLANS: [(&str, &str); 7] = [
     ("arm64-dev-zero", include_str!("../../../../../plans/arm64-dev-zero.toml")),
     ("desktop-4.19", include_str!("../../../../../plans/desktop-4.19.toml")),
+    ("rpi3-three-kernels", include_str!("../../../../../plans/rpi3-three-kernels.toml")),
     ("rpi3-tuned", include_str!("../../../../../plans/rpi3-tuned.toml")),
     ("rtc-jitter", include_str!("../../../../../plans/rtc-jitter.toml")),
     ("three-responses", include_str!("../../../../../plans/three-responses.toml")),
