@@ -4,6 +4,7 @@ TEIJI_COBALT_KERNEL and TEIJI_EVL_KERNEL, images that boot without PCI and with 
 
 import json
 import os
+import re
 import unittest
 
 from lab import Lab, check, document, sample_hashes, skip, with_libraries
@@ -54,16 +55,22 @@ class OnACore:
             self.assertLess(thread["latency_ns"]["max"], 2 * thread["latency_ns"]["mean"])
 
     def test_linux_in_the_same_boot_is_slower(self):
-        measure = "/teiji measure -q --json -t 1 -n 1000"
-        runs = [f"{measure} -o /tmp/core", f"{measure} --probe cyclic -o /tmp/linux"]
-        ended = self.lab("exec", *self.kernel(), "--run", runs[0], "--run", runs[1])
-        core, linux = documents(ended.stdout)
+        measure = "/teiji measure -q --json --probe auto,cyclic -t 1 -n 1000 -o /tmp/both"
+        ended = self.lab("exec", *self.kernel(), "--run", measure)
+        # An array among other lines.
+        (core, linux), _ = json.JSONDecoder().raw_decode(ended.stdout[re.search(r"^\[", ended.stdout, re.MULTILINE).start() :])
         self.assertEqual((core["run"]["probe"], linux["run"]["probe"]), (self.probe, "cyclic"))
         self.assertNotIn("co_kernel", linux["instrument"])
         self.assertEqual([one["threads"][0]["activations"]["on_time"] for one in (core, linux)], [1_000, 1_000])
         latencies = [one["threads"][0]["latency_ns"] for one in (core, linux)]
         self.assertGreater(latencies[1]["p50"], 2 * latencies[0]["p50"])
         self.assertGreater(latencies[1]["min"], latencies[0]["max"])
+
+    def test_both_stages_in_one_table(self):
+        ended = self.lab("run", "-q", *self.kernel(), "-n", "200", "--probe", f"{self.probe},cyclic", "-o", "both")
+        self.assertIn("Recordings: both/", ended.stdout)
+        names = sorted(path.stem.rsplit("-", 1)[-1] for path in (self.folder / "both").iterdir())
+        self.assertEqual(names, ["cobalt", "cyclic"] if self.probe == "cobalt" else ["cyclic", "evl"])
 
     def test_a_core_that_refuses_is_not_passed_over(self):
         kernel = self.kernel()
@@ -85,16 +92,6 @@ class OnACore:
         self.assertIn("exit code 4", ended.stdout + ended.stderr)
         self.assertIn(f"{self.name} does not permit it", ended.stdout + ended.stderr)
         self.assertIn("--probe cyclic", ended.stdout + ended.stderr)
-
-
-def documents(text):
-    """The JSON documents among other lines."""
-    found = []
-    lines = text.splitlines(keepends=True)
-    for place, line in enumerate(lines):
-        if line.startswith("{"):
-            found.append(json.JSONDecoder().raw_decode("".join(lines[place:]))[0])
-    return found
 
 
 class Cobalt(OnACore, Lab):

@@ -134,6 +134,11 @@ pub enum ProbeSettingError {
         /// What was asked for.
         name: String,
     },
+    /// More than one where a run has one.
+    #[error(
+        "this is one run, with one probe: in a plan, write several as a list below [vary], such as probe = [\"cobalt\", \"cyclic\"]"
+    )]
+    Several,
     /// A setting of another probe.
     #[error("the probe {probe} has no setting '{setting}': {}", settings_instead(probe, setting))]
     NoSetting {
@@ -204,7 +209,7 @@ impl ProbeSettingError {
     #[must_use]
     pub fn setting(&self) -> &str {
         match self {
-            ProbeSettingError::NoProbe { .. } | ProbeSettingError::Lacks { .. } => "probe",
+            ProbeSettingError::NoProbe { .. } | ProbeSettingError::Several | ProbeSettingError::Lacks { .. } => "probe",
             ProbeSettingError::NoSetting { setting, .. } => setting,
             ProbeSettingError::Value { setting, .. }
             | ProbeSettingError::NoMeaning { setting, .. }

@@ -13,7 +13,7 @@ use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::ProbeSettingError;
 use report::{ChartOptions, Gate, Language, Report, warning_text};
 use runner::{Order, RunnerError, Signals, TooShort, execute, grant, try_interval};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What was said.
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     measured: RunFlags,
-    /// The recording's folder; must not exist [default: teiji-DATE-TIME.teiji]
+    /// The recording's folder, or with several probes that of the recordings; must not exist [default: teiji-DATE-TIME.teiji]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'sd<2us', 'skipped==0'. Exit code 1 if it fails, 3 if there is
@@ -49,44 +49,84 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         // Standard output is for run.json.
         probe::keep_standard_output();
     }
-    let order = decide(args, started).map_err(not_decided)?;
+    let orders = decide_all(args, started).map_err(not_decided)?;
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     // Advice for a run that there will not be is none.
-    if let Some(lacking) = probe::lacking(&order.run) {
+    if let Some(lacking) = orders.iter().find_map(|order| probe::lacking(&order.run)) {
         return Err(Failure::run_failed(lacking));
     }
-    if let Some(warning) = &order.granted.warning {
-        // What lacks for the probe comes first: then there is nothing that the rights would change.
-        if let Some(lacking) = probe::lacking(&order.run) {
-            return Err(Failure::run_failed(lacking));
-        }
-        let text = warning_text(warning, Language::English);
-        output::complain(&format!("{} To change that: {}", text.message, text.next_step));
+    say_before(args, &orders);
+    if let [_, _, ..] = &orders[..] {
+        executor::new_folder(&folder_of(&orders)).map_err(Failure::bad_input)?;
     }
-    if let Some(text) = chosen(&order).filter(|_| !args.quiet) {
-        output::complain(&text);
-    }
-    if let Some(note) = args.measured.interval_note().filter(|_| !args.quiet && !args.json) {
-        output::complain(&note);
-    }
-    for warning in &order.warnings {
-        warn(warning);
-    }
-    let mut live = Live::new(args.quiet || args.json);
-    let result = execute(&order, &signals, &mut live);
-    live.clear();
-    let recorded = result.map_err(failure)?;
+    let recorded = measured_in_turn(args, &orders, &signals)?;
     let gate = judged(args, &recorded)?;
-    if args.json {
-        output::say(&model::document_text(&recorded.document).map_err(Failure::run_failed)?);
-    } else {
-        let options = ChartOptions::default();
-        let report = Report::new(std::slice::from_ref(&recorded), &[], &options);
-        output::say(&report.terminal_summary(output::paint(), Language::English));
-        output::say(&format!("\nRecording: {}", recorded.path.display()));
-        output::say(&format!("Next: teiji report {}", output::quoted(&recorded.path)));
+    say_after(args, &recorded, gate.as_ref())?;
+    Ok(ExitCode::from(match recorded.iter().map(|recorded| of_end(&recorded.document)).max() {
+        Some(ended @ 1..) => ended,
+        _ => gate.map_or(0, |gate| gate::code(gate.verdict())),
+    }))
+}
+
+/// What to know before it begins.
+fn say_before(args: &Args, orders: &[Order]) {
+    let mut said = Vec::new();
+    for warning in orders.iter().filter_map(|order| order.granted.warning.as_ref()) {
+        let text = warning_text(warning, Language::English);
+        said.push(format!("{} To change that: {}", text.message, text.next_step));
     }
-    if let Some(gate) = &gate {
+    said.extend(orders.iter().filter(|_| !args.quiet).filter_map(chosen));
+    said.extend(args.measured.interval_note().filter(|_| !args.quiet && !args.json));
+    said.extend(orders.iter().flat_map(|order| &order.warnings).map(warning_line));
+    for (place, line) in said.iter().enumerate() {
+        if !said[..place].contains(line) {
+            output::complain(line);
+        }
+    }
+}
+
+/// One run after the other. A signal ends them all.
+fn measured_in_turn(args: &Args, orders: &[Order], signals: &Signals) -> Result<Vec<Recorded>, Failure> {
+    let mut live = Live::new(args.quiet || args.json);
+    let mut all = Vec::new();
+    for order in orders {
+        if let Some(signal) = signals.caught() {
+            output::complain(&format!("stopped by {signal}: {} was not measured", order.run.probe));
+            break;
+        }
+        let result = execute(order, signals, &mut live);
+        live.clear();
+        if result.is_err() && !all.is_empty() {
+            output::complain(&format!("What was recorded before this is in {}", folder_of(orders).display()));
+        }
+        all.push(result.map_err(failure)?);
+    }
+    Ok(all)
+}
+
+/// What came of it.
+fn say_after(args: &Args, recorded: &[Recorded], gate: Option<&Gate>) -> Result<(), Failure> {
+    match recorded {
+        [one] if args.json => output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?),
+        several if args.json => {
+            let documents: Vec<_> = several.iter().map(|one| &one.document).collect();
+            output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
+        }
+        [one] => {
+            let options = ChartOptions::default();
+            let report = Report::new(std::slice::from_ref(one), &[], &options);
+            output::say(&report.terminal_summary(output::paint(), Language::English));
+            output::say(&format!("\nRecording: {}", one.path.display()));
+            output::say(&format!("Next: teiji report {}", output::quoted(&one.path)));
+        }
+        several => {
+            let folder = several.first().and_then(|one| one.path.parent()).unwrap_or(Path::new("."));
+            output::say(&report::side_by_side(several, Language::English));
+            output::say(&format!("Recordings: {}/", folder.display()));
+            output::say(&format!("Next: teiji show {}", output::quoted(folder)));
+        }
+    }
+    if let Some(gate) = gate {
         // Standard output is for run.json where that was asked for.
         if args.json {
             output::complain(gate.text(Language::English).trim_end())
@@ -94,27 +134,31 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
             output::say(&format!("\n{}", gate.text(Language::English)))
         }
     }
-    if let Some(End::RecordingFailed { error }) = &recorded.document.end {
-        output::complain(&format!("error: the recording ended early: {error}"));
+    for one in recorded {
+        if let Some(End::RecordingFailed { error }) = &one.document.end {
+            output::complain(&format!("error: the recording ended early: {error}"));
+        }
     }
-    Ok(ExitCode::from(match of_end(&recorded.document) {
-        0 => gate.map_or(0, |gate| gate::code(gate.verdict())),
-        ended => ended,
-    }))
+    Ok(())
 }
 
 /// Says what is known of a run before it begins.
 pub fn warn(warning: &Warning) {
-    let text = warning_text(warning, Language::English);
-    output::complain(&format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step));
+    output::complain(&warning_line(warning));
 }
 
-/// The run held against its limits, from the disk, by what `teiji gate` does.
-fn judged(args: &Args, recorded: &Recorded) -> Result<Option<Gate>, Failure> {
+fn warning_line(warning: &Warning) -> String {
+    let text = warning_text(warning, Language::English);
+    format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step)
+}
+
+/// The runs held against its limits, from the disk, by what `teiji gate` does.
+fn judged(args: &Args, recorded: &[Recorded]) -> Result<Option<Gate>, Failure> {
     if args.limits.is_empty() {
         return Ok(None);
     }
-    let examined = super::examine(std::slice::from_ref(&recorded.path), &Limit::exact_request(&args.limits))?;
+    let paths: Vec<PathBuf> = recorded.iter().map(|recorded| recorded.path.clone()).collect();
+    let examined = super::examine(&paths, &Limit::exact_request(&args.limits))?;
     Ok(Some(Gate::judge(&args.limits, &examined)))
 }
 
@@ -146,13 +190,38 @@ fn chosen(order: &Order) -> Option<String> {
 }
 
 /// From what was said to what will be done. Everything that can be found wrong is found wrong here.
-fn decide(args: &Args, started: Nanos) -> anyhow::Result<Order> {
+fn decide_all(args: &Args, started: Nanos) -> anyhow::Result<Vec<Order>> {
+    let each = args.measured.each();
+    let is_one = each.len() == 1;
+    let directory = args.output.clone().unwrap_or_else(|| output::new_name("teiji", if is_one { ".teiji" } else { "" }));
+    let mut orders = each.iter().map(|flags| decide(args, flags, &directory, started)).collect::<anyhow::Result<Vec<_>>>()?;
+    for place in 0..orders.len() {
+        if is_one {
+            break;
+        }
+        let probe = orders[place].run.probe.clone();
+        if orders[..place].iter().any(|other| other.run.probe == probe) {
+            return Err(anyhow!(
+                "the probe {probe} would measure twice: name each once. auto is {} without a co-kernel",
+                plan::DEFAULT_PROBE
+            ));
+        }
+        orders[place].directory = directory.join(format!("{probe}.teiji"));
+    }
+    Ok(orders)
+}
+
+/// Of several runs, the folder with the recordings of all.
+fn folder_of(orders: &[Order]) -> PathBuf {
+    orders.first().and_then(|order| order.directory.parent()).unwrap_or(Path::new(".")).to_owned()
+}
+
+fn decide(args: &Args, flags: &RunFlags, directory: &Path, started: Nanos) -> anyhow::Result<Order> {
     let cpus = process_cpus()?;
-    let run = args.measured.run(&args.measured.cpus(&cpus)?)?;
+    let run = flags.run(&flags.cpus(&cpus)?)?;
     gate::check_meaning(&args.limits, &probe::statement(&run)?)?;
-    let directory = args.output.clone().unwrap_or_else(|| output::new_name("teiji", ".teiji"));
-    let warnings = left_out(&args.measured, &run, &cpus).into_iter().collect();
-    order(run, warnings, directory, &cpus, started).map_err(|error| match args.measured.interval_note() {
+    let warnings = left_out(flags, &run, &cpus).into_iter().collect();
+    order(run, warnings, directory.to_owned(), &cpus, started).map_err(|error| match args.measured.interval_note() {
         Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
         _ => error,
     })

@@ -6,14 +6,28 @@ use plan::{AUTO_PROBE, DEFAULT_PROBE, ProbeSettings};
 use probe::{PROBES, Probe, ProbeSetting, SettingValues};
 
 /// What was said of them.
+#[derive(Clone)]
 pub struct ProbeFlags {
     /// The probe.
     pub name: String,
     /// Its settings: those that were given, and the defaults of all others that are recorded.
     pub settings: ProbeSettings,
+    /// Those that are to measure after it, where several were named.
+    next: Vec<ProbeFlags>,
 }
 
 impl ProbeFlags {
+    /// Each probe that was named, by itself.
+    pub fn each(&self) -> Vec<ProbeFlags> {
+        let first = ProbeFlags { next: Vec::new(), ..self.clone() };
+        std::iter::once(first).chain(self.next.iter().cloned()).collect()
+    }
+
+    /// How many were named.
+    pub const fn count(&self) -> usize {
+        1 + self.next.len()
+    }
+
     /// Sets the command that a probe starts, from its words.
     pub fn set_command(&mut self, words: &[String]) {
         // No argument of a process has a byte 0.
@@ -77,11 +91,30 @@ fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
     Arg::new(setting.name).long(setting.name).value_name(value_name(setting)).help(help).hide(is_hidden)
 }
 
+/// The settings that a probe of this name has.
+fn settings_of(name: &str) -> impl Iterator<Item = &'static ProbeSetting> {
+    let name = if name == AUTO_PROBE { DEFAULT_PROBE } else { name };
+    PROBES.iter().filter(move |probe| probe.name == name).flat_map(|probe| probe.settings)
+}
+
+/// These settings of a probe, and the defaults of all others that are recorded.
+fn with_defaults(name: &str, mut settings: ProbeSettings) -> ProbeSettings {
+    for setting in settings_of(name).filter(|setting| !setting.default.is_empty()) {
+        let value = settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
+        if !setting.default_is_recorded && value == setting.default {
+            settings.remove(setting.name);
+        }
+    }
+    settings
+}
+
 impl Args for ProbeFlags {
     fn augment_args(command: Command) -> Command {
         let shown = PROBES.iter().filter(|probe| !is_example(probe));
         let each = shown.map(|probe| format!("{} ({})", probe.name, probe.summary)).collect::<Vec<_>>().join(", ");
-        let help = format!("What to measure: auto (cobalt or evl where that co-kernel runs, otherwise {DEFAULT_PROBE}), {each}");
+        let help = format!(
+            "What to measure: auto (cobalt or evl where that co-kernel runs, otherwise {DEFAULT_PROBE}), {each}. Several measure in turn: cobalt,cyclic"
+        );
         let probe = Arg::new("probe").long("probe").value_name("NAME").default_value(AUTO_PROBE).help(help);
         settings().into_iter().fold(command.arg(probe), |command, (setting, probes)| command.arg(flag(setting, &probes)))
     }
@@ -95,19 +128,19 @@ impl FromArgMatches for ProbeFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         let given = settings().into_iter().filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
-        let mut settings: ProbeSettings = given.collect();
-        let name = text("probe").unwrap_or_else(|| AUTO_PROBE.to_owned());
-        let set_as = if name == AUTO_PROBE { DEFAULT_PROBE } else { &name };
-        for setting in PROBES.iter().filter(|probe| probe.name == set_as).flat_map(|probe| probe.settings) {
-            if setting.default.is_empty() {
-                continue;
-            }
-            let value = settings.entry(setting.name.to_owned()).or_insert_with(|| setting.default.to_owned());
-            if !setting.default_is_recorded && value == setting.default {
-                settings.remove(setting.name);
-            }
-        }
-        Ok(ProbeFlags { name, settings })
+        let given: ProbeSettings = given.collect();
+        let named = text("probe").unwrap_or_else(|| AUTO_PROBE.to_owned());
+        let names: Vec<&str> = named.split(',').collect();
+        // A setting that one of several has is no concern of the others.
+        let has = |name: &str, setting: &str| settings_of(name).any(|known| known.name == setting);
+        let concerns = |name: &str, setting: &str| has(name, setting) || !names.iter().any(|other| has(other, setting));
+        let mut each = names.iter().map(|name| {
+            let own = given.iter().filter(|(setting, _)| concerns(name, setting));
+            let own = own.map(|(setting, value)| (setting.clone(), value.clone())).collect();
+            ProbeFlags { name: (*name).to_owned(), settings: with_defaults(name, own), next: Vec::new() }
+        });
+        let first = each.next().unwrap_or_else(|| ProbeFlags { name: named.clone(), settings: given.clone(), next: Vec::new() });
+        Ok(ProbeFlags { next: each.collect(), ..first })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

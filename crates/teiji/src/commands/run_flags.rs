@@ -7,10 +7,11 @@ use plan::{
     CpuError, CpuId, CpuList, Interval, Length, LoadSpec, MAX_THREADS, Nanos, OverrunPolicy, Policy, PolicyError, ProcessCpus,
     Run, RunError, Scheduling, Settle, Unit,
 };
+use probe::ProbeSettingError;
 use std::str::FromStr;
 
 /// What was said.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct RunFlags {
     /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s, or a rate such as 1kHz; a bare number counts microseconds [default: 1ms, of some probes another]
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
@@ -97,6 +98,16 @@ impl RunFlags {
         Ok(of.inherited.iter().copied().take(limit).collect())
     }
 
+    /// The same for each probe that was named, in their order.
+    pub fn each(&self) -> Vec<RunFlags> {
+        self.probe.each().into_iter().map(|probe| RunFlags { probe, ..self.clone() }).collect()
+    }
+
+    /// What the probe was called.
+    pub fn probe(&self) -> &str {
+        &self.probe.name
+    }
+
     /// Sets the command that a probe starts, from its words.
     pub fn set_command(&mut self, words: &[String]) {
         self.probe.set_command(words);
@@ -142,6 +153,9 @@ impl RunFlags {
 
     /// From what was said to a checked run on these CPUs.
     pub fn run(&self, cpus: &[CpuId]) -> Result<Run, SettingError> {
+        if self.probe.count() > 1 {
+            return Err(ProbeSettingError::Several.into());
+        }
         self.check_meaning()?;
         let scheduling = self.scheduling()?;
         if self.names_cpus() && !scheduling.policy.can_pin() {

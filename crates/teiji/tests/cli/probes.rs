@@ -70,6 +70,54 @@ fn without_a_co_kernel_auto_is_cyclic() {
     assert!(output.err.contains("the probe cyclic has no setting 'method'"), "{output:?}");
 }
 
+/// As on a co-kernel and on the Linux beside it.
+#[test]
+fn several_probes_measure_in_turn() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let output =
+        place.well("measure --probe cyclic,spawn --method fork --sleep poll --policy other -i 5ms -n 20 -t 1 -q -o both");
+    assert!(output.out.contains("Recordings: both/") && output.out.contains("Next: teiji show both"), "{output:?}");
+    let of = |probe: &str, setting: &str, value: &str| {
+        let document = place.document(&format!("both/{probe}.teiji"));
+        document.assert_adds_up();
+        assert_eq!(document.0["run"]["probe"], probe);
+        // Each has the settings that are its own.
+        assert_eq!(document.0["run"]["probe_settings"], json!({ setting: value }));
+    };
+    of("cyclic", "sleep", "poll");
+    of("spawn", "method", "fork");
+    let table = place.well("show both").out;
+    for probe in ["cyclic", "spawn"] {
+        assert!(table.lines().any(|line| line.contains(probe)), "{table}");
+    }
+    let output = place.teiji("measure --probe cyclic,spawn --policy other -n 5 -t 1 -q --json --limit max<1ns -o json");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let all: Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!((&all[0]["probe"]["name"], &all[1]["probe"]["name"]), (&json!("cyclic"), &json!("spawn")));
+    assert!(output.err.matches("max").count() >= 2, "{output:?}");
+}
+
+#[test]
+fn several_probes_that_cannot_measure_in_turn() {
+    let place = TestFolder::new();
+    std::fs::create_dir(place.join("there")).unwrap();
+    std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 10\nprobe = 'cyclic,spawn'\n").unwrap();
+    for (words, says) in [
+        ("measure --probe cyclic,cyclic -n 5 -o out", "the probe cyclic would measure twice"),
+        ("measure --probe cyclic,nosuch -n 5 -o out", "unknown probe 'nosuch'"),
+        ("measure --probe cyclic, -n 5 -o out", "unknown probe ''"),
+        ("measure --probe cyclic,spawn --pid 1 -n 5 -o out", "the probe cyclic has no setting 'pid'"),
+        ("measure --probe cyclic,spawn -n 5 -o there", "there exists already"),
+        ("run --dry-run plan.toml", "write several as a list below [vary]"),
+    ] {
+        let output = place.teiji(words);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.err.contains(says), "{words}: {output:?}");
+        assert!(!place.join("out").exists());
+    }
+}
+
 #[test]
 fn activations_of_three_columns() {
     let _turn = exclusive();

@@ -61,7 +61,9 @@ pub fn run(args: &Args) -> CommandResult {
     let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
     for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
-        checked(&args.measured, &guest).map_err(Failure::bad_input)?;
+        for flags in args.measured.each() {
+            checked(&flags, &guest).map_err(Failure::bad_input)?;
+        }
     }
     if let Some(note) = args.measured.interval_note().filter(|_| !quiet) {
         output::complain(&note);
@@ -159,16 +161,19 @@ fn kernel_name(recorded: &Recorded) -> String {
 /// Every kernel, and every repeat of it, in order.
 fn runs(args: &Args, targets: &[Target], output: &Path) -> anyhow::Result<Vec<LabRun>> {
     let labels = labels(&targets.iter().map(|target| &target.kernel).collect::<Vec<_>>());
+    let each = args.measured.each();
     let mut runs = Vec::new();
-    for (target, label) in targets.iter().zip(labels) {
-        let mut run = checked(&args.measured, &target.guest)?;
+    let kernels = targets.iter().zip(labels);
+    for ((target, kernel), flags) in kernels.flat_map(|kernel| each.iter().map(move |flags| (kernel.clone(), flags))) {
+        let label = if each.len() > 1 { format!("{kernel}-{}", flags.probe()) } else { kernel };
+        let mut run = checked(flags, &target.guest)?;
         // One title for several kernels would distinguish nothing.
         run.title = run.title.map(|title| if targets.len() > 1 { format!("{title}, {}", target.kernel.name) } else { title });
         for repeat in 1..=args.repeat {
             let name = if args.repeat == 1 { label.clone() } else { format!("{label}-{repeat}") };
             runs.push(LabRun {
                 run: run.clone(),
-                default_cpus: default_cpus(&args.measured, &target.guest),
+                default_cpus: default_cpus(flags, &target.guest),
                 target: target.clone(),
                 directory: output.join(format!("{name}.teiji")),
                 name,
