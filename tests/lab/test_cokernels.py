@@ -5,9 +5,10 @@ TEIJI_COBALT_KERNEL and TEIJI_EVL_KERNEL, images that boot without PCI and with 
 import json
 import os
 import re
+import subprocess
 import unittest
 
-from lab import Lab, check, document, sample_hashes, skip, with_libraries
+from lab import TEIJI, Lab, check, document, sample_hashes, skip, with_libraries
 
 # Eight virtual ns an instruction: with fewer the timer comes before the planned time, by the core's gravity.
 SLOW = ("--mips", "125")
@@ -42,6 +43,8 @@ class OnACore:
         self.assertIn("2 repeats, identical samples", ended.stdout)
         recordings = sorted((self.folder / "out").iterdir())
         check(self, *recordings)
+        shown = subprocess.run([TEIJI, "show", recordings[0]], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(shown, rf"SCHED_FIFO 90 on {self.name} [^,]*\(ABI\s+revision \d+,\s+gravity [^)]*\),\s+beside\s+Linux")
         for recording in recordings:
             described = document(recording)
             self.assertEqual((described["run"]["probe"], described["probe"]["name"]), (self.probe, self.probe))

@@ -2,6 +2,7 @@
 //! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
 
 use crate::language::thing;
+use model::CoKernel;
 use plan::Nanos;
 
 /// A whole number with its thousands apart: `19,998`.
@@ -153,9 +154,29 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
     text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000 user=2000)`.
+pub(crate) fn co_kernel(core: &CoKernel) -> String {
+    let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let gravity = core.gravity.as_ref().map(|gravity| format!(", gravity {gravity}")).unwrap_or_default();
+    format!("{}{version} (ABI revision {}{gravity})", core.name, core.abi)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn co_kernels() {
+        let core = |version: Option<&str>, gravity: Option<&str>| CoKernel {
+            name: "Core".to_owned(),
+            version: version.map(str::to_owned),
+            abi: 19,
+            gravity: gravity.map(str::to_owned),
+            chosen: true,
+        };
+        assert_eq!(co_kernel(&core(Some("3.3.1"), Some("user=2000"))), "Core 3.3.1 (ABI revision 19, gravity user=2000)");
+        assert_eq!(co_kernel(&core(None, None)), "Core (ABI revision 19)");
+    }
 
     #[test]
     fn exact_figures_lose_nothing() {

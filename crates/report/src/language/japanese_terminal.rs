@@ -33,6 +33,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     (", every {interval}", "、周期 {interval}"),
     (" (+{distance} for each further thread)", "(スレッドごとに +{distance})"),
     ("{length} planned", "予定: {length}"),
+    ("{scheduling} on {core}, beside Linux {machine}", "{scheduling}、{core}、並行して Linux {machine}"),
     ("{scheduling} on Linux {machine}", "{scheduling}、Linux {machine}"),
     ("cpu", "CPU"),
     ("any", "任意"),

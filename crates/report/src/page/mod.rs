@@ -320,6 +320,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.extend(host.cpu_model.as_deref().map(|name| format::clip(name, 80)));
         parts.extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
         parts.extend(host.preemption.as_deref().map(|name| format::clip(name, 80)));
+        parts.extend(document.instrument.co_kernel.as_ref().map(|core| format::clip(&format::co_kernel(core), 80)));
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {

@@ -143,10 +143,13 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     granted.dedup();
     wrapped(out, "", &parts.join(translated(", ")));
     let (scheduling, machine) = (granted.join(", "), machine.join(", "));
-    let of = match overview.recorded.document.probe.taken_by() {
-        TakenBy::OwnThreads => tr!("{scheduling} on Linux {machine}", scheduling, machine),
-        TakenBy::ThisMachine => tr!("Observed on Linux {machine}", machine),
-        TakenBy::AnotherMachine => tr!("Measured elsewhere, recorded on Linux {machine}", machine),
+    let of = match (document.probe.taken_by(), &document.instrument.co_kernel) {
+        (TakenBy::OwnThreads, Some(core)) => {
+            tr!("{scheduling} on {core}, beside Linux {machine}", scheduling, core = format::co_kernel(core), machine)
+        }
+        (TakenBy::OwnThreads, None) => tr!("{scheduling} on Linux {machine}", scheduling, machine),
+        (TakenBy::ThisMachine, _) => tr!("Observed on Linux {machine}", machine),
+        (TakenBy::AnotherMachine, _) => tr!("Measured elsewhere, recorded on Linux {machine}", machine),
     };
     wrapped(out, "", &of);
 }
