@@ -22,6 +22,8 @@ pub enum Need {
     /// The kernel's events, in tracefs.
     Tracing,
     Strace,
+    /// A filter of system calls whose calls another process answers.
+    SystemCallFilter,
 }
 
 impl Need {
@@ -35,6 +37,7 @@ impl Need {
             Need::TwoCpus => "two-cpus",
             Need::Tracing => "tracing",
             Need::Strace => "strace",
+            Need::SystemCallFilter => "system-call-filter",
         }
     }
 }
