@@ -43,6 +43,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("Largest peak to peak by {factor}{pairs}: {values}.", "{factor} 別の最大と最小の差{pairs}: {values}。"),
     ("peak to peak", "最大と最小の差"),
     (" (the largest of {n})", "({n} 件中最大)"),
+    ("{rows}: measured on {core}, not on Linux.", "{rows}: Linux ではなく {core} で測定。"),
     ("Rows are not comparable: {why}.", "行どうしは比較できません: {why}。"),
     ("their quantities differ ({quantities})", "測定量が異なる({quantities})"),
     ("rows cannot be held beside one another: {why}", "行を並べて比べることはできません: {why}"),

@@ -265,6 +265,21 @@ fn jitter_is_not_compared_with_latency() {
     assert_eq!((matrix.by_first_factor(), matrix.selected()), (None, vec![0]));
 }
 
+/// Otherwise the kernel alone would seem to differ.
+#[test]
+fn rows_of_a_co_kernel_are_named() {
+    let kernels = ["vanilla", "both"].map(|kernel| vec![Some(kernel.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["kernel".into()], kernels.into_iter());
+    matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[4_180]).build());
+    let mut on_core = Synthetic::idle().threads(1).samples(&[2_000]).build();
+    on_core.document.instrument.co_kernel =
+        Some(model::CoKernel { name: "Cobalt".into(), version: Some("3.3.1".into()), abi: 19, gravity: None, chosen: true });
+    matrix.add(1, 1, on_core);
+    let text = matrix.text(English);
+    assert!(text.replace('\n', " ").contains("both: measured on Cobalt 3.3.1 (ABI revision 19), not on Linux."), "{text}");
+    assert!(!text.contains("vanilla: measured on"), "{text}");
+}
+
 #[test]
 fn kinds_of_time_are_named_and_not_compared() {
     let kernels = ["none", "debian:amd64"].map(|kernel| vec![Some(kernel.to_owned())]);

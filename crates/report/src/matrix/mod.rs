@@ -26,7 +26,7 @@ pub use published::{Published, PublishedError};
 pub use settings::{SETTINGS, normalised, settings_of};
 
 use crate::charts::options::ChartOptions;
-use crate::format::{count, counted};
+use crate::format::{co_kernel, count, counted};
 use crate::gate::lacking;
 use crate::language::{InEach, tr, translated};
 use crate::overview::{Overview, list, population};
@@ -74,6 +74,8 @@ pub struct Matrix {
     probes: Probes,
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: InEach<Vec<(String, BTreeSet<usize>)>>,
+    /// The co-kernels that threads ran on, each once with the rows it is true of.
+    cores: Vec<(String, BTreeSet<usize>)>,
     /// That real-time rights were lacking, in the first run that says so.
     denied: Option<Warning>,
     conditions: InEach<Conditions>,
@@ -148,6 +150,13 @@ impl Matrix {
         self.measured = self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
         self.probes.add(&one[0].recorded.document.probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
+        let core = one[0].recorded.document.instrument.co_kernel.as_ref().map(co_kernel);
+        if let Some(core) = core {
+            match self.cores.iter_mut().find(|(known, _)| *known == core) {
+                Some((_, rows)) => drop(rows.insert(row)),
+                None => self.cores.push((core, BTreeSet::from([row]))),
+            }
+        }
         self.times.each(|times| {
             for (_, text) in lab::times(&one) {
                 match times.iter_mut().find(|(known, _)| *known == text) {
@@ -240,6 +249,10 @@ impl Matrix {
                 format!("{}: ", self.names(rows.iter().map(|row| &self.rows[*row])))
             };
             notes.push(format!("{of}{text}"));
+        }
+        for (core, rows) in &self.cores {
+            let rows = self.names(rows.iter().map(|row| &self.rows[*row]));
+            notes.push(tr!("{rows}: measured on {core}, not on Linux.", rows, core));
         }
         if self.kinds().len() > 1 {
             notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));
