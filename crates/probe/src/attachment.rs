@@ -4,6 +4,7 @@
 //! a test wants.
 
 use crate::sampler::SampleError;
+use crate::sleep::Sleep;
 use crate::{Monotonic, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -28,6 +29,14 @@ pub(crate) trait Attachment: Send + 'static {
     fn now(&mut self) -> Nanos;
     /// Sleeps until an absolute time; returns at once if it has passed.
     fn sleep_until(&mut self, time: Nanos) -> Woken;
+    /// Sleeps by this call, until a time or until its timer expires.
+    fn sleep_by(&mut self, sleep: &mut dyn Sleep, time: Nanos) -> Woken {
+        sleep.until(self.on_its_clock(time))
+    }
+    /// A time on the clock that its calls sleep on.
+    fn on_its_clock(&self, time: Nanos) -> Nanos {
+        time
+    }
     /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another thread, as often as it takes.
     fn interrupt(thread: Pid);
     /// Takes the calling thread to where it measures, right before its first row. Between this and [`Attachment::leave`] it makes no

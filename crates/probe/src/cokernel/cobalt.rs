@@ -3,13 +3,17 @@
 
 use super::sys::{self, BindRequest};
 use super::{Absence, Core, Files, Stage, Switches, policy_and_priority};
-use plan::Scheduling;
+use crate::Woken;
+use crate::sleep::{Sleep, failed_by};
+use plan::{Nanos, Scheduling};
 use std::io;
 
 const NAME: &str = "Cobalt";
 
 /// ABI revisions with the calls that are made here: of Xenomai 3.0 to 3.3. They are counted by architecture.
 const REVISIONS: &[u32] = if cfg!(target_arch = "aarch64") { &[1, 2, 20] } else { &[16, 17, 18, 19] };
+/// That of Xenomai 3.3.
+const SINCE_3_3: u32 = if cfg!(target_arch = "aarch64") { 20 } else { 19 };
 /// How revisions are written in errors.
 const KNOWN: &str = if cfg!(target_arch = "aarch64") {
     "1 (Xenomai 3.1), 2 (3.2) and 20 (3.3) on arm64"
@@ -106,6 +110,52 @@ impl Stage for Cobalt {
     fn detach(&mut self) {
         let (policy, priority) = policy_and_priority(Scheduling::OTHER);
         let _ = sys::cobalt_set_scheduling(policy, priority);
+    }
+}
+
+/// A timer file of Cobalt that expires once in each interval.
+pub(crate) struct Timer {
+    file: i32,
+    /// Its core is that of Xenomai 3.3 or later.
+    is_3_3: bool,
+    overruns: u64,
+}
+
+impl Timer {
+    /// Not started.
+    pub(crate) fn new() -> io::Result<Timer> {
+        let core = find().map_err(io::Error::other)?;
+        Ok(Timer { file: sys::cobalt_make_timer()?, is_3_3: core.abi >= SINCE_3_3, overruns: 0 })
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        sys::cobalt_close(self.file);
+    }
+}
+
+impl Sleep for Timer {
+    fn call(&self) -> &'static str {
+        "read of a timerfd of Cobalt"
+    }
+
+    fn begin(&mut self, first: Nanos, interval: Nanos) -> io::Result<()> {
+        sys::cobalt_start_timer(self.is_3_3, self.file, first.0, interval.0)
+    }
+
+    fn until(&mut self, _time: Nanos) -> Woken {
+        match sys::cobalt_await_timer(self.file) {
+            Ok(expiries) => {
+                self.overruns = expiries.saturating_sub(1);
+                Woken::OnTime
+            }
+            Err(error) => failed_by(error),
+        }
+    }
+
+    fn overruns(&self) -> Option<u64> {
+        Some(self.overruns)
     }
 }
 

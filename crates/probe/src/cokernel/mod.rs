@@ -12,6 +12,7 @@ mod sys;
 
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::sampler::SampleError;
+use crate::sleep::{Sleep, failed_by};
 use crate::{Monotonic, sys as linux};
 use model::CoKernel;
 use plan::{CpuId, Nanos, Scheduling};
@@ -244,17 +245,20 @@ impl<S: Stage> Attachment for OnCore<S> {
 
     #[inline]
     fn sleep_until(&mut self, time: Nanos) -> Woken {
-        match self.stage.sleep_until(time.0 + self.ahead) {
-            Ok(()) => {
-                self.interrupted = false;
-                Woken::OnTime
-            }
-            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {
-                self.interrupted = true;
-                Woken::Interrupted
-            }
-            Err(error) => Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
-        }
+        let woken = self.stage.sleep_until(self.on_its_clock(time).0).map_or_else(failed_by, |()| Woken::OnTime);
+        self.interrupted = woken == Woken::Interrupted;
+        woken
+    }
+
+    fn sleep_by(&mut self, sleep: &mut dyn Sleep, time: Nanos) -> Woken {
+        let woken = sleep.until(self.on_its_clock(time));
+        self.interrupted = woken == Woken::Interrupted;
+        woken
+    }
+
+    #[inline]
+    fn on_its_clock(&self, time: Nanos) -> Nanos {
+        Nanos(time.0 + self.ahead)
     }
 
     fn interrupt(thread: Pid) {

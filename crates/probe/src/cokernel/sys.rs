@@ -15,7 +15,7 @@ const TO_CO_KERNEL: i64 = 0x1000_0000;
 /// The first argument of a prctl that is for the co-kernel.
 const PR_OOB_SYSCALL: i64 = 0x4f4f_4243;
 
-/// Numbers of Cobalt's calls, the same in 3.0 to 3.3.
+/// Numbers of Cobalt's calls, the same in 3.0 to 3.3 where nothing else is said.
 mod cobalt {
     pub(super) const BIND: i64 = 0;
     pub(super) const SET_MODE: i64 = 3;
@@ -23,6 +23,13 @@ mod cobalt {
     pub(super) const GET_STATISTICS: i64 = 9;
     pub(super) const CLOCK_GETTIME: i64 = 23;
     pub(super) const CLOCK_NANOSLEEP: i64 = 25;
+    pub(super) const TIMERFD_CREATE: i64 = 57;
+    /// With times of 64 bits before 3.3, and of 32 since.
+    pub(super) const TIMERFD_SETTIME: i64 = 58;
+    pub(super) const CLOSE: i64 = 79;
+    pub(super) const READ: i64 = 81;
+    /// With times of 64 bits, since 3.3.
+    pub(super) const TIMERFD_SETTIME64: i64 = 118;
     pub(super) const MIGRATE: i64 = 88;
 }
 
@@ -232,6 +239,42 @@ pub(crate) fn cobalt_sleep_until(ns: i64) -> io::Result<()> {
     let number = word(TO_CO_KERNEL | cobalt::CLOCK_NANOSLEEP);
     // SAFETY: the pointer is to an initialised timespec of 64 bits, alive through the call; what is left is not wanted.
     checked(unsafe { libc::syscall(number, word(MONOTONIC), word(ABSOLUTE), &raw const time, left) })
+}
+
+/// Makes a timer file of Cobalt on its CLOCK_MONOTONIC. Its number is one of this process's files, which Cobalt has to close.
+pub(crate) fn cobalt_make_timer() -> io::Result<libc::c_int> {
+    let (number, no_flags) = (word(TO_CO_KERNEL | cobalt::TIMERFD_CREATE), word(0));
+    // SAFETY: the call takes two integers and touches no memory of ours.
+    let file = unsafe { libc::syscall(number, word(MONOTONIC), no_flags) };
+    checked(file)?;
+    libc::c_int::try_from(file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
+}
+
+/// Starts a timer file of Cobalt: it expires at this absolute time, and then once in each interval. `is_3_3` is whether it is that of
+/// Xenomai 3.3 or later.
+pub(crate) fn cobalt_start_timer(is_3_3: bool, file: libc::c_int, first_ns: i64, interval_ns: i64) -> io::Result<()> {
+    let times: [Time; 2] = [time_of(interval_ns), time_of(first_ns)];
+    let old: *mut [Time; 2] = ptr::null_mut();
+    let number = word(TO_CO_KERNEL | if is_3_3 { cobalt::TIMERFD_SETTIME64 } else { cobalt::TIMERFD_SETTIME });
+    // SAFETY: the pointer is to an initialised itimerspec of 64-bit times, alive through the call; the old setting is not wanted. A
+    // number that is no timer file of Cobalt's in this process is refused.
+    checked(unsafe { libc::syscall(number, word(file.into()), word(ABSOLUTE), &raw const times, old) })
+}
+
+/// Waits for the next expiry of a timer file of Cobalt. Returns how many there were since the last one awaited.
+pub(crate) fn cobalt_await_timer(file: libc::c_int) -> io::Result<u64> {
+    let mut expiries = 0_u64;
+    let (number, size) = (word(TO_CO_KERNEL | cobalt::READ), word(8));
+    // SAFETY: the pointer is to 8 bytes of writable memory, alive through the call, and the size says so.
+    let read = unsafe { libc::syscall(number, word(file.into()), &raw mut expiries, size) };
+    checked(read)?;
+    if read == size { Ok(expiries) } else { Err(io::Error::from_raw_os_error(libc::EIO)) }
+}
+
+/// Closes a timer file of Cobalt.
+pub(crate) fn cobalt_close(file: libc::c_int) {
+    // SAFETY: the call takes one integer; a number that is no file of Cobalt's is refused.
+    let _ = unsafe { libc::syscall(word(TO_CO_KERNEL | cobalt::CLOSE), word(file.into())) };
 }
 
 /// What Cobalt's notice of a thread that fell back has in its upper half.

@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cobalt` and `evl`: what `cyclic` measures, by a thread of a co-kernel on that co-kernel's timer.
 
-use super::cyclic::Cyclic;
-use super::{DEFAULT_INTERVAL, Probe, SettingConflict};
+use super::cyclic::{Cyclic, OVERRUNS, Sleeping};
+use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::cokernel::{OnCore, cobalt, evl, lacking};
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ProbeStatement};
-use plan::{Run, Scheduling};
+use plan::{ProbeSettings, Run, Scheduling};
+use std::borrow::Cow;
 use std::io;
 
 pub(super) const COBALT: Probe = Probe {
     name: "cobalt",
     summary: "wake-up latency of a periodic thread of Cobalt, the co-kernel of Xenomai 3",
     needs: "a running Cobalt on x86_64 or arm64, and root or a group that it allows",
-    settings: &[],
-    statement: |_| {
-        statement(
-            "cobalt",
-            "CLOCK_MONOTONIC of Cobalt",
-            "from the absolute time given to Cobalt's clock_nanosleep to the clock read after its return, in user space",
-        )
-    },
+    settings: &[SLEEP],
+    statement: |run| cobalt_statement(is_by_timer(&run.probe_settings)),
     conflict,
     max_threads: |_| None,
     lacks: |_, _| lacking(cobalt::find),
     default_interval: DEFAULT_INTERVAL,
     default_scheduling: Scheduling::DEFAULT,
-    launch: |_, config| config.launch(OnCore::new(cobalt::Cobalt), Cyclic),
+    launch: launch_on_cobalt,
 };
+
+const SLEEP: ProbeSetting = ProbeSetting {
+    name: "sleep",
+    help: "How the thread sleeps until its next planned time",
+    values: SettingValues::OneOf(&["absolute", "timerfd"]),
+    default: "absolute",
+    default_is_recorded: false,
+};
+
+fn is_by_timer(settings: &ProbeSettings) -> bool {
+    SLEEP.value_in(settings) == "timerfd"
+}
 
 pub(super) const EVL: Probe = Probe {
     name: "evl",
@@ -59,14 +66,30 @@ pub(super) fn running(probe: &str) -> Option<CoKernel> {
     find().ok().map(CoKernel::from)
 }
 
-fn statement(name: &'static str, clock: &'static str, measuring_point: &'static str) -> ProbeStatement {
+fn statement(name: &'static str, clock: &'static str, measuring_point: impl Into<Cow<'static, str>>) -> ProbeStatement {
     ProbeStatement { name: name.into(), clock: clock.into(), measuring_point: measuring_point.into(), ..ProbeStatement::cyclic() }
+}
+
+fn cobalt_statement(by_timer: bool) -> ProbeStatement {
+    let from = if by_timer { "the expiry of a periodic timerfd of Cobalt" } else { "the absolute time given to Cobalt's clock_nanosleep" };
+    let measuring_point = format!("from {from} to the clock read after its return, in user space");
+    let mut statement = statement("cobalt", "CLOCK_MONOTONIC of Cobalt", measuring_point);
+    statement.columns.extend(by_timer.then_some(OVERRUNS));
+    statement
 }
 
 /// A thread of another policy falls back to Linux after each call.
 fn conflict(run: &Run) -> Option<SettingConflict> {
     let reason = format!("a co-kernel keeps real-time threads only, fifo or rr, not {}", run.scheduling);
     (!run.scheduling.policy.is_real_time()).then_some(SettingConflict { setting: "policy", reason })
+}
+
+fn launch_on_cobalt(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
+    let core = OnCore::new(cobalt::Cobalt);
+    if is_by_timer(settings) {
+        return config.launch(core, Sleeping::by_timer(Box::new(cobalt::Timer::new()?)));
+    }
+    config.launch(core, Cyclic)
 }
 
 fn launch_on_evl(config: ThreadConfig) -> io::Result<Launched> {

@@ -53,7 +53,7 @@ fn clock(settings: &ProbeSettings) -> Clock {
 }
 
 /// The further columns, as far as the settings ask for them, in their order.
-const OVERRUNS: Column = Column {
+pub(super) const OVERRUNS: Column = Column {
     name: std::borrow::Cow::Borrowed("timer_overruns"),
     unit: ColumnUnit::Count,
     meaning: std::borrow::Cow::Borrowed("expiries of the timer that the kernel counted beside the one awaited"),
@@ -111,7 +111,7 @@ fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched
         _ => Box::new(Absolute(clock)),
     };
     let columns = Columns { overruns: counts_overruns(settings), step: clock != Clock::Monotonic };
-    config.launch(Linux, Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns })
+    config.launch(Linux, Sleeping::new(sleep, clock, columns))
 }
 
 /// Reads the clock.
@@ -127,7 +127,7 @@ impl<A: Attachment> Sampler<A, 1> for Cyclic {
 }
 
 /// Sleeps by another call, or follows another clock.
-struct Sleeping {
+pub(super) struct Sleeping {
     sleep: Box<dyn Sleep>,
     clock: Clock,
     /// By how much the clock was ahead of CLOCK_MONOTONIC when row 0 was planned, ns. Planned times stay where they are on the thread's
@@ -152,8 +152,18 @@ struct Columns {
 const READINGS: usize = 5;
 
 impl Sleeping {
-    fn now(&self) -> i64 {
-        self.clock.now()
+    fn new(sleep: Box<dyn Sleep>, clock: Clock, columns: Columns) -> Sleeping {
+        Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns }
+    }
+
+    /// By a timer that counts expiries, on the clock that planned times are of.
+    pub(super) fn by_timer(timer: Box<dyn Sleep>) -> Sleeping {
+        Sleeping::new(timer, Clock::Monotonic, Columns { overruns: true, step: false })
+    }
+
+    /// The time of the thread's clock, ns.
+    fn now<A: Attachment>(&self, attachment: &mut A) -> i64 {
+        if self.clock == Clock::Monotonic { attachment.now().0 } else { self.clock.now() }
     }
 
     /// By how much the clock is ahead of CLOCK_MONOTONIC, ns, from the closest of several readings.
@@ -162,7 +172,7 @@ impl Sleeping {
             return 0;
         }
         let reading = |_| {
-            let (before, now, after) = (Monotonic.now().0, self.now(), Monotonic.now().0);
+            let (before, now, after) = (Monotonic.now().0, self.clock.now(), Monotonic.now().0);
             (after - before, now - before - (after - before) / 2)
         };
         (0..READINGS).map(reading).min().map_or(0, |(_, ahead)| ahead)
@@ -174,7 +184,7 @@ impl Sleeping {
             return 0;
         }
         let expected = Monotonic.now().0 + self.ahead;
-        let step = step_between(expected, now, self.now());
+        let step = step_between(expected, now, self.clock.now());
         self.ahead += step;
         step
     }
@@ -201,19 +211,20 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         1 + usize::from(self.columns.overruns) + usize::from(self.columns.step)
     }
 
-    fn begin(&mut self, _attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+    fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
         self.planned_ahead = self.ahead_now();
         (self.ahead, self.left) = (self.planned_ahead, 0);
-        let begun = self.sleep.begin(Nanos(first.0 + self.planned_ahead), interval);
+        let first = attachment.on_its_clock(Nanos(first.0 + self.planned_ahead));
+        let begun = self.sleep.begin(first, interval);
         begun.map_err(|error| SampleError { doing: self.sleep.call(), errno: error.raw_os_error().unwrap_or(libc::EIO) })
     }
 
-    fn wait(&mut self, _attachment: &mut A, planned: Nanos) -> Woken {
+    fn wait(&mut self, attachment: &mut A, planned: Nanos) -> Woken {
         if self.left > 0 {
             (self.left, self.overruns) = (self.left - 1, 0);
             return Woken::OnTime;
         }
-        let woken = self.sleep.until(Nanos(planned.0 + self.planned_ahead));
+        let woken = attachment.sleep_by(&mut *self.sleep, Nanos(planned.0 + self.planned_ahead));
         self.overruns = self.sleep.overruns().unwrap_or(0);
         self.left = self.overruns;
         woken
@@ -223,8 +234,8 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         self.sleep.call()
     }
 
-    fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 3], SampleError> {
-        let now = self.now();
+    fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; 3], SampleError> {
+        let now = self.now(attachment);
         let latency = now - self.planned_ahead - planned.0;
         let (overruns, step) = (self.overruns.cast_signed(), self.step(now));
         Ok(if self.columns.overruns { [latency, overruns, step] } else { [latency, step, 0] })

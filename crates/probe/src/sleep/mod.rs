@@ -210,7 +210,8 @@ fn failed(error: Errno) -> Woken {
     }
 }
 
-fn failed_by(error: io::Error) -> Woken {
+/// How a sleep ended that failed.
+pub(crate) fn failed_by(error: io::Error) -> Woken {
     match error.raw_os_error() {
         Some(libc::EINTR) => Woken::Interrupted,
         other => Woken::Failed(other.unwrap_or(libc::EIO)),

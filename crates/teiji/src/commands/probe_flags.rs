@@ -76,6 +76,15 @@ pub const fn value_name(setting: &ProbeSetting) -> &'static str {
     }
 }
 
+/// A probe's name, with the words that it takes where those are not all of the setting's.
+fn named_with_choices(probe: &Probe, setting: &ProbeSetting) -> String {
+    let own = probe.settings.iter().find(|own| own.name == setting.name);
+    match own.and_then(choices) {
+        Some(words) if choices(setting) != Some(words) => format!("{} ({})", probe.name, words.join(", ")),
+        _ => probe.name.to_owned(),
+    }
+}
+
 fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
     let values = match setting.values {
         SettingValues::OneOf(words) => format!(": {}", words.join(", ")),
@@ -84,7 +93,7 @@ fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
     };
     let is_hidden = probes.iter().all(|probe| is_example(probe));
     let named = probes.iter().filter(|probe| is_hidden || !is_example(probe));
-    let of = named.map(|probe| probe.name).collect::<Vec<_>>().join(", ");
+    let of = named.map(|probe| named_with_choices(probe, setting)).collect::<Vec<_>>().join(", ");
     // What has no default is named by what its help says.
     let default = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
     let help = format!("{}{values}{default} [probe {of}]", setting.help);
