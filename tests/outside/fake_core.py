@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A program with a co-kernel that is none: its calls are answered here, by a filter of system calls that asks this process.
 
-Usage: fake_core.py CORE WHAT PROGRAM ARGUMENT... CORE is cobalt, or evl and its ABI revision, as evl26. WHAT is how it behaves: none, runs,
-stopped, forbids, unknown; or, after the tenth sleep of a thread, falls-back, or vanishes. The last line on standard error says how often the
+Usage: fake_core.py CORE WHAT PROGRAM ARGUMENT... CORE is cobalt, or one of an ABI revision, as cobalt18 or evl26. WHAT is how it behaves: none,
+runs, stopped, forbids, unknown; or, after the tenth sleep of a thread, falls-back, vanishes, or oversleeps by 25 ms. The last line on standard error says how often the
 core was called and whether EVL was looked for. Exit code: that of the program; 77 where such a filter cannot be set."""
 
 import ctypes
@@ -55,9 +55,11 @@ class Call:
         self.file = file
         self.place, self.thread, _flags, self.number = struct.unpack_from("<QIIi", notice)
         self.arguments = struct.unpack_from("<6Q", notice, 32)
+        self.result = 0
 
     def end(self, error=0, flags=0):
-        fcntl.ioctl(self.file, SEND, bytearray(struct.pack("<QqiI", self.place, 0, -error, flags)))
+        result = 0 if error else self.result
+        fcntl.ioctl(self.file, SEND, bytearray(struct.pack("<QqiI", self.place, result, -error, flags)))
 
     def add_file(self, content, flags=0):
         """A file of the program's, whose number is returned."""
@@ -129,9 +131,14 @@ class Core:
         return int(self.what == "falls-back" and self.sleeps.get(thread, 0) >= 10)
 
     def sleep(self, call, address):
-        self.sleeps[call.thread] = self.sleeps.get(call.thread, 0) + 1
         seconds, ns = struct.unpack("<2q", call.read(address, 16))
-        time.sleep(max(0, seconds * 10**9 + ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC)) / 10**9)
+        self.sleep_until(call.thread, seconds * 10**9 + ns)
+
+    def sleep_until(self, thread, ns):
+        self.sleeps[thread] = self.sleeps.get(thread, 0) + 1
+        if self.what == "oversleeps" and self.sleeps[thread] == 10:
+            ns += 25_000_000
+        time.sleep(max(0, ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC)) / 10**9)
 
     def tell_time(self, call, address):
         call.write(address, struct.pack("<2q", *divmod(time.clock_gettime_ns(time.CLOCK_MONOTONIC), 10**9)))
@@ -141,6 +148,14 @@ class Cobalt(Core):
     """Its calls are system calls of their own."""
 
     BIND, SET_MODE, SET_SCHEDULING, STATISTICS, GET_TIME, SLEEP, MIGRATE = 0, 3, 7, 9, 23, 25, 88
+    MAKE_TIMER, CLOSE, READ = 57, 79, 81
+
+    def __init__(self, what, revision):
+        super().__init__(what, revision)
+        # In the older one's place newer cores take times of 32 bits.
+        self.start_timer_number = 118 if revision >= 19 else 58
+        # By the number of its file: when it expires next, and how long after that again.
+        self.timers = {}
 
     def open(self, call, path):
         """Its version is what tells a core that forbids from none."""
@@ -165,9 +180,25 @@ class Cobalt(Core):
             self.tell_time(call, call.arguments[1])
         elif number == self.SLEEP:
             self.sleep(call, call.arguments[2])
-        elif number not in (self.SET_MODE, self.SET_SCHEDULING, self.MIGRATE):
+        elif number == self.MAKE_TIMER:
+            call.result = call.add_file(b"")
+        elif number == self.start_timer_number:
+            interval, interval_ns, first, first_ns = struct.unpack("<4q", call.read(call.arguments[2], 32))
+            self.timers[call.arguments[0]] = (first * 10**9 + first_ns, interval * 10**9 + interval_ns)
+        elif number == self.READ:
+            call.write(call.arguments[1], struct.pack("<Q", self.await_timer(call)))
+            call.result = 8
+        elif number not in (self.SET_MODE, self.SET_SCHEDULING, self.MIGRATE, self.CLOSE):
             return errno.ENOSYS
         return 0
+
+    def await_timer(self, call):
+        """How often it has expired since it was awaited last."""
+        expires, interval = self.timers[call.arguments[0]]
+        self.sleep_until(call.thread, expires)
+        expiries = 1 + (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - expires) // interval
+        self.timers[call.arguments[0]] = (expires + expiries * interval, interval)
+        return expiries
 
     def bind(self, call, request):
         refusals = {"none": errno.ENOSYS, "stopped": errno.EAGAIN, "forbids": errno.EPERM}
@@ -243,11 +274,16 @@ class Evl(Core):
         return 0
 
 
+def core_of(name, what):
+    newest = "19" if platform.machine() == "x86_64" else "20"
+    return Evl(what, int(name.removeprefix("evl"))) if name.startswith("evl") else Cobalt(what, int(name.removeprefix("cobalt") or newest))
+
+
 def main():
     name, what, *command = sys.argv[1:]
     if not ARCHITECTURE:
         return CANNOT
-    core = Cobalt(what, 19 if platform.machine() == "x86_64" else 20) if name == "cobalt" else Evl(what, int(name.removeprefix("evl")))
+    core = core_of(name, what)
     here, there = socket.socketpair()
     child = os.fork()
     if child == 0:

@@ -71,7 +71,11 @@ fn statement(name: &'static str, clock: &'static str, measuring_point: impl Into
 }
 
 fn cobalt_statement(by_timer: bool) -> ProbeStatement {
-    let from = if by_timer { "the expiry of a periodic timerfd of Cobalt" } else { "the absolute time given to Cobalt's clock_nanosleep" };
+    let from = if by_timer {
+        "the expiry of a periodic timerfd of Cobalt"
+    } else {
+        "the absolute time given to Cobalt's clock_nanosleep"
+    };
     let measuring_point = format!("from {from} to the clock read after its return, in user space");
     let mut statement = statement("cobalt", "CLOCK_MONOTONIC of Cobalt", measuring_point);
     statement.columns.extend(by_timer.then_some(OVERRUNS));

@@ -51,6 +51,41 @@ fn a_core_that_runs_is_measured_on() {
     }
 }
 
+/// By a timer file, whose calls are others before Xenomai 3.3 than since. The core counts the expiries that pass meanwhile.
+#[test]
+fn a_timer_of_cobalt_is_waited_for() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let by_timer = "--sleep timerfd";
+    for core in if cfg!(target_arch = "x86_64") { ["cobalt18", "cobalt19"] } else { ["cobalt2", "cobalt20"] } {
+        let Some(output) = run_on(&place, core, "runs", by_timer) else { return };
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let document = place.document("x.teiji");
+        document.assert_adds_up();
+        assert_eq!((document.text("/run/probe"), document.text("/run/probe_settings/sleep")), ("cobalt", "timerfd"));
+        assert!(document.text("/probe/measuring_point").contains("timerfd of Cobalt"));
+        assert_eq!(document.threads()[0].whole("/evidence/fallen_back"), 0);
+
+        let Some(output) = run_on(&place, core, "oversleeps", by_timer) else { return };
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let document = place.document("x.teiji");
+        document.assert_adds_up();
+        let thread = &document.threads()[0];
+        assert!(thread.whole("/activations/skipped") >= 2, "{:?}", document.at("/threads"));
+        assert_eq!(document.at("/probe/columns/1/name"), "timer_overruns");
+        place.well("verify x.teiji");
+        let rows = place.well("export x.teiji --samples").out;
+        let overruns = rows.lines().skip(1).filter_map(|row| row.rsplit(',').next()?.parse::<i64>().ok()).sum::<i64>();
+        assert_eq!(overruns, thread.whole("/activations/skipped"), "{rows}");
+    }
+    let Some(output) = run_on(&place, "cobalt", "vanishes", by_timer) else { return };
+    assert_eq!(output.code, Some(4), "{output:?}");
+    assert!(place.document("x.teiji").text("/end/error").contains("Function not implemented"));
+    let Some(output) = run_on(&place, "cobalt", "runs", "--sleep poll") else { return };
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("cobalt") && output.err.contains("absolute, timerfd"), "{output:?}");
+}
+
 /// Of the program itself: one call, and nothing else that a co-kernel has.
 #[test]
 fn without_a_core_one_call_is_made() {
