@@ -100,6 +100,19 @@ class OnACore:
 class Cobalt(OnACore, Lab):
     name, probe, stopped = "Cobalt", "cobalt", "xenomai.state"
 
+    def test_a_timer_file_is_the_longer_way(self):
+        means = []
+        for way in ("absolute", "timerfd"):
+            self.lab("run", "-q", *self.kernel(), "-n", "1000", "--probe", "cobalt", "--sleep", way, "-o", way)
+            (recording,) = (self.folder / way).iterdir()
+            check(self, recording)
+            (thread,) = document(recording)["threads"]
+            self.assertEqual(thread["activations"], {"due": 1_000, "on_time": 1_000, "late": 0, "skipped": 0})
+            self.assertEqual((thread["evidence"]["fallen_back"], thread["evidence"]["samples_lost"]), (0, 0))
+            means.append(thread["latency_ns"]["mean"])
+        # By some 280 instructions at 8 ns each.
+        self.assertTrue(1_000 < means[1] - means[0] < 4_000, means)
+
 
 class Evl(OnACore, Lab):
     name, probe, stopped = "EVL", "evl", "evl.state"
