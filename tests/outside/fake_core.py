@@ -2,7 +2,7 @@
 """A program with a co-kernel that is none: its calls are answered here, by a filter of system calls that asks this process.
 
 Usage: fake_core.py CORE WHAT PROGRAM ARGUMENT... CORE is cobalt, or one of an ABI revision, as cobalt18 or evl26. WHAT is how it behaves: none,
-runs, stopped, forbids, unknown; or, after the tenth sleep of a thread, falls-back, vanishes, or oversleeps by 25 ms. The last line on standard error says how often the
+runs, stopped, forbids, unknown; or, after the tenth sleep of a thread, falls-back, vanishes, or oversleeps by 25 ms; or counts-nothing or hides-devices, as an EVL without statistics or outside of a container. The last line on standard error says how often the
 core was called and whether EVL was looked for. Exit code: that of the program; 77 where such a filter cannot be set."""
 
 import ctypes
@@ -154,7 +154,7 @@ class Cobalt(Core):
         super().__init__(what, revision)
         # In the older one's place newer cores take times of 32 bits.
         self.start_timer_number = 118 if revision >= 19 else 58
-        # By the number of its file: when it expires next, and how long after that again.
+        # By the number of its file: when it expires.
         self.timers = {}
 
     def open(self, call, path):
@@ -183,22 +183,20 @@ class Cobalt(Core):
         elif number == self.MAKE_TIMER:
             call.result = call.add_file(b"")
         elif number == self.start_timer_number:
-            interval, interval_ns, first, first_ns = struct.unpack("<4q", call.read(call.arguments[2], 32))
-            self.timers[call.arguments[0]] = (first * 10**9 + first_ns, interval * 10**9 + interval_ns)
+            interval, interval_ns, seconds, ns = struct.unpack("<4q", call.read(call.arguments[2], 32))
+            expires = seconds * 10**9 + ns
+            if interval or interval_ns:
+                return errno.EINVAL
+            if expires <= time.clock_gettime_ns(time.CLOCK_MONOTONIC):
+                return errno.ETIMEDOUT
+            self.timers[call.arguments[0]] = expires
         elif number == self.READ:
-            call.write(call.arguments[1], struct.pack("<Q", self.await_timer(call)))
+            self.sleep_until(call.thread, self.timers[call.arguments[0]])
+            call.write(call.arguments[1], struct.pack("<Q", 1))
             call.result = 8
         elif number not in (self.SET_MODE, self.SET_SCHEDULING, self.MIGRATE, self.CLOSE):
             return errno.ENOSYS
         return 0
-
-    def await_timer(self, call):
-        """How often it has expired since it was awaited last."""
-        expires, interval = self.timers[call.arguments[0]]
-        self.sleep_until(call.thread, expires)
-        expiries = 1 + (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - expires) // interval
-        self.timers[call.arguments[0]] = (expires + expiries * interval, interval)
-        return expiries
 
     def bind(self, call, request):
         refusals = {"none": errno.ENOSYS, "stopped": errno.EAGAIN, "forbids": errno.EPERM}
@@ -224,8 +222,10 @@ class Evl(Core):
         call.end()
 
     def open(self, call, path):
-        if path == "/sys/class/evl/control/state":
+        if path == "/sys/class/evl/control/state" and self.what != "none":
             call.add_file(b"stopped\n" if self.what == "stopped" else b"running\n", ADD_AND_SEND)
+        elif path in self.DEVICES and self.what == "hides-devices":
+            call.end(error=errno.ENOENT)
         elif path not in self.DEVICES or self.what == "none":
             call.end(flags=CONTINUE)
         elif self.what == "forbids":
@@ -264,7 +264,9 @@ class Evl(Core):
         elif request == self.CLONE:
             call.write(address + 32, struct.pack("<I", call.add_file(b"")))
         elif request == self.GET_STATE:
-            call.write(address + 32, struct.pack("<I", self.switches(call.thread)))
+            # With the times it was switched to, unless it keeps no statistics.
+            counts = (0, 0) if self.what == "counts-nothing" else (self.switches(call.thread), 7)
+            call.write(address + 32, struct.pack("<2I", *counts))
         elif request == self.GET_TIME:
             self.tell_time(call, address)
         elif request == self.SLEEP:

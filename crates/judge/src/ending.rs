@@ -2,7 +2,7 @@
 //! How a run ended, and whether its recording shows all that it should have.
 
 use crate::contradictions;
-use model::{Document, End, Recorded, State, Warning};
+use model::{Document, End, Recorded, State, Thread, Warning};
 
 /// How a run ended, as plans, gates and exit codes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,10 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if document.warnings.iter().any(is_of_a_failed_program) {
         return Some(Incomplete::ProgramFailed);
     }
-    if document.warnings.iter().any(|warning| matches!(warning, Warning::FellBack { .. })) {
+    let has_fallen_back = |thread: &Thread| thread.evidence.fallen_back.is_some_and(|switches| switches > 0);
+    if document.warnings.iter().any(|warning| matches!(warning, Warning::FellBack { .. }))
+        || document.threads.iter().any(has_fallen_back)
+    {
         return Some(Incomplete::FellBack);
     }
     if document.load_off_target {

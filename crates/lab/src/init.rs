@@ -221,6 +221,7 @@ fn order_of(
         let usable = plan::CpuList::format(&cpus.usable);
         return Err(bad_input(format!("CPU {cpu} is not there in the guest: its CPUs are {usable}")));
     }
+    let chosen_for = probe::choose(&mut run).map_err(run_failed)?;
     let granted = runner::grant(run.scheduling);
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads = run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
@@ -228,7 +229,6 @@ fn order_of(
     let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let short = runner::try_interval(&run, granted.scheduling).map_err(bad_input)?;
-    let chosen_for = probe::choose(&mut run).map_err(run_failed)?;
     let probe = probe::statement(&run).map_err(bad_input)?;
     Ok(runner::Order {
         probe,

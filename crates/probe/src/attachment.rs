@@ -4,8 +4,7 @@
 //! a test wants.
 
 use crate::sampler::SampleError;
-use crate::sleep::Sleep;
-use crate::{Monotonic, sys};
+use crate::{Monotonic, Usage, sys};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
@@ -29,17 +28,11 @@ pub(crate) trait Attachment: Send + 'static {
     fn now(&mut self) -> Nanos;
     /// Sleeps until an absolute time; returns at once if it has passed.
     fn sleep_until(&mut self, time: Nanos) -> Woken;
-    /// Sleeps by this call, until a time or until its timer expires.
-    fn sleep_by(&mut self, sleep: &mut dyn Sleep, time: Nanos) -> Woken {
-        sleep.until(self.on_its_clock(time))
-    }
-    /// A time on the clock that its calls sleep on.
-    fn on_its_clock(&self, time: Nanos) -> Nanos {
-        time
-    }
     /// Ends the sleep of an attached thread, which then sees that it is to stop. Called by another thread, as often as it takes.
     fn interrupt(thread: Pid);
-    /// Takes the calling thread to where it measures, right before its first row. Between this and [`Attachment::leave`] it makes no
+    /// Whether a thread runs on Linux, so that it may make any system call.
+    const IS_LINUX: bool = true;
+    /// Takes the calling thread to where it measures, before it warms up. Between this and [`Attachment::leave`] it makes no
     /// system call but those of the attachment and of what it measures.
     ///
     /// # Errors
@@ -47,10 +40,13 @@ pub(crate) trait Attachment: Send + 'static {
     fn enter(&mut self) -> Result<(), SampleError> {
         Ok(())
     }
+    /// It has warmed up, and its first row comes next.
+    fn begin(&mut self) {}
     /// The last row is done.
     fn leave(&mut self) {}
-    /// How often the thread fell back to Linux in between, on a co-kernel that said so.
-    fn fallen_back(&self) -> Option<u64> {
+    /// How often the thread fell back to Linux in between, on a co-kernel, given what it used since before it entered; none where nobody
+    /// knows.
+    fn fallen_back(&self, _used: Option<&Usage>) -> Option<u64> {
         None
     }
     /// Makes the calling thread an ordinary one again, so that its end disturbs no other that still measures.

@@ -171,13 +171,8 @@ impl ThreadConfig {
         let shape = RowShape { columns: sampler.columns(), overrun: Some(S::OVERRUN) };
         self.start::<A, N>(shape, move |config, ring| {
             config.main(ring, &mut attachment, |attachment, config, ring| {
-                warm_up(attachment, &mut sampler, config);
-                let before = sys::thread_usage();
-                let measured =
-                    |attachment: &mut A| cycle::measure(attachment, &mut sampler, &config.cycle, ring, &config.control);
-                let counts = entered(attachment, config, measured);
-                let usage = used_since(before);
-                let (untraced, fallen_back) = (sampler.untraced(), attachment.fallen_back());
+                let (counts, usage) = measure_rows(attachment, &mut sampler, config, ring);
+                let (untraced, fallen_back) = (sampler.untraced(), attachment.fallen_back(usage.as_ref()));
                 Measured { counts, usage, polled: None, smis: None, untraced, fallen_back, warnings: Vec::new() }
             })
         })
@@ -239,15 +234,25 @@ impl ThreadConfig {
     }
 }
 
-/// Measures where the attachment takes the thread for its rows.
-fn entered<A: Attachment>(attachment: &mut A, config: &ThreadConfig, measure: impl FnOnce(&mut A) -> Counts) -> Counts {
+/// Warms up and measures where the attachment takes the thread for that, and what the thread used meanwhile. To ask for the latter is a
+/// call of Linux: where the rows are not on Linux, what is used by warming up counts too.
+fn measure_rows<A: Attachment, S: Sampler<A, N>, const N: usize>(
+    attachment: &mut A,
+    sampler: &mut S,
+    config: &ThreadConfig,
+    ring: &mut Producer<N>,
+) -> (Counts, Option<Usage>) {
+    let before_entering = (!A::IS_LINUX).then(sys::thread_usage);
     if let Err(SampleError { doing, errno }) = attachment.enter() {
         config.control.stop(StopReason::ProbeFailed { thread: config.cycle.thread, doing, errno });
-        return Counts::default();
+        return (Counts::default(), None);
     }
-    let counts = measure(attachment);
+    warm_up(attachment, sampler, config);
+    let before = before_entering.unwrap_or_else(sys::thread_usage);
+    attachment.begin();
+    let counts = cycle::measure(attachment, sampler, &config.cycle, ring, &config.control);
     attachment.leave();
-    counts
+    (counts, used_since(before))
 }
 
 /// Makes a thread. Behind a pointer, so that what makes threads is compiled once and not for each kind of row.

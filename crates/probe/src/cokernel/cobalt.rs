@@ -3,9 +3,7 @@
 
 use super::sys::{self, BindRequest};
 use super::{Absence, Core, Files, Stage, Switches, policy_and_priority};
-use crate::Woken;
-use crate::sleep::{Sleep, failed_by};
-use plan::{Nanos, Scheduling};
+use plan::Scheduling;
 use std::io;
 
 const NAME: &str = "Cobalt";
@@ -104,7 +102,7 @@ impl Stage for Cobalt {
     }
 
     fn switches(&mut self) -> io::Result<Switches> {
-        Ok(Switches { counted: sys::cobalt_mode_switches()?, noticed: sys::notices() })
+        Ok(Switches { counted: Some(sys::cobalt_mode_switches()?), noticed: Some(sys::notices()) })
     }
 
     fn detach(&mut self) {
@@ -113,49 +111,73 @@ impl Stage for Cobalt {
     }
 }
 
-/// A timer file of Cobalt that expires once in each interval.
-pub(crate) struct Timer {
-    file: i32,
+/// The calling thread on Cobalt's stage, which waits in the read of a timer file: as Cobalt's own `latency` does, but that the timer is set
+/// anew for each time. One that runs by itself moves to its next expiry where it is set too late, and after a debugger's stop, and
+/// counts neither.
+#[derive(Debug)]
+pub(crate) struct TimerFile {
+    file: Option<i32>,
     /// Its core is that of Xenomai 3.3 or later.
     is_3_3: bool,
-    overruns: u64,
+    /// It may have expired unread: the next read may return too early.
+    is_suspect: bool,
 }
 
-impl Timer {
-    /// Not started.
-    pub(crate) fn new() -> io::Result<Timer> {
-        let core = find().map_err(io::Error::other)?;
-        Ok(Timer { file: sys::cobalt_make_timer()?, is_3_3: core.abi >= SINCE_3_3, overruns: 0 })
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        sys::cobalt_close(self.file);
+impl TimerFile {
+    /// On the running core.
+    pub(crate) fn new() -> Result<TimerFile, Absence> {
+        Ok(TimerFile { file: None, is_3_3: find()?.abi >= SINCE_3_3, is_suspect: false })
     }
 }
 
-impl Sleep for Timer {
-    fn call(&self) -> &'static str {
-        "read of a timerfd of Cobalt"
+impl Stage for TimerFile {
+    fn attach(&mut self, scheduling: Scheduling) -> io::Result<()> {
+        self.file = Some(sys::cobalt_make_timer()?);
+        Cobalt.attach(scheduling)
     }
 
-    fn begin(&mut self, first: Nanos, interval: Nanos) -> io::Result<()> {
-        sys::cobalt_start_timer(self.is_3_3, self.file, first.0, interval.0)
+    fn enter(&mut self) -> io::Result<()> {
+        Cobalt.enter()
     }
 
-    fn until(&mut self, _time: Nanos) -> Woken {
-        match sys::cobalt_await_timer(self.file) {
-            Ok(expiries) => {
-                self.overruns = expiries.saturating_sub(1);
-                Woken::OnTime
+    fn leave(&mut self) {
+        Cobalt.leave();
+    }
+
+    #[inline]
+    fn now(&mut self) -> io::Result<i64> {
+        Cobalt.now()
+    }
+
+    fn sleep_until(&mut self, time: i64) -> io::Result<()> {
+        let file = self.file.ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
+        match sys::cobalt_start_timer(self.is_3_3, file, time) {
+            Ok(()) => {}
+            // That time has come.
+            Err(error) if error.raw_os_error() == Some(libc::ETIMEDOUT) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        loop {
+            if let Err(error) = sys::cobalt_await_timer(file) {
+                self.is_suspect = true;
+                return Err(error);
             }
-            Err(error) => failed_by(error),
+            if !self.is_suspect || self.now()? >= time {
+                self.is_suspect = false;
+                return Ok(());
+            }
         }
     }
 
-    fn overruns(&self) -> Option<u64> {
-        Some(self.overruns)
+    fn switches(&mut self) -> io::Result<Switches> {
+        Cobalt.switches()
+    }
+
+    fn detach(&mut self) {
+        if let Some(file) = self.file.take() {
+            sys::cobalt_close(file);
+        }
+        Cobalt.detach();
     }
 }
 

@@ -68,7 +68,7 @@ fn open(path: &str) -> io::Result<File> {
 
 fn found(ask: impl FnOnce() -> io::Result<CoreInfo>, files: &Files) -> Result<(Core, Convention), Absence> {
     let unknown = |revision| Absence::UnknownRevision { core: NAME, revision, known: KNOWN };
-    let info = ask().map_err(|error| absence(&error))?;
+    let info = ask().map_err(|error| absence(&error, files))?;
     let convention = Convention::of(info).ok_or_else(|| unknown(info.current))?;
     if files.line(STATE).is_some_and(|state| state != "running") {
         return Err(Absence::Stopped { core: NAME, start: "start it by 'evl start', or boot without 'evl.state=stopped'" });
@@ -78,8 +78,14 @@ fn found(ask: impl FnOnce() -> io::Result<CoreInfo>, files: &Files) -> Result<(C
 }
 
 /// What the refusal of its control device means.
-fn absence(error: &io::Error) -> Absence {
+fn absence(error: &io::Error, files: &Files) -> Absence {
     match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::ENOTDIR) if files.line(STATE).is_some_and(|state| state != "disabled") => {
+            Absence::NotPermitted {
+                core: NAME,
+                how: "there is no /dev/evl here, in a container for example: give it these devices",
+            }
+        }
         Some(libc::ENOENT | libc::ENODEV | libc::ENOTDIR) => {
             Absence::NoCore { core: NAME, kernel: "boot a kernel with Xenomai 4 (CONFIG_EVL=y on Dovetail)" }
         }
@@ -104,7 +110,8 @@ pub(crate) struct Evl {
 
 impl Evl {
     pub(crate) fn new(convention: Convention) -> io::Result<Evl> {
-        Ok(Evl { convention, clock: open(CLOCK)?, thread: None })
+        let clock = open(CLOCK).map_err(|error| io::Error::new(error.kind(), format!("{CLOCK}: {error}")))?;
+        Ok(Evl { convention, clock, thread: None })
     }
 
     fn thread(&self) -> io::Result<&File> {
@@ -136,7 +143,8 @@ impl Stage for Evl {
     }
 
     fn switches(&mut self) -> io::Result<Switches> {
-        Ok(Switches { counted: sys::evl_in_band_switches(self.convention, self.thread()?)?, noticed: 0 })
+        // Its notices leave out what signals did.
+        Ok(Switches { counted: sys::evl_in_band_switches(self.convention, self.thread()?)?, noticed: None })
     }
 
     fn detach(&mut self) {

@@ -12,8 +12,7 @@ mod sys;
 
 use crate::attachment::{Attachment, Linux, Woken};
 use crate::sampler::SampleError;
-use crate::sleep::{Sleep, failed_by};
-use crate::{Monotonic, sys as linux};
+use crate::{Monotonic, Usage, sys as linux};
 use model::CoKernel;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
@@ -78,9 +77,14 @@ fn names_a_pipeline(version: &[u8]) -> bool {
     version.split(|byte| *byte == b' ').any(|word| word.starts_with(b"IRQ") && word.windows(4).any(|part| part == b"PIPE"))
 }
 
+/// Whether Cobalt is seen without its calls.
+pub(crate) fn has_cobalt_in_files() -> bool {
+    Files::system().line(cobalt::VERSION).is_some()
+}
+
 /// Whether a core is seen without its calls.
 pub(crate) fn has_core_in_files() -> bool {
-    Path::new("/").join(cobalt::VERSION).exists() || (is_pipelined() && Path::new(evl::CONTROL).exists())
+    has_cobalt_in_files() || (is_pipelined() && Path::new(evl::CONTROL).exists())
 }
 
 /// What is lacking to measure on a core; none where it can be.
@@ -120,15 +124,16 @@ impl Files {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Switches {
     /// In its statistics.
-    counted: u64,
+    counted: Option<u64>,
     /// By notices to the thread.
-    noticed: u64,
+    noticed: Option<u64>,
 }
 
 impl Switches {
-    /// How many there were since.
-    fn since(self, before: Switches) -> u64 {
-        (self.counted.saturating_sub(before.counted)).max(self.noticed.saturating_sub(before.noticed))
+    /// How many there were since; none where neither way was there all the time.
+    fn since(self, before: Switches) -> Option<u64> {
+        let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
+        since(self.counted, before.counted).max(since(self.noticed, before.noticed))
     }
 }
 
@@ -172,11 +177,11 @@ pub(crate) struct OnCore<S> {
     reading: Reading,
     /// By how much the core's clock is ahead of Linux', ns: 0 where they are one.
     ahead: i64,
-    /// When the thread entered.
+    /// Right before the first row.
     before: Switches,
     /// The last sleep was ended by a signal, which took the thread to Linux.
     interrupted: bool,
-    /// How often it fell back between its first and its last row; none before that is known.
+    /// How often it fell back between its first and its last row, as the core says; none where it does not.
     fallen_back: Option<u64>,
 }
 
@@ -187,7 +192,7 @@ const READINGS: usize = 5;
 
 impl<S: Stage> OnCore<S> {
     pub(crate) const fn new(stage: S) -> Self {
-        let before = Switches { counted: 0, noticed: 0 };
+        let before = Switches { counted: None, noticed: None };
         OnCore { stage, reading: Reading::Call, ahead: 0, before, interrupted: false, fallen_back: None }
     }
 
@@ -208,15 +213,13 @@ impl<S: Stage> OnCore<S> {
 
     fn try_enter(&mut self) -> io::Result<()> {
         self.stage.enter()?;
-        self.before = self.stage.switches()?;
         if self.reading == Reading::Shared {
+            let before = self.stage.switches()?;
             // Where the kernel has to be asked for the time of a clock source, that is a call of Linux.
             let _ = Monotonic.now();
-            let after = self.stage.switches()?;
-            if after.since(self.before) > 0 {
+            if self.stage.switches()?.since(before).is_some_and(|switches| switches > 0) {
                 self.reading = Reading::Call;
                 self.stage.enter()?;
-                self.before = self.stage.switches()?;
             }
         }
         Ok(())
@@ -224,6 +227,8 @@ impl<S: Stage> OnCore<S> {
 }
 
 impl<S: Stage> Attachment for OnCore<S> {
+    const IS_LINUX: bool = false;
+
     fn attach(&mut self, cpu: CpuId, scheduling: Scheduling) -> io::Result<Pid> {
         let pid = Linux.attach(cpu, scheduling)?;
         // The cores take no thread of a process whose pages may go.
@@ -245,20 +250,17 @@ impl<S: Stage> Attachment for OnCore<S> {
 
     #[inline]
     fn sleep_until(&mut self, time: Nanos) -> Woken {
-        let woken = self.stage.sleep_until(self.on_its_clock(time).0).map_or_else(failed_by, |()| Woken::OnTime);
-        self.interrupted = woken == Woken::Interrupted;
-        woken
-    }
-
-    fn sleep_by(&mut self, sleep: &mut dyn Sleep, time: Nanos) -> Woken {
-        let woken = sleep.until(self.on_its_clock(time));
-        self.interrupted = woken == Woken::Interrupted;
-        woken
-    }
-
-    #[inline]
-    fn on_its_clock(&self, time: Nanos) -> Nanos {
-        Nanos(time.0 + self.ahead)
+        match self.stage.sleep_until(time.0 + self.ahead) {
+            Ok(()) => {
+                self.interrupted = false;
+                Woken::OnTime
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINTR) => {
+                self.interrupted = true;
+                Woken::Interrupted
+            }
+            Err(error) => Woken::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+        }
     }
 
     fn interrupt(thread: Pid) {
@@ -270,15 +272,24 @@ impl<S: Stage> Attachment for OnCore<S> {
         self.try_enter().map_err(|error| SampleError { doing: "going from Linux to the co-kernel", errno: errno(error) })
     }
 
+    fn begin(&mut self) {
+        // One that cannot be asked here is no count later either.
+        self.before = self.stage.switches().unwrap_or_default();
+    }
+
     fn leave(&mut self) {
-        // The signal that stops a run takes a sleeping thread to Linux, after its last row.
-        let excused = u64::from(self.interrupted);
-        self.fallen_back = self.stage.switches().ok().map(|now| now.since(self.before).saturating_sub(excused));
+        self.fallen_back = self.stage.switches().ok().and_then(|now| now.since(self.before));
         self.stage.leave();
     }
 
-    fn fallen_back(&self) -> Option<u64> {
-        self.fallen_back
+    /// An EVL that was built without EVL_RUNSTATS counts nothing. Linux then says how often it took the thread off a CPU of its own, since
+    /// before it entered, which is once to enter, and once at least for each fall back.
+    fn fallen_back(&self, used: Option<&Usage>) -> Option<u64> {
+        const TO_ENTER: u64 = 1;
+        let by_linux = || Some(used?.voluntary_switches.saturating_sub(TO_ENTER));
+        // The signal that stops a run takes a sleeping thread to Linux, after its last row.
+        let excused = u64::from(self.interrupted);
+        self.fallen_back.or_else(by_linux).map(|switches| switches.saturating_sub(excused))
     }
 
     fn detach(&mut self) {
@@ -312,6 +323,9 @@ mod tests {
             assert_eq!(names_a_pipeline(version.as_bytes()), expected, "{version}");
         }
     }
+
+    /// What is counted so far by a core that counts in both ways.
+    const NONE_SO_FAR: Switches = Switches { counted: Some(0), noticed: Some(0) };
 
     /// A core whose clock is this far ahead of Linux', and whose threads do what a test wants.
     #[derive(Default)]
@@ -349,7 +363,7 @@ mod tests {
         fn sleep_until(&mut self, time: i64) -> io::Result<()> {
             self.sleeps += 1;
             if self.falls_back_in == Some(self.sleeps) {
-                self.switches.noticed += 1;
+                self.switches.noticed = self.switches.noticed.map(|noticed| noticed + 1);
             }
             if self.vanishes_in == Some(self.sleeps) {
                 return Err(io::Error::from_raw_os_error(libc::ENOSYS));
@@ -358,7 +372,7 @@ mod tests {
                 && *sleep == self.sleeps
             {
                 control.stop(StopReason::Asked);
-                self.switches.counted += 1;
+                self.switches.counted = self.switches.counted.map(|counted| counted + 1);
                 return Err(io::Error::from_raw_os_error(libc::EINTR));
             }
             Monotonic.sleep_until(Nanos(time - self.ahead));
@@ -366,7 +380,8 @@ mod tests {
         }
 
         fn switches(&mut self) -> io::Result<Switches> {
-            self.switches.counted += u64::from(self.reading_switches && self.entered);
+            let further = u64::from(self.reading_switches && self.entered);
+            self.switches.counted = self.switches.counted.map(|counted| counted + further);
             Ok(self.switches)
         }
 
@@ -378,6 +393,7 @@ mod tests {
         let mut core = OnCore::new(fake);
         core.compare_clocks().unwrap();
         core.enter().unwrap();
+        core.begin();
         let cycle = Cycle {
             thread: 0,
             start: Nanos(Monotonic.now().0 + 1_000_000),
@@ -395,8 +411,8 @@ mod tests {
     #[test]
     fn a_thread_that_stays_on_its_core_has_fallen_back_0_times() {
         for (ahead, reading) in [(0, Reading::Shared), (5_000_000_000, Reading::Call), (-7_000_000, Reading::Call)] {
-            let (core, rows, reason) = run(Fake { ahead, ..Fake::default() }, &Control::new());
-            assert_eq!((core.fallen_back(), rows, reason), (Some(0), 10, None));
+            let (core, rows, reason) = run(Fake { ahead, switches: NONE_SO_FAR, ..Fake::default() }, &Control::new());
+            assert_eq!((core.fallen_back(None), rows, reason), (Some(0), 10, None));
             assert_eq!(core.reading, reading);
             assert!((core.ahead - ahead).abs() < 1_000_000, "{}", core.ahead);
         }
@@ -404,16 +420,30 @@ mod tests {
 
     #[test]
     fn falling_back_in_the_middle_is_counted() {
+        for counted in [Some(0), None] {
+            let switches = Switches { counted, noticed: Some(0) };
+            let (core, rows, _) = run(Fake { falls_back_in: Some(4), switches, ..Fake::default() }, &Control::new());
+            assert_eq!((core.fallen_back(None), rows), (Some(1), 10));
+        }
+    }
+
+    /// A core that neither keeps statistics nor notifies.
+    #[test]
+    fn what_the_core_does_not_count_linux_does() {
         let (core, rows, _) = run(Fake { falls_back_in: Some(4), ..Fake::default() }, &Control::new());
-        assert_eq!((core.fallen_back(), rows), (Some(1), 10));
+        let used = |voluntary_switches| Usage { minor_faults: 0, major_faults: 0, voluntary_switches, involuntary_switches: 0 };
+        assert_eq!((core.fallen_back(None), rows), (None, 10));
+        assert_eq!(core.fallen_back(Some(&used(1))), Some(0));
+        assert_eq!(core.fallen_back(Some(&used(3))), Some(2));
     }
 
     /// The signal comes after the last row.
     #[test]
     fn the_signal_that_stops_a_run_is_excused() {
         let control = Control::new();
-        let (core, rows, _) = run(Fake { signal_in: Some((4, control.clone())), ..Fake::default() }, &control);
-        assert_eq!((core.fallen_back(), rows), (Some(0), 3));
+        let (core, rows, _) =
+            run(Fake { signal_in: Some((4, control.clone())), switches: NONE_SO_FAR, ..Fake::default() }, &control);
+        assert_eq!((core.fallen_back(None), rows), (Some(0), 3));
     }
 
     #[test]
@@ -426,7 +456,7 @@ mod tests {
     /// Then the core is asked for the time.
     #[test]
     fn a_clock_whose_reading_leaves_the_core_is_not_read() {
-        let mut core = OnCore::new(Fake { reading_switches: true, ..Fake::default() });
+        let mut core = OnCore::new(Fake { reading_switches: true, switches: NONE_SO_FAR, ..Fake::default() });
         core.compare_clocks().unwrap();
         assert_eq!(core.reading, Reading::Shared);
         core.enter().unwrap();

@@ -107,7 +107,9 @@ struct EvlState {
     cpu: u32,
     state: u32,
     in_band_switches: u32,
-    others: [u32; 3],
+    context_switches: u32,
+    calls: u32,
+    wakeups: u32,
     time: u64,
 }
 
@@ -250,10 +252,9 @@ pub(crate) fn cobalt_make_timer() -> io::Result<libc::c_int> {
     libc::c_int::try_from(file).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))
 }
 
-/// Starts a timer file of Cobalt: it expires at this absolute time, and then once in each interval. `is_3_3` is whether it is that of
-/// Xenomai 3.3 or later.
-pub(crate) fn cobalt_start_timer(is_3_3: bool, file: libc::c_int, first_ns: i64, interval_ns: i64) -> io::Result<()> {
-    let times: [Time; 2] = [time_of(interval_ns), time_of(first_ns)];
+/// Starts a timer file of Cobalt: it expires once, at this absolute time. `is_3_3` is whether it is that of Xenomai 3.3 or later.
+pub(crate) fn cobalt_start_timer(is_3_3: bool, file: libc::c_int, ns: i64) -> io::Result<()> {
+    let times: [Time; 2] = [time_of(0), time_of(ns)];
     let old: *mut [Time; 2] = ptr::null_mut();
     let number = word(TO_CO_KERNEL | if is_3_3 { cobalt::TIMERFD_SETTIME64 } else { cobalt::TIMERFD_SETTIME });
     // SAFETY: the pointer is to an initialised itimerspec of 64-bit times, alive through the call; the old setting is not wanted. A
@@ -261,14 +262,14 @@ pub(crate) fn cobalt_start_timer(is_3_3: bool, file: libc::c_int, first_ns: i64,
     checked(unsafe { libc::syscall(number, word(file.into()), word(ABSOLUTE), &raw const times, old) })
 }
 
-/// Waits for the next expiry of a timer file of Cobalt. Returns how many there were since the last one awaited.
-pub(crate) fn cobalt_await_timer(file: libc::c_int) -> io::Result<u64> {
+/// Waits until a timer file of Cobalt has expired since it was read last.
+pub(crate) fn cobalt_await_timer(file: libc::c_int) -> io::Result<()> {
     let mut expiries = 0_u64;
     let (number, size) = (word(TO_CO_KERNEL | cobalt::READ), word(8));
     // SAFETY: the pointer is to 8 bytes of writable memory, alive through the call, and the size says so.
     let read = unsafe { libc::syscall(number, word(file.into()), &raw mut expiries, size) };
     checked(read)?;
-    if read == size { Ok(expiries) } else { Err(io::Error::from_raw_os_error(libc::EIO)) }
+    if read == size { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EIO)) }
 }
 
 /// Closes a timer file of Cobalt.
@@ -290,12 +291,9 @@ extern "C" fn noticed(_signal: libc::c_int, information: *mut libc::siginfo_t, _
     let information = unsafe { &*information };
     // SAFETY: any bits are a valid sigval, and where the signal carries none this is what else stands there.
     let value = unsafe { information.si_value() };
+    // Another is of the limit on CPU time, which the kernel enforces by itself where it is a hard one.
     if value.sival_ptr.addr() & 0xffff_0000 == MARKER {
         NOTICES.with(|notices| notices.fetch_add(1, Ordering::Relaxed));
-    } else {
-        // Of the limit on CPU time, which comes again: then as without us.
-        // SAFETY: signal is async-signal-safe, and the default action needs nothing.
-        unsafe { libc::signal(libc::SIGXCPU, libc::SIG_DFL) };
     }
 }
 
@@ -308,7 +306,7 @@ pub(crate) fn count_notices() -> io::Result<()> {
     // SAFETY: as above.
     unsafe { (*action.as_mut_ptr()).sa_flags = libc::SA_SIGINFO };
     // SAFETY: `action` is fully initialised; its handler only touches an atomic of a thread-local without destructor, which is there
-    // from the beginning, or calls what is async-signal-safe; it takes the three arguments of SA_SIGINFO; the old action is not wanted.
+    // from the beginning; it takes the three arguments of SA_SIGINFO; the old action is not wanted.
     checked(unsafe { libc::sigaction(libc::SIGXCPU, action.as_ptr(), ptr::null_mut()) }.into())?;
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the pointer is to writable memory of the right size; sigemptyset cannot fail.
@@ -382,12 +380,14 @@ pub(crate) fn evl_switch_out_of_band(convention: Convention, thread: &File) -> i
     unsafe { evl_ioctl::<()>(convention, thread, SWITCH_OUT_OF_BAND, ptr::null_mut()) }
 }
 
-/// How often the thread fell back to Linux.
-pub(crate) fn evl_in_band_switches(convention: Convention, thread: &File) -> io::Result<u64> {
+/// How often the thread fell back to Linux; none where the core keeps no statistics: then every count is 0, and a thread that runs there
+/// has been switched to and has made calls.
+pub(crate) fn evl_in_band_switches(convention: Convention, thread: &File) -> io::Result<Option<u64>> {
     let mut state = EvlState::default();
     // SAFETY: the request writes a struct of this type, which is writable and alive through the call.
     unsafe { evl_ioctl(convention, thread, GET_STATE, &raw mut state) }?;
-    Ok(state.in_band_switches.into())
+    let are_kept = state.context_switches != 0 || state.calls != 0;
+    Ok(are_kept.then(|| state.in_band_switches.into()))
 }
 
 /// The time of an EVL clock, ns.

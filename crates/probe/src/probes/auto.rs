@@ -4,20 +4,24 @@
 //! A core that is there and refuses is no reason to measure Linux instead: whoever wants that says so.
 
 use super::ProbeSettingError;
+use super::co_kernels::running;
 use crate::cokernel::{self, Absence, Core, cobalt, evl};
 use model::CoKernel;
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Run};
 
-/// Names the probe of a run that leaves it to the machine, and the co-kernel that it was chosen for. Other runs stay as they are.
-/// Without a co-kernel this is one system call that fails, and a question for the kernel's version.
+/// Names the probe of a run that leaves it to the machine, and the co-kernel that it was chosen for. Other runs stay as they are. Where
+/// a co-kernel is measured on, this process is known to it afterwards, and has the rights that it gives to its users.
+/// Without a co-kernel this is a question for the kernel's version, and one system call that fails.
 ///
 /// # Errors
 /// The co-kernel that is there and refuses, and why.
 pub fn choose(run: &mut Run) -> Result<Option<CoKernel>, ProbeSettingError> {
     if run.probe != AUTO_PROBE {
+        // What is lacking is said by whoever measures.
+        let _ = running(&run.probe);
         return Ok(None);
     }
-    let found = if cokernel::is_known_processor() { running() } else { unreachable_core(cokernel::has_core_in_files()) };
+    let found = if cokernel::is_known_processor() { found() } else { unreachable_core(cokernel::has_core_in_files()) };
     match found {
         Ok(None) => {
             DEFAULT_PROBE.clone_into(&mut run.probe);
@@ -40,22 +44,29 @@ fn refused(what: &str) -> ProbeSettingError {
 /// The co-kernel that runs here, and its probe.
 type Found = Option<(&'static str, Core)>;
 
-fn running() -> Result<Found, String> {
-    among(cobalt::find, cokernel::is_pipelined, evl::find).map_err(|absence| absence.to_string())
+fn found() -> Result<Found, String> {
+    among(cokernel::is_pipelined, cokernel::has_cobalt_in_files, cobalt::find, evl::find).map_err(|absence| absence.to_string())
 }
 
-/// Of two cores that are never there at once. Only a kernel whose interrupts are pipelined can have the second.
+/// Of two cores that are never there at once. On Dovetail the kernel's version names the pipeline that both need. Cobalt on the I-pipe of
+/// older kernels is seen by its files. Only then is a core called: to a kernel without one the call is unknown, and a filter of system
+/// calls may end who makes it.
 fn among(
-    cobalt: impl FnOnce() -> Result<Core, Absence>,
     is_pipelined: impl FnOnce() -> bool,
+    has_cobalt_in_files: impl FnOnce() -> bool,
+    cobalt: impl FnOnce() -> Result<Core, Absence>,
     evl: impl FnOnce() -> Result<Core, Absence>,
 ) -> Result<Found, Absence> {
+    let is_pipelined = is_pipelined();
+    if !is_pipelined && !has_cobalt_in_files() {
+        return Ok(None);
+    }
     match cobalt() {
         Ok(core) => return Ok(Some(("cobalt", core))),
         Err(Absence::NoCore { .. }) => (),
         Err(refusal) => return Err(refusal),
     }
-    if !is_pipelined() {
+    if !is_pipelined {
         return Ok(None);
     }
     match evl() {
@@ -88,24 +99,29 @@ mod tests {
         run
     }
 
-    /// Neither a file nor another core is looked for.
+    fn panics() -> Result<Core, Absence> {
+        panic!("a core was called")
+    }
+
     #[test]
-    fn without_a_co_kernel_one_call_fails_and_no_other_is_made() {
-        let mut calls = 0;
-        let cobalt = || {
-            calls += 1;
-            Err(NONE)
+    fn without_a_co_kernel_none_is_called() {
+        let mut asked = 0;
+        let files = || {
+            asked += 1;
+            false
         };
-        assert_eq!(among(cobalt, || false, || panic!("EVL was looked for")), Ok(None));
-        assert_eq!(calls, 1);
+        assert_eq!(among(|| false, files, panics, panics), Ok(None));
+        assert_eq!(asked, 1);
     }
 
     #[test]
     fn the_running_core_chooses_the_probe() {
-        let found = among(|| Ok(core("Cobalt")), || panic!("asked"), || panic!("EVL was looked for"));
-        assert_eq!(found, Ok(Some(("cobalt", core("Cobalt")))));
-        assert_eq!(among(|| Err(NONE), || true, || Ok(core("EVL"))), Ok(Some(("evl", core("EVL")))));
-        assert_eq!(among(|| Err(NONE), || true, || Err(NONE)), Ok(None));
+        let cobalt = Ok(Some(("cobalt", core("Cobalt"))));
+        assert_eq!(among(|| true, || false, || Ok(core("Cobalt")), panics), cobalt);
+        assert_eq!(among(|| false, || true, || Ok(core("Cobalt")), panics), cobalt);
+        assert_eq!(among(|| true, || false, || Err(NONE), || Ok(core("EVL"))), Ok(Some(("evl", core("EVL")))));
+        assert_eq!(among(|| true, || false, || Err(NONE), || Err(NONE)), Ok(None));
+        assert_eq!(among(|| false, || true, || Err(NONE), panics), Ok(None));
     }
 
     /// Linux is not measured in its place.
@@ -119,8 +135,8 @@ mod tests {
             Absence::Refused { core: "EVL", error: "no".to_owned() },
         ] {
             let (cobalt, evl) = (refusal.clone(), refusal.clone());
-            assert_eq!(among(move || Err(cobalt), || true, || Ok(core("EVL"))), Err(refusal.clone()));
-            assert_eq!(among(|| Err(NONE), || true, move || Err(evl)), Err(refusal.clone()));
+            assert_eq!(among(|| true, || false, move || Err(cobalt), panics), Err(refusal.clone()));
+            assert_eq!(among(|| true, || false, || Err(NONE), move || Err(evl)), Err(refusal.clone()));
             let said = refused(&refusal.to_string()).to_string();
             assert!(said.starts_with(&format!("the probe auto cannot measure here: {refusal}. ")), "{said}");
             assert!(said.ends_with("--probe cyclic"), "{said}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `cobalt` and `evl`: what `cyclic` measures, by a thread of a co-kernel on that co-kernel's timer.
 
-use super::cyclic::{Cyclic, OVERRUNS, Sleeping};
+use super::cyclic::Cyclic;
 use super::{DEFAULT_INTERVAL, Probe, ProbeSetting, SettingConflict, SettingValues};
 use crate::cokernel::{OnCore, cobalt, evl, lacking};
 use crate::thread::{Launched, ThreadConfig};
@@ -71,15 +71,9 @@ fn statement(name: &'static str, clock: &'static str, measuring_point: impl Into
 }
 
 fn cobalt_statement(by_timer: bool) -> ProbeStatement {
-    let from = if by_timer {
-        "the expiry of a periodic timerfd of Cobalt"
-    } else {
-        "the absolute time given to Cobalt's clock_nanosleep"
-    };
-    let measuring_point = format!("from {from} to the clock read after its return, in user space");
-    let mut statement = statement("cobalt", "CLOCK_MONOTONIC of Cobalt", measuring_point);
-    statement.columns.extend(by_timer.then_some(OVERRUNS));
-    statement
+    let call = if by_timer { "a timerfd of Cobalt" } else { "Cobalt's clock_nanosleep" };
+    let measuring_point = format!("from the absolute time given to {call} to the clock read after its return, in user space");
+    statement("cobalt", "CLOCK_MONOTONIC of Cobalt", measuring_point)
 }
 
 /// A thread of another policy falls back to Linux after each call.
@@ -88,15 +82,26 @@ fn conflict(run: &Run) -> Option<SettingConflict> {
     (!run.scheduling.policy.is_real_time()).then_some(SettingConflict { setting: "policy", reason })
 }
 
-fn launch_on_cobalt(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
-    let core = OnCore::new(cobalt::Cobalt);
-    if is_by_timer(settings) {
-        return config.launch(core, Sleeping::by_timer(Box::new(cobalt::Timer::new()?)));
+/// A thread without the right to a real-time priority falls back to Linux after each call.
+fn check_granted(config: &ThreadConfig) -> io::Result<()> {
+    if config.scheduling.policy.is_real_time() {
+        return Ok(());
     }
-    config.launch(core, Cyclic)
+    let error = "a co-kernel keeps real-time threads only, which this user may not have: raise its limit (ulimit -r), or be root";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, error))
+}
+
+fn launch_on_cobalt(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched> {
+    check_granted(&config)?;
+    if is_by_timer(settings) {
+        let timer = cobalt::TimerFile::new().map_err(io::Error::other)?;
+        return config.launch(OnCore::new(timer), Cyclic);
+    }
+    config.launch(OnCore::new(cobalt::Cobalt), Cyclic)
 }
 
 fn launch_on_evl(config: ThreadConfig) -> io::Result<Launched> {
+    check_granted(&config)?;
     let convention = evl::convention().map_err(io::Error::other)?;
     config.launch(OnCore::new(evl::Evl::new(convention)?), Cyclic)
 }

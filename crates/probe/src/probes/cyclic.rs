@@ -53,7 +53,7 @@ fn clock(settings: &ProbeSettings) -> Clock {
 }
 
 /// The further columns, as far as the settings ask for them, in their order.
-pub(super) const OVERRUNS: Column = Column {
+const OVERRUNS: Column = Column {
     name: std::borrow::Cow::Borrowed("timer_overruns"),
     unit: ColumnUnit::Count,
     meaning: std::borrow::Cow::Borrowed("expiries of the timer that the kernel counted beside the one awaited"),
@@ -111,7 +111,7 @@ fn launch(settings: &ProbeSettings, config: ThreadConfig) -> io::Result<Launched
         _ => Box::new(Absolute(clock)),
     };
     let columns = Columns { overruns: counts_overruns(settings), step: clock != Clock::Monotonic };
-    config.launch(Linux, Sleeping::new(sleep, clock, columns))
+    config.launch(Linux, Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns })
 }
 
 /// Reads the clock.
@@ -127,7 +127,7 @@ impl<A: Attachment> Sampler<A, 1> for Cyclic {
 }
 
 /// Sleeps by another call, or follows another clock.
-pub(super) struct Sleeping {
+struct Sleeping {
     sleep: Box<dyn Sleep>,
     clock: Clock,
     /// By how much the clock was ahead of CLOCK_MONOTONIC when row 0 was planned, ns. Planned times stay where they are on the thread's
@@ -152,18 +152,8 @@ struct Columns {
 const READINGS: usize = 5;
 
 impl Sleeping {
-    fn new(sleep: Box<dyn Sleep>, clock: Clock, columns: Columns) -> Sleeping {
-        Sleeping { sleep, clock, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns }
-    }
-
-    /// By a timer that counts expiries, on the clock that planned times are of.
-    pub(super) fn by_timer(timer: Box<dyn Sleep>) -> Sleeping {
-        Sleeping::new(timer, Clock::Monotonic, Columns { overruns: true, step: false })
-    }
-
-    /// The time of the thread's clock, ns.
-    fn now<A: Attachment>(&self, attachment: &mut A) -> i64 {
-        if self.clock == Clock::Monotonic { attachment.now().0 } else { self.clock.now() }
+    fn now(&self) -> i64 {
+        self.clock.now()
     }
 
     /// By how much the clock is ahead of CLOCK_MONOTONIC, ns, from the closest of several readings.
@@ -172,7 +162,7 @@ impl Sleeping {
             return 0;
         }
         let reading = |_| {
-            let (before, now, after) = (Monotonic.now().0, self.clock.now(), Monotonic.now().0);
+            let (before, now, after) = (Monotonic.now().0, self.now(), Monotonic.now().0);
             (after - before, now - before - (after - before) / 2)
         };
         (0..READINGS).map(reading).min().map_or(0, |(_, ahead)| ahead)
@@ -184,7 +174,7 @@ impl Sleeping {
             return 0;
         }
         let expected = Monotonic.now().0 + self.ahead;
-        let step = step_between(expected, now, self.clock.now());
+        let step = step_between(expected, now, self.now());
         self.ahead += step;
         step
     }
@@ -211,21 +201,21 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         1 + usize::from(self.columns.overruns) + usize::from(self.columns.step)
     }
 
-    fn begin(&mut self, attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
+    fn begin(&mut self, _attachment: &mut A, first: Nanos, interval: Nanos) -> Result<(), SampleError> {
         self.planned_ahead = self.ahead_now();
         (self.ahead, self.left) = (self.planned_ahead, 0);
-        let first = attachment.on_its_clock(Nanos(first.0 + self.planned_ahead));
-        let begun = self.sleep.begin(first, interval);
+        let begun = self.sleep.begin(Nanos(first.0 + self.planned_ahead), interval);
         begun.map_err(|error| SampleError { doing: self.sleep.call(), errno: error.raw_os_error().unwrap_or(libc::EIO) })
     }
 
-    fn wait(&mut self, attachment: &mut A, planned: Nanos) -> Woken {
+    fn wait(&mut self, _attachment: &mut A, planned: Nanos) -> Woken {
         if self.left > 0 {
             (self.left, self.overruns) = (self.left - 1, 0);
             return Woken::OnTime;
         }
-        let woken = attachment.sleep_by(&mut *self.sleep, Nanos(planned.0 + self.planned_ahead));
-        self.overruns = self.sleep.overruns().unwrap_or(0);
+        let woken = self.sleep.until(Nanos(planned.0 + self.planned_ahead));
+        // What it counted last time is of that time, where this one was interrupted.
+        self.overruns = if woken == Woken::OnTime { self.sleep.overruns().unwrap_or(0) } else { 0 };
         self.left = self.overruns;
         woken
     }
@@ -234,8 +224,8 @@ impl<A: Attachment> Sampler<A, 3> for Sleeping {
         self.sleep.call()
     }
 
-    fn sample(&mut self, attachment: &mut A, planned: Nanos) -> Result<[i64; 3], SampleError> {
-        let now = self.now(attachment);
+    fn sample(&mut self, _attachment: &mut A, planned: Nanos) -> Result<[i64; 3], SampleError> {
+        let now = self.now();
         let latency = now - self.planned_ahead - planned.0;
         let (overruns, step) = (self.overruns.cast_signed(), self.step(now));
         Ok(if self.columns.overruns { [latency, overruns, step] } else { [latency, step, 0] })
@@ -265,6 +255,44 @@ mod tests {
         assert_eq!(step_between(1_500_000, 1_000_000, 9_000_000), 0);
         assert_eq!(step_between(before - 50_000, before, after), 50_000);
         assert_eq!(step_between(after + 50_000, before, after), -50_000);
+    }
+
+    /// A timer that does what a test wants, in turn.
+    struct Scripted(Vec<(Woken, u64)>, u64);
+
+    impl Sleep for Scripted {
+        fn call(&self) -> &'static str {
+            "scripted"
+        }
+
+        fn until(&mut self, _: Nanos) -> Woken {
+            let (woken, overruns) = self.0.remove(0);
+            if woken == Woken::OnTime {
+                self.1 = overruns;
+            }
+            woken
+        }
+
+        fn overruns(&self) -> Option<u64> {
+            Some(self.1)
+        }
+    }
+
+    /// As one is by any signal, also one that does not end the run.
+    #[test]
+    fn an_interrupted_sleep_has_no_overruns() {
+        let script = vec![(Woken::OnTime, 3), (Woken::Interrupted, 0), (Woken::OnTime, 0)];
+        let columns = Columns { overruns: true, step: false };
+        let sleep = Box::new(Scripted(script, 0));
+        let mut sleeping = Sleeping { sleep, clock: Clock::Monotonic, planned_ahead: 0, ahead: 0, left: 0, overruns: 0, columns };
+        let wait = |sleeping: &mut Sleeping, planned| {
+            let woken = Sampler::<Linux, 3>::wait(sleeping, &mut Linux, Nanos(planned));
+            (woken, sleeping.overruns, sleeping.left)
+        };
+        assert_eq!(wait(&mut sleeping, 1), (Woken::OnTime, 3, 3));
+        assert_eq!(Sampler::<Linux, 3>::passed(&mut sleeping, 3, 1), 3);
+        assert_eq!(wait(&mut sleeping, 5), (Woken::Interrupted, 0, 0));
+        assert_eq!(wait(&mut sleeping, 5), (Woken::OnTime, 0, 0));
     }
 
     fn error(settings: &[(&str, &str)], threads: usize) -> Option<String> {

@@ -210,8 +210,7 @@ fn failed(error: Errno) -> Woken {
     }
 }
 
-/// How a sleep ended that failed.
-pub(crate) fn failed_by(error: io::Error) -> Woken {
+fn failed_by(error: io::Error) -> Woken {
     match error.raw_os_error() {
         Some(libc::EINTR) => Woken::Interrupted,
         other => Woken::Failed(other.unwrap_or(libc::EIO)),

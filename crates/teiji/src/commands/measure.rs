@@ -59,9 +59,20 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let [_, _, ..] = &orders[..] {
         executor::new_folder(&folder_of(&orders)).map_err(Failure::bad_input)?;
     }
-    let recorded = measured_in_turn(args, &orders, &signals)?;
-    let gate = judged(args, &recorded)?;
-    say_after(args, &recorded, gate.as_ref())?;
+    let (recorded, failed) = measured_in_turn(args, &orders, &signals);
+    if recorded.is_empty() {
+        if orders.len() > 1 {
+            // It was made for the recordings, and only an empty one goes.
+            let _ = std::fs::remove_dir(folder_of(&orders));
+        }
+        return Err(failed.unwrap_or_else(|| failure(RunnerError::Interrupted)));
+    }
+    // A limit on runs of which one is missing has not been judged.
+    let gate = if failed.is_none() { judged(args, &recorded)? } else { None };
+    say_after(args, orders.len(), &recorded, gate.as_ref())?;
+    if let Some(failed) = failed {
+        return Err(failed);
+    }
     Ok(ExitCode::from(match recorded.iter().map(|recorded| of_end(&recorded.document)).max() {
         Some(ended @ 1..) => ended,
         _ => gate.map_or(0, |gate| gate::code(gate.verdict())),
@@ -85,34 +96,36 @@ fn say_before(args: &Args, orders: &[Order]) {
     }
 }
 
-/// One run after the other. A signal ends them all.
-fn measured_in_turn(args: &Args, orders: &[Order], signals: &Signals) -> Result<Vec<Recorded>, Failure> {
+/// One run after the other, up to one that failed, which is the second part. A signal ends them all.
+fn measured_in_turn(args: &Args, orders: &[Order], signals: &Signals) -> (Vec<Recorded>, Option<Failure>) {
     let mut live = Live::new(args.quiet || args.json);
     let mut all = Vec::new();
     for order in orders {
-        if let Some(signal) = signals.caught() {
-            output::complain(&format!("stopped by {signal}: {} was not measured", order.run.probe));
-            break;
-        }
-        let result = execute(order, signals, &mut live);
+        let is_stopped = signals.caught().is_some();
+        let result = if is_stopped { Err(RunnerError::Interrupted) } else { execute(order, signals, &mut live) };
         live.clear();
-        if result.is_err() && !all.is_empty() {
-            output::complain(&format!("What was recorded before this is in {}", folder_of(orders).display()));
+        match result {
+            Ok(recorded) => all.push(recorded),
+            Err(error) => {
+                if orders.len() > 1 {
+                    output::complain(&format!("{} was not measured", order.run.probe));
+                }
+                return (all, Some(failure(error)));
+            }
         }
-        all.push(result.map_err(failure)?);
     }
-    Ok(all)
+    (all, None)
 }
 
 /// What came of it.
-fn say_after(args: &Args, recorded: &[Recorded], gate: Option<&Gate>) -> Result<(), Failure> {
+fn say_after(args: &Args, asked: usize, recorded: &[Recorded], gate: Option<&Gate>) -> Result<(), Failure> {
     match recorded {
-        [one] if args.json => output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?),
+        [one] if args.json && asked == 1 => output::say(&model::document_text(&one.document).map_err(Failure::run_failed)?),
         several if args.json => {
             let documents: Vec<_> = several.iter().map(|one| &one.document).collect();
             output::say(&model::document_text(&documents).map_err(Failure::run_failed)?);
         }
-        [one] => {
+        [one] if asked == 1 => {
             let options = ChartOptions::default();
             let report = Report::new(std::slice::from_ref(one), &[], &options);
             output::say(&report.terminal_summary(output::paint(), Language::English));
@@ -245,8 +258,9 @@ pub fn order(
     cpus: &ProcessCpus,
     started: Nanos,
 ) -> anyhow::Result<Order> {
-    let granted = grant(run.scheduling);
+    // First: a co-kernel may give this user the rights that are asked for next.
     let chosen_for = probe::choose(&mut run)?;
+    let granted = grant(run.scheduling);
     let probe = probe::statement(&run)?;
     let limits = load::Limits::for_loads(Some(granted.scheduling.rank()), run.loads.len());
     let loads =

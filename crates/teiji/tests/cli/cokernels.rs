@@ -51,7 +51,30 @@ fn a_core_that_runs_is_measured_on() {
     }
 }
 
-/// By a timer file, whose calls are others before Xenomai 3.3 than since. The core counts the expiries that pass meanwhile.
+/// What the core does not count Linux does: to which every sleep of this one is a call that waits.
+#[test]
+fn a_core_that_counts_nothing_marks_the_run() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let Some(output) = run_on(&place, "evl26", "counts-nothing", "--limit max<10s") else { return };
+    assert_eq!(output.code, Some(3), "{output:?}");
+    let document = place.document("x.teiji");
+    assert!(document.warns_of("fell-back"), "{:?}", document.at("/warnings"));
+    assert!(document.threads()[0].whole("/evidence/fallen_back") >= 29, "{:?}", document.at("/threads"));
+}
+
+#[test]
+fn a_core_whose_devices_are_hidden_is_not_passed_over() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    for words in ["", "--probe evl"] {
+        let Some(output) = run_on(&place, "evl26", "hides-devices", words) else { return };
+        assert_eq!(output.code, Some(4), "{output:?}");
+        assert!(output.err.contains("there is no /dev/evl here"), "{output:?}");
+    }
+}
+
+/// By a timer file, whose calls are others before Xenomai 3.3 than since. A time that has come is not waited for.
 #[test]
 fn a_timer_of_cobalt_is_waited_for() {
     let _turn = exclusive();
@@ -72,11 +95,9 @@ fn a_timer_of_cobalt_is_waited_for() {
         document.assert_adds_up();
         let thread = &document.threads()[0];
         assert!(thread.whole("/activations/skipped") >= 2, "{:?}", document.at("/threads"));
-        assert_eq!(document.at("/probe/columns/1/name"), "timer_overruns");
+        assert!((25_000_000..1_000_000_000).contains(&thread.whole("/latency_ns/max")), "{:?}", document.at("/threads"));
+        assert!(thread.whole("/latency_ns/min") >= 0, "{:?}", document.at("/threads"));
         place.well("verify x.teiji");
-        let rows = place.well("export x.teiji --samples").out;
-        let overruns = rows.lines().skip(1).filter_map(|row| row.rsplit(',').next()?.parse::<i64>().ok()).sum::<i64>();
-        assert_eq!(overruns, thread.whole("/activations/skipped"), "{rows}");
     }
     let Some(output) = run_on(&place, "cobalt", "vanishes", by_timer) else { return };
     assert_eq!(output.code, Some(4), "{output:?}");
@@ -86,15 +107,15 @@ fn a_timer_of_cobalt_is_waited_for() {
     assert!(output.err.contains("cobalt") && output.err.contains("absolute, timerfd"), "{output:?}");
 }
 
-/// Of the program itself: one call, and nothing else that a co-kernel has.
+/// To a kernel that has none a core's call is unknown, and a filter of system calls may end who makes it.
 #[test]
-fn without_a_core_one_call_is_made() {
+fn without_a_core_none_is_called() {
     let _turn = exclusive();
     let place = TestFolder::new();
-    for (words, calls) in [("", 1), ("--probe cyclic", 0)] {
+    for words in ["", "--probe cyclic"] {
         let Some(output) = run_on(&place, "cobalt", "none", words) else { return };
         assert_eq!(output.code, Some(0), "{output:?}");
-        assert!(output.err.contains(&format!("calls of the core: {calls}, EVL looked for: False")), "{output:?}");
+        assert!(output.err.contains("calls of the core: 0, EVL looked for: False"), "{output:?}");
         assert_eq!(place.document("x.teiji").text("/run/probe"), "cyclic");
     }
     // A kernel with a pipeline may have the other one.
