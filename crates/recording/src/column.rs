@@ -48,24 +48,27 @@ impl Column {
         Column { values, nulls: None }
     }
 
-    /// Replaces what it holds by the rows of the next batch: its two buffers as they stand in the message, `validity` only where
-    /// rows are null.
+    /// Replaces what it holds by the rows of the next batch: its two buffers as they stand in the message, and how many rows are said
+    /// to be null. Where none are, `validity` may be empty.
     pub(crate) fn decode(
         &mut self,
         rows: usize,
-        validity: Option<&[u8]>,
+        null_rows: usize,
+        validity: &[u8],
         values: &[u8],
         plain: &mut Plain,
     ) -> Result<(), String> {
-        self.nulls = match validity {
-            None => None,
-            Some(validity) => {
-                let bits = plain.bytes(validity)?;
-                if bits.len() < rows.div_ceil(8) {
-                    return Err("a batch does not say which of its rows hold something".to_owned());
-                }
-                Some(NullBuffer::new(BooleanBuffer::new(Buffer::from(bits.to_vec()), 0, rows)))
+        let bits = plain.bytes(validity)?;
+        self.nulls = if null_rows == 0 && (bits.is_empty() || has_all(bits, rows)) {
+            None
+        } else if bits.len() < rows.div_ceil(8) {
+            return Err("a batch does not say which of its rows hold something".to_owned());
+        } else {
+            let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from(bits.to_vec()), 0, rows));
+            if nulls.null_count() != null_rows {
+                return Err("a batch has another number of rows that hold nothing than it states".to_owned());
             }
+            Some(nulls)
         };
         let bytes = plain.bytes(values)?;
         let decoded = match &mut self.values {
@@ -74,6 +77,13 @@ impl Column {
         };
         if decoded == rows { Ok(()) } else { Err("a batch's columns are not of its length".to_owned()) }
     }
+}
+
+/// Whether each of the first `rows` bits is set.
+fn has_all(bits: &[u8], rows: usize) -> bool {
+    let (whole, rest) = (rows / 8, rows % 8);
+    let last = || bits.get(whole).is_some_and(|byte| byte.trailing_ones() as usize >= rest);
+    bits.get(..whole).is_some_and(|bytes| bytes.iter().all(|byte| *byte == u8::MAX)) && (rest == 0 || last())
 }
 
 /// The first `rows` values in `bytes`; how many there are.

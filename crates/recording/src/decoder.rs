@@ -6,16 +6,50 @@
 //! Format: <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
 
 use crate::column::{Column, Plain, Values};
-use arrow_ipc::{CompressionType, MessageHeader, root_as_message};
+use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 /// In front of every message.
 const CONTINUATION: u32 = 0xFFFF_FFFF;
 /// Far above the metadata of a stream with a handful of columns.
 const MAX_METADATA: u32 = 1 << 20;
+/// What the metadata of a batch take at most, without and for each column: a column takes 48 bytes.
+const MAX_BATCH_METADATA: (usize, usize) = (256, 64);
+/// The alignments of buffers that are in use. The padding between two of them stays below it.
+const ALIGNMENTS: [i64; 2] = [8, 64];
 /// Memory that is reserved on a message's word alone.
 const MAX_TRUSTED: u64 = 1 << 20;
+
+/// Why a stream cannot be read any further.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Broken {
+    /// It ends before its end mark, at a message or within one that is whole as far as it goes: the rest was not written.
+    Unfinished(String),
+    /// It holds what nobody has written.
+    Damaged(String),
+}
+
+impl Broken {
+    /// What is wrong.
+    pub(crate) fn why(self) -> String {
+        match self {
+            Broken::Unfinished(why) | Broken::Damaged(why) => why,
+        }
+    }
+}
+
+impl From<String> for Broken {
+    fn from(why: String) -> Self {
+        Broken::Damaged(why)
+    }
+}
+
+impl From<&str> for Broken {
+    fn from(why: &str) -> Self {
+        Broken::Damaged(why.to_owned())
+    }
+}
 
 /// Reads a stream batch by batch, all into the same memory.
 pub(crate) struct Decoder<R> {
@@ -23,25 +57,26 @@ pub(crate) struct Decoder<R> {
     labels: BTreeMap<String, String>,
     columns: Vec<Column>,
     metadata: Vec<u8>,
+    /// Bytes of the last batch's metadata: of all batches of a stream they are equally many.
+    batch_metadata: Option<usize>,
     body: Vec<u8>,
     plain: Plain,
 }
 
 impl<R: Read> Decoder<R> {
     /// Reads the schema, the first message of every stream.
-    pub(crate) fn open(mut source: R) -> Result<Self, String> {
+    pub(crate) fn open(mut source: R) -> Result<Self, Broken> {
         let (mut metadata, mut body) = (Vec::new(), Vec::new());
-        if !read_metadata(&mut source, &mut metadata)? {
-            return Err("it holds nothing".to_owned());
-        }
+        let Some(length) = read_head(&mut source)? else { return Err("it holds nothing".into()) };
+        read_exactly(&mut source, u64::from(length), &mut metadata)?;
         let message = root_as_message(&metadata).map_err(|error| format!("its first message is malformed: {error}"))?;
-        read_body(&mut source, message.bodyLength(), &mut body)?;
+        read_exactly(&mut source, body_length(&message)?, &mut body)?;
         let schema = message.header_as_schema().ok_or("it does not begin with a schema")?;
         let fields = schema.fields().ok_or("its schema has no fields")?;
         let columns = fields.iter().map(|field| integer_column(&field)).collect::<Result<Vec<_>, _>>()?;
         let labels = schema.custom_metadata().into_iter().flatten();
         let labels = labels.filter_map(|label| Some((label.key()?.to_owned(), label.value()?.to_owned()))).collect();
-        Ok(Decoder { source, labels, columns, metadata, body, plain: Plain::new() })
+        Ok(Decoder { source, labels, columns, metadata, batch_metadata: None, body, plain: Plain::new() })
     }
 
     /// What the file says of itself.
@@ -54,38 +89,62 @@ impl<R: Read> Decoder<R> {
         &self.columns
     }
 
-    /// The columns of the next batch; none at the end mark. An error where the stream stops without it: it was cut off there, or is
-    /// damaged.
-    pub(crate) fn next(&mut self) -> Result<Option<&[Column]>, String> {
-        if !read_metadata(&mut self.source, &mut self.metadata)? {
-            return Ok(None);
+    /// The columns of the next batch; none at the end mark. An error where the stream stops without it, which says whether it was cut
+    /// off there or is damaged.
+    pub(crate) fn next(&mut self) -> Result<Option<&[Column]>, Broken> {
+        let Some(length) = read_head(&mut self.source)? else {
+            // Nothing is written behind it: it is there by accident.
+            return if reads_nothing_but(&mut self.source, None)? { Ok(None) } else { Err("more follows its end mark".into()) };
+        };
+        let is_usual = self.is_usual_length(length);
+        match self.next_batch(length) {
+            // What made it end too early is its length.
+            Err(Broken::Unfinished(_)) if !is_usual => Err(format!("a message states {length} bytes of metadata").into()),
+            Err(broken) => Err(broken),
+            Ok(()) => Ok(Some(&self.columns)),
         }
+    }
+
+    /// Reads a batch with so many bytes of metadata.
+    fn next_batch(&mut self, length: u32) -> Result<(), Broken> {
+        read_exactly(&mut self.source, u64::from(length), &mut self.metadata)?;
         let message = root_as_message(&self.metadata).map_err(|error| format!("a message is malformed: {error}"))?;
         if message.header_type() != MessageHeader::RecordBatch {
-            return Err(format!("a message is of an unexpected kind, {:?}", message.header_type()));
+            return Err(format!("a message is of an unexpected kind, {:?}", message.header_type()).into());
         }
-        read_body(&mut self.source, message.bodyLength(), &mut self.body)?;
         let batch = message.header_as_record_batch().ok_or("a message has no content")?;
-        if batch.compression().is_some_and(|compression| compression.codec() != CompressionType::LZ4_FRAME) {
-            return Err("a batch is compressed otherwise than by LZ4".to_owned());
-        }
-        self.plain.compressed = batch.compression().is_some();
-
         let (nodes, buffers) = batch.nodes().zip(batch.buffers()).ok_or("a batch has no columns")?;
         // Each column has two buffers: its validity bitmap, and its values.
         if nodes.len() != self.columns.len() || buffers.len() != 2 * self.columns.len() {
-            return Err("a batch has other columns than its stream".to_owned());
+            return Err("a batch has other columns than its stream".into());
         }
+        // Before the body is read: a length that is wrong would make it look unfinished.
+        check_layout(buffers.iter(), message.bodyLength())?;
+        read_exactly(&mut self.source, body_length(&message)?, &mut self.body)?;
+        if batch.compression().is_some_and(|compression| compression.codec() != CompressionType::LZ4_FRAME) {
+            return Err("a batch is compressed otherwise than by LZ4".into());
+        }
+        self.plain.compressed = batch.compression().is_some();
+
         let wrong_length = || "a batch's columns are not of its length".to_owned();
         let rows = usize::try_from(batch.length()).map_err(|_| wrong_length())?;
         for (index, (column, node)) in self.columns.iter_mut().zip(nodes).enumerate() {
-            if node.length() != batch.length() || !(0..=node.length()).contains(&node.null_count()) {
-                return Err(wrong_length());
+            if node.length() != batch.length() {
+                return Err(wrong_length().into());
             }
-            let validity = (node.null_count() > 0).then(|| within(buffers.get(2 * index), &self.body)).transpose()?;
-            column.decode(rows, validity, within(buffers.get(2 * index + 1), &self.body)?, &mut self.plain)?;
+            let nulls = usize::try_from(node.null_count()).map_err(|_| wrong_length())?;
+            let [validity, values] = [2 * index, 2 * index + 1].map(|buffer| within(buffers.get(buffer), &self.body));
+            column.decode(rows, nulls, validity?, values?, &mut self.plain)?;
         }
-        Ok(Some(&self.columns))
+        Ok(())
+    }
+
+    /// Whether so many bytes of metadata are what a batch of this stream has.
+    fn is_usual_length(&mut self, length: u32) -> bool {
+        let (without, of_each) = MAX_BATCH_METADATA;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let max = without + of_each * self.columns.len();
+        self.batch_metadata.replace(length).map_or(length <= max, |of_others| length == of_others)
     }
 }
 
@@ -99,41 +158,76 @@ fn integer_column(field: &arrow_ipc::Field<'_>) -> Result<Column, String> {
     }
 }
 
-/// What a message says of itself; false at the end mark.
-fn read_metadata(source: &mut impl Read, metadata: &mut Vec<u8>) -> Result<bool, String> {
-    if read_u32(source)? != CONTINUATION {
-        return Err("a message does not begin as one".to_owned());
+/// How long a message's metadata are; none at the end mark.
+fn read_head(source: &mut impl Read) -> Result<Option<u32>, Broken> {
+    match read_u32(source)? {
+        CONTINUATION => {}
+        // A file that was grown and not written, as a power cut may leave it.
+        0 if reads_nothing_but(source, Some(0))? => return Err(Broken::Unfinished("it ends in zeros".to_owned())),
+        _ => return Err("a message does not begin as one".into()),
     }
-    let length = read_u32(source)?;
-    if length > MAX_METADATA {
-        return Err(format!("a message states {length} bytes of metadata"));
+    match read_u32(source)? {
+        0 => Ok(None),
+        length if length > MAX_METADATA => Err(format!("a message states {length} bytes of metadata").into()),
+        length => Ok(Some(length)),
     }
-    read_exactly(source, u64::from(length), metadata)?;
-    Ok(length > 0)
 }
 
-/// What follows a message's metadata.
-fn read_body(source: &mut impl Read, length: i64, body: &mut Vec<u8>) -> Result<(), String> {
-    let length = u64::try_from(length).map_err(|_| "a message states a negative length".to_owned())?;
-    read_exactly(source, length, body)
+/// Whether all that is left are such bytes, or there are none.
+fn reads_nothing_but(source: &mut impl Read, byte: Option<u8>) -> Result<bool, String> {
+    let mut bytes = [0; 4096];
+    loop {
+        match source.read(&mut bytes) {
+            Ok(0) => return Ok(true),
+            Ok(n) if bytes[..n].iter().all(|read| Some(*read) == byte) => {}
+            Ok(_) => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
 }
 
-fn read_u32(source: &mut impl Read) -> Result<u32, String> {
+/// How much follows a message's metadata.
+fn body_length(message: &Message<'_>) -> Result<u64, String> {
+    u64::try_from(message.bodyLength()).map_err(|_| "a message states a negative length".to_owned())
+}
+
+fn read_u32(source: &mut impl Read) -> Result<u32, Broken> {
     let mut bytes = [0; 4];
-    source.read_exact(&mut bytes).map_err(|error| format!("it ends before its end mark ({error})"))?;
+    source.read_exact(&mut bytes).map_err(|error| {
+        let why = format!("it ends before its end mark ({error})");
+        if error.kind() == ErrorKind::UnexpectedEof { Broken::Unfinished(why) } else { Broken::Damaged(why) }
+    })?;
     Ok(u32::from_le_bytes(bytes))
 }
 
 /// Exactly so many bytes, without believing the number before they are there.
-fn read_exactly(source: &mut impl Read, length: u64, bytes: &mut Vec<u8>) -> Result<(), String> {
+fn read_exactly(source: &mut impl Read, length: u64, bytes: &mut Vec<u8>) -> Result<(), Broken> {
     bytes.clear();
     bytes.reserve(usize::try_from(length.min(MAX_TRUSTED)).unwrap_or(0));
     source.take(length).read_to_end(bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 == length { Ok(()) } else { Err("it ends within a message".to_owned()) }
+    if bytes.len() as u64 == length { Ok(()) } else { Err(Broken::Unfinished("it ends within a message".to_owned())) }
+}
+
+/// Whether a batch's buffers follow one another and fill its body, but for padding.
+fn check_layout<'a>(buffers: impl Iterator<Item = &'a arrow_ipc::Buffer> + Clone, body: i64) -> Result<(), String> {
+    let is_aligned = |alignment: &i64| {
+        let is_next = |end: i64, place: i64| place % alignment == 0 && (0..*alignment).contains(&place.saturating_sub(end));
+        // Where an empty one is means nothing.
+        let end = buffers.clone().filter(|buffer| buffer.length() != 0).try_fold(0, |end, buffer| {
+            let next = buffer.offset().checked_add(buffer.length()).filter(|next| *next > buffer.offset());
+            next.filter(|_| is_next(end, buffer.offset()))
+        });
+        end.is_some_and(|end| is_next(end, body))
+    };
+    if ALIGNMENTS.iter().any(is_aligned) { Ok(()) } else { Err("a batch's buffers do not fill it".to_owned()) }
 }
 
 /// The bytes of a buffer; an error where it lies outside the body.
 fn within<'a>(buffer: &arrow_ipc::Buffer, body: &'a [u8]) -> Result<&'a [u8], String> {
+    if buffer.length() == 0 {
+        return Ok(&[]);
+    }
     (usize::try_from(buffer.offset()).ok())
         .zip(usize::try_from(buffer.length()).ok())
         .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?))
@@ -174,13 +268,13 @@ mod tests {
     }
 
     /// The rows of each batch, as far as they can be read, and how the stream ends.
-    fn read(stream: &[u8]) -> (Vec<Vec<Row>>, Result<(), String>) {
+    fn read(stream: &[u8]) -> (Vec<Vec<Row>>, Result<(), Broken>) {
         let mut batches = Vec::new();
         let read = Decoder::open(stream).and_then(|mut decoder| {
             while let Some(columns) = decoder.next()? {
                 let [narrow, wide] = columns else { panic!("{} columns", columns.len()) };
                 let (Values::Int32(values), Values::Int64(others)) = (&narrow.values, &wide.values) else {
-                    return Err("other types".to_owned());
+                    return Err("other types".into());
                 };
                 assert_eq!(values.len(), others.len());
                 let valid = |column: &Column, row| column.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
@@ -229,7 +323,7 @@ mod tests {
                 let whole = ends.iter().filter(|end| **end <= cut).count();
                 let (found, end) = read(&stream[..cut]);
                 assert_eq!(found, batches[..whole].iter().map(rows).collect::<Vec<_>>(), "cut at {cut}");
-                assert!(end.is_err(), "cut at {cut}");
+                assert!(matches!(end, Err(Broken::Unfinished(_))), "cut at {cut}: {end:?}");
             }
         }
     }
@@ -259,7 +353,7 @@ mod tests {
         let mut column = Column::new(Values::Int32(Vec::new()));
         let mut decode = |size: i64, content: &[u8]| {
             let buffer = [&size.to_le_bytes(), content].concat();
-            column.decode(1, None, &buffer, &mut plain).map(|()| format!("{:?}", column.values))
+            column.decode(1, 0, &[], &buffer, &mut plain).map(|()| format!("{:?}", column.values))
         };
         assert_eq!(decode(-1, &[7, 0, 0, 0]), Ok("Int32([7])".to_owned()));
         let impossible = Err("a batch's compressed buffer states an impossible size".to_owned());

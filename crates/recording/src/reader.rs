@@ -63,7 +63,7 @@ impl Recording {
     /// Goes through all samples, threads side by side on the cores there are.
     ///
     /// # Errors
-    /// When samples cannot be read. A recording that was cut off is read as far as it goes.
+    /// When samples cannot be read or are damaged. Of a recording that was cut off the end may be missing, and nothing else.
     pub fn summarise(self) -> Result<Recorded, RecordingError> {
         let threads = self.of_each_thread(|samples| {
             match samples.thread.detail {
@@ -233,7 +233,12 @@ impl ThreadSamples<'_> {
         let name = Path::new(&self.thread.samples_file).file_name().unwrap_or_default();
         let document = self.document();
         let cut = document.state == State::Running || matches!(document.end, Some(End::RecordingFailed { .. }));
-        SampleFile::open_column(&self.recording.path.join(name), column, &document.probe, cut)
+        let path = self.recording.path.join(name);
+        if document.state == State::Running {
+            // There are no figures that the samples of another thread or run would contradict.
+            SampleFile::check_labels(&path, self.thread)?;
+        }
+        SampleFile::open_column(&path, column, &document.probe, cut)
     }
 
     /// How a column classifies rows: late or on time, skipped or lost.

@@ -3,15 +3,18 @@
 
 use crate::RecordingError;
 use crate::column::{Column, Values};
-use crate::decoder::Decoder;
-use crate::samples::{long_path, max_bytes_per_hundred_rows};
+use crate::decoder::{Broken, Decoder};
+use crate::samples::{labels, long_path, max_bytes_per_hundred_rows};
 use arrow_buffer::NullBuffer;
-use model::ProbeStatement;
+use model::{ProbeStatement, Thread};
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+
+/// What is still good for something in a file that is damaged further on.
+const EXPORTABLE: &str = "Its rows before that can still be exported (teiji export --samples)";
 
 /// One column of the samples of one thread, to be read as often as needed. What is appended after opening is not seen, so that every
 /// pass sees the same.
@@ -35,20 +38,32 @@ impl SampleFile {
     /// # Errors
     /// When it cannot be read.
     pub(crate) fn labels(path: &Path) -> Result<BTreeMap<String, String>, RecordingError> {
-        let damaged = |why| RecordingError::Samples { path: path.to_owned(), rows: 0, why };
+        let damaged = |broken: Broken| RecordingError::Samples { path: path.to_owned(), rows: 0, why: broken.why() };
         decoder(path, u64::MAX)?.map(|decoder| decoder.labels().clone()).map_err(damaged)
     }
 
-    /// Opens one of the columns that a probe states; `cut` says that the file may end anywhere.
+    /// Whether the file says of itself what `run.json` says of its thread.
+    ///
+    /// # Errors
+    /// When it does not, or cannot be read.
+    pub(crate) fn check_labels(path: &Path, thread: &Thread) -> Result<(), RecordingError> {
+        let found = SampleFile::labels(path)?;
+        let (label, recorded) = match labels(thread).into_iter().find(|(label, recorded)| found.get(label) != Some(recorded)) {
+            None => return Ok(()),
+            Some(differs) => differs,
+        };
+        let own = found.get(&label).map_or("nothing", String::as_str);
+        let why = format!("it says that {label} is {own}, and run.json that it is {recorded}");
+        Err(RecordingError::Samples { path: path.to_owned(), rows: 0, why })
+    }
+
+    /// Opens one of the columns that a probe states; `cut` says that the file may end after any byte behind its schema, which is written
+    /// before there is a document that names the file.
     ///
     /// # Errors
     /// When the file is not there.
     pub fn open_column(path: &Path, column: usize, probe: &ProbeStatement, cut: bool) -> Result<Self, RecordingError> {
-        let bytes = match std::fs::metadata(path) {
-            // Cut off after the document and before the samples.
-            Err(error) if cut && error.kind() == ErrorKind::NotFound => 0,
-            found => found.map_err(RecordingError::io("read", path))?.len(),
-        };
+        let bytes = std::fs::metadata(path).map_err(RecordingError::io("read", path))?.len();
         let long = long_path(path);
         let long = if long.exists() { read_long(&long, column, cut)? } else { BTreeMap::new() };
         let bytes_per_hundred_rows = max_bytes_per_hundred_rows(probe.columns.len(), probe.rows);
@@ -57,11 +72,10 @@ impl SampleFile {
 
     /// Hands the columns of each batch to `visit`, with the number of its first row.
     fn each_batch(&self, mut visit: impl FnMut(u64, &[Column]) -> Result<(), String>) -> Result<(), RecordingError> {
-        if self.cut && self.bytes == 0 {
-            return Ok(());
-        }
         let mut row = 0_u64;
+        let mut has_schema = false;
         let read = decoder(&self.path, self.bytes)?.and_then(|mut decoder| {
+            has_schema = true;
             // What is wrong with the columns is wrong with a file without batches too.
             visit(0, decoder.columns())?;
             while let Some(columns) = decoder.next()? {
@@ -70,14 +84,17 @@ impl SampleFile {
             }
             Ok(())
         });
-        match read {
-            Err(why) if !self.cut => Err(RecordingError::Samples { path: self.path.clone(), rows: row, why }),
-            _ => Ok(()),
-        }
+        let why = match read {
+            Ok(()) => return Ok(()),
+            Err(Broken::Unfinished(_)) if self.cut && has_schema => return Ok(()),
+            Err(broken) if row == 0 => broken.why(),
+            Err(broken) => format!("{}. {EXPORTABLE}", broken.why()),
+        };
+        Err(RecordingError::Samples { path: self.path.clone(), rows: row, why })
     }
 }
 
-fn decoder(path: &Path, bytes: u64) -> Result<Result<Decoder<impl Read>, String>, RecordingError> {
+fn decoder(path: &Path, bytes: u64) -> Result<Result<Decoder<impl Read>, Broken>, RecordingError> {
     let file = File::open(path).map_err(RecordingError::io("read", path))?;
     Ok(Decoder::open(BufReader::with_capacity(1 << 18, file.take(bytes))))
 }
@@ -89,7 +106,7 @@ fn read_long(path: &Path, column: usize, cut: bool) -> Result<BTreeMap<u64, i64>
             let columns: &[Column; 3] = columns.try_into().map_err(|_| "three columns, row, column and value, expected")?;
             let [Values::Int64(rows), Values::Int64(of), Values::Int64(values)] = columns.each_ref().map(|column| &column.values)
             else {
-                return Err("three Int64 columns, row, column and value, expected".to_owned());
+                return Err("three Int64 columns, row, column and value, expected".into());
             };
             let all = rows.iter().map(|row| row.cast_unsigned()).zip(of.iter().zip(values));
             let own = all.filter(|(_, (of, _))| usize::try_from(**of) == Ok(column));
@@ -98,8 +115,9 @@ fn read_long(path: &Path, column: usize, cut: bool) -> Result<BTreeMap<u64, i64>
         Ok(())
     });
     match read {
-        Err(why) if !cut => Err(RecordingError::Samples { path: path.to_owned(), rows: latencies.len() as u64, why }),
-        _ => Ok(latencies),
+        Ok(()) => Ok(latencies),
+        Err(Broken::Unfinished(_)) if cut => Ok(latencies),
+        Err(broken) => Err(RecordingError::Samples { path: path.to_owned(), rows: latencies.len() as u64, why: broken.why() }),
     }
 }
 
@@ -130,7 +148,7 @@ pub fn each_row(columns: &[SampleFile], visit: &mut dyn FnMut(Row<'_>)) -> Resul
             let number = first_row + row as u64;
             for ((value, of), (stored, nulls)) in values.iter_mut().zip(columns).zip(&decoded) {
                 let is_there = nulls.is_none_or(|nulls| nulls.is_valid(row));
-                *value = is_there.then(|| of.long.get(&number).copied().unwrap_or_else(|| i64::from(stored[row])));
+                *value = is_there.then(|| of.value(number, stored[row])).transpose()?;
             }
             let known = |(times, nulls): &(&Vec<i64>, &Option<NullBuffer>)| {
                 nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)).then(|| times[row])
@@ -162,45 +180,92 @@ impl Rows for SampleFile {
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), RecordingError> {
         self.each_batch(|first, columns| {
             let (values, nulls) = column(columns, self.column)?;
-            self.visit_batch(first, values, nulls, visit);
-            Ok(())
+            self.visit_batch(first, values, nulls, visit)
         })
     }
 }
 
 impl SampleFile {
-    fn visit_batch(&self, first: u64, values: &[i32], nulls: Option<&NullBuffer>, visit: &mut dyn FnMut(Span<'_>)) {
-        let Some(nulls) = nulls else {
-            self.visit_woken(first, values, visit);
-            return;
-        };
+    /// The value of a row: in its place, or among those beyond 32 bits.
+    fn value(&self, row: u64, stored: i32) -> Result<i64, String> {
+        match self.long.get(&row) {
+            Some(value) if stored == stands_for(*value) => Ok(*value),
+            None if !matches!(stored, i32::MIN | i32::MAX) => Ok(i64::from(stored)),
+            _ => Err(self.long_differs(row)),
+        }
+    }
+
+    #[cold]
+    fn long_differs(&self, row: u64) -> String {
+        let long = long_path(&self.path);
+        let name = long.file_name().unwrap_or_default().display();
+        match self.long.contains_key(&row) {
+            true => format!("the value of row {row} fits 32 bits, and {name} has another"),
+            false => format!("the value of row {row} does not fit 32 bits, and {name} does not have it"),
+        }
+    }
+
+    fn visit_batch(
+        &self,
+        first: u64,
+        values: &[i32],
+        nulls: Option<&NullBuffer>,
+        visit: &mut dyn FnMut(Span<'_>),
+    ) -> Result<(), String> {
+        let Some(nulls) = nulls else { return self.visit_woken(first, values, visit) };
         let mut done = 0;
         for (start, end) in nulls.valid_slices() {
             if start > done {
                 visit(Span::Missing((start - done) as u64));
             }
-            self.visit_woken(first + start as u64, &values[start..end], visit);
+            self.visit_woken(first + start as u64, &values[start..end], visit)?;
             done = end;
         }
         if done < values.len() {
             visit(Span::Missing((values.len() - done) as u64));
         }
+        Ok(())
     }
 
-    fn visit_woken(&self, first: u64, mut values: &[i32], visit: &mut dyn FnMut(Span<'_>)) {
+    fn visit_woken(&self, first: u64, mut values: &[i32], visit: &mut dyn FnMut(Span<'_>)) -> Result<(), String> {
         let mut row = first;
         for (long_row, latency) in self.long.range(first..first + values.len() as u64) {
-            let Ok(before) = usize::try_from(long_row - row) else { break };
-            let (now, rest) = values.split_at(before);
-            if !now.is_empty() {
-                visit(Span::Woken(now));
+            let Some((now, [stored, rest @ ..])) =
+                usize::try_from(long_row - row).ok().and_then(|at| values.split_at_checked(at))
+            else {
+                break;
+            };
+            self.visit_near(row, now, visit)?;
+            if *stored != stands_for(*latency) {
+                return Err(self.long_differs(*long_row));
             }
             visit(Span::Long(*latency));
-            values = rest.get(1..).unwrap_or_default();
+            values = rest;
             row = long_row + 1;
+        }
+        self.visit_near(row, values, visit)
+    }
+
+    /// Values of rows that all fit 32 bits.
+    fn visit_near(&self, first: u64, values: &[i32], visit: &mut dyn FnMut(Span<'_>)) -> Result<(), String> {
+        if has_stand_in(values) {
+            let place = values.iter().position(|value| matches!(*value, i32::MIN | i32::MAX)).unwrap_or(0);
+            return Err(self.long_differs(first + place as u64));
         }
         if !values.is_empty() {
             visit(Span::Woken(values));
         }
+        Ok(())
     }
+}
+
+/// What stands in the row of a value beyond 32 bits.
+pub(crate) const fn stands_for(value: i64) -> i32 {
+    if value < 0 { i32::MIN } else { i32::MAX }
+}
+
+/// Whether one of them stands for a value beyond 32 bits. Without branches, because it is asked of every sample.
+#[inline(never)]
+fn has_stand_in(values: &[i32]) -> bool {
+    values.iter().fold(false, |found, value| found | (*value == i32::MIN) | (*value == i32::MAX))
 }

@@ -10,6 +10,7 @@
 
 use crate::RecordingError;
 use crate::column::Values;
+use crate::sample_file::stands_for;
 use crate::stream::{Stream, array, coalesce};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, Field, Schema};
@@ -135,7 +136,7 @@ impl SampleWriter {
         rows.push(row.cast_signed());
         columns.push(i64::try_from(column).unwrap_or(i64::MAX));
         values.push(value);
-        if value < 0 { i32::MIN } else { i32::MAX }
+        stands_for(value)
     }
 
     #[cold]
@@ -349,6 +350,7 @@ mod tests {
             let bytes = std::fs::metadata(&path).unwrap().len();
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let cut = (bytes as f64 * cut) as u64;
+            let cut = cut.max(lengths[0]);
             OpenOptions::new().write(true).open(&path).unwrap().set_len(cut).unwrap();
             let (found, _) = read(&open(&path, true).unwrap()).unwrap();
             let flushes = lengths.iter().filter(|end| **end <= cut).count().saturating_sub(1);
@@ -384,9 +386,91 @@ mod tests {
             let flushes = lengths.iter().filter(|end| **end <= cut as u64).count().saturating_sub(1);
             let found = samples.len().min(2 * flushes);
             let rows = if found == 0 { 0 } else { samples[found - 1].0 + 1 };
-            assert_eq!(read(&open(&path, true).unwrap()).unwrap(), (samples[..found].to_vec(), rows), "cut at {cut}");
+            let as_cut_off = open(&path, true).and_then(|file| read(&file));
+            if (cut as u64) < lengths[0] {
+                assert!(as_cut_off.is_err(), "cut at {cut}, within the schema, which is there before the run begins");
+            } else {
+                assert_eq!(as_cut_off.unwrap(), (samples[..found].to_vec(), rows), "cut at {cut}");
+            }
             assert!(open(&path, false).and_then(|file| read(&file)).is_err(), "cut at {cut}, read as a whole one");
         }
+    }
+
+    /// Wherever a bit of what frames the rows is flipped, a file that was cut off is not taken for one that merely ends earlier.
+    #[test]
+    fn cut_off_and_damaged_at_any_bit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        let samples: Vec<(u64, i64)> = (0..140_u64).filter(|row| row % 7 > 0).map(|row| (row, 900 + row.cast_signed())).collect();
+        let (_, lengths) = write_unfinished(&path, &samples, 30);
+        let bytes = std::fs::read(&path).unwrap();
+        let whole = read(&open(&path, true).unwrap()).unwrap();
+        let (mut refused, mut fewer) = (0, 0);
+        // The last batch may be whole, or half of it not yet written.
+        for end in [bytes.len(), bytes.len() - 50] {
+            let expected = if end == bytes.len() { whole.1 } else { samples[89].0 + 1 };
+            for place in 0..end {
+                for bit in 0..8 {
+                    let mut bytes = bytes[..end].to_vec();
+                    bytes[place] ^= 1 << bit;
+                    std::fs::write(&path, bytes).unwrap();
+                    match open(&path, true).and_then(|file| read(&file)) {
+                        Err(_) => refused += 1,
+                        Ok((_, rows)) if rows == expected => {}
+                        Ok((_, rows)) => {
+                            fewer += 1;
+                            eprintln!("byte {place} (batches from {lengths:?}, {end}), bit {bit}: {rows} rows");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(fewer == 0 && refused > 4_000, "{refused} refused, {fewer} read as shorter");
+    }
+
+    #[test]
+    fn a_file_that_was_grown_and_not_written_was_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        write_unfinished(&path, &[(0, 7), (1, 8)], 2);
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        let length = file.metadata().unwrap().len();
+        for more in [1, 4, 8, 5_000] {
+            file.set_len(length + more).unwrap();
+            assert_eq!(read(&open(&path, true).unwrap()).unwrap().1, 2, "{more} zeros");
+            assert!(read(&open(&path, false).unwrap()).is_err(), "{more} zeros");
+        }
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() = 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = read(&open(&path, true).unwrap()).unwrap_err().to_string();
+        assert!(error.ends_with("is damaged after row 2: a message does not begin as one. Its rows before that can still be exported (teiji export --samples)"), "{error}");
+    }
+
+    /// A value beyond 32 bits is in two places, and neither says it alone.
+    #[test]
+    fn a_long_value_that_is_gone_or_too_much() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        write_unfinished(&path, &[(0, 7), (1, 5_000_000_000), (2, 8)], 3);
+        let long = long_path(&path);
+        let refused = |what: &str| {
+            for cut in [false, true] {
+                let file = open(&path, cut).unwrap();
+                let error = read(&file).unwrap_err().to_string();
+                assert!(error.contains(what), "{error}");
+                let error = crate::each_row(&[file], &mut |_| ()).unwrap_err().to_string();
+                assert!(error.contains(what), "{error}");
+            }
+        };
+        std::fs::rename(&long, dir.path().join("kept")).unwrap();
+        refused("the value of row 1 does not fit 32 bits, and samples-0-long.arrows does not have it");
+        std::fs::remove_file(&path).unwrap();
+        write_unfinished(&path, &[(0, 7), (1, 6), (2, 8)], 3);
+        let mut kept = std::fs::read(dir.path().join("kept")).unwrap();
+        kept.extend([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+        std::fs::write(&long, kept).unwrap();
+        refused("the value of row 1 fits 32 bits, and samples-0-long.arrows has another");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::RecordingError;
 use crate::column::{Column, Values};
-use crate::decoder::Decoder;
+use crate::decoder::{Broken, Decoder};
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_ipc::MetadataVersion;
@@ -140,7 +140,7 @@ impl Growing {
 }
 
 fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingError> {
-    let damaged = |why| RecordingError::Samples { path: old.to_owned(), rows: 0, why };
+    let damaged = |broken: Broken| RecordingError::Samples { path: old.to_owned(), rows: 0, why: broken.why() };
     let file = File::open(old).map_err(RecordingError::io("read", old))?;
     let mut decoder = Decoder::open(BufReader::new(file)).map_err(damaged)?;
     let mut larger = Stream::create(new, schema)?;

@@ -79,12 +79,13 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
     let columns: Vec<&str> = probe.columns.iter().map(|column| column.name.as_ref()).collect();
     let (row, time) = if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
     writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
+    let mut damaged = None;
     for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
         let (index, cpu) = (thread.index, probe.cpu_text(thread));
         let planned = |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
         let mut failed: io::Result<()> = Ok(());
         let mut line = String::new();
-        each_row(&files, &mut |row| {
+        let read = each_row(&files, &mut |row| {
             if failed.is_err() {
                 return;
             }
@@ -95,10 +96,13 @@ fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
                 line.push_str(&text(*value));
             }
             failed = writeln!(out, "{line}");
-        })?;
+        });
         failed?;
+        // What is left of a damaged file is written, and the other threads'.
+        damaged = damaged.or(read.err());
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    damaged.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Empty for a missing value.

@@ -73,6 +73,76 @@ fn during_warm_up() {
     killed_after(-50 * MILLISECOND, "");
 }
 
+/// Cut off, and damaged as well: every verb that reads says which file, and from where on. Nothing is shown as if only the end was
+/// missing.
+#[test]
+fn cut_off_and_damaged() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let running = place.start("measure -i 1ms -d 20s -a 0 -o x.teiji");
+    sleep_until(running.begun("x.teiji").threads()[0].whole("/start_ns") + 2_200 * MILLISECOND);
+    running.signal(Signal::KILL);
+    running.end();
+    place.well("show x.teiji");
+    let samples = place.join("x.teiji/samples-0.arrows");
+    let good = std::fs::read(&samples).unwrap();
+    let heads: Vec<usize> =
+        (0..good.len() - 8).step_by(8).filter(|at| good[*at..*at + 4] == [0xff; 4] && good[at + 6..at + 8] == [0; 2]).collect();
+    assert!(heads.len() > 3, "a schema and a batch twice a second: {heads:?}");
+    let flipped = |at: usize| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x10;
+        Some(bytes)
+    };
+    let after_rows = "error: x.teiji/samples-0.arrows is damaged after row ";
+    let exportable = "Its rows before that can still be exported";
+    for (what, bytes, expected) in [
+        ("the schema", flipped(8), [after_rows, "row 0: "]),
+        (
+            "what the file says of itself",
+            flipped(good.windows(9).position(|label| label == b"teiji.cpu").unwrap()),
+            [after_rows, "teiji.cpu is nothing"],
+        ),
+        ("a batch's first byte", flipped(heads[2]), [after_rows, exportable]),
+        ("a batch's length", flipped(heads[2] + 6), [after_rows, exportable]),
+        (
+            "all behind the first batch but a few zeros",
+            Some([&good[..heads[2]], &[0; 100], &good[heads[2] + 100..]].concat()),
+            [after_rows, exportable],
+        ),
+        ("all but the end", Some(good[..4].to_vec()), [after_rows, "row 0: "]),
+        ("everything", Some(Vec::new()), [after_rows, "row 0: "]),
+        ("the file", None, ["error: cannot read x.teiji/samples-0.arrows: ", "No such file"]),
+    ] {
+        match &bytes {
+            Some(bytes) => std::fs::write(&samples, bytes).unwrap(),
+            None => std::fs::remove_file(&samples).unwrap(),
+        }
+        for verb in
+            ["show x.teiji", "show --json x.teiji", "show --csv x.teiji", "show --md x.teiji", "show --figure max x.teiji"]
+                .into_iter()
+                .chain(["show --limit max<1s x.teiji", "gate --limit max<1s x.teiji", "verify x.teiji", "report x.teiji"])
+                .chain(["report --md x.md x.teiji", "compare x.teiji x.teiji", "export --histogram x.teiji"])
+        {
+            let output = place.teiji(verb);
+            assert_eq!((output.code, output.out.as_str()), (Some(2), ""), "{what}: {verb}: {output:?}");
+            assert!(expected.iter().all(|part| output.err.contains(part)), "{what}: {verb}: {expected:?} in {output:?}");
+        }
+        assert!(
+            place.listing().iter().all(|name| name.starts_with("x.teiji")),
+            "{what}: nothing is drawn: {:?}",
+            place.listing()
+        );
+        let exported = place.teiji("export --samples x.teiji");
+        assert_eq!(exported.code, Some(2), "{exported:?}");
+        assert_eq!(exported.out.lines().count() > 1, expected[1] == exportable, "{what}: {exported:?}");
+    }
+    // What is merely not written yet is no damage.
+    std::fs::write(&samples, &good[..good.len() - 20]).unwrap();
+    let shown = place.well("show x.teiji").out;
+    assert!(shown.starts_with("The recording is incomplete: it was cut off"), "{shown}");
+}
+
 /// Before there is anything to say: what is there can be opened, or is not there.
 #[test]
 fn while_loads_start() {
