@@ -113,11 +113,12 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     (!contradictions(recorded).is_empty()).then_some(Incomplete::Contradicts)
 }
 
+/// Of a record within which the run ended nothing is missing: it ended later.
 const fn is_of_a_broken_stream(warning: &Warning) -> bool {
     matches!(
         warning,
         Warning::StreamUnreadable { .. }
-            | Warning::StreamHalfRecord { .. }
+            | Warning::StreamHalfRecord { ended: true, .. }
             | Warning::StreamUnread { .. }
             | Warning::StreamEnded { .. }
             | Warning::StreamBackwards { .. }
@@ -179,6 +180,9 @@ mod tests {
         assert_eq!(of(&lost), Some(Incomplete::TraceLost(7)));
         let silent = Warning::StreamSilent { from: "/dev/rtf0".into(), numbers: 9, silent_ns: plan::Nanos::from_secs(2) };
         assert_eq!(of(&|document| document.warnings = vec![silent.clone()]), Some(Incomplete::StreamBroken));
+        let half = |ended| Warning::StreamHalfRecord { from: "/dev/rtf0".into(), bytes: 3, offset: 8, ended };
+        assert_eq!(of(&|document| document.warnings = vec![half(true)]), Some(Incomplete::StreamBroken));
+        assert_eq!(of(&|document| document.warnings = vec![half(false)]), None, "its rest came after the run");
         let off_period = Warning::StreamOffPeriod {
             period_ns: plan::Nanos::from_micros(1),
             median_ns: plan::Nanos::from_millis(1),

@@ -228,7 +228,7 @@ pub enum Warning {
         /// How it begins; other bytes than printable ASCII as `\xff`.
         text: String,
     },
-    /// A stream ended within a record.
+    /// A stream, or the run that read it, ended within a record.
     StreamHalfRecord {
         /// Where the stream came from.
         from: String,
@@ -236,6 +236,9 @@ pub enum Warning {
         bytes: u64,
         /// Where it begins, bytes from the beginning of the stream.
         offset: u64,
+        /// Whether the stream ended there. If not, the run did, and the rest was still to come.
+        #[serde(default = "has_ended")]
+        ended: bool,
     },
     /// Timestamps of a stream that lie before the one before.
     StreamBackwards {
@@ -441,6 +444,11 @@ pub struct StolenTime {
     pub stolen_ms: u64,
     /// Of so much, ms.
     pub elapsed_ms: u64,
+}
+
+/// Recordings made before it was recorded have half a record only where a stream ended.
+const fn has_ended() -> bool {
+    true
 }
 
 #[cfg(test)]

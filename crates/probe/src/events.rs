@@ -24,7 +24,6 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
     let length = cycle.interval.0.saturating_mul(i64::try_from(cycle.activations).unwrap_or(i64::MAX));
     let end = Nanos(cycle.start.0.saturating_add(length));
     let limit = cycle.break_above.unwrap_or(BreakLimit::NONE);
-    let mut events = 0;
     source.begin(attachment, cycle.start, cycle.interval);
     // What happens before the start is not recorded.
     while attachment.now() < cycle.start && !control.is_stopped() {
@@ -32,36 +31,31 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
             control.stop(StopReason::ProbeFailed { thread: cycle.thread, doing: "clock_nanosleep", errno });
         }
     }
-    let judge = |event, latency_ns| {
-        if limit.is_broken_by(latency_ns) {
+    let mut rows = Rows { cycle, ring, events: 0 };
+    let judge = |event: Option<(u64, i64)>| match event {
+        Some((event, latency_ns)) if limit.is_broken_by(latency_ns) => {
             control.stop(StopReason::BreakAbove { thread: cycle.thread, activation: event, latency_ns });
         }
+        _ => {}
     };
     let mut starvation = StarvationCheck::new();
     while !control.is_stopped() {
         // Whether the run may end with it. What was read together is recorded together, or it would be nowhere.
         let (now, may_end) = match source.next(attachment, end) {
-            Awaited::Event(time, _) if time < cycle.start => (attachment.now(), true),
             Awaited::Event(time, values) => {
-                let mut row = [time.0 - cycle.start.0; WIDTH];
-                row[1..].copy_from_slice(&values);
-                ring.push(events, row);
-                judge(events, values[0]);
-                events += 1;
-                (time, true)
+                judge(rows.event(time, &values));
+                (if time < cycle.start { attachment.now() } else { time }, true)
             }
             Awaited::Recorded(time, values) => {
-                let mut row = [time.0; WIDTH];
-                row[1..].copy_from_slice(&values);
-                await_room(attachment, ring, control);
-                ring.push(events, row);
-                judge(events, values[0]);
-                events += 1;
+                while rows.ring.is_full() && !control.is_stopped() {
+                    wait_for_room(attachment);
+                }
+                judge(rows.recorded(time, &values));
                 (attachment.now(), false)
             }
             // They have numbers, and no rows. Rows may follow that were there before the end.
             Awaited::Lost(missing) => {
-                events += missing;
+                rows.events += missing;
                 (attachment.now(), false)
             }
             Awaited::More => (attachment.now(), false),
@@ -79,24 +73,69 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
             starvation.check(now.0, control);
         }
     }
-    while let Some((time, values)) = source.left(attachment) {
-        let mut row = [time.0 - cycle.start.0; WIDTH];
-        row[1..].copy_from_slice(&values);
-        ring.push(events, row);
-        events += 1;
+    record_left(attachment, source, &mut rows);
+    Counts { on_time: rows.events, late: 0, skipped: 0 }
+}
+
+/// Events on their way to the recorder.
+struct Rows<'a, const WIDTH: usize> {
+    cycle: &'a Cycle,
+    ring: &'a mut Producer<WIDTH>,
+    /// So far, recorded or missing.
+    events: u64,
+}
+
+impl<const WIDTH: usize> Rows<'_, WIDTH> {
+    /// One that happened at this time, unless the run had not begun. Returns its number and its judged value.
+    fn event(&mut self, time: Nanos, values: &[i64]) -> Option<(u64, i64)> {
+        if time < self.cycle.start { None } else { self.recorded(Nanos(time.0 - self.cycle.start.0), values) }
     }
-    Counts { on_time: events, late: 0, skipped: 0 }
+
+    /// One with a time of its own.
+    fn recorded(&mut self, time: Nanos, values: &[i64]) -> Option<(u64, i64)> {
+        let mut row = [time.0; WIDTH];
+        row[1..].copy_from_slice(values);
+        self.ring.push(self.events, row);
+        self.events += 1;
+        values.first().map(|judged| (self.events - 1, *judged))
+    }
+}
+
+/// What is left when the run has ended, or was stopped, is recorded as well.
+fn record_left<A: Attachment, const N: usize, const WIDTH: usize>(
+    attachment: &mut A,
+    source: &mut impl EventSource<A, N>,
+    rows: &mut Rows<'_, WIDTH>,
+) {
+    // The recorder takes rows until all threads have ended. If it does not, what has no room is lost, and counted.
+    let until = Nanos(attachment.now().0.saturating_add(MAX_WAIT.0));
+    while let Some(left) = source.left(attachment) {
+        match left {
+            Awaited::Event(time, values) => {
+                rows.event(time, &values);
+            }
+            Awaited::Recorded(time, values) => {
+                while rows.ring.is_full() && attachment.now() < until {
+                    wait_for_room(attachment);
+                }
+                rows.recorded(time, &values);
+            }
+            Awaited::Lost(missing) => rows.events += missing,
+            Awaited::More => {}
+            Awaited::Ended | Awaited::Nothing | Awaited::Failed(_) => break,
+        }
+    }
 }
 
 /// A full ring is checked again after this long.
 const UNTIL_TAKEN: Nanos = Nanos::from_micros(200);
+/// The rows that are left wait no longer for room.
+const MAX_WAIT: Nanos = Nanos::from_secs(1);
 
-/// Waits until the ring has room for a row, or the run is stopped.
-fn await_room<A: Attachment, const WIDTH: usize>(attachment: &mut A, ring: &mut Producer<WIDTH>, control: &Control) {
-    while ring.is_full() && !control.is_stopped() {
-        let until = attachment.now().0 + UNTIL_TAKEN.0;
-        attachment.sleep_until(Nanos(until));
-    }
+/// Lets the recorder take what the ring holds.
+fn wait_for_room<A: Attachment>(attachment: &mut A) {
+    let until = attachment.now().0 + UNTIL_TAKEN.0;
+    attachment.sleep_until(Nanos(until));
 }
 
 #[cfg(test)]
@@ -106,7 +145,7 @@ mod tests {
     use crate::ring;
     use plan::OverrunPolicy;
 
-    /// A run that is stopped while it holds two events back.
+    /// A run that is stopped while it holds events back: three that are missing, and two.
     struct HoldsBack {
         control: Control,
         left: i64,
@@ -118,9 +157,15 @@ mod tests {
             Awaited::Nothing
         }
 
-        fn left(&mut self, _: &mut Linux) -> Option<(Nanos, [i64; 1])> {
+        fn left(&mut self, _: &mut Linux) -> Option<Awaited<1>> {
             self.left -= 1;
-            (self.left >= 0).then_some((Nanos(1_000 + 100 * (2 - self.left)), [self.left]))
+            let time = 1_000 + 100 * (2 - self.left);
+            match self.left {
+                2.. => Some(Awaited::Lost(3)),
+                1 => Some(Awaited::Event(Nanos(time), [self.left])),
+                0 => Some(Awaited::Recorded(Nanos(200), [self.left])),
+                _ => None,
+            }
         }
     }
 
@@ -173,7 +218,7 @@ mod tests {
     #[test]
     fn what_a_stopped_run_held_back_is_recorded() {
         let control = Control::new();
-        let mut source = HoldsBack { control: control.clone(), left: 2 };
+        let mut source = HoldsBack { control: control.clone(), left: 3 };
         let interval = Nanos::from_millis(1);
         let cycle = Cycle {
             thread: 0,
@@ -191,6 +236,6 @@ mod tests {
             Ok::<_, std::convert::Infallible>(())
         });
         // Column after column: when, and what.
-        assert_eq!((counts.due(), rows), (2, vec![(0, vec![100, 200, 1, 0])]));
+        assert_eq!((counts.due(), rows), (5, vec![(3, vec![100, 200, 1, 0])]));
     }
 }

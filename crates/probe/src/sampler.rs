@@ -128,8 +128,9 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
     /// Waits for the next event, until this time at most. A signal ends the wait, so that a run can be stopped.
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<N>;
 
-    /// The next event that happened and was not handed over when the run ended: asked until there is none.
-    fn left(&mut self, _attachment: &mut A) -> Option<(Nanos, [i64; N])> {
+    /// What had been taken, or had happened, and was not handed over when the run ended or was stopped: asked until there is none. It
+    /// is an event, one that was recorded elsewhere, or a number of them that are missing.
+    fn left(&mut self, _attachment: &mut A) -> Option<Awaited<N>> {
         None
     }
 

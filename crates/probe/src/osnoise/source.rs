@@ -130,11 +130,11 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Accounted {
         self.hand_over().map_or(Awaited::Nothing, |gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
     }
 
-    fn left(&mut self, _attachment: &mut A) -> Option<(Nanos, [i64; COLUMNS])> {
+    fn left(&mut self, _attachment: &mut A) -> Option<Awaited<COLUMNS>> {
         if self.next.is_none() {
             self.settle().ok()?;
         }
-        self.hand_over().map(|gap| (Nanos(gap.begin), columns(&gap)))
+        self.hand_over().map(|gap| Awaited::Event(Nanos(gap.begin), columns(&gap)))
     }
 
     fn findings(&self, _attachment: &mut A) -> Vec<Warning> {

@@ -299,16 +299,26 @@ impl<A: Attachment> EventSource<A, 4> for Stream {
             Read::Nothing if attachment.now() >= until => self.end(Awaited::Nothing),
             Read::Nothing => Awaited::Nothing,
             Read::Ended => {
-                self.findings.ended(attachment.now(), &self.records);
+                self.findings.ended(attachment.now());
                 self.end(Awaited::Ended)
             }
             Read::Failed(doing, errno) => Awaited::Failed(SampleError { doing, errno }),
         }
     }
 
+    /// What had been read when the run was stopped is nowhere else.
+    fn left(&mut self, _attachment: &mut A) -> Option<Awaited<4>> {
+        loop {
+            let record = self.records.next_record()?;
+            if let Some(row) = self.row(record) {
+                return Some(row);
+            }
+        }
+    }
+
     fn findings(&self, attachment: &mut A) -> Vec<Warning> {
         let beyond = self.input.beyond(self.records.taken());
-        self.findings.warnings(attachment.now(), beyond, self.input.is_file())
+        self.findings.warnings(attachment.now(), &self.records, beyond, self.input.is_file())
     }
 }
 

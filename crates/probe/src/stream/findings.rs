@@ -26,8 +26,6 @@ pub(crate) struct Findings {
     rows: u64,
     /// Since the last row: records that are no number, and steps backwards.
     trailing: (u64, u64),
-    /// Bytes of a record that was not finished when the stream ended, and where it begins.
-    half: Option<(u64, u64)>,
     /// When reading began, when bytes came last, and when the stream ended, CLOCK_MONOTONIC.
     began: Option<Nanos>,
     arrived: Nanos,
@@ -48,7 +46,6 @@ impl Findings {
             missed: 0,
             rows: 0,
             trailing: (0, 0),
-            half: None,
             began: None,
             arrived: Nanos::ZERO,
             ended: None,
@@ -119,13 +116,12 @@ impl Findings {
         self.missed = self.missed.saturating_add(missed);
     }
 
-    pub(crate) fn ended(&mut self, now: Nanos, records: &Records) {
+    pub(crate) const fn ended(&mut self, now: Nanos) {
         self.ended = Some(now);
-        self.half = records.half();
     }
 
-    /// All of it, at the end of reading. `beyond` is what was left of a file, `expected` whether the end of the stream is no event.
-    pub(crate) fn warnings(&self, now: Nanos, beyond: Option<u64>, is_file: bool) -> Vec<Warning> {
+    /// All of it, at the end of reading. `beyond` is what was left of a file, of which the end is no event.
+    pub(crate) fn warnings(&self, now: Nanos, records: &Records, beyond: Option<u64>, is_file: bool) -> Vec<Warning> {
         let from = || self.from.clone();
         let mut warnings = Vec::new();
         let since = |time: Nanos| Nanos(now.0 - time.0);
@@ -139,8 +135,10 @@ impl Findings {
                 text: quoted[..*length].escape_ascii().to_string(),
             });
         }
-        if let Some((bytes, offset)) = self.half {
-            warnings.push(Warning::StreamHalfRecord { from: from(), bytes, offset });
+        let has_ended = self.ended.is_some();
+        // Of a file that was not read to its end it is among the bytes that are left.
+        if let Some((bytes, offset)) = records.half().filter(|_| has_ended || !is_file) {
+            warnings.push(Warning::StreamHalfRecord { from: from(), bytes, offset, ended: has_ended });
         }
         if self.backwards > 0 {
             let (steps, first, furthest_ns) = (self.backwards, self.first_backwards, Nanos(self.furthest_back_ns));

@@ -333,10 +333,18 @@ fn stream(warning: &Warning) -> (String, String, NextStep) {
             ),
             advice("See the column 'unreadable' for the rows they stand before. Check --width, --byte-order and the baud rate."),
         ),
-        Warning::StreamHalfRecord { from, bytes, offset } => (
-            format!("{from} ended within a record. What there is of it is in no figure."),
+        Warning::StreamHalfRecord { from, bytes, offset, ended } => (
+            if *ended {
+                format!("{from} ended within a record. What there is of it is in no figure.")
+            } else {
+                format!("The run ended within a record of {from}. What had come of it is in no figure.")
+            },
             format!("{} from byte {}", counted(*bytes, "byte", "bytes"), count(*offset)),
-            advice("A last line needs its end of line. See whether the program that writes was killed."),
+            advice(if *ended {
+                "A last line needs its end of line. See whether the program that writes was killed."
+            } else {
+                "If its rest was not to come, the program that writes lacks an end of line, or --width is wrong."
+            }),
         ),
         Warning::StreamBackwards { from, steps, first, furthest_ns } => (
             format!(

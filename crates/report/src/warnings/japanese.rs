@@ -334,10 +334,18 @@ fn stream(warning: &Warning) -> (String, String, NextStep) {
             ),
             advice("どの行の前にあったかは列 'unreadable' にあります。--width、--byte-order、ボーレートを確認してください。"),
         ),
-        Warning::StreamHalfRecord { from, bytes, offset } => (
-            format!("{from} はレコードの途中で終わりました。途中までのレコードは統計値に含まれていません。"),
+        Warning::StreamHalfRecord { from, bytes, offset, ended } => (
+            if *ended {
+                format!("{from} はレコードの途中で終わりました。途中までのレコードは統計値に含まれていません。")
+            } else {
+                format!("測定は {from} のレコードの途中で終わりました。届いていた部分は統計値に含まれていません。")
+            },
             format!("{} バイト目から {} バイト", count(*offset), count(*bytes)),
-            advice("最後の行にも改行が必要です。書き込み側のプログラムが強制終了されていないか確認してください。"),
+            advice(if *ended {
+                "最後の行にも改行が必要です。書き込み側のプログラムが強制終了されていないか確認してください。"
+            } else {
+                "残りが届くはずでなかった場合は、書き込み側の改行が抜けているか、--width が正しくありません。"
+            }),
         ),
         Warning::StreamBackwards { from, steps, first, furthest_ns } => (
             format!("{from} のタイムスタンプが {} 回逆戻りしました。そこでは間隔を測定していません。", count(*steps)),

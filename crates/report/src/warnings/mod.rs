@@ -129,8 +129,8 @@ pub(crate) fn subject(warning: &Warning) -> String {
         Warning::ClocksourceSlow { clocksource, .. } => clocksource.clone(),
         Warning::ClocksourceChanged { before, after } => format!("{before} {after}"),
         Warning::AccountingDiffers { place, .. } => place.clone(),
+        Warning::StreamHalfRecord { from, ended, .. } => format!("{from} {ended}"),
         Warning::StreamUnreadable { from, .. }
-        | Warning::StreamHalfRecord { from, .. }
         | Warning::StreamBackwards { from, .. }
         | Warning::StreamTrailing { from, .. }
         | Warning::StreamMissed { from, .. }

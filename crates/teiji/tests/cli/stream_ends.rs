@@ -2,6 +2,7 @@
 //! The probe `stream` where its stream ends, is silent, is not there, or has no number: said, and never waited for.
 
 use crate::stream::{JITTER, PERIOD, assert_figures, fifo, lines, rows, shown, timestamps, warning, writer};
+use crate::support::document::Document;
 use crate::support::{Running, TestFolder, exclusive};
 use rustix::process::Signal;
 use std::io::Write;
@@ -44,7 +45,62 @@ fn silence_and_a_stop() {
     assert_eq!((document.text("/state"), document.text("/end/reason")), ("stopped", "signal"));
     // The rest of the last line was still to come.
     assert_figures(&document, &JITTER[..7], "stopped");
-    assert!(!document.warns_of("stream-half-record") && !document.warns_of("stream-ended"));
+    assert_half(&document, &bytes, 2);
+}
+
+/// The run, and not the stream, ended within the last of these lines, of which so many bytes had not come.
+fn assert_half(document: &Document, bytes: &[u8], missing: usize) {
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let last = lines.last().unwrap().len();
+    let half = warning(document, "stream-half-record");
+    let expected = [last - missing, bytes.len() - last].map(|n| i64::try_from(n).unwrap());
+    assert_eq!(["bytes", "offset"].map(|name| half.whole(&format!("/{name}"))), expected);
+    assert_eq!(half.0["ended"], false);
+    assert!(!document.warns_of("stream-ended"));
+}
+
+/// Its bytes were nowhere: taken from the FIFO, in no row, and not said.
+#[test]
+fn half_a_record_at_the_end_of_the_run_is_said() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    fifo(&place.join("in"));
+    // Open for both, so that the stream does not end.
+    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    let bytes = lines(timestamps(0));
+    pipe.write_all(&bytes[..bytes.len() - 2]).unwrap();
+    let output = place.well(&format!("measure --probe stream --from in {PERIOD} -d 300ms -o x.teiji"));
+    let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("The run ended within a record of in. What had come of it is in no figure."), "{output:?}");
+    // The rest comes after the run: nothing of what was measured is missing.
+    let gate = place.teiji("gate --limit max<1s x.teiji");
+    assert_eq!(gate.code, Some(0), "{gate:?}");
+    let document = shown(&place, "x.teiji");
+    assert_figures(&document, &JITTER[..7], "ended");
+    assert_half(&document, &bytes, 2);
+
+    pipe.write_all(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).unwrap();
+    place.well("measure --probe stream --from in --kind interval --width 32 -d 100ms -q -o y.teiji");
+    let document = shown(&place, "y.teiji");
+    let half = warning(&document, "stream-half-record");
+    assert_eq!((half.whole("/bytes"), half.whole("/offset"), document.whole("/threads/0/activations/due")), (3, 8, 2));
+}
+
+/// A run that stops within what it had read of a pipe records all of that: it is nowhere else.
+#[test]
+fn what_a_stopped_run_had_read_is_recorded() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    fifo(&place.join("in"));
+    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(place.join("in")).unwrap();
+    let latencies: Vec<u8> = (0..4_000_u32).flat_map(|row| if row == 5 { 9_000_u32 } else { 1_000 }.to_le_bytes()).collect();
+    pipe.write_all(&latencies).unwrap();
+    let output = place.teiji("measure --probe stream --from in --width 32 --kind latency --break-above 5us -d 60s -q -o x.teiji");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let document = shown(&place, "x.teiji");
+    assert_eq!((document.text("/end/reason"), document.whole("/end/activation")), ("break-above", 5));
+    let rows = u64::try_from(document.whole("/threads/0/activations/due")).unwrap();
+    assert_eq!(4 * rows + rustix::io::ioctl_fionread(&pipe).unwrap(), latencies.len() as u64, "{rows} rows");
 }
 
 /// Nothing was measured, and a script sees that.
