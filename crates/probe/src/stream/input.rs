@@ -57,8 +57,8 @@ pub(crate) struct Input {
     file: OwnedFd,
     /// What a serial port was set to.
     saved: Option<Box<Termios>>,
-    /// Of a regular file, whose bytes are all there.
-    is_file: bool,
+    /// Of a regular file, whose bytes are all there: where reading begins. Standard input may have been read before.
+    file_begin: Option<u64>,
 }
 
 /// What reading came to.
@@ -134,7 +134,8 @@ impl Input {
             Place::Tcp(address) => connected(connect(address).map(OwnedFd::from))?,
         };
         let is_file = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile;
-        let mut input = Input { file, saved: None, is_file };
+        let file_begin = if is_file { Some(rustix::fs::tell(&file)?) } else { None };
+        let mut input = Input { file, saved: None, file_begin };
         let is_terminal = matches!(place, Place::Path(_)) && rustix::termios::isatty(&input.file);
         if is_terminal {
             input.make_raw(baud).map_err(|error| failed(&error, "set"))?;
@@ -184,13 +185,14 @@ impl Input {
 
     /// Whether it is a regular file: its end is no event.
     pub(crate) const fn is_file(&self) -> bool {
-        self.is_file
+        self.file_begin.is_some()
     }
 
-    /// Bytes of a regular file beyond this one.
+    /// Bytes of a regular file beyond this one, which is counted from where reading began.
     pub(crate) fn beyond(&self, offset: u64) -> Option<u64> {
-        let size = rustix::fs::fstat(&self.file).ok().filter(|_| self.is_file)?.st_size;
-        u64::try_from(size).ok().map(|size| size.saturating_sub(offset))
+        let taken = self.file_begin?.saturating_add(offset);
+        let size = rustix::fs::fstat(&self.file).ok()?.st_size;
+        u64::try_from(size).ok().map(|size| size.saturating_sub(taken))
     }
 }
 

@@ -2,7 +2,7 @@
 //! The probe `stream`, fed with known series through a file, a FIFO, a terminal and sockets: the figures are exactly theirs.
 
 use crate::support::document::Document;
-use crate::support::{MILLISECOND, TestFolder, exclusive, soon};
+use crate::support::{MILLISECOND, Running, TEIJI, TestFolder, exclusive, soon};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -276,6 +276,17 @@ fn a_file_is_read_to_its_end() {
     let events = document.whole("/threads/0/activations/due");
     let left = warning(&document, "stream-unread").whole("/bytes");
     assert_eq!((left % 8, events), (0, (1_000_001 - left / 8 - 1).max(0)), "{left}");
+    // Standard input may be a file that others have read from: what they took is not counted as left.
+    let mut input = File::open(place.join("many")).unwrap();
+    std::io::Seek::seek(&mut input, std::io::SeekFrom::Start(4_000_000)).unwrap();
+    let mut command = place.command(TEIJI);
+    command.args(["measure", "--probe", "stream", "--width", "64", "-d", "1ms", "-q", "-o", "x.teiji"]).stdin(input);
+    let output = Running::start(command).end();
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let document = shown(&place, "x.teiji");
+    let events = document.whole("/threads/0/activations/due");
+    let left = warning(&document, "stream-unread").whole("/bytes");
+    assert_eq!((left % 8, events), (0, (500_001 - left / 8 - 1).max(0)), "{left}");
 }
 
 /// A serial port is read raw, and is afterwards as it was. Its other end hangs up in the middle of a line.
