@@ -25,7 +25,7 @@ impl Number {
 /// # Errors
 /// When there is something else.
 pub(crate) fn text_number(line: &[u8]) -> Result<Option<Number>, ()> {
-    let line = line.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
+    let line = without_comment(line);
     if line.is_empty() {
         return Ok(None);
     }
@@ -39,6 +39,11 @@ pub(crate) fn text_number(line: &[u8]) -> Result<Option<Number>, ()> {
         _ => decimal(digits),
     };
     size.map(|size| Some(Number(if negative { -size } else { size }))).ok_or(())
+}
+
+/// What a line says, without the blanks around it.
+pub(crate) fn without_comment(line: &[u8]) -> &[u8] {
+    line.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii()
 }
 
 /// In 10^-9.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cuts the bytes of a stream into records, in whatever portions they come.
 
-use super::number::{Number, text_number};
+use super::number::{Number, text_number, without_comment};
 
 /// How a stream writes its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub struct Record {
 
 /// Bytes that are read at once, and memory for them.
 const BUFFER: usize = 1 << 16;
-/// A longer line is no number. The rest of it is passed over as it comes.
-const MAX_LINE: usize = 256;
+/// No number takes more bytes, without the blanks around it and a comment. The rest of a line is passed over as it comes.
+const MAX_NUMBER: usize = 256;
 /// So many bytes of a record are quoted.
 const QUOTED: usize = 24;
 
@@ -56,8 +56,10 @@ pub struct Records {
     offset: u64,
     /// Records so far.
     position: u64,
-    /// A line too long to be a number has begun, and its end has not come.
+    /// What a line says is known, and its end has not come.
     passing_over: bool,
+    /// Blanks of the line that has begun that were taken out of the buffer.
+    squeezed: usize,
     /// The last record in the buffer.
     last: (usize, usize),
 }
@@ -67,7 +69,7 @@ impl Records {
     #[must_use]
     pub fn new(format: Format) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Records { format, buffer, start: 0, end: 0, offset: 0, position: 0, passing_over: false, last: (0, 0) }
+        Records { format, buffer, start: 0, end: 0, offset: 0, position: 0, passing_over: false, squeezed: 0, last: (0, 0) }
     }
 
     /// Where the next bytes go. To be called when there is no further record in those before: then it is not empty.
@@ -105,10 +107,11 @@ impl Records {
         loop {
             let waiting = &self.buffer[self.start..self.end];
             let Some(length) = waiting.iter().position(|byte| *byte == b'\n') else {
-                let begun = waiting.len();
-                if begun <= MAX_LINE && !self.passing_over {
+                if !self.passing_over && !self.is_known() {
+                    self.squeeze();
                     return None;
                 }
+                let begun = waiting.len();
                 let record = self.line(begun);
                 self.take(begun, begun);
                 self.passing_over = true;
@@ -123,6 +126,28 @@ impl Records {
         }
     }
 
+    /// Whether a line that has begun is long, and nothing that may come changes what it says. Does not depend on what was squeezed.
+    fn is_known(&self) -> bool {
+        let begun = &self.buffer[self.start..self.end];
+        let says = begun.trim_ascii();
+        let is_decided = || says.contains(&b'#') || says.len() > MAX_NUMBER || says.iter().any(u8::is_ascii_whitespace);
+        begun.len() + self.squeezed > MAX_NUMBER && is_decided()
+    }
+
+    /// Takes blanks out of a long line that has begun: all at its beginning, and all but one behind what it says.
+    fn squeeze(&mut self) {
+        let begun = &self.buffer[self.start..self.end];
+        if begun.len() <= MAX_NUMBER {
+            return;
+        }
+        let says = begun.trim_ascii_start();
+        let (leading, says) = (begun.len() - says.len(), says.trim_ascii_end().len());
+        let kept = (says + 1).min(begun.len() - leading);
+        self.squeezed += begun.len() - kept;
+        self.buffer.copy_within(self.start + leading..self.start + leading + kept, self.start);
+        self.end = self.start + kept;
+    }
+
     /// What the next line is, as far as it has come.
     fn line(&mut self, length: usize) -> Option<Record> {
         if self.passing_over {
@@ -130,16 +155,19 @@ impl Records {
         }
         self.position += 1;
         let line = &self.buffer[self.start..self.start + length];
-        let number =
-            if length > MAX_LINE && line.trim_ascii_start().first() != Some(&b'#') { Err(()) } else { text_number(line) };
         let (position, offset) = (self.position, self.offset);
-        number.map_or(Some(None), |number| number.map(Some)).map(|number| Record { position, offset, number })
+        let record = |number| Record { position, offset, number };
+        match text_number(line) {
+            Ok(None) => None,
+            Ok(number) if without_comment(line).len() <= MAX_NUMBER => Some(record(number)),
+            Ok(_) | Err(()) => Some(record(None)),
+        }
     }
 
     fn take(&mut self, bytes: usize, record: usize) {
         self.last = (self.start, self.start + record);
         self.start += bytes;
-        self.offset += bytes as u64;
+        self.offset += (bytes + std::mem::take(&mut self.squeezed)) as u64;
     }
 
     /// Bytes of a record that has begun and not ended, and where it begins. None of a comment, and of the rest of a line that was too
@@ -148,7 +176,7 @@ impl Records {
     pub fn half(&self) -> Option<(u64, u64)> {
         let rest = &self.buffer[self.start..self.end];
         let is_record = !rest.is_empty() && !self.passing_over && (self.format != Format::Text || text_number(rest) != Ok(None));
-        is_record.then_some((rest.len() as u64, self.offset))
+        is_record.then_some(((rest.len() + self.squeezed) as u64, self.offset))
     }
 
     /// Whether they are lines of text.
@@ -193,10 +221,15 @@ mod tests {
     fn records(format: Format, bytes: &[u8], portion: usize) -> (Vec<Record>, u64) {
         let mut records = Records::new(format);
         let mut found = Vec::new();
-        for portion in bytes.chunks(portion.max(1)) {
-            records.free()[..portion.len()].copy_from_slice(portion);
-            records.filled(portion.len());
-            found.extend(std::iter::from_fn(|| records.next_record()));
+        for mut portion in bytes.chunks(portion.max(1)) {
+            while !portion.is_empty() {
+                let free = records.free();
+                let (now, rest) = portion.split_at(portion.len().min(free.len()));
+                free[..now.len()].copy_from_slice(now);
+                records.filled(now.len());
+                found.extend(std::iter::from_fn(|| records.next_record()));
+                portion = rest;
+            }
         }
         (found, records.half().map_or(0, |(bytes, _)| bytes))
     }
@@ -220,16 +253,60 @@ mod tests {
         }
     }
 
-    /// A line without an end costs no memory, and is one record, or none if it is a comment.
+    /// A line without an end costs no memory, and is one record, or none if it is blank or a comment.
     #[test]
     fn a_line_that_does_not_end() {
-        for (first, expected) in [(b'7', vec![Some(1), None, Some(2)]), (b'#', vec![Some(1), Some(2)])] {
+        for (first, expected) in
+            [(b'7', vec![Some(1), None, Some(2)]), (b'#', vec![Some(1), Some(2)]), (b' ', vec![Some(1), Some(2)])]
+        {
             let mut text = b"1\n".to_vec();
             text.extend(std::iter::repeat_n(first, 300_000));
             text.extend(b"\n2\n");
             for portion in [100, 30_000, BUFFER] {
                 let (found, unfinished) = records(Format::Text, &text, portion);
                 assert_eq!((numbers(&found), unfinished), (expected.clone(), 0), "{portion}");
+            }
+        }
+    }
+
+    /// What is around a number does not make it another, however long it is. Two numbers are none, however far apart.
+    #[test]
+    fn a_number_between_blanks_or_before_a_comment() {
+        for length in [1, 200, 300, BUFFER, 2 * BUFFER] {
+            let (blanks, comment) = (" ".repeat(length), "x ".repeat(length / 2));
+            for (line, expected) in [
+                (format!("12{blanks}"), Some(12)),
+                (format!("{blanks}12"), Some(12)),
+                (format!("{blanks}12{blanks}\r"), Some(12)),
+                (format!("12 # {comment}"), Some(12)),
+                (format!("{blanks}12{blanks}# {blanks}{comment}"), Some(12)),
+                (format!("12{blanks}34"), None),
+                (format!("{blanks}1x{blanks}"), None),
+            ] {
+                let text = format!("1\n{line}\n{blanks}# {comment}\n2\n{blanks}3{blanks}");
+                for portion in [7, 255, 30_000, BUFFER] {
+                    let (found, unfinished) = records(Format::Text, text.as_bytes(), portion);
+                    let half = 2 * blanks.len() + 1;
+                    assert_eq!(
+                        (numbers(&found), unfinished),
+                        (vec![Some(1), expected, Some(2)], half as u64),
+                        "{length} {portion}"
+                    );
+                    let places: Vec<(u64, u64)> = found.iter().map(|record| (record.position, record.offset)).collect();
+                    let third = (2 + line.len() + 1 + blanks.len() + 2 + comment.len() + 1) as u64;
+                    assert_eq!(places, [(1, 0), (2, 2), (4, third)], "{length} {portion}");
+                }
+            }
+        }
+    }
+
+    /// Digits without end are no number, whatever follows them and wherever the buffer ends.
+    #[test]
+    fn a_number_of_too_many_digits() {
+        for (digits, expected) in [(MAX_NUMBER, Some(1)), (MAX_NUMBER + 1, None)] {
+            let text = format!("{}1 # x\n", "0".repeat(digits - 1));
+            for portion in [1, 100, 1_000] {
+                assert_eq!(numbers(&records(Format::Text, text.as_bytes(), portion).0), [expected], "{digits} {portion}");
             }
         }
     }
@@ -266,7 +343,7 @@ mod tests {
     proptest! {
         /// However the bytes are cut, the records are the same, and every byte is of one or left.
         #[test]
-        fn portions_do_not_matter(text in "([0-9]{1,12}|#|x| |\n|\r|\\.|a{200}){0,60}", portion in 1_usize..40) {
+        fn portions_do_not_matter(text in "([0-9]{1,12}|#|x| |\n|\r|\\.|a{200}| {200}){0,60}", portion in 1_usize..40) {
             prop_assert_eq!(records(Format::Text, text.as_bytes(), portion), records(Format::Text, text.as_bytes(), BUFFER));
         }
 
