@@ -84,10 +84,10 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
         return Some(Incomplete::SamplesLost(lost));
     }
     let of_trace = document.warnings.iter().filter_map(|warning| match warning {
-        Warning::TraceEventsLost { events, unfollowed, .. } => Some(events + unfollowed),
+        Warning::TraceEventsLost { events, unfollowed, .. } => Some(events.saturating_add(*unfollowed)),
         _ => None,
     });
-    let lost: u64 = of_trace.sum();
+    let lost = of_trace.fold(0, u64::saturating_add);
     if lost > 0 {
         return Some(Incomplete::TraceLost(lost));
     }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod column;
+mod counts;
 mod decoder;
 mod error;
 mod folder;

@@ -245,7 +245,7 @@ impl CellStats {
         stats.due_histogram.merge(&overview.due_histogram);
         stats.due_moments.merge(&overview.due_moments);
         stats.observed.add(&overview.recorded.threads);
-        stats.polled_ns += document.threads.iter().map(polled_ns).sum::<i64>();
+        stats.polled_ns = document.threads.iter().map(polled_ns).fold(stats.polled_ns, i64::saturating_add);
         self.add_threads(overview);
         for (place, reached) in document.load.iter().filter_map(|load| load.reached).enumerate() {
             match self.reached.get_mut(place) {
@@ -283,7 +283,7 @@ impl CellStats {
             pooled.due_moments.merge(moments);
             pooled.observed.add(std::slice::from_ref(statistics));
             pooled.maxima.extend(moments.max());
-            pooled.polled_ns += polled_ns(thread);
+            pooled.polled_ns = pooled.polled_ns.saturating_add(polled_ns(thread));
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<Meaning> {
 fn in_words(overview: &Overview<'_>) -> Option<String> {
     let threads = &overview.recorded.document.threads;
     let polling = || threads.iter().filter_map(|thread| thread.polling);
-    let polled_ns: i64 = polling().map(|polling| polling.polled_ns).sum();
+    let polled_ns = polling().map(|polling| polling.polled_ns).fold(0, i64::saturating_add);
     let share = format!("{} %", digits(percent(polled_ns, &overview.moments)?));
     let (polled, gaps) = (format::span(Nanos(polled_ns)), counted(overview.moments.count(), "gap"));
     // What found the ring full is in no sum.

@@ -12,6 +12,7 @@ mod app;
 mod bad_input;
 mod cokernels;
 mod deadline;
+mod edited_numbers;
 mod faults;
 mod intervals;
 mod jitter;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Counts of a document that no run can have. They are refused where it is read, or every sum of them would have to mind that it may
+//! overflow.
+
+use model::{Document, HostFacts, Thread};
+
+/// Of anything at most: latencies that a thread has at an interval of 1 µs in 285 years, and what a float counts without a gap.
+const MAX_COUNT: u64 = 1 << 53;
+
+/// The place of a count that no run can have, in one thread or in all of them together.
+pub(crate) fn too_many(document: &Document) -> Option<String> {
+    let is_too_many = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add) > MAX_COUNT;
+    for (index, thread) in document.threads.iter().enumerate() {
+        if is_too_many(&mut thread.histogram_ns.buckets.iter().map(|bucket| bucket.count)) {
+            return Some(format!("threads[{index}].histogram_ns"));
+        }
+    }
+    for (name, counts) in OF_THREADS {
+        if is_too_many(&mut document.threads.iter().flat_map(counts).flatten()) {
+            return Some(format!("threads[].{name}"));
+        }
+    }
+    if let Some(processes) = &document.host.processes {
+        let known = [Some(processes.own_ms), processes.others_ms, processes.kernel_ms];
+        if is_too_many(&mut known.into_iter().flatten().chain(processes.busiest.iter().map(|busy| busy.cpu_ms))) {
+            return Some("host.processes".to_owned());
+        }
+    }
+    let times = |facts: &HostFacts| is_too_many(&mut facts.cpus.iter().flat_map(|cpu| cpu.time_ms.values().copied()));
+    let hosts = [("before", Some(&document.host.before)), ("after", document.host.after.as_ref())];
+    let (name, _) = hosts.into_iter().find(|(_, facts)| facts.is_some_and(times))?;
+    Some(format!("host.{name}.cpus[].time_ms"))
+}
+
+/// What a thread counts of something.
+type CountsOf = fn(&Thread) -> Vec<Option<u64>>;
+
+/// By its name in the document.
+const OF_THREADS: [(&str, CountsOf); 4] = [
+    ("activations", |thread| {
+        let counts = thread.activations.map(|counts| counts.all());
+        counts.into_iter().flat_map(|all| [all.due, all.on_time, all.late, all.skipped].map(Some)).collect()
+    }),
+    ("evidence", |Thread { evidence, .. }| {
+        let faults = [evidence.minor_faults, evidence.major_faults];
+        let switches = [evidence.voluntary_switches, evidence.involuntary_switches];
+        [faults, switches].concat().into_iter().chain([Some(evidence.samples_lost)]).collect()
+    }),
+    ("polling", |thread| vec![thread.polling.map(|polling| polling.readings)]),
+    ("smis", |thread| vec![thread.smis.and_then(|smis| smis.count)]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reader::parse;
+    use stats::Bucket;
+
+    #[test]
+    fn a_histogram_of_more_than_any_run_has() {
+        let mut document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
+        let count = |document: &mut Document, counts: [u64; 2]| {
+            document.threads[0].histogram_ns.buckets = counts.map(|count| Bucket { lower: 5, upper: 5, count }).to_vec();
+            parse(&model::document_text(document).unwrap())
+        };
+        assert!(count(&mut document, [MAX_COUNT - 1, 1]).is_ok());
+        for counts in [[MAX_COUNT, 1], [u64::MAX, u64::MAX]] {
+            let why = count(&mut document, counts).unwrap_err();
+            assert!(why.contains("threads[0].histogram_ns counts more than any run can have"), "{why}");
+        }
+    }
+
+    /// Of all threads together, as they are added up.
+    #[test]
+    fn counts_of_more_than_any_run_has() {
+        let document = parse(include_str!("../../../fuzz/corpus/run_json/before_settling.json")).unwrap();
+        let refused = |change: &dyn Fn(&mut Document)| {
+            let mut document = document.clone();
+            document.threads.push(document.threads[0].clone());
+            change(&mut document);
+            parse(&model::document_text(&document).unwrap()).err().unwrap_or_default()
+        };
+        assert_eq!(refused(&|_| ()), "");
+        let lost = |n: u64| {
+            move |document: &mut Document| document.threads.iter_mut().for_each(|thread| thread.evidence.samples_lost = n)
+        };
+        assert_eq!(refused(&lost(MAX_COUNT / 2 - 1_000_000)), "");
+        assert_eq!(refused(&lost(MAX_COUNT / 2 + 1)), "threads[].evidence counts more than any run can have");
+        let busy = |document: &mut Document| {
+            document.host.before.cpus[0].time_ms.insert("irq".to_owned(), u64::MAX);
+        };
+        assert_eq!(refused(&busy), "host.before.cpus[].time_ms counts more than any run can have");
+    }
+}
