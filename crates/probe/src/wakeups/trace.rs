@@ -12,27 +12,39 @@ use trace::{Raw, RawReader, Session, TraceError, Tracefs};
 const BUFFERS_KIB: u64 = 65_536;
 const MAX_BUFFER_KIB: u64 = 8_192;
 const MIN_BUFFER_KIB: u64 = 512;
-/// Events that are held back until those of other CPUs have been read.
+/// Events that are held back until those of other CPUs have been read, at least.
 const PENDING: usize = 1 << 17;
 /// An event is in its CPU's buffer this long after its time, ns.
 const STORED_WITHIN: i64 = 1_000_000;
-/// Events in a page of the kernel's at most.
-const PER_PAGE: usize = 4_096;
+/// Bytes of an event in a page of the kernel's, at least.
+const EVENT_BYTES: usize = 12;
 
 /// What is missing for it here, if anything, without using it.
 pub(crate) fn lacks() -> Option<String> {
     Tracefs::find().err().map(|error| error.to_string())
 }
 
+/// What one CPU records.
+struct Cpu {
+    number: u32,
+    reader: RawReader,
+    /// The time of the last event that was read.
+    last: i64,
+    /// There was nothing more when it was read last.
+    is_read: bool,
+}
+
 pub(crate) struct Trace {
     session: Session,
-    readers: Vec<(u32, RawReader)>,
+    cpus: Vec<Cpu>,
     layout: Layout,
     pub(crate) functions: Functions,
     /// What the buffer of each CPU holds, KiB.
     pub(crate) buffer_kib: u64,
     /// With their order within one CPU.
     pending: Vec<(u64, Event)>,
+    /// Events of a page at most.
+    per_page: usize,
     read: u64,
 }
 
@@ -57,51 +69,55 @@ impl Trace {
             let text: Vec<String> = followed.iter().map(i64::to_string).collect();
             session.write("set_event_pid", &text.join(" "))?;
         }
-        let mut readers = Vec::new();
-        for cpu in cpus {
-            readers.push((cpu, session.raw_reader(CpuId(cpu))?));
-        }
+        let read = |number| Ok(Cpu { number, reader: session.raw_reader(CpuId(number))?, last: i64::MIN, is_read: false });
+        let cpus = cpus.into_iter().map(read).collect::<Result<Vec<_>, TraceError>>()?;
         event::enable(&session)?;
-        Ok((Trace { session, readers, layout, functions, buffer_kib, pending: Vec::with_capacity(PENDING), read: 0 }, followed))
+        let per_page = rustix::param::page_size() / EVENT_BYTES;
+        // Of each CPU but one, a page may have to wait.
+        let pending = Vec::with_capacity(PENDING.max((cpus.len() + 1) * per_page));
+        Ok((Trace { session, cpus, layout, functions, buffer_kib, pending, per_page, read: 0 }, followed))
     }
 
     /// Reads what there is, and takes the events before a time, in order. Those of the last moment wait for the next call, as another
-    /// CPU may have one before them.
-    pub(crate) fn take(&mut self, now: i64, mut each: impl FnMut(&Event)) -> io::Result<()> {
-        let Trace { readers, layout, pending, read, .. } = self;
-        let mut until = now - STORED_WITHIN;
-        let share = PENDING.saturating_sub(pending.len()) / readers.len().max(1);
-        for (cpu, reader) in readers {
-            let (mut last, mut room) = (i64::MIN, share);
-            // What has no room stays in the kernel's buffer, and what is later on other CPUs waits for it.
-            while room > PER_PAGE {
-                let mut taken = |raw: Raw<'_>| {
-                    let event = match raw {
-                        Raw::Event(time, bytes) => layout.decode(time, *cpu, bytes),
-                        Raw::Lost(time, events) => Some(Event::lost(time, *cpu, events)),
-                    };
-                    if let Some(event) = event {
-                        (last, room, *read) = (event.time, room.saturating_sub(1), *read + 1);
-                        pending.push((*read, event));
-                    }
+    /// CPU may have one before them. Returns the time before which all were taken.
+    pub(crate) fn take(&mut self, now: i64, mut each: impl FnMut(&Event)) -> io::Result<i64> {
+        let Trace { cpus, layout, pending, per_page, read, .. } = self;
+        cpus.iter_mut().for_each(|cpu| cpu.is_read = false);
+        // The CPU that is furthest behind comes next, so that what was read of others does not wait for it. What has no room stays in
+        // the kernel's buffer.
+        while pending.capacity() - pending.len() >= *per_page
+            && let Some(cpu) = cpus.iter_mut().filter(|cpu| !cpu.is_read).min_by_key(|cpu| cpu.last)
+        {
+            let Cpu { number, reader, last, is_read } = cpu;
+            let taken = |raw: Raw<'_>| {
+                let event = match raw {
+                    Raw::Event(time, bytes) => layout.decode(time, *number, bytes),
+                    Raw::Lost(time, events) => Some(Event::lost(time, *number, events)),
                 };
-                if !reader.take(&mut taken)? {
-                    last = i64::MAX;
-                    break;
+                if let Some(event) = event {
+                    (*last, *read) = (event.time.max(*last), *read + 1);
+                    pending.push((*read, event));
                 }
+            };
+            match reader.take(taken) {
+                Ok(more) => *is_read = !more,
+                // What asks the thread to stop.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
-            until = until.min(last);
         }
+        let behind = cpus.iter().filter(|cpu| !cpu.is_read).map(|cpu| cpu.last);
+        let until = behind.fold(now - STORED_WITHIN, i64::min);
         pending.sort_unstable_by_key(|(order, event)| (event.time, *order));
         let ready = pending.partition_point(|(_, event)| event.time < until);
         pending.drain(..ready).for_each(|(_, event)| each(&event));
-        Ok(())
+        Ok(until)
     }
 
     /// Ends the recording.
     pub(crate) fn end(self) -> Result<(), TraceError> {
         // The instance is in use as long as anybody reads it.
-        drop(self.readers);
+        drop(self.cpus);
         self.session.end()
     }
 }
