@@ -24,6 +24,8 @@ const EVERY: Nanos = Nanos::from_millis(100);
 const SETTLE: Nanos = Nanos::from_millis(3);
 /// Rows of one reading.
 const ROWS: usize = 1 << 16;
+/// At the end the kernel's buffers are read so often at most, each time as far as there is room: many times what they hold.
+const MAX_LAST_READINGS: u32 = 1_000;
 
 /// The wake-ups of a program.
 pub(crate) struct Wakeups {
@@ -34,10 +36,15 @@ pub(crate) struct Wakeups {
     wanted: Option<Cause>,
     /// Rows before it are from before the run.
     begun: Option<i64>,
+    /// The run is over: what happened until then is still read.
+    is_ending: bool,
     /// No more is read.
     is_over: bool,
+    last_readings: u32,
     /// When the run was to begin.
     start: Nanos,
+    /// When it was to end, and then when it did. Of later wake-ups nothing is recorded.
+    until: Nanos,
     /// When the end of the program was seen, and that of the run.
     ended: Option<(Nanos, Nanos)>,
     /// Rows that have no values, so far: those that the trace does not show as a whole, and those that there was no room for.
@@ -62,8 +69,11 @@ impl Wakeups {
             rows,
             wanted,
             begun: None,
+            is_ending: false,
             is_over: false,
+            last_readings: 0,
             start: Nanos::ZERO,
+            until: Nanos(i64::MAX),
             ended: None,
             untraced: 0,
             no_room: 0,
@@ -73,13 +83,14 @@ impl Wakeups {
         })
     }
 
-    fn read(&mut self, now: i64) -> io::Result<()> {
+    /// Returns the time before which all was read.
+    fn read(&mut self, now: i64) -> io::Result<i64> {
         self.account.clocks = clocks();
-        let begun = self.begun.unwrap_or(now);
+        let (begun, until) = (self.begun.unwrap_or(now), self.until.0);
         let Wakeups { trace, account, rows, wanted, untraced, no_room, events_lost, .. } = self;
-        let Some(trace) = trace else { return Ok(()) };
-        let counts = |time, cause| time >= begun && wanted.is_none_or(|wanted| wanted == cause);
-        trace.take(now, |event| {
+        let Some(trace) = trace else { return Ok(now) };
+        let counts = |time, cause| (begun..until).contains(&time) && wanted.is_none_or(|wanted| wanted == cause);
+        let taken = trace.take(now, |event| {
             account.take(event, &mut |found| match found {
                 Found::Wakeup(wakeup) if !counts(wakeup.running, wakeup.cause) => {}
                 Found::Wakeup(wakeup) if rows.len() < ROWS => rows.push_back(wakeup),
@@ -91,7 +102,7 @@ impl Wakeups {
         })?;
         // One that is known by what the thread did next comes after others.
         rows.make_contiguous().sort_unstable_by_key(|wakeup| wakeup.running);
-        Ok(())
+        Ok(taken)
     }
 
     fn next_row(&mut self) -> Option<Awaited<COLUMNS>> {
@@ -105,17 +116,39 @@ impl Wakeups {
         self.rows.pop_front().map(|wakeup| Awaited::Event(Nanos(wakeup.running), columns(&wakeup)))
     }
 
-    fn read_further<A: Attachment>(&mut self, attachment: &mut A, until: Nanos) -> io::Result<()> {
+    fn read_further<A: Attachment>(&mut self, attachment: &mut A) -> io::Result<()> {
+        if self.is_ending {
+            return self.read_rest(attachment);
+        }
         let has_ended = self.program.has_ended();
         let now = attachment.now();
-        if has_ended || now >= until {
-            self.is_over = true;
-            self.ended = has_ended.then_some((now, until));
-            attachment.sleep_until(Nanos(now.0 + SETTLE.0));
-            // Of a wake-up after the end nothing is recorded.
-            return self.read(attachment.now().0);
+        if has_ended || now >= self.until {
+            self.ended = has_ended.then_some((now, self.until));
+            self.end_at(now.min(self.until), attachment);
+            return self.read_rest(attachment);
         }
-        self.read(now.0)
+        self.read(now.0).map(drop)
+    }
+
+    /// The run is over from this time on. What happened before is on its way for a moment.
+    fn end_at<A: Attachment>(&mut self, time: Nanos, attachment: &mut A) {
+        (self.is_ending, self.until) = (true, time);
+        let settled = Nanos(attachment.now().0 + SETTLE.0);
+        // What asks the thread to stop ends its sleep.
+        while attachment.now() < settled && !matches!(attachment.sleep_until(settled), Woken::Failed(_)) {}
+    }
+
+    /// Reads on until all of the run was read.
+    fn read_rest<A: Attachment>(&mut self, attachment: &mut A) -> io::Result<()> {
+        let taken = self.read(attachment.now().0)?;
+        self.last_readings += 1;
+        self.is_over = taken >= self.until.0;
+        if !self.is_over && self.last_readings >= MAX_LAST_READINGS {
+            self.is_over = true;
+            // How many more there are is not known.
+            self.events_lost += 1;
+        }
+        Ok(())
     }
 }
 
@@ -145,6 +178,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
 
     fn next(&mut self, attachment: &mut A, until: Nanos) -> Awaited<COLUMNS> {
         if self.begun.is_none() {
+            self.until = until;
             self.begun = Some(attachment.now().0);
             if let Err(error) = self.program.release() {
                 return failed("execute the command")(error);
@@ -160,14 +194,35 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
             if self.is_over {
                 return Awaited::Ended;
             }
-            let next = Nanos(attachment.now().0 + EVERY.0);
-            match attachment.sleep_until(next.min(until)) {
+            let next = if self.is_ending { attachment.now() } else { Nanos(attachment.now().0 + EVERY.0).min(until) };
+            match attachment.sleep_until(next) {
                 Woken::OnTime => {}
                 Woken::Interrupted => return Awaited::Nothing,
                 Woken::Failed(errno) => return Awaited::Failed(SampleError { doing: "clock_nanosleep", errno }),
             }
-            if let Err(error) = self.read_further(attachment, until) {
+            if let Err(error) = self.read_further(attachment) {
                 return failed("read the kernel's events")(error);
+            }
+        }
+    }
+
+    /// What the kernel recorded until the run was stopped.
+    fn left(&mut self, attachment: &mut A) -> Option<Awaited<COLUMNS>> {
+        self.begun?;
+        if !self.is_ending {
+            self.end_at(attachment.now().min(self.until), attachment);
+        }
+        loop {
+            if let Some(row) = self.next_row() {
+                return Some(row);
+            }
+            if self.is_over {
+                return None;
+            }
+            if self.read_rest(attachment).is_err() {
+                self.is_over = true;
+                // How many there were is not known.
+                self.events_lost += 1;
             }
         }
     }

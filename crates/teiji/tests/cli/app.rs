@@ -326,6 +326,37 @@ fn a_command_ends_with_the_run() {
     ended();
 }
 
+/// The kernel's buffers are read ten times a second. What they held when a run was stopped was in no row, and counted nowhere.
+#[test]
+fn a_stopped_run_has_all_wake_ups_until_then() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let Some(cpu) = traced_cpu_or_skip(&place) else { return };
+    // The stop comes at another moment between two readings each time.
+    let mut missing: Vec<i64> = (0..5)
+        .map(|stop| {
+            let program = format!("taskset -c {cpu} {TEIJI} measure -t 1 -i 2ms -d 60s -q -o own{stop}.teiji");
+            let run = place.start(&format!("measure --probe app --wakeups timer -d 60s -q -o app{stop}.teiji -- {program}"));
+            let own = run.begun(&format!("app{stop}.teiji"));
+            soon("the program measures", Duration::from_secs(20), || place.join(&format!("own{stop}.teiji")).exists());
+            std::thread::sleep(Duration::from_millis(1_500));
+            let begun = own.threads()[0].whole("/start_ns");
+            let now = now();
+            let stopped = now + 100_000_000 - (now - begun) % 100_000_000 + 20_000_000 * stop;
+            sleep_until(stopped);
+            run.signal(Signal::INT);
+            let output = run.end_within(Duration::from_secs(20));
+            let document = place.document(&format!("app{stop}.teiji"));
+            assert_eq!(document.text("/end/reason"), "signal", "{output:?}");
+            let last = rows(&place, &format!("app{stop}.teiji")).iter().map(|row| row.planned + row.latency).max().unwrap();
+            stopped - last
+        })
+        .collect();
+    missing.sort_unstable();
+    // One of them may be slow to see its signal, or its program to run.
+    assert!(missing[3] < 15_000_000, "rows end so many ns before the stop: {missing:?}");
+}
+
 /// The kernel ends it: nobody else is left to.
 #[test]
 fn a_command_ends_with_a_killed_run() {
