@@ -84,6 +84,16 @@ impl<R: Read> Decoder<R> {
         &self.labels
     }
 
+    /// What it reads from.
+    pub(crate) const fn source(&mut self) -> &mut R {
+        &mut self.source
+    }
+
+    /// Whether the last bytes of the batch that was read last are zeros, as of a file that was grown and not written to its end.
+    pub(crate) fn ends_in_zeros(&self) -> bool {
+        self.body.ends_with(&[0; 8])
+    }
+
     /// The columns of the batch that was read last; without rows before the first.
     pub(crate) fn columns(&self) -> &[Column] {
         &self.columns

@@ -17,6 +17,7 @@ mod reader;
 mod sample_file;
 mod samples;
 mod stream;
+mod sums;
 mod verify;
 
 pub use error::RecordingError;

@@ -5,12 +5,13 @@ use crate::RecordingError;
 use crate::column::{Column, Values};
 use crate::decoder::{Broken, Decoder};
 use crate::samples::{labels, long_path, max_bytes_per_hundred_rows};
+use crate::sums::{Summed, Sums, sums_path};
 use arrow_buffer::NullBuffer;
 use model::{ProbeStatement, Thread};
 use stats::{Rows, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Take};
 use std::path::{Path, PathBuf};
 
 /// What is still good for something in a file that is damaged further on.
@@ -39,7 +40,7 @@ impl SampleFile {
     /// When it cannot be read.
     pub(crate) fn labels(path: &Path) -> Result<BTreeMap<String, String>, RecordingError> {
         let damaged = |broken: Broken| RecordingError::Samples { path: path.to_owned(), rows: 0, why: broken.why() };
-        decoder(path, u64::MAX)?.map(|decoder| decoder.labels().clone()).map_err(damaged)
+        checked(path, u64::MAX, false)?.map(|stream| stream.decoder.labels().clone()).map_err(damaged)
     }
 
     /// Whether the file says of itself what `run.json` says of its thread.
@@ -74,11 +75,11 @@ impl SampleFile {
     fn each_batch(&self, mut visit: impl FnMut(u64, &[Column]) -> Result<(), String>) -> Result<(), RecordingError> {
         let mut row = 0_u64;
         let mut has_schema = false;
-        let read = decoder(&self.path, self.bytes)?.and_then(|mut decoder| {
+        let read = checked(&self.path, self.bytes, self.cut)?.and_then(|mut stream| {
             has_schema = true;
             // What is wrong with the columns is wrong with a file without batches too.
-            visit(0, decoder.columns())?;
-            while let Some(columns) = decoder.next()? {
+            visit(0, stream.decoder.columns())?;
+            while let Some(columns) = stream.next()? {
                 visit(row, columns)?;
                 row += columns.first().map_or(0, |column| column.values.len()) as u64;
             }
@@ -94,15 +95,53 @@ impl SampleFile {
     }
 }
 
-fn decoder(path: &Path, bytes: u64) -> Result<Result<Decoder<impl Read>, Broken>, RecordingError> {
+/// A stream whose messages are held against their sums, where there are any.
+struct Checked {
+    path: PathBuf,
+    decoder: Decoder<Summed<BufReader<Take<File>>>>,
+    sums: Sums,
+    /// Messages before the next.
+    messages: usize,
+}
+
+/// Opens a stream up to so many bytes. Only of one that may be cut off there are sums.
+fn checked(path: &Path, bytes: u64, cut: bool) -> Result<Result<Checked, Broken>, RecordingError> {
     let file = File::open(path).map_err(RecordingError::io("read", path))?;
-    Ok(Decoder::open(BufReader::with_capacity(1 << 18, file.take(bytes))))
+    let sums = if cut { Sums::of(path) } else { Sums::default() };
+    let source = Summed::new(BufReader::with_capacity(1 << 18, file.take(bytes)), cut);
+    Ok(Decoder::open(source).and_then(|decoder| {
+        let mut stream = Checked { path: path.to_owned(), decoder, sums, messages: 0 };
+        if stream.differs() { Err("its schema is not the one that was written".into()) } else { Ok(stream) }
+    }))
+}
+
+impl Checked {
+    /// The columns of the next batch; none at the end mark.
+    fn next(&mut self) -> Result<Option<&[Column]>, Broken> {
+        if self.decoder.next()?.is_none() {
+            return Ok(None);
+        }
+        if self.differs() {
+            let is_unwritten = self.decoder.ends_in_zeros() && matches!(self.decoder.next(), Err(Broken::Unfinished(_)));
+            let why = "a batch is not the one that was written".to_owned();
+            return Err(if is_unwritten { Broken::Unfinished(why) } else { Broken::Damaged(why) });
+        }
+        Ok(Some(self.decoder.columns()))
+    }
+
+    /// Whether the last message is another than was written. The sums are removed as a run comes to its end, and the file may be
+    /// another one then.
+    fn differs(&mut self) -> bool {
+        let Some(sum) = self.decoder.source().take() else { return false };
+        self.messages += 1;
+        self.sums.differs(self.messages - 1, sum) && sums_path(&self.path).exists()
+    }
 }
 
 fn read_long(path: &Path, column: usize, cut: bool) -> Result<BTreeMap<u64, i64>, RecordingError> {
     let mut latencies = BTreeMap::new();
-    let read = decoder(path, u64::MAX)?.and_then(|mut decoder| {
-        while let Some(columns) = decoder.next()? {
+    let read = checked(path, u64::MAX, cut)?.and_then(|mut stream| {
+        while let Some(columns) = stream.next()? {
             let columns: &[Column; 3] = columns.try_into().map_err(|_| "three columns, row, column and value, expected")?;
             let [Values::Int64(rows), Values::Int64(of), Values::Int64(values)] = columns.each_ref().map(|column| &column.values)
             else {

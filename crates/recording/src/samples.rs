@@ -216,7 +216,7 @@ impl SampleWriter {
     /// The files there are so far, for the syncer. Another may come with the first latency beyond 32
     /// bits.
     pub fn files(&self) -> impl Iterator<Item = &File> {
-        self.long.iter().chain([&self.stream]).map(Stream::file)
+        self.long.iter().chain([&self.stream]).flat_map(Stream::files)
     }
 }
 
@@ -263,6 +263,7 @@ fn validity(rows: usize, null_ranges: &[(usize, usize)]) -> Option<NullBuffer> {
 mod tests {
     use super::*;
     use crate::SampleFile;
+    use crate::sums::sums_path;
     use model::Column;
     use plan::{CpuId, Nanos, Scheduling};
     use proptest::prelude::*;
@@ -396,7 +397,8 @@ mod tests {
         }
     }
 
-    /// Wherever a bit of what frames the rows is flipped, a file that was cut off is not taken for one that merely ends earlier.
+    /// Whichever bit is flipped, a file that was cut off is not taken for a good one, nor for one that merely ends earlier: by its sums,
+    /// and without them wherever the bit is not of a value.
     #[test]
     fn cut_off_and_damaged_at_any_bit() {
         let dir = tempfile::tempdir().unwrap();
@@ -404,28 +406,62 @@ mod tests {
         let samples: Vec<(u64, i64)> = (0..140_u64).filter(|row| row % 7 > 0).map(|row| (row, 900 + row.cast_signed())).collect();
         let (_, lengths) = write_unfinished(&path, &samples, 30);
         let bytes = std::fs::read(&path).unwrap();
-        let whole = read(&open(&path, true).unwrap()).unwrap();
-        let (mut refused, mut fewer) = (0, 0);
-        // The last batch may be whole, or half of it not yet written.
-        for end in [bytes.len(), bytes.len() - 50] {
-            let expected = if end == bytes.len() { whole.1 } else { samples[89].0 + 1 };
-            for place in 0..end {
-                for bit in 0..8 {
+        let sums = std::fs::read(sums_path(&path)).unwrap();
+        assert_eq!(sums.len(), 8 * lengths.len());
+        // The last batch may be whole, or half of it not yet written, which is not read.
+        for (end, whole, rows) in
+            [(bytes.len(), bytes.len(), 140), (bytes.len() - 50, usize::try_from(lengths[3]).unwrap(), samples[89].0 + 1)]
+        {
+            for has_sums in [true, false] {
+                std::fs::write(sums_path(&path), if has_sums { sums.as_slice() } else { &[] }).unwrap();
+                let mut refused = 0;
+                for (place, bit) in
+                    (0..end).flat_map(|place| (0..8).filter(|bit| !has_sums || *bit == 3).map(move |bit| (place, bit)))
+                {
                     let mut bytes = bytes[..end].to_vec();
                     bytes[place] ^= 1 << bit;
                     std::fs::write(&path, bytes).unwrap();
                     match open(&path, true).and_then(|file| read(&file)) {
                         Err(_) => refused += 1,
-                        Ok((_, rows)) if rows == expected => {}
-                        Ok((_, rows)) => {
-                            fewer += 1;
-                            eprintln!("byte {place} (batches from {lengths:?}, {end}), bit {bit}: {rows} rows");
-                        }
+                        Ok((_, found)) => assert!(
+                            found == rows && !(has_sums && place < whole),
+                            "byte {place} of {lengths:?}, bit {bit}: {found} rows"
+                        ),
                     }
                 }
+                assert!(refused > if has_sums { whole - 1 } else { 4_000 }, "{refused} refused");
             }
         }
-        assert!(fewer == 0 && refused > 4_000, "{refused} refused, {fewer} read as shorter");
+    }
+
+    /// What a power cut leaves of sums is used as far as it goes, and a batch that was not written to its end is no damage.
+    #[test]
+    fn sums_and_batches_after_a_power_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples-0.arrows");
+        let samples: Vec<(u64, i64)> = (0..60).map(|row| (row, 900)).collect();
+        let (_, lengths) = write_unfinished(&path, &samples, 20);
+        let (bytes, sums) = (std::fs::read(&path).unwrap(), std::fs::read(sums_path(&path)).unwrap());
+        let rows = || open(&path, true).and_then(|file| read(&file)).map(|(_, rows)| rows).map_err(|error| error.to_string());
+        for kept in [0, 8, 12, sums.len()] {
+            std::fs::write(sums_path(&path), &sums[..kept]).unwrap();
+            assert_eq!(rows(), Ok(60));
+            // A file that was grown and not written.
+            let grown = [&sums[..kept], &vec![0; sums.len() - kept]].concat();
+            std::fs::write(sums_path(&path), grown).unwrap();
+            assert_eq!(rows(), Ok(60));
+        }
+        std::fs::write(sums_path(&path), &sums).unwrap();
+        let mut half = bytes.clone();
+        half[bytes.len() - 40..].fill(0);
+        std::fs::write(&path, half).unwrap();
+        assert_eq!(rows(), Ok(40));
+        let mut damaged = bytes;
+        let end = usize::try_from(lengths[2]).unwrap();
+        damaged[end - 40..end].fill(0);
+        std::fs::write(&path, damaged).unwrap();
+        let why = rows().unwrap_err();
+        assert!(why.contains("is damaged after row 20: a batch is not the one that was written. Its rows"), "{why}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use crate::RecordingError;
 use crate::column::{Column, Values};
 use crate::decoder::{Broken, Decoder};
+use crate::sums::{SumsWriter, sums_path};
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_ipc::MetadataVersion;
@@ -27,16 +28,23 @@ pub(crate) struct Stream {
     encoder: StreamWriter<Vec<u8>>,
     /// Bytes of the file that are whole batches.
     good: u64,
+    /// Until it has come to its end.
+    sums: Option<SumsWriter>,
 }
 
 impl Stream {
-    /// A new file that holds the schema.
+    /// A new file that holds the schema, and the sums of what it will hold.
     pub(crate) fn create(path: &Path, schema: &SchemaRef) -> Result<Self, RecordingError> {
+        let sums = SumsWriter::create(path).map_err(RecordingError::io("create", &sums_path(path)))?;
+        Stream::begin(path, schema, Some(sums))
+    }
+
+    fn begin(path: &Path, schema: &SchemaRef, sums: Option<SumsWriter>) -> Result<Self, RecordingError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(RecordingError::io("create", path))?;
         let encoder = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)
             .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), schema, options))
             .map_err(|error| unencodable(path, &error))?;
-        let mut stream = Stream { path: path.to_owned(), file, schema: Arc::clone(schema), encoder, good: 0 };
+        let mut stream = Stream { path: path.to_owned(), file, schema: Arc::clone(schema), encoder, good: 0, sums };
         stream.write_out()?;
         Ok(stream)
     }
@@ -48,15 +56,17 @@ impl Stream {
         self.write_out()
     }
 
-    /// Writes the mark that says the stream is whole.
+    /// Writes the mark that says the stream is whole. From here on the figures of the recording say whether it is.
     pub(crate) fn finish(&mut self) -> Result<(), RecordingError> {
         self.encoder.finish().map_err(|error| unencodable(&self.path, &error))?;
-        self.write_out()
+        self.write_out()?;
+        let removed = self.sums.take().map_or(Ok(()), SumsWriter::remove);
+        removed.map_err(RecordingError::io("remove", &sums_path(&self.path)))
     }
 
-    /// The file, for the syncer.
-    pub(crate) const fn file(&self) -> &File {
-        &self.file
+    /// The files, for the syncer.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+        self.sums.iter().map(SumsWriter::file).chain([&self.file])
     }
 
     /// Where it lies.
@@ -73,7 +83,8 @@ impl Stream {
     fn write_out(&mut self) -> Result<(), RecordingError> {
         let bytes = self.encoder.get_mut();
         let length = bytes.len() as u64;
-        let written = self.file.write_all(bytes);
+        let summed = self.sums.as_mut().map_or(Ok(()), |sums| sums.add(bytes));
+        let written = summed.and_then(|()| self.file.write_all(bytes));
         bytes.clear();
         if let Err(source) = written {
             // Half a batch is useless; what was whole before stays.
@@ -143,7 +154,7 @@ fn rewrite(old: &Path, new: &Path, schema: &SchemaRef) -> Result<(), RecordingEr
     let damaged = |broken: Broken| RecordingError::Samples { path: old.to_owned(), rows: 0, why: broken.why() };
     let file = File::open(old).map_err(RecordingError::io("read", old))?;
     let mut decoder = Decoder::open(BufReader::new(file)).map_err(damaged)?;
-    let mut larger = Stream::create(new, schema)?;
+    let mut larger = Stream::begin(new, schema, None)?;
     let growing = |column: &Column| Growing { values: column.values.empty(), validity: NullBufferBuilder::new(0) };
     let mut grown: Vec<Growing> = decoder.columns().iter().map(growing).collect();
     let rows = |grown: &[Growing]| grown.first().map_or(0, |column| column.values.len());

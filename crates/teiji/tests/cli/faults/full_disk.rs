@@ -118,8 +118,9 @@ fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
     assert_kept_what_was_written(&document);
     let mut names = place.listing();
     names.retain(|name| name.starts_with("kept.teiji/"));
-    let known = ["host-after.json", "host-before.json", "run.json", "samples-0.arrows", "samples-1.arrows"];
-    assert_eq!(names, known.map(|name| format!("kept.teiji/{name}")));
+    let samples = ["samples-0.arrows", "samples-0.sums", "samples-1.arrows", "samples-1.sums"];
+    let known = ["host-after.json", "host-before.json", "run.json"].into_iter().chain(samples);
+    assert_eq!(names, known.map(|name| format!("kept.teiji/{name}")).collect::<Vec<_>>());
 }
 
 fn assert_kept_what_was_written(document: &Document) {

@@ -104,6 +104,7 @@ fn cut_off_and_damaged() {
             [after_rows, "teiji.cpu is nothing"],
         ),
         ("a batch's first byte", flipped(heads[2]), [after_rows, exportable]),
+        ("a value", flipped(heads[2] + 700), [after_rows, exportable]),
         ("a batch's length", flipped(heads[2] + 6), [after_rows, exportable]),
         (
             "all behind the first batch but a few zeros",
