@@ -266,7 +266,12 @@ pub(crate) fn supported_rate(samples: u64, accounts: &Accounts) -> Option<String
 pub(crate) fn cut_short(document: &Document) -> Option<String> {
     let end = match (document.state, &document.end) {
         (State::Complete, _) => return None,
-        (State::Running, _) => tr!("is incomplete: it was cut off, and at most its last second is missing"),
+        (State::Running, _) if document.run.sync => {
+            tr!("is incomplete: it was cut off, and at most its last second is missing")
+        }
+        (State::Running, _) => tr!(
+            "is incomplete: it was cut off, and its last second is missing at most, or after a power cut all that was not on the disk yet"
+        ),
         (State::Stopped, None | Some(End::Done)) => tr!("was stopped before its planned end"),
         (State::Stopped, Some(End::Signal { name })) => tr!("was stopped early by {name}", name),
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns }))

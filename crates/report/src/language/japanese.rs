@@ -115,6 +115,10 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "is incomplete: it was cut off, and at most its last second is missing",
         "不完全: 記録が途中で途切れ、末尾の最大 1 秒分がありません",
     ),
+    (
+        "is incomplete: it was cut off, and its last second is missing at most, or after a power cut all that was not on the disk yet",
+        "不完全: 記録が途中で途切れ、末尾の最大 1 秒分、停電の場合はディスクに書き込まれていなかった部分すべてがありません",
+    ),
     ("was stopped before its planned end", "予定の終了時刻より前に中断されました"),
     ("was stopped early by {name}", "{name} により中断されました"),
     (

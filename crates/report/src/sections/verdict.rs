@@ -277,6 +277,17 @@ mod tests {
         assert!(output(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency"));
     }
 
+    /// Without --no-sync a power cut costs no more than SIGKILL.
+    #[test]
+    fn a_run_cut_off_that_was_not_synced() {
+        let mut recorded = Synthetic::idle().samples(IDLE).build();
+        (recorded.document.state, recorded.document.end, recorded.document.run.sync) = (State::Running, None, false);
+        assert!(output(&[recorded]).starts_with(
+            "The recording is incomplete: it was cut off, and its last second is missing at most, or after a power cut all that was not on \
+             the disk yet. Worst latency"
+        ));
+    }
+
     #[test]
     fn a_run_cut_short_says_so() {
         let mut recorded = Synthetic::idle().samples(IDLE).build();
