@@ -72,11 +72,12 @@ class OnACore:
 
     def test_a_thread_that_is_stopped_has_fallen_back(self):
         """By SIGSTOP and SIGCONT in mid-run, which a core need not count by itself."""
-        busybox = shutil.which("busybox")
+        shell, sleep = shutil.which("dash"), shutil.which("sleep")
         measure = "/teiji measure -q -t 1 -i 1ms -n 800 --json -o /tmp/x"
-        script = f"{measure} & p=$!; /b sleep 0.4; /b kill -STOP $p; /b sleep 0.05; /b kill -CONT $p; wait $p"
-        words = ["exec", *self.kernel(), "--file", f"{busybox}=/b", *with_libraries("busybox")]
-        ended = self.lab(*words, "--run", f'/b sh -c "{script}"')
+        script = f"{measure} & p=$!; {sleep} 0.4; kill -STOP $p; {sleep} 0.05; kill -CONT $p; wait $p"
+        files = {word: None for word in (*with_libraries("dash"), *with_libraries("sleep")) if word != "--file"}
+        words = ["exec", *self.kernel(), *(word for file in files for word in ("--file", file))]
+        ended = self.lab(*words, "--run", f"{shell} -c '{script}'")
         described, _ = json.JSONDecoder().raw_decode(ended.stdout[re.search(r"^\{", ended.stdout, re.MULTILINE).start() :])
         (thread,) = described["threads"]
         activations = thread["activations"]
