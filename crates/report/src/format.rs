@@ -156,9 +156,18 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
 
 /// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000 user=2000)`.
 pub(crate) fn co_kernel(core: &CoKernel) -> String {
-    let version = core.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let gravity = core.gravity.as_ref().map(|gravity| format!(", gravity {gravity}")).unwrap_or_default();
-    format!("{}{version} (ABI revision {}{gravity})", core.name, core.abi)
+    format!("{} (ABI revision {}{gravity})", named_co_kernel(core), core.abi)
+}
+
+/// The same without its gravity: `Cobalt 3.3.1 (ABI revision 19)`.
+pub(crate) fn co_kernel_without_gravity(core: &CoKernel) -> String {
+    format!("{} (ABI revision {})", named_co_kernel(core), core.abi)
+}
+
+/// `Cobalt 3.3.1`, or `EVL`, which does not say its version.
+pub(crate) fn named_co_kernel(core: &CoKernel) -> String {
+    core.version.as_ref().map_or_else(|| core.name.clone(), |version| format!("{} {version}", core.name))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::charts::series::{Counted, MAX_CHARTED};
 use crate::format;
 use crate::language::{tr, translated};
 use crate::sections::accounts::Accounts;
+use crate::sections::co_kernel;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::loads;
@@ -65,6 +66,12 @@ impl<'a> Overview<'a> {
     /// All recordings of a report, in order, with names that distinguish them.
     pub(crate) fn all(recordings: &'a [Recorded]) -> Vec<Overview<'a>> {
         let mut all: Vec<Overview<'a>> = recordings.iter().map(Overview::new).collect();
+        if co_kernel::differ(&recordings.iter().map(|recorded| &recorded.document).collect::<Vec<_>>()) {
+            for overview in &mut all {
+                let on = co_kernel::in_short(co_kernel::of(&overview.recorded.document));
+                overview.name = tr!("{name} ({on})", name = overview.name, on);
+            }
+        }
         for place in 1..all.len() {
             let same = all[..place]
                 .iter()

@@ -5,8 +5,8 @@ use crate::format;
 use crate::language::{tr, translated};
 use crate::overview::{Overview, population};
 use crate::sections::accounts::Accounts;
-use crate::sections::columns;
 use crate::sections::latencies::{Latencies, NOTHING, text as in_table};
+use crate::sections::{co_kernel, columns};
 use judge::Examined;
 use model::{ColumnUnit, ProbeStatement, Recorded, Thread};
 use plan::Count;
@@ -69,8 +69,8 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> [String; OF_LATENCIES.l
     })
 }
 
-/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns. Figures of further columns and the
-/// probe come last.
+/// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns. Figures of further columns, the
+/// probe, and what it ran on come last.
 #[must_use]
 pub fn threads_csv(recordings: &[Recorded]) -> String {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
@@ -79,7 +79,12 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     let as_measured = OF_LATENCIES.iter().map(|name| format!("as_measured_{name}"));
     let further = further_columns(recordings);
     let names = OF_THREAD.iter().chain(&OF_LATENCIES).map(|name| (*name).to_owned()).chain(as_measured);
-    write(names.chain(further.iter().flat_map(names_of_figures)).chain(["probe".to_owned()]).collect());
+    write(
+        names
+            .chain(further.iter().flat_map(names_of_figures))
+            .chain(["probe", "co_kernel", "gravity"].map(str::to_owned))
+            .collect(),
+    );
     for recorded in recordings {
         let probe = &recorded.document.probe;
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
@@ -97,6 +102,8 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
                 cells.extend(known.map_or_else(unknown, |values| latencies(&Latencies::measured(values))));
             }
             cells.push(columns::probe(&recorded.document));
+            let core = co_kernel::of(&recorded.document);
+            cells.extend([text(core.map(format::co_kernel_without_gravity)), text(core.and_then(|core| core.gravity.clone()))]);
             write(cells);
         }
     }
@@ -105,6 +112,7 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
 
 /// See [`crate::threads_markdown`].
 pub(crate) fn markdown(recordings: &[Recorded]) -> String {
+    let all = Overview::all(recordings);
     let has_skipped =
         recordings.iter().flat_map(|recorded| &recorded.threads).any(|statistics| statistics.with_skipped.is_some());
     // That what wakes up on time is cyclic goes without saying.
@@ -117,13 +125,13 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             .map(translated)
             .join(" | ")
     );
-    for recorded in recordings {
+    for (recorded, overview) in recordings.iter().zip(&all) {
         let probe = if names_probes { format!(" {} |", in_a_cell(&columns::probe(&recorded.document))) } else { String::new() };
         for (thread, statistics) in threads(recorded) {
             let accounts = Accounts::from_thread(thread, &recorded.document.probe);
             let counts = [accounts.due(), accounts.late(), accounts.skipped()];
             let counts = counts.map(|n| n.map_or_else(|| NOTHING.to_owned(), format::count));
-            let (name, cpu) = (in_a_cell(&recorded.name()), recorded.document.probe.cpu_text(thread));
+            let (name, cpu) = (in_a_cell(&overview.name), recorded.document.probe.cpu_text(thread));
             let cells: Vec<String> = counts.into_iter().chain(in_micros(&Latencies::due(statistics))).collect();
             out += &format!("| {name} | {} | {} | {} |{probe}\n", thread.index, cpu, cells.join(" | "));
             if statistics.with_skipped.is_some() {
@@ -133,7 +141,10 @@ pub(crate) fn markdown(recordings: &[Recorded]) -> String {
             }
         }
     }
-    let (rows, _) = columns::rows(&Overview::all(recordings), usize::MAX);
+    for note in co_kernel::notes(&all) {
+        out += &format!("\n{}\n", in_a_cell(&note));
+    }
+    let (rows, _) = columns::rows(&all, usize::MAX);
     if !rows.is_empty() {
         let headings = ["recording", "thread", "column"].into_iter().chain(columns::FIGURES).map(translated).collect::<Vec<_>>();
         out += &format!("\n| {} |\n|---|--:|---|{}\n", headings.join(" | "), "--:|".repeat(columns::FIGURES.len()));
@@ -259,7 +270,7 @@ mod tests {
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 4);
         assert!(lines[0].starts_with("recording,thread,cpu,interval_ns,due,on_time,late,skipped,lost,count,min_ns,"), "{csv}");
-        assert!(lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns,probe"), "{csv}");
+        assert!(lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns,probe,co_kernel,gravity"), "{csv}");
         assert!(lines[3].contains(",2,1000,1750,") && lines[3].contains(",1000,,,,,2500,"), "p90 and more are not known: {csv}");
         let cells = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| cells(line) == cells(lines[0])), "{csv}");

@@ -11,6 +11,7 @@ use crate::format::counted;
 use crate::language::{InEach, Language, current_language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
+use crate::sections::co_kernel;
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
 use judge::{Examined, RunIdentity};
@@ -156,7 +157,8 @@ impl Texts {
         let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::new(recorded)).collect();
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
-        caveats.extend(apart.iter().map(cautions::Apart::in_words));
+        let (of_base, of_other) = all.split_at(base.recordings.len());
+        caveats.extend(apart.iter().chain(&co_kernel::gravity_apart(of_base, of_other)).map(cautions::Apart::in_words));
         let in_both = |run: &RunIdentity| !run.is_deterministic() && base.runs.contains(run);
         let again = other.recordings.iter().zip(&other.runs).filter(|(_, run)| in_both(run));
         reservations

@@ -11,6 +11,7 @@ use crate::format::counted;
 use crate::language::{InEach, Language, in_language, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
+use crate::sections::co_kernel;
 use judge::{Examined, Judged, Verdict, judge, judge_against};
 use plan::{Figure, Limit, Subject};
 use serde::Serialize;
@@ -70,7 +71,8 @@ impl Gate {
             let path = examined.recorded.path.display().to_string();
             let both = [Overview::new(&baseline.recorded), Overview::new(&examined.recorded)];
             self.caveats.each(|caveats| {
-                let apart = cautions::between(&both, 1);
+                let mut apart = cautions::between(&both, 1);
+                apart.extend(co_kernel::gravity_apart(&both[..1], &both[1..]));
                 let against = apart.iter().map(|one| format!("{} ({})", one.in_words(), baseline.recorded.path.display()));
                 caveats.extend(against.map(|caveat| (path.clone(), caveat)));
             });

@@ -6,16 +6,17 @@
 
 use super::published::{MatchKey, Published, PublishedRun};
 use crate::charts::series::Counted;
-use crate::format::counted;
+use crate::format::{self, counted};
 use crate::language::{InEach, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
+use crate::sections::co_kernel;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
 use crate::sections::noise;
 use judge::{Judged, RunIdentity, Verdict};
-use model::{Document, Quantity, Thread};
+use model::{CoKernel, Document, Quantity, Thread};
 use plan::Nanos;
 use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub(super) struct CellStats {
     pub(super) quantity: Quantity,
     /// On what time the figures are; of the first run.
     pub(super) kind: Option<TimeKind>,
+    /// What its runs were measured on, each once; none: Linux.
+    pub(super) cores: Vec<Option<CoKernel>>,
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) off_target: bool,
@@ -216,6 +219,13 @@ impl CellStats {
         Counted { histogram: &self.stats.histogram, linear: &self.linear, moments: &self.stats.moments, by_size }
     }
 
+    /// What is said of the co-kernels its runs were measured on; none where all were on Linux.
+    pub(super) fn on_cores(&self, say: impl Fn(&CoKernel) -> String) -> Option<String> {
+        let is_any = self.cores.iter().any(Option::is_some);
+        let said = self.cores.iter().map(|core| core.as_ref().map_or_else(|| "Linux".to_owned(), &say));
+        is_any.then(|| said.collect::<Vec<_>>().join("; "))
+    }
+
     /// Adds a run; whether it is more than a copy or repeat of one before it.
     pub(super) fn add(&mut self, overview: &Overview<'_>) -> bool {
         let document = &overview.recorded.document;
@@ -228,6 +238,10 @@ impl CellStats {
         }
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
         self.runs += 1;
+        let core = co_kernel::of(document).map(|core| CoKernel { chosen: false, ..core.clone() });
+        if !self.cores.contains(&core) {
+            self.cores.push(core);
+        }
         self.texts.each(|texts| caveats::merge(&mut texts.caveats, caveats::collect(document)));
         self.stats.maxima.extend(overview.due_moments.max());
         let run = RunIdentity::from_recorded(overview.recorded);
@@ -370,7 +384,7 @@ impl Texts {
             }
         }
         let lost = (overview.lost > 0).then(|| tr!("lost {samples}", samples = counted(overview.lost, "sample")));
-        let other = other.then(|| tr!("its repeats come from different machines, kernels or programs"));
+        let other = other.then(|| tr!("its repeats come from different machines, kernels, co-kernels or programs"));
         let differ = differ.then(|| tr!("its repeats in the lab differ, though equal runs are identical"));
         for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
@@ -394,5 +408,6 @@ pub(super) fn beside(row: &CellStats, part: Option<&CellThread>, published: &Pub
 fn made_by(document: &Document) -> String {
     let before = &document.host.before;
     let lab = document.lab.as_ref().map(|lab| (&lab.program.sha256, &lab.kernel.image.sha256));
-    format!("{:?} {:?} {:?} {:?} {lab:?}", before.hostname, before.cpu_model, before.kernel, before.preemption)
+    let core = co_kernel::of(document).map(format::co_kernel);
+    format!("{:?} {:?} {:?} {:?} {core:?} {lab:?}", before.hostname, before.cpu_model, before.kernel, before.preemption)
 }

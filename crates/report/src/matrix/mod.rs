@@ -26,11 +26,12 @@ pub use published::{Published, PublishedError};
 pub use settings::{SETTINGS, normalised, settings_of};
 
 use crate::charts::options::ChartOptions;
-use crate::format::{co_kernel, count, counted};
+use crate::format::{self, count, counted};
 use crate::gate::lacking;
 use crate::language::{InEach, tr, translated};
 use crate::overview::{Overview, list, population};
 use crate::sections::banners;
+use crate::sections::co_kernel;
 use crate::sections::columns::{Measured, Probes, judged_name};
 use crate::sections::inference::Inference;
 use crate::sections::lab::{self, TimeKind};
@@ -38,7 +39,7 @@ use crate::warnings::warning_text;
 use cell_stats::CellStats;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
-use model::{Recorded, Warning};
+use model::{CoKernel, Recorded, Warning};
 use plan::Limit;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
@@ -75,7 +76,7 @@ pub struct Matrix {
     /// What the ns are, for figures from the lab, each once with the rows it is true of.
     times: InEach<Vec<(String, BTreeSet<usize>)>>,
     /// The co-kernels that threads ran on, each once with the rows it is true of.
-    cores: Vec<(String, BTreeSet<usize>)>,
+    cores: Vec<(CoKernel, BTreeSet<usize>)>,
     /// That real-time rights were lacking, in the first run that says so.
     denied: Option<Warning>,
     conditions: InEach<Conditions>,
@@ -150,11 +151,10 @@ impl Matrix {
         self.measured = self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
         self.probes.add(&one[0].recorded.document.probe);
         self.conditions.each(|conditions| conditions.add(&one[0]));
-        let core = one[0].recorded.document.instrument.co_kernel.as_ref().map(co_kernel);
-        if let Some(core) = core {
-            match self.cores.iter_mut().find(|(known, _)| *known == core) {
+        if let Some(core) = co_kernel::of(&one[0].recorded.document) {
+            match self.cores.iter_mut().find(|(known, _)| format::co_kernel(known) == format::co_kernel(core)) {
                 Some((_, rows)) => drop(rows.insert(row)),
-                None => self.cores.push((core, BTreeSet::from([row]))),
+                None => self.cores.push((core.clone(), BTreeSet::from([row]))),
             }
         }
         self.times.each(|times| {
@@ -252,7 +252,7 @@ impl Matrix {
         }
         for (core, rows) in &self.cores {
             let rows = self.names(rows.iter().map(|row| &self.rows[*row]));
-            notes.push(tr!("{rows}: measured on {core}, not on Linux.", rows, core));
+            notes.push(co_kernel::note(&rows, core));
         }
         if self.kinds().len() > 1 {
             notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What recordings that were not made by one plan can differ in: read from the recordings, written as a plan writes it.
 
-use crate::sections::columns;
+use crate::sections::{co_kernel, columns};
 use model::{Document, kernel_arguments};
 use plan::{CpuList, Length, LoadSpec, Nanos, Unit};
 
 /// Which settings recordings can differ in, as the columns of a table: what takes longest to change first.
-pub const SETTINGS: [&str; 12] =
-    ["machine", "kernel", "append", "probe", "policy", "prio", "cpus", "interval", "distance", "load", "samples", "duration"];
+pub const SETTINGS: [&str; 13] = [
+    "machine",
+    "kernel",
+    "append",
+    "probe",
+    "co-kernel",
+    "policy",
+    "prio",
+    "cpus",
+    "interval",
+    "distance",
+    "load",
+    "samples",
+    "duration",
+];
 
 /// The settings of a recording, each by its name in [`SETTINGS`]. One that is not known is left out.
 #[must_use]
@@ -33,6 +46,7 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
         ("kernel", kernel),
         ("append", append.map(or_none)),
         ("probe", Some(columns::probe(document))),
+        ("co-kernel", Some(co_kernel::of(document).map_or_else(|| "none".to_owned(), co_kernel::as_setting))),
         ("policy", Some(run.scheduling.policy.kernel_name().trim_start_matches("SCHED_").to_lowercase())),
         ("prio", Some(or_none(run.scheduling.prio.map_or_else(String::new, |prio| prio.to_string())))),
         ("cpus", Some(CpuList::format(&run.cpus))),

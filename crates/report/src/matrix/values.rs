@@ -4,6 +4,7 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
+use crate::format;
 use crate::language::{Language, in_language};
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Latencies;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 use stats::Level;
 
 /// Columns behind the factors.
-const OURS: [&str; 36] = [
+const OURS: [&str; 38] = [
     "thread",
     "interval_ns",
     "runs",
@@ -49,6 +50,8 @@ const OURS: [&str; 36] = [
     "as_measured_p99_ns",
     "as_measured_p999_ns",
     "as_measured_p9999_ns",
+    "co_kernel",
+    "gravity",
 ];
 /// Columns of what others have published, where it was asked for.
 const THEIRS: [&str; 12] = [
@@ -151,6 +154,8 @@ impl Matrix {
             text(all.as_measured.quantile(Level::P99)),
             text(all.as_measured.quantile(Level::P999)),
             text(all.as_measured.quantile(Level::P9999)),
+            text(row.on_cores(format::co_kernel_without_gravity)),
+            text(row.on_cores(|core| core.gravity.clone().unwrap_or_default())),
         ]
     }
 
@@ -181,6 +186,8 @@ impl Matrix {
                 "runs_missing": row.missing,
                 "runs_identical": of_runs(row.identical.into()),
                 "time": row.kind.map(TimeKind::key),
+                "co_kernel": row.on_cores(format::co_kernel_without_gravity),
+                "gravity": row.on_cores(|core| core.gravity.clone().unwrap_or_default()),
                 "n": of_runs(all.due.count()),
                 "min_ns": all.due.min(),
                 "mean_ns": all.due.mean(),

@@ -17,6 +17,7 @@ use crate::overview::Overview;
 use crate::report::Report;
 use crate::sections::activity::Activity;
 use crate::sections::banners::{Banner, GroupedWarning};
+use crate::sections::co_kernel;
 use crate::sections::columns::{self, ColumnRow, Meaning, Measured, Probes};
 use crate::sections::conditions::{self, Value};
 use crate::sections::glossary::{self, Word};
@@ -320,7 +321,10 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.extend(host.cpu_model.as_deref().map(|name| format::clip(name, 80)));
         parts.extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
         parts.extend(host.preemption.as_deref().map(|name| format::clip(name, 80)));
-        parts.extend(document.instrument.co_kernel.as_ref().map(|core| format::clip(&format::co_kernel(core), 80)));
+        // Where they differ in it, each recording's name says it.
+        if !co_kernel::differ(&all.iter().map(|one| &one.recorded.document).collect::<Vec<_>>()) {
+            parts.extend(co_kernel::of(document).map(|core| format::clip(&format::co_kernel(core), 80)));
+        }
         parts.push(document.started_at.replacen('T', " ", 1).replace('Z', " UTC"));
     }
     if all.len() < recorded {

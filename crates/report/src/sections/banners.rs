@@ -4,7 +4,7 @@
 use crate::format;
 use crate::language::{tr, translated};
 use crate::overview::{Overview, list};
-use crate::sections::lab;
+use crate::sections::{co_kernel, lab};
 use crate::warnings::{NextStep, warning_text};
 use model::{Document, TakenBy, Warning};
 
@@ -71,6 +71,8 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
     }
     // What the ns are, before anything is said of them.
     let times = lab::times(all).into_iter();
+    let cores = co_kernel::notes(all).into_iter().map(|text| (translated("Co-kernel."), text));
+    let times = times.chain(cores);
     banners.splice(0..0, times.map(|(title, text)| Banner::new(title, text, &NextStep::Unknown)));
     banners
 }

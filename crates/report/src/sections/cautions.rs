@@ -8,6 +8,7 @@ use crate::language::tr;
 use crate::overview::{Overview, list};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
+use crate::sections::co_kernel;
 use crate::sections::events::{self, Source};
 use model::TakenBy;
 
@@ -46,6 +47,7 @@ pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let mut all: Vec<String> = overview.not_real_time().map(|how| tr!("measured with {how}", how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(incomplete_reason));
     all.extend(caveats::collect(&overview.recorded.document).into_iter().map(|caveat| caveat.phrase));
+    all.extend(co_kernel::of(&overview.recorded.document).and_then(co_kernel::effect));
     all
 }
 

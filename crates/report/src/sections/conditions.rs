@@ -5,8 +5,8 @@
 use crate::format::{self, count};
 use crate::language::{tr, translated};
 use crate::overview::Overview;
-use crate::sections::lab;
-use model::{HostFacts, Lab};
+use crate::sections::{co_kernel, lab};
+use model::{CoKernel, HostFacts, Lab};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeMap;
 
@@ -85,6 +85,7 @@ pub(crate) fn facts(all: &[Overview<'_>]) -> Vec<Fact> {
         .iter()
         .map(|question| of_lab(question, all))
         .chain(QUESTIONS.iter().map(ask))
+        .chain(OF_CO_KERNEL.iter().map(|question| of_co_kernel(question, all)))
         .filter(|fact| fact.values.iter().any(|value| value.before.is_some() || value.after.is_some()))
         .collect()
 }
@@ -108,6 +109,27 @@ const LAB_QUESTIONS: [LabQuestion; 7] = [
 fn of_lab((name, answer): &LabQuestion, all: &[Overview<'_>]) -> Fact {
     let of = |overview: &Overview<'_>| overview.recorded.document.lab.as_ref().map(|lab| format::clip(&answer(lab), MAX_FACT));
     let values: Vec<Value> = all.iter().map(|overview| Value { before: of(overview), after: None, changed: false }).collect();
+    let differs = values.iter().any(|value| value.before != values[0].before);
+    Fact { name, values, differs }
+}
+
+/// What is asked of a co-kernel.
+type CoKernelQuestion = (&'static str, fn(&CoKernel) -> String);
+
+const OF_CO_KERNEL: [CoKernelQuestion; 2] = [
+    ("Co-kernel", format::co_kernel_without_gravity),
+    ("Gravity", |core| core.gravity.clone().unwrap_or_else(|| tr!("not known"))),
+];
+
+/// Of recordings on Linux it is known that they have none, and said where others have one.
+fn of_co_kernel((name, answer): &CoKernelQuestion, all: &[Overview<'_>]) -> Fact {
+    let cores: Vec<_> = all.iter().map(|overview| co_kernel::of(&overview.recorded.document)).collect();
+    let is_asked = cores.iter().any(Option::is_some);
+    let of = |core: &Option<&CoKernel>| match core {
+        Some(core) => Some(format::clip(&answer(core), MAX_FACT)),
+        None => is_asked.then(|| tr!("none: on Linux")),
+    };
+    let values: Vec<Value> = cores.iter().map(|core| Value { before: of(core), after: None, changed: false }).collect();
     let differs = values.iter().any(|value| value.before != values[0].before);
     Fact { name, values, differs }
 }

@@ -7,6 +7,7 @@ pub(crate) mod activity;
 pub(crate) mod banners;
 pub(crate) mod cautions;
 pub(crate) mod caveats;
+pub(crate) mod co_kernel;
 pub(crate) mod columns;
 pub(crate) mod conditions;
 pub(crate) mod events;

@@ -2,6 +2,7 @@
 //! The summary in a terminal: the verdict first, as on the page, then one table, then confidence intervals and the tail.
 
 use crate::sections::accounts::{Accounts, cpu_of};
+use crate::sections::co_kernel;
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
 pub(crate) mod histogram;
 pub(crate) mod load_table;
@@ -64,6 +65,9 @@ fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
         next_step(out, &banner.next_step, banner.is_command);
     }
     for (_, what) in lab::times(&report.charted) {
+        wrapped(out, "", &what);
+    }
+    for what in co_kernel::notes(&report.charted) {
         wrapped(out, "", &what);
     }
 }

@@ -4,6 +4,7 @@
 use crate::format::{count, exact_micros, micros, rounded};
 use crate::language::translated;
 use crate::overview::{Overview, population};
+use crate::sections::co_kernel;
 use crate::sections::jitter;
 use crate::sections::lab;
 use crate::sections::latencies::NOTHING;
@@ -35,6 +36,9 @@ pub(crate) fn table(recordings: &[Recorded]) -> String {
     out.push('\n');
     wrapped(&mut out, "", population(all.iter().any(Overview::has_skipped)));
     for (_, what) in lab::times(&all) {
+        wrapped(&mut out, "", &what);
+    }
+    for what in co_kernel::notes(&all) {
         wrapped(&mut out, "", &what);
     }
     out
