@@ -69,7 +69,7 @@ const Charts = (() => {
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough;
     const ticks = [];
-    for (let n = Math.ceil(min / step - 1e-9); n * step <= max * (1 + 1e-9); n++) ticks.push(Number((n * step).toPrecision(12)));
+    for (let n = Math.ceil(min / step - 1e-9); n * step <= max + 1e-9 * Math.abs(max); n++) ticks.push(Number((n * step).toPrecision(12)));
     return ticks;
   }
 
@@ -200,7 +200,11 @@ const Charts = (() => {
     return name.replace('{percent}', style.step_percent).replace('{width}', `${label(us(width ?? 0))} µs`);
   }
 
-  function histogram(element, data, { log, logX, bin: asked, shares, say, height }) {
+  /** Whether any latency is not above 0: a logarithmic axis has no place for it. */
+  const belowZero = ({ recordings }) => !DEFINITION.two_sided && recordings.some(({ min_ns: min }) => min !== null && min <= 0);
+
+  function histogram(element, data, { log, logX: askedLogX, bin: asked, shares, say, height }) {
+    const logX = askedLogX && !belowZero(data);
     const { edges, counts, width } = binned(data, logX, asked);
     // A limit is seen, also where nothing came near it.
     const limits = data.limits.map((limit) => us(limit.latency_ns) * DEFINITION.beyond_limit);
@@ -312,7 +316,7 @@ const Charts = (() => {
     const { left, top, width, height } = u.bbox;
     const dot = devicePixelRatio;
     for (const limit of limits) {
-      const y = u.valToPos(Math.max(MIN_US, us(limit.latency_ns)), 'y', true);
+      const y = u.valToPos(onAxis(limit.latency_ns, isLog(u)), 'y', true);
       if (!(y >= top && y <= top + height)) continue;
       const [from, to] = limit.is_lower ? [y, top + height] : [top, y];
       limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, from, width, to - from], [left + width - 6 * dot, y - 5 * dot], true);
@@ -326,6 +330,7 @@ const Charts = (() => {
     const farthest = (recording) => recording.exceedance.latency_ns.at(-1) ?? recording.max_ns;
     const limits = data.limits.map((limit) => limit.latency_ns).filter((ns) => ns > 0);
     const beyond = limits.filter((ns) => recordings.every((recording) => ns > farthest(recording))).map((ns) => ns * DEFINITION.beyond_limit);
+    const log = !belowZero(data);
     const xs = [...new Set([...recordings.flatMap(latencies), ...limits, ...beyond])].sort((a, b) => a - b);
     // A fitted tail goes on to a tenth of one.
     const maxSamples = Math.max(10, ...recordings.map((recording) => recording.samples)) * (tails.length > 0 ? 10 : 1);
@@ -395,11 +400,11 @@ const Charts = (() => {
       }],
     };
     const axes = [
-      axis(DEFINITION.exceedance.x.name, true, label, 64),
+      axis(DEFINITION.exceedance.x.name, log, label, 64),
       axis(DEFINITION.exceedance.y.name, true, oneIn, 34),
     ];
     const scales = {
-      x: { time: false, distr: 3, range: (u, min, max) => [min, max > min ? max : min * 2] },
+      x: { time: false, ...(log ? { distr: 3 } : {}), range: (u, min, max) => [min, max > min ? max : log ? min * 2 : min + 1] },
       y: { distr: 3, range: () => reach(DEFINITION.exceedance.y, true, 1 / maxSamples, 1) },
     };
     return [new uPlot(options(element, height, axes, scales, series, hooks), [xs.map(us), ...columns], element)];
@@ -417,8 +422,8 @@ const Charts = (() => {
     const low = extremes.reduce((one, [min]) => Math.min(one, inSteps(min, Math.min, Infinity)), limits.reduce((one, limit) => Math.min(one, limit.latency_ns), Infinity));
     const high = extremes.reduce((one, [, max]) => Math.max(one, inSteps(max, Math.max, -Infinity)), limits.reduce((one, limit) => Math.max(one, limit.latency_ns), -Infinity));
     const range = Number.isFinite(low) ? [us(low), us(high)] : [1, 10];
-    // Jitter has two sides, and so no logarithm.
-    const drawnAs = { log: log && !jitter && !DEFINITION.two_sided, jitter, height, limits };
+    // Jitter has two sides, and so no logarithm; nor have latencies that are not above 0.
+    const drawnAs = { log: log && !jitter && !DEFINITION.two_sided && !belowZero(data), jitter, height, limits };
     if (overlay) return overlaid(element, data.recordings, range, { ...drawnAs, thread, say: settings.say });
     return data.recordings.map((recording, n) => {
       const place = recording.place ?? n;
@@ -447,6 +452,7 @@ const Charts = (() => {
   function vertical([low, high], { log, jitter }) {
     return { ...(log ? { distr: 3 } : {}), range: () => reach((jitter ? DEFINITION.jitter : DEFINITION.latency).y, log, low, high) };
   }
+  const isLog = (u) => u.scales.y.distr === 3;
   const onAxis = (ns, log) => (ns === null ? null : log ? Math.max(MIN_US, us(ns)) : us(ns));
 
   /** All recordings in one panel, overlaid at the same times; the widest first, so that the narrower ones are seen. */
@@ -712,7 +718,7 @@ const Charts = (() => {
     ctx.lineWidth = 1.5 * dot;
     for (const one of worst) {
       const x = u.valToPos((one.since_start_ns) / UNIT, 'x', true);
-      const y = u.valToPos(Math.max(MIN_US, us(one.latency_ns)), 'y', true);
+      const y = u.valToPos(onAxis(one.latency_ns, isLog(u)), 'y', true);
       ctx.beginPath();
       ctx.arc(x, y, 3 * dot, 0, 2 * Math.PI);
       ctx.fill();
@@ -733,5 +739,5 @@ const Charts = (() => {
     ctx.restore();
   }
 
-  return { histogram, exceedance, overTime, dash, dashOf, twoSided: DEFINITION.two_sided };
+  return { histogram, exceedance, overTime, dash, dashOf, belowZero, twoSided: DEFINITION.two_sided };
 })();

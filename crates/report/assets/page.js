@@ -44,6 +44,8 @@ const Page = (() => {
         this.sayWhat();
       }
       this.section.classList.toggle('nothing', data.recordings.length === 0);
+      this.belowZero = Charts.belowZero({ recordings: (this.kind === 'latency-over-time' && data.courses) || data.recordings });
+      this.logarithmsOffered();
       if (this.kind !== 'latency-over-time' || this.overlay) this.legend();
       this.draw();
     }
@@ -78,14 +80,14 @@ const Page = (() => {
       });
       const figure = this.section.querySelector('#drawn-figure');
       if (figure) figure.value = this.jitter ? 'jitter' : 'latency';
-      this.jitterChosen();
+      this.logarithmsOffered();
       this.section.querySelector('#thread')?.addEventListener('change', (event) => {
         this.thread = event.target.value;
         this.draw();
       });
       this.section.querySelector('#drawn-figure')?.addEventListener('change', (event) => {
         this.jitter = event.target.value === 'jitter';
-        this.jitterChosen();
+        this.logarithmsOffered();
         this.sayWhat();
         this.draw();
       });
@@ -108,10 +110,12 @@ const Page = (() => {
       }
     }
 
-    /** Jitter has two sides, and so no logarithm. */
-    jitterChosen() {
+    /** Jitter has two sides, and so no logarithm; nor have latencies that are not above 0. */
+    logarithmsOffered() {
       const scale = this.section.querySelector('[data-scale]')?.parentElement;
-      if (scale && this.kind === 'latency-over-time') scale.hidden = this.jitter || Charts.twoSided;
+      const x = this.section.querySelector('[data-x]')?.closest('.of');
+      if (scale && this.kind === 'latency-over-time') scale.hidden = this.jitter || Charts.twoSided || this.belowZero;
+      if (x) x.hidden = this.belowZero;
     }
 
     /** Above the chart, and for those who cannot see it: that it is jitter, in the stead of what is said of latencies. */

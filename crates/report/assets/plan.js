@@ -227,8 +227,13 @@
     return { grid, low: measured[0], high: measured.at(-1) };
   }
 
+  /** Whether shades are spread evenly, because the smallest has no logarithm. */
+  const isLinear = ({ min }, low) => low < 0 && min > 0;
+
   /** Where a value lies between the smallest and the largest: 0 to 1. */
-  function share({ min, plus }, value, low, high) {
+  function share(figure, value, low, high) {
+    if (isLinear(figure, low)) return high > low ? (value - low) / (high - low) : 0;
+    const { min, plus } = figure;
     const along = (n) => Math.log(Math.max(n, min) + plus);
     return along(high) > along(low) ? (along(value) - along(low)) / (along(high) - along(low)) : 0;
   }
@@ -279,7 +284,9 @@
     const nothing = combinations.every((combination) => combination.recorded === 0);
     if (low === undefined) return `${what}: ${tell(nothing ? 'nothing is recorded yet' : 'no combination has enough samples for it')}${tell('.')}`;
     const [from, to] = [low, high].map((combination) => shown(combination, number));
-    const range = low.figures[number] === high.figures[number] ? tell('all {value}', { value: from }) : tell('from {low} to {high}, shaded logarithmically', { low: from, high: to });
+    const range = low.figures[number] === high.figures[number] ? tell('all {value}', { value: from })
+      : isLinear(figure, low.figures[number]) ? tell('from {low} to {high}, shaded linearly', { low: from, high: to })
+      : tell('from {low} to {high}, shaded logarithmically', { low: from, high: to });
     const without = all - combinations.length;
     const absent = without > 0 ? tell(' {n} combinations are left out of this page, for lack of space.', { n: without }) : '';
     const isApproximate = combinations.some(({ labels: places }) => places[number] !== null && isAbout(labels[places[number]]));

@@ -46,10 +46,14 @@ impl FittedTail {
         let from = fits.iter().map(|fit| fit.threshold_ns).max()? as f64;
         // To where the curve has fallen far enough; a tail that ends falls at once.
         let enough = |ns: f64| at(ns).is_none_or(|[share, ..]| share < BEYOND / all);
-        let to = (1..400).map(|step| from.max(1.0) * 1.02_f64.powi(step)).find(|ns| enough(*ns))?;
+        // From a latency that is not above 0 it goes on in equal steps, on a linear axis.
+        let grows = from > 0.0;
+        let farther = |step| if grows { from.max(1.0) * 1.02_f64.powi(step) } else { from + 1.05_f64.powi(step) };
+        let to = (1..400).map(farther).find(|ns| enough(*ns))?;
         let mut tail = FittedTail::default();
         for point in 0..=POINTS {
-            let ns = from.max(1.0) * (to / from.max(1.0)).powf(f64::from(point) / f64::from(POINTS));
+            let along = f64::from(point) / f64::from(POINTS);
+            let ns = if grows { from.max(1.0) * (to / from.max(1.0)).powf(along) } else { from + (to - from) * along };
             let Some([share, lower, upper]) = at(ns).filter(|[share, ..]| *share > 0.0) else { continue };
             tail.latency_ns.push(crate::format::rounded(ns));
             tail.share.push(four_digits(share));

@@ -232,7 +232,11 @@ fn exceedance(charts: &Charts, description: &str) -> String {
     let (bottom, right) = (svg.height() - BOTTOM, svg.width() - RIGHT);
     let (min, all) = axes.y.range(AxisScale::Log, 1.0 / max as f64, 1.0);
     let plot = Plot {
-        x: Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right),
+        x: if charts.style.below_zero {
+            Scale::linear(us(from), us(to) + (definition.beyond_limit - 1.0) * us(to - from), LEFT, right)
+        } else {
+            Scale::log(us(from), us(to) * definition.beyond_limit, LEFT, right)
+        },
         y: Scale::log(min, all, bottom, top),
         left: LEFT,
         right,
@@ -268,7 +272,8 @@ fn exceedance(charts: &Charts, description: &str) -> String {
             svg.circle(x, y, 3.2, &format!("fill=\"{}\"", colour(place)));
         }
     }
-    plot.names(&mut svg, axes.x.full_name, axes.y.full_name);
+    let x = if charts.style.below_zero { axes.x.name } else { axes.x.full_name };
+    plot.names(&mut svg, x, axes.y.full_name);
     svg.finish()
 }
 
@@ -318,6 +323,35 @@ mod tests {
             assert!(description.contains("As measured, without the 10 skipped activations."), "{description}");
             assert!(picture.contains(", as measured, without the 10 skipped activations</text>"), "{picture}");
         }
+    }
+
+    /// A core may wake a thread early. A logarithm has no place for that, and none is put where it is not.
+    #[test]
+    fn latencies_below_zero_are_where_they_are() {
+        let early: Vec<i32> = (0..500).map(|n| -1_600 + n % 100).collect();
+        let early = Synthetic::idle().threads(1).due(500).samples(&early).title("early").build();
+        let late = Synthetic::idle().threads(1).due(500).samples(&[27_600; 500]).title("late").build();
+        let asked = ChartOptions { x: Some(options::AxisScale::Log), ..ChartOptions::default() };
+        for recordings in [vec![early.clone()], vec![late.clone(), early]] {
+            let all = Overview::all(&recordings);
+            for options in [&ChartOptions::default(), &asked] {
+                let charts = Charts::new(&all, options, 10_000);
+                assert!(charts.style.below_zero && charts.style.x == options::AxisScale::Linear);
+                let points = &charts.recordings.last().unwrap().curve.exceedance;
+                assert!(points.latency_ns.len() > 10, "{points:?}");
+                assert!(points.latency_ns[0] <= -1_600 && points.latency_ns.last() == Some(&-1_501), "{points:?}");
+                for chart in Chart::ALL {
+                    let svg = draw(chart, &charts, &all);
+                    assert!(!svg.contains("latency, µs (logarithmic)") && !svg.contains("both axes logarithmic"), "{svg}");
+                    assert!(svg.contains(">-1") || recordings.len() > 1, "a tick below 0: {svg}");
+                    assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
+                }
+            }
+        }
+        let recordings = [late];
+        let all = Overview::all(&recordings);
+        let charts = Charts::new(&all, &asked, 10_000);
+        assert!(!charts.style.below_zero && draw(Chart::Exceedance, &charts, &all).contains("µs (logarithmic)"));
     }
 
     #[test]

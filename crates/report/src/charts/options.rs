@@ -45,7 +45,8 @@ pub enum OverTime {
 /// What a reader asked for; nothing is asked for by default.
 #[derive(Clone, Debug, Default)]
 pub struct ChartOptions {
-    /// Latencies of the histogram. Logarithmic, unless they all lie close together or bins of equal width are asked for.
+    /// Latencies of the histogram. Logarithmic, unless they all lie close together or bins of equal width are asked for; linear,
+    /// whatever is asked for, where any is not above 0.
     pub x: Option<AxisScale>,
     /// Counts of the histogram; logarithmic.
     pub y: Option<AxisScale>,
@@ -77,6 +78,8 @@ pub(crate) struct Style {
     pub(crate) heights: Heights,
     pub(crate) over_time: OverTime,
     pub(crate) overlay: bool,
+    /// Whether any latency is not above 0, as those of a thread that was woken early: a logarithmic axis has no place for it.
+    pub(crate) below_zero: bool,
 }
 
 /// Latencies that differ by less than this factor lie close together: a logarithmic axis is as good as linear for them.
@@ -96,12 +99,13 @@ impl Style {
         let max = moments.iter().filter_map(|moments| moments.max()).max();
         let close = min.zip(max).is_some_and(|(min, max)| min >= FLOOR_NS && max < min.saturating_mul(CLOSE));
         let two_sided = measured.is_two_sided();
-        let linear = (close || two_sided || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
+        let below_zero = !two_sided && min.is_some_and(|min| min <= 0);
+        let linear = (close || two_sided || below_zero || options.bin.is_some()) && equal.iter().any(|equal| !equal.is_empty());
         let counts = || moments.iter().map(|moments| moments.count()).filter(|count| *count > 0);
         let (min, max) = (counts().min().unwrap_or(0) as f64, counts().max().unwrap_or(0) as f64);
         let heights = if max - min > ALIKE * max { Heights::Shares } else { Heights::Counts };
         Style {
-            x: options.x.unwrap_or(if linear { AxisScale::Linear } else { AxisScale::Log }),
+            x: options.x.filter(|_| !below_zero).unwrap_or(if linear { AxisScale::Linear } else { AxisScale::Log }),
             y: options.y.unwrap_or(AxisScale::Log),
             bin_ns: options.bin.map(|width| width.0.max(1)),
             auto_bin_ns: equal_bins::automatic(equal),
@@ -110,6 +114,7 @@ impl Style {
             over_time: if two_sided { OverTime::Latency } else { options.over_time },
             // One over the other is how jitter is compared.
             overlay: options.overlay || two_sided,
+            below_zero,
         }
     }
 }

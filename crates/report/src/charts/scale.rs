@@ -56,7 +56,7 @@ fn linear_ticks(from: f64, to: f64, count: usize) -> Vec<f64> {
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|step| *step >= rough).unwrap_or(rough);
     let first = (from / step - 1e-9).ceil();
-    (0..=count + 1).map(|n| (first + n as f64) * step).take_while(|tick| *tick <= to * (1.0 + 1e-9)).collect()
+    (0..=count + 1).map(|n| (first + n as f64) * step).take_while(|tick| *tick <= to + to.abs() * 1e-9).collect()
 }
 
 /// Powers of ten, every second or third of them where there are many, and their 2- and 5-fold where there are few.

@@ -49,6 +49,7 @@ pub(crate) struct Curve {
     /// Latencies counted.
     pub(crate) samples: u64,
     pub(crate) interval: Option<Interval>,
+    pub(crate) min_ns: Option<i64>,
     pub(crate) max_ns: Option<i64>,
     /// Counts by bin of [`Charts::edges_ns`].
     pub(crate) counts: Vec<u64>,
@@ -250,10 +251,12 @@ impl Curve {
             name,
             samples: moments.count(),
             interval: interval_ns.map(Interval::new),
+            min_ns: moments.min(),
             max_ns: moments.max(),
             counts: bins.counts(histogram),
             equal: EqualBins::new(linear, equal_bins),
-            exceedance: Exceedance::new(&judged, largest),
+            // Sizes begin at 0.
+            exceedance: Exceedance::new(&judged, largest, !counted.by_size && moments.min().is_some_and(|min| min <= 0)),
         }
     }
 }
@@ -452,7 +455,9 @@ impl DivCeil for i64 {
 }
 
 impl Exceedance {
-    fn new(histogram: &Histogram, max: Option<i64>) -> Exceedance {
+    /// Where any is `below_zero`, on a linear axis, all are where they are; a logarithmic one has to begin somewhere.
+    fn new(histogram: &Histogram, max: Option<i64>, below_zero: bool) -> Exceedance {
+        let floor = if below_zero { i64::MIN } else { FLOOR_NS };
         let buckets: Vec<Bucket> = histogram.buckets().collect();
         let mut exceedance = Exceedance::default();
         let mut above = histogram.total();
@@ -461,8 +466,8 @@ impl Exceedance {
             // A point at the first bucket of each bin, and wherever the curve has fallen by 2 %: there the count of
             // everything from the bucket on is exact.
             let fell = exceedance.at_least.last().is_none_or(|last| (last - above).saturating_mul(50) > *last);
-            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower)) || fell && bucket.lower >= FLOOR_NS {
-                exceedance.latency_ns.push(bucket.lower.max(FLOOR_NS));
+            if bin.replace(bin_of(bucket.lower)) != Some(bin_of(bucket.lower)) || fell && bucket.lower >= floor {
+                exceedance.latency_ns.push(bucket.lower.max(floor));
                 exceedance.at_least.push(above);
             }
             above -= bucket.count;

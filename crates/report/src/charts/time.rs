@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Latency or jitter over time as SVG: recordings stacked, each with its loads, or overlaid.
 
-use crate::charts::definition::Definition;
+use crate::charts::definition::{Axes, Definition};
 use crate::charts::load;
 use crate::charts::options::{AxisScale, OverTime};
 use crate::charts::scale::{Scale, tick_label};
@@ -9,6 +9,7 @@ use crate::charts::series::{Charts, Series};
 use crate::charts::svg::{Anchor, Svg, colour};
 use crate::charts::words::Chart;
 use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
+use crate::language::translated;
 
 const PANEL: f64 = 150.0;
 /// Half the width and height, at least, of a value that stands alone.
@@ -30,13 +31,20 @@ fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
         OverTime::Latency => {
             let shift = charts.measured.period_ns();
             let limits = || charts.limits.iter().map(|limit| limit.latency_ns + shift);
-            let scale = if charts.measured.is_two_sided() { AxisScale::Linear } else { AxisScale::Log };
+            let linear = charts.measured.is_two_sided() || charts.style.below_zero;
+            let scale = if linear { AxisScale::Linear } else { AxisScale::Log };
             (limits().fold(min, i64::min), limits().fold(max, i64::max), scale)
         }
         // Jitter has two sides, and so no logarithm.
         OverTime::Jitter => (min, max, AxisScale::Linear),
     };
     Scale::new(scale, Definition::new(charts.measured).over_time(what).y.range(scale, us(min), us(max)), bottom, top)
+}
+
+/// The name of that axis, which says that it is logarithmic where it is.
+fn name_of_values(charts: &Charts, axes: &Axes) -> &'static str {
+    let linear = charts.style.below_zero && charts.style.over_time == OverTime::Latency;
+    if linear { translated("latency, µs") } else { axes.y.full_name }
 }
 
 /// Recordings overlaid in one panel, at the same times.
@@ -66,7 +74,7 @@ fn overlaid(charts: &Charts, description: &str) -> String {
     if what == OverTime::Latency {
         plot.limits_up(&mut svg, charts);
     }
-    plot.names(&mut svg, axes.x.full_name, axes.y.full_name);
+    plot.names(&mut svg, axes.x.full_name, name_of_values(charts, axes));
     svg.finish()
 }
 
@@ -104,7 +112,7 @@ fn below_one_another(charts: &Charts, description: &str) -> String {
         if what == OverTime::Latency {
             plot.limits_up(&mut svg, charts);
         }
-        plot.name_y(&mut svg, axes.y.full_name);
+        plot.name_y(&mut svg, name_of_values(charts, axes));
     }
     let below = svg.height() - 8.0;
     svg.text(f64::midpoint(LEFT, right), below, Anchor::Middle, SOFT, axes.x.full_name);

@@ -78,6 +78,10 @@ impl Chart {
             Chart::Exceedance if charts.measured.is_two_sided() => {
                 "Share of intervals that are off their period by at least this, either way, both axes logarithmic."
             }
+            Chart::Exceedance if charts.style.below_zero => charts.measured.pick(
+                "Share of activations with at least this latency, the share on a logarithmic axis.",
+                "Share with at least this latency, the share on a logarithmic axis.",
+            ),
             Chart::Exceedance => charts.measured.pick(
                 "Share of activations with at least this latency, both axes logarithmic.",
                 "Share with at least this latency, both axes logarithmic.",

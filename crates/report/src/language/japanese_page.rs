@@ -50,6 +50,15 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{core} はタイマーを {time} 早く設定するため(gravity)、レイテンシはその分小さい",
     ),
     ("gravity", "gravity"),
+    (
+        "Share of activations with at least this latency, the share on a logarithmic axis.",
+        "このレイテンシ以上となった起床の割合(割合は対数軸)。",
+    ),
+    ("Share with at least this latency, the share on a logarithmic axis.", "このレイテンシ以上となった割合(割合は対数軸)。"),
+    (
+        "largest latency of all repeats; darker is larger, linear from {low} to {high}",
+        "全繰り返しの最大レイテンシ。濃いほど大きく、{low} から {high} まで線形",
+    ),
     ("Gravity", "Gravity"),
     ("Co-kernel", "コカーネル"),
     ("Co-kernel.", "コカーネル。"),

@@ -69,6 +69,7 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
     ("no combination has enough samples for it", "すべての組み合わせでサンプル不足"),
     ("all {value}", "すべて {value}"),
     ("from {low} to {high}, shaded logarithmically", "{low} ~ {high}(濃淡は対数)"),
+    ("from {low} to {high}, shaded linearly", "{low} ~ {high}(濃淡は線形)"),
     (" {n} combinations are left out of this page, for lack of space.", " {n} 通りは省略しています。"),
     (" ~: from the histogram, up to 1 % above.", " ~ : ヒストグラムからの近似値(誤差 +1 % 以内)。"),
     (

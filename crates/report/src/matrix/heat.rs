@@ -27,7 +27,7 @@ pub(super) struct Figure {
     unit: &'static str,
     /// Where values lie on the scale of shades: at the logarithm of the value plus so much, ...
     plus: f64,
-    /// ... which is at least this. A count of 0 is not the same as one of 1.
+    /// ... which is at least this; where the smallest is below 0, shades are spread evenly instead. A count of 0 is not the same as one of 1.
     min: f64,
     /// Whether a combination knows it from its histogram only: up to 1 % above the exact one.
     #[serde(skip)]
@@ -75,8 +75,16 @@ impl Figure {
         format!("{about}{}", latency(value))
     }
 
+    /// Whether shades are spread evenly, because the smallest has no logarithm: a latency of a thread that was woken early.
+    pub(super) fn is_linear(&self, low: i64) -> bool {
+        low < 0 && self.min > 0.0
+    }
+
     /// Where a value lies between the smallest and the largest: 0 to 1.
     pub(super) fn share(&self, value: i64, low: i64, high: i64) -> f64 {
+        if self.is_linear(low) {
+            return if high > low { (value as f64 - low as f64) / (high as f64 - low as f64) } else { 0.0 };
+        }
         let at = |value: i64| ((value as f64).max(self.min) + self.plus).ln();
         if at(high) > at(low) { (at(value) - at(low)) / (at(high) - at(low)) } else { 0.0 }
     }
@@ -271,7 +279,8 @@ mod tests {
         assert_eq!(of("p99").label(&again.rows[0], 1_244_900), "~1.24 ms");
         assert_eq!(of("skipped").label(row, 1_234), "1,234");
         assert_eq!([1, 10, 100].map(|ns| of("max").share(ns, 1, 100)), [0.0, 0.5, 1.0]);
-        assert_eq!(of("max").share(-5, -5, 1), 0.0, "what is early is as cold as what is on time");
+        assert_eq!(of("max").share(-5, -5, 1), 0.0, "the earliest is the coldest");
+        assert_eq!([-5, 0, 5].map(|ns| of("max").share(ns, -5, 5)), [0.0, 0.5, 1.0], "evenly, as none has a logarithm");
         assert_eq!([0, 1, 3].map(|n| of("skipped").share(n, 0, 3)), [0.0, 0.5, 1.0], "none is less than one");
         assert_eq!([0.0, 0.5, 1.0].map(|share| SHADES.of_hot(share)), [0.0, 0.44, 1.0]);
         assert!(SHADES.of_hot(0.500_001) > 0.66 && SHADES.is_hot(0.500_001) && !SHADES.is_hot(0.5));

@@ -94,7 +94,11 @@ fn draw(map: &HeatMap, cells: &Cells<'_>, figure: &Figure, title: &str, matrix: 
         }
     }
     let below = top + ROW * cells.cells.len() as f64 + 24.0;
-    let scale = tr!("largest latency of all repeats; darker is larger, logarithmic from {low} to {high}", low = from, high = to);
+    let scale = if figure.is_linear(low) {
+        tr!("largest latency of all repeats; darker is larger, linear from {low} to {high}", low = from, high = to)
+    } else {
+        tr!("largest latency of all repeats; darker is larger, logarithmic from {low} to {high}", low = from, high = to)
+    };
     svg.text(left, below, Anchor::Start, soft, &scale);
     svg.finish()
 }
