@@ -50,6 +50,12 @@ pub(super) const TEXTS: &[(&str, &str)] = &[
         "{core} はタイマーを {time} 早く設定するため(gravity)、レイテンシはその分小さい",
     ),
     ("gravity", "gravity"),
+    ("{value} (on {core})", "{value}({core} 上)"),
+    ("On the Linux of each, beside its co-kernel where it has one:", "それぞれの Linux 上(コカーネルがあれば、その横の Linux):"),
+    (
+        "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not those on the Linux beside it.",
+        "コカーネルのあるカーネルについて、最初に比較・描画するのはコカーネル上のスレッドで、その横の Linux 上のものではありません。",
+    ),
     (
         "Share of activations with at least this latency, the share on a logarithmic axis.",
         "このレイテンシ以上となった起床の割合(割合は対数軸)。",

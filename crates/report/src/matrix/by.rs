@@ -77,14 +77,19 @@ impl Matrix {
             tr!("the plan does not vary '{factor}': it varies {known}", factor, known)
         })?;
         let values = &self.factors[factor].values;
-        let mut alike: Alike<'_> = BTreeMap::new();
+        let is_stage = self.is_stage(factor);
+        let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
         for row in &self.rows {
             let mut others = row.at.clone();
-            let value = others.remove(factor);
-            for thread in parts(row) {
-                let key = (others.clone(), thread.map(|thread| thread.index));
-                let cases = alike.entry(key).or_insert_with(|| vec![None; values.len()]);
-                cases[value] = Some(Case { row, thread }).filter(|case| case.row.runs > 0);
+            others.remove(factor);
+            // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
+            if !is_stage && self.has_beside() && row.is_of_linux() {
+                enter(&mut beside, &others, (factor, values.len()), row);
+            }
+            if is_stage {
+                enter(&mut alike, &others, (factor, values.len()), row);
+            } else if !self.is_beside(row) {
+                enter(&mut alike, &self.all_else(row, factor), (factor, values.len()), row);
             }
         }
         let mut out = String::new();
@@ -94,6 +99,12 @@ impl Matrix {
         }
         out += &self.side_by_side(factor, &alike);
         out.push('\n');
+        if !beside.is_empty() {
+            wrapped(&mut out, "", translated("On the Linux of each, beside its co-kernel where it has one:"));
+            out.push('\n');
+            out += &self.side_by_side(factor, &beside);
+            out.push('\n');
+        }
         if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
             let name = &self.factors[factor].name;
             let nothing =
@@ -138,6 +149,17 @@ impl Matrix {
         changes
     }
 
+    /// What these cases have of another factor, each once: on a co-kernel the probe is another.
+    fn values_of(&self, cases: &[Option<Case<'_>>], factor: usize) -> String {
+        let mut values: Vec<&str> = Vec::new();
+        for value in cases.iter().flatten().map(|case| self.value(case.row, factor).unwrap_or(NOTHING)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.join(translated(", "))
+    }
+
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
         let others: Vec<usize> =
             (0..self.factors.len()).filter(|place| *place != factor && self.varied.contains(place)).collect();
@@ -152,7 +174,7 @@ impl Matrix {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
             for (index, (figure, of)) in figures.iter().enumerate() {
-                let value = |place: &usize| self.value(one.row, *place).unwrap_or(NOTHING).to_owned();
+                let value = |place: &usize| self.values_of(cases, *place);
                 let mut line: Vec<String> =
                     others.iter().map(|place| if index == 0 { value(place) } else { String::new() }).collect();
                 line.extend(by_thread.then(|| if index == 0 { one.thread() } else { String::new() }));
@@ -171,6 +193,17 @@ impl Matrix {
             }
         }
         aligned(&lines, texts)
+    }
+}
+
+/// Enters a row, by its value of a factor that has so many, among those that are equal to it in these others.
+fn enter<'m>(alike: &mut Alike<'m>, others: &[usize], (factor, values): (usize, usize), row: &'m CellStats) {
+    for thread in parts(row) {
+        let key = (others.to_vec(), thread.map(|thread| thread.index));
+        let cases = alike.entry(key).or_insert_with(|| vec![None; values]);
+        let case = Some(Case { row, thread }).filter(|case| case.row.runs > 0);
+        // One of which nothing is recorded stands before none.
+        cases[row.at[factor]] = case.or(cases[row.at[factor]]);
     }
 }
 

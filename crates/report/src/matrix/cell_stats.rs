@@ -40,6 +40,8 @@ pub(super) struct CellStats {
     pub(super) quantity: Quantity,
     /// On what time the figures are; of the first run.
     pub(super) kind: Option<TimeKind>,
+    /// Whether it was measured by the probe that is the default on Linux; of the first run.
+    is_cyclic: bool,
     /// What its runs were measured on, each once; none: Linux.
     pub(super) cores: Vec<Option<CoKernel>>,
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
@@ -226,6 +228,16 @@ impl CellStats {
         is_any.then(|| said.collect::<Vec<_>>().join("; "))
     }
 
+    /// The co-kernel that its threads ran on; none: Linux.
+    pub(super) fn core(&self) -> Option<&CoKernel> {
+        self.cores.iter().flatten().next()
+    }
+
+    /// Whether its threads ran on Linux, and were threads that sleep to a planned time, as those on a co-kernel are.
+    pub(super) fn is_of_linux(&self) -> bool {
+        self.runs > 0 && self.core().is_none() && self.is_cyclic
+    }
+
     /// Adds a run; whether it is more than a copy or repeat of one before it.
     pub(super) fn add(&mut self, overview: &Overview<'_>) -> bool {
         let document = &overview.recorded.document;
@@ -233,6 +245,7 @@ impl CellStats {
         if self.runs == 0 {
             self.interval_ns = interval_ns;
             self.quantity = document.probe.quantity;
+            self.is_cyclic = document.probe.name == plan::DEFAULT_PROBE;
             self.kind = Some(TimeKind::from_lab(document.lab.as_ref()));
             self.key = MatchKey::from_overview(overview);
         }

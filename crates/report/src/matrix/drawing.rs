@@ -127,17 +127,15 @@ impl Matrix {
     /// factor alone.
     pub(super) fn selected(&self) -> Vec<usize> {
         // Curves on another kind of time are for the reader to add.
-        let latest = self.kinds().first().map(|kind| self.largest_of(*kind)).unwrap_or_default();
+        let mut latest = self.kinds().first().map(|kind| self.largest_of(*kind)).unwrap_or_default();
+        latest.retain(|row| !self.is_beside(&self.rows[*row]));
         if latest.len() <= MAX_SELECTED {
             let mut all = latest;
             all.sort_unstable();
             return all;
         }
         let (Some(worst), Some(first)) = (latest.first().copied(), self.varied.first().copied()) else { return Vec::new() };
-        let alike = |row: &usize| {
-            let pairs = self.rows[*row].at.iter().zip(&self.rows[worst].at).enumerate();
-            pairs.filter(|(factor, _)| *factor != first).all(|(_, (one, other))| one == other)
-        };
+        let alike = |row: &usize| self.all_else(&self.rows[*row], first) == self.all_else(&self.rows[worst], first);
         let mut chosen: Vec<usize> = latest.into_iter().filter(alike).take(MAX_SELECTED).collect();
         chosen.sort_unstable();
         chosen
@@ -189,7 +187,7 @@ impl Matrix {
                 figures: FIGURES.iter().map(|figure| (figure.of)(row)).collect(),
                 labels: FIGURES.iter().map(|figure| Some(labels.place(figure.label(row, (figure.of)(row)?)))).collect(),
                 curve: (curves.contains(&place) && row.runs > 0)
-                    .then(|| Curve::new(self.name(row), row.interval_ns, &row.counted(), bins, resolution.equal_bins)),
+                    .then(|| Curve::new(self.name_drawn(row), row.interval_ns, &row.counted(), bins, resolution.equal_bins)),
                 runs: runs.collect(),
                 recorded: row.runs - row.identical,
                 time: row.kind.map(TimeKind::key),
@@ -210,7 +208,7 @@ impl Matrix {
     /// A run by its combination's name, and which of several it is.
     fn overview<'k>(&self, top_run: &'k TopRun) -> Overview<'k> {
         let row = &self.rows[top_run.row];
-        let name = self.name(row);
+        let name = self.name_drawn(row);
         let name = if row.runs - row.identical > 1 { tr!("{name}, run {repeat}", name, repeat = top_run.repeat) } else { name };
         Overview { name, inferences: &top_run.inferences, ..Overview::new(&top_run.recorded) }
     }
@@ -229,7 +227,7 @@ impl Matrix {
             let worst = Overview::new(&top_run.recorded);
             let is_one = of.runs - of.identical == 1;
             Some(Overview {
-                name: self.name(of),
+                name: self.name_drawn(of),
                 only: worst.only.filter(|_| is_one),
                 activations: of.stats.activations,
                 lost: of.lost,

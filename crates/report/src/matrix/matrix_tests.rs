@@ -565,3 +565,46 @@ fn overruns_that_are_not_known_are_not_none() {
     let cell = |name: &str| lines[1][lines[0].iter().position(|known| *known == name).unwrap()];
     assert_eq!(["overruns", "skipped", "lost"].map(cell), ["", "", ""], "{csv}");
 }
+
+/// Rows of a plan as `rpi3-three-kernels` has them: kernel, probe, co-kernel and largest latency.
+fn three_kernels() -> Matrix {
+    let rows = [
+        ("vanilla", "cyclic", None, 42_000),
+        ("rt", "cyclic", None, 38_000),
+        ("both", "auto", Some(crate::sections::co_kernel::cobalt(2_000)), 14_000),
+        ("both", "cyclic", None, 64_000),
+    ];
+    let values = rows.iter().map(|(kernel, probe, ..)| vec![Some((*kernel).to_owned()), Some((*probe).to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["kernel".into(), "probe".into()], values);
+    for (place, (.., core, max)) in rows.into_iter().enumerate() {
+        let mut recorded = Synthetic::idle().threads(1).samples(&[max - 9_000, max]).build();
+        if core.is_some() {
+            recorded.document.probe.name = "cobalt".into();
+        }
+        recorded.document.instrument.co_kernel = core;
+        matrix.add(place, 1, recorded);
+    }
+    matrix
+}
+
+#[test]
+fn a_kernel_with_a_co_kernel_is_compared_by_its_threads_on_it() {
+    let matrix = three_kernels();
+    assert_eq!(
+        matrix.by_first_factor().unwrap(),
+        "Largest latency by kernel: vanilla 42.0 µs, rt 38.0 µs, both (on Cobalt) 14.0 µs."
+    );
+    assert_eq!(matrix.selected(), [0, 1, 2], "drawn first");
+    let note = "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not those on the Linux beside it.";
+    assert!(matrix.text(English).replace('\n', " ").contains(note), "{}", matrix.text(English));
+    let by = matrix.by("kernel", English).unwrap();
+    assert!(by.contains("both lowers max from 42.0 to 14.0 µs against vanilla."), "{by}");
+    let (of_cores, of_linux) = by.split_once("On the Linux of each").unwrap();
+    assert!(of_cores.contains("14.0") && !of_cores.contains("64.0"), "{by}");
+    assert!(of_linux.contains("64.0") && of_linux.contains("42.0") && !of_linux.contains("14.0"), "{by}");
+    let page = matrix.page_as_markdown("", "", None, English);
+    assert!(page.contains("both, probe=auto (Cobalt, gravity 2 µs)"), "{page}");
+    // The probes themselves are compared as any factor is.
+    let by = matrix.by("probe", English).unwrap();
+    assert!(by.contains("auto lowers max from 64.0 to 14.0 µs against cyclic."), "{by}");
+}

@@ -18,6 +18,7 @@ mod page;
 mod page_tests;
 mod published;
 mod settings;
+mod stages;
 mod table;
 mod values;
 mod verdict;
@@ -253,6 +254,11 @@ impl Matrix {
         for (core, rows) in &self.cores {
             let rows = self.names(rows.iter().map(|row| &self.rows[*row]));
             notes.push(co_kernel::note(&rows, core));
+        }
+        if self.has_beside() {
+            notes.push(tr!(
+                "Compared and drawn first, of kernels with a co-kernel, are threads on it, and not those on the Linux beside it."
+            ));
         }
         if self.kinds().len() > 1 {
             notes.push(tr!("Figures in virtual ns, emulated figures and those of a machine are not comparable."));

@@ -199,9 +199,11 @@ impl Matrix {
             let Some(value) = self.value(row, factor).and_then(|value| values.iter().position(|known| *known == value)) else {
                 continue;
             };
-            let mut others = row.at.clone();
-            others.remove(factor);
-            let maxima = alike.entry(others).or_insert_with(|| vec![None; values.len()]);
+            // Otherwise the Linux beside a co-kernel would stand for it.
+            if self.is_beside(row) {
+                continue;
+            }
+            let maxima = alike.entry(self.all_else(row, factor)).or_insert_with(|| vec![None; values.len()]);
             maxima[value] = maxima[value].max(row.extent());
         }
         let whole: Vec<Vec<i64>> = alike.into_values().filter_map(|maxima| maxima.into_iter().collect()).collect();
@@ -209,7 +211,7 @@ impl Matrix {
         let phrases: Vec<String> = values
             .iter()
             .enumerate()
-            .map(|(place, value)| Some(format!("{value} {}", latency(worst(place)?))))
+            .map(|(place, value)| Some(format!("{} {}", self.value_and_core(factor, value), latency(worst(place)?))))
             .collect::<Option<_>>()?;
         let pairs =
             if whole.len() > 1 { tr!(", all else equal in {n} cases", n = count(whole.len() as u64)) } else { String::new() };

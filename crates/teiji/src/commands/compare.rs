@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> CommandResult {
         return by_factor(args);
     }
     let groups = groups(args)?;
-    let compared = compared(args, &groups)?;
+    let compared = compared(args, &groups, args.anyway)?;
     output::say(&match (args.json, args.md) {
         (true, _) => model::document_text(&compared.json()).map_err(Failure::run_failed)?,
         (_, true) => compared.markdown(args.lang),
@@ -71,11 +71,11 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The comparison, and its page where one was asked for.
-fn compared(args: &Args, groups: &[Repeats]) -> Result<Comparisons, Failure> {
+/// The comparison, and its page where one was asked for; `anyway`, whatever is against it, which is said.
+fn compared(args: &Args, groups: &[Repeats], anyway: bool) -> Result<Comparisons, Failure> {
     // A program that asks for JSON reads what is wrong in English too.
     let language = if args.json { Language::English } else { args.lang };
-    let compared = Comparisons::new(groups, args.anyway, language).map_err(|why| Failure::bad_input(anyhow!(why)))?;
+    let compared = Comparisons::new(groups, anyway, language).map_err(|why| Failure::bad_input(anyhow!(why)))?;
     if let Some(path) = &args.html {
         let page = compared.html(groups, &output::command_line().join(" "), args.lang);
         output::write_whole(path, &page).map_err(Failure::bad_input)?;
@@ -102,21 +102,25 @@ fn by_factor(args: &Args) -> CommandResult {
     let Some((factor, sets)) = joint.alike() else {
         return Err(bad("all recordings have the same settings: name some of another kernel, for example".to_owned()));
     };
-    let (sets, single): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| set.rows.len() > 1);
+    let (mut sets, single): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| set.rows.len() > 1);
     if sets.is_empty() {
         return Err(bad(format!("nothing to compare by {factor}: no two recordings differ in it alone")));
+    }
+    // A page of kernels is of their co-kernels where they have them.
+    if args.html.is_some() && sets.len() == 2 && sets[0].of_cores && !sets[1].of_cores {
+        sets.truncate(1);
     }
     if args.html.is_some() && sets.len() > 1 {
         let many = sets.len();
         return Err(bad(format!("--html shows one comparison, and these are {many}: teiji report overlays any of them")));
     }
     let mut documents = Vec::new();
-    for (place, Alike { common, rows }) in sets.iter().enumerate() {
+    for (place, Alike { common, rows, of_cores }) in sets.iter().enumerate() {
         let group = |(value, row): &(&str, &Row)| {
             Ok(Repeats::new(super::examine(&row.recordings, &ExactRequest::default())?).called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
-        let compared = compared(args, &groups)?;
+        let compared = compared(args, &groups, args.anyway || *of_cores)?;
         if args.json {
             documents.push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
             continue;

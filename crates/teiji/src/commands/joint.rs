@@ -177,8 +177,34 @@ impl Joint {
 
     /// Sets of rows that differ in one factor, the first that is varied; and that factor. A setting that follows from its value,
     /// as a boot's arguments may from its kernel, divides no set: whoever compares says that it differs too.
+    ///
+    /// Of a kernel with a co-kernel the threads on it stand first beside those of other kernels. All that ran on Linux, also beside a
+    /// co-kernel, has sets of its own.
     pub fn alike(&self) -> Option<(&str, Vec<Alike<'_>>)> {
         let rows: Vec<&Row> = self.rows.iter().filter(|row| !row.recordings.is_empty()).collect();
+        let stages = Stages { probe: self.place("probe"), core: self.place("co-kernel") };
+        if !rows.iter().any(|row| stages.is_beside(row, &rows)) {
+            return self.alike_of(&rows, &stages);
+        }
+        let (best, linux): (Vec<&Row>, Vec<&Row>) = (
+            rows.iter().copied().filter(|row| stages.is_best(row, &rows)).collect(),
+            rows.iter().copied().filter(|row| !stages.is_on_core(row)).collect(),
+        );
+        let (factor, mut sets) = self.alike_of(&best, &stages)?;
+        let on_linux = self.alike_of(&linux, &stages).filter(|(known, _)| *known == factor).map(|(_, sets)| sets);
+        let mut on_linux = on_linux.unwrap_or_default();
+        for (sets, on) in [(&mut sets, ON_CORES), (&mut on_linux, "on Linux")] {
+            sets.iter_mut().for_each(|set| set.common = format!("{on} {}", set.common).trim_end().to_owned());
+        }
+        sets.extend(on_linux);
+        Some((factor, sets))
+    }
+
+    fn place(&self, key: &str) -> Option<usize> {
+        self.keys.iter().position(|known| known == key)
+    }
+
+    fn alike_of<'j>(&'j self, rows: &[&'j Row], stages: &Stages) -> Option<(&'j str, Vec<Alike<'j>>)> {
         let is_varied = |place: &usize| rows.iter().any(|row| row.values[*place] != rows[0].values[*place]);
         let factor = (0..self.keys.len()).find(is_varied)?;
         let follows = |place: &usize| {
@@ -192,13 +218,52 @@ impl Joint {
             let shared =
                 others.iter().filter_map(|place| Some(format!("{}={}", self.keys[*place], row.values[*place].as_ref()?)));
             let common = shared.collect::<Vec<_>>().join(" ");
-            let own = (row.values[factor].as_deref().unwrap_or("not known"), row);
+            let own = (row.values[factor].as_deref().unwrap_or("not known"), *row);
             match sets.iter_mut().find(|known| known.common == common) {
                 Some(known) => known.rows.push(own),
-                None => sets.push(Alike { common, rows: vec![own] }),
+                None => sets.push(Alike { common, rows: vec![own], of_cores: false }),
             }
         }
+        for set in &mut sets {
+            let on_core = set.rows.iter().filter(|(_, row)| stages.is_on_core(row)).count();
+            set.of_cores = on_core > 0 && factor != stages.probe.unwrap_or(usize::MAX);
+        }
         Some((&self.keys[factor], sets))
+    }
+}
+
+/// What a set is called in which each kernel stands with the threads on its co-kernel.
+const ON_CORES: &str = "on the co-kernel where there is one";
+/// The probe whose like there is on a co-kernel.
+const ON_LINUX: &str = "cyclic";
+
+/// Where among the values of rows it stands on what threads ran.
+struct Stages {
+    probe: Option<usize>,
+    core: Option<usize>,
+}
+
+impl Stages {
+    fn is_on_core(&self, row: &Row) -> bool {
+        self.core.and_then(|place| row.values[place].as_deref()).is_some_and(|core| core != "none")
+    }
+
+    fn is_on_linux(&self, row: &Row) -> bool {
+        let is_cyclic = self.probe.is_none_or(|place| row.values[place].as_deref() == Some(ON_LINUX));
+        is_cyclic && !self.is_on_core(row)
+    }
+
+    /// Whether this is the Linux beside a co-kernel on which threads ran too, all else equal.
+    fn is_beside(&self, row: &Row, all: &[&Row]) -> bool {
+        let is_stage = |place: usize| Some(place) == self.probe || Some(place) == self.core;
+        let elsewhere = |row: &Row| -> Vec<Option<String>> {
+            row.values.iter().enumerate().filter(|(place, _)| !is_stage(*place)).map(|(_, value)| value.clone()).collect()
+        };
+        self.is_on_linux(row) && all.iter().any(|core| self.is_on_core(core) && elsewhere(core) == elsewhere(row))
+    }
+
+    fn is_best(&self, row: &Row, all: &[&Row]) -> bool {
+        self.is_on_core(row) || (self.is_on_linux(row) && !self.is_beside(row, all))
     }
 }
 
@@ -208,6 +273,8 @@ pub struct Alike<'j> {
     pub common: String,
     /// The factor's value, and the row.
     pub rows: Vec<(&'j str, &'j Row)>,
+    /// Whether threads of a co-kernel are among them: their probes differ from those of others as their kernels do.
+    pub of_cores: bool,
 }
 
 fn settings(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
@@ -279,4 +346,47 @@ fn rows(keys: &[String], entries: Vec<Entry>) -> Vec<Row> {
         }
     }
     rows.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_compared_by_their_co_kernels_and_then_on_linux() {
+        let row = |values: [&str; 3]| Row {
+            values: values.map(|value| Some(value.to_owned())).to_vec(),
+            recordings: vec![PathBuf::from(values.join("-"))],
+            missing: 0,
+        };
+        let joint = |rows: &[[&str; 3]]| Joint {
+            title: None,
+            keys: ["kernel", "probe", "co-kernel"].map(str::to_owned).to_vec(),
+            rows: rows.iter().copied().map(row).collect(),
+            limits: Vec::new(),
+            incomplete: Vec::new(),
+        };
+        let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
+            let (factor, sets) = joint.alike().unwrap();
+            assert_eq!(factor, "kernel");
+            let probe = |(_, row): &(&str, &Row)| row.values[..2].iter().flatten().cloned().collect::<Vec<_>>().join("/");
+            sets.iter().map(|set| (set.common.clone(), set.rows.iter().map(probe).collect(), set.of_cores)).collect()
+        };
+        let all = joint(&[
+            ["vanilla", "cyclic", "none"],
+            ["rt", "cyclic", "none"],
+            ["both", "cobalt", "Cobalt 3.3.1"],
+            ["both", "cyclic", "none"],
+        ]);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            sets(&all),
+            [
+                (ON_CORES.to_owned(), names(&["vanilla/cyclic", "rt/cyclic", "both/cobalt"]), true),
+                ("on Linux".to_owned(), names(&["vanilla/cyclic", "rt/cyclic", "both/cyclic"]), false),
+            ]
+        );
+        let without = joint(&[["vanilla", "cyclic", "none"], ["rt", "cyclic", "none"]]);
+        assert_eq!(sets(&without), [(String::new(), names(&["vanilla/cyclic", "rt/cyclic"]), false)]);
+    }
 }
