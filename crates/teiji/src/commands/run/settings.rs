@@ -12,7 +12,7 @@ use executor::SettingError;
 use lab::KernelName;
 use load::Limits;
 use model::ProbeStatement;
-use plan::{Combination, GuestTime, Limit, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
+use plan::{Combination, CpuId, GuestTime, Limit, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting, Settle, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every flag a plan may set.
@@ -151,7 +151,11 @@ fn point(
             let guests = flags.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
             time = guests.first().map(|guest| guest.time);
             let runs = guests.iter().map(|guest| checked(&flags.measured, guest));
-            runs.collect::<Result<Vec<_>, _>>().map_err(wrong)?.pop()
+            match runs.collect::<Result<Vec<_>, _>>().map_err(&wrong)?.pop() {
+                Some(run) => Some(run),
+                // Its machine is not known without the kernel. What is said of the probe and its threads is.
+                None => Some(flags.measured.run(&[CpuId(0)]).map_err(wrong)?),
+            }
         }
     };
     Ok(PlanEntry { label, kernel: flags.kernel, measured: flags.measured, guest: flags.guest, time, run })
@@ -205,7 +209,6 @@ pub fn label(plan: &Plan, combination: &Combination) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plan::CpuId;
     use std::path::Path;
 
     fn read(text: &str) -> Result<Vec<PlanEntry>, String> {
@@ -226,6 +229,23 @@ mod tests {
         assert_eq!((run.interval_ns.0, run.cpus.as_slice(), run.loads.len()), (300_000, [CpuId(1)].as_slice(), 1));
         assert_eq!(run.overrun_policy, plan::OverrunPolicy::CatchUp);
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
+    }
+
+    /// Such as one with a co-kernel, whose machine is known when its image is read.
+    #[test]
+    fn probes_of_kernels_by_path_are_checked() {
+        let image = std::env::current_exe().unwrap().display().to_string();
+        for (setting, error) in [
+            ("sleep = 'relative'", "invalid value 'relative' for 'sleep' of the probe cobalt: it is one of absolute, timerfd"),
+            ("policy = 'other'", "'policy' of the probe cobalt is impossible here: "),
+            ("clock = 'tai'", "the probe cobalt has no setting 'clock'"),
+        ] {
+            let text = format!("[measure]\nsamples = 9\nprobe = 'cobalt'\n{setting}\n[vary]\nkernel = ['{image}']\n");
+            let output = read(&text).map(|points| points.len()).unwrap_err();
+            assert!(output.starts_with("plan.toml:4:1: kernel=") && output.contains(error), "{output}");
+        }
+        let text = format!("[measure]\nsamples = 9\nprobe = 'cobalt'\n[vary]\nkernel = ['{image}']\n");
+        assert_eq!(read(&text).unwrap().len(), 1);
     }
 
     #[test]
