@@ -184,7 +184,8 @@ impl Kernel {
     }
 
     /// Whether a co-kernel may run beside it: no where its configuration is known, and has none.
-    pub(crate) fn may_have_co_kernel(&self) -> bool {
+    #[must_use]
+    pub fn may_have_co_kernel(&self) -> bool {
         let Some(config) = self.config.as_ref().and_then(|path| fs::read_to_string(path).ok()) else { return true };
         config.lines().any(|line| line == "CONFIG_XENOMAI=y" || line == "CONFIG_EVL=y")
     }

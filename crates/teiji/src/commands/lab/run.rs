@@ -8,11 +8,11 @@ use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use executor::SettingError;
 use lab::{DefaultCpus, Kernel, KernelName, LabRun, Target, first_divergence};
 use model::{Recorded, Warning};
-use plan::{Guest, GuestTime, Run};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Guest, GuestTime, Run};
 use report::Language;
 use runner::Signals;
 use std::path::{Path, PathBuf};
@@ -60,6 +60,9 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let usual: [KernelName; 1] = ["debian:amd64".parse().map_err(Failure::bad_input)?];
     let names = if args.kernels.is_empty() { &usual[..] } else { &args.kernels };
+    let probes: Vec<String> = args.measured.each().iter().map(|flags| flags.probe().to_owned()).collect();
+    let debian = names.iter().find(|name| matches!(name, KernelName::Debian { .. }));
+    measure_once(&probes, debian.map(ToString::to_string).as_deref()).map_err(Failure::bad_input)?;
     for guest in args.guest.guests(names).map_err(Failure::bad_input)? {
         for flags in args.measured.each() {
             checked(&flags, &guest).map_err(Failure::bad_input)?;
@@ -74,6 +77,8 @@ pub fn run(args: &Args) -> CommandResult {
         }
     })
     .map_err(Failure::run_failed)?;
+    let without = kernels.iter().find(|kernel| !kernel.may_have_co_kernel()).map(|kernel| kernel.name.as_str());
+    measure_once(&probes, without).map_err(Failure::bad_input)?;
     let targets: Vec<Target> =
         kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>().map_err(Failure::bad_input)?;
     let runs = runs(args, &targets, &output).map_err(Failure::bad_input)?;
@@ -111,6 +116,28 @@ pub fn run(args: &Args) -> CommandResult {
         worst = worst.max(identical(&recordings, args)?);
     }
     Ok(exit(worst))
+}
+
+/// Refuses probes that would measure twice; `without` is a kernel that is known to have no co-kernel.
+fn measure_once(probes: &[String], without: Option<&str>) -> anyhow::Result<()> {
+    let is_named = |name: &str| probes.iter().any(|probe| probe == name);
+    for (place, probe) in probes.iter().enumerate() {
+        if probes[..place].contains(probe) {
+            bail!("the probe {probe} would measure twice: name each once");
+        }
+    }
+    if !is_named(AUTO_PROBE) {
+        return Ok(());
+    }
+    if let Some(core) = ["cobalt", "evl"].into_iter().find(|core| is_named(core)) {
+        bail!("the probe {core} would measure twice: auto is {core} where that co-kernel runs. Name one of them");
+    }
+    match without {
+        Some(kernel) if is_named(DEFAULT_PROBE) => bail!(
+            "the probe {DEFAULT_PROBE} would measure twice: auto is {DEFAULT_PROBE} on {kernel}, which has no co-kernel. Name one of them"
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// What `teiji measure` warns of before a run begins, and only a guest knows; each once, however many kernels and repeats.
@@ -248,6 +275,23 @@ pub fn jobs(asked: Option<u32>, times: impl IntoIterator<Item = GuestTime>) -> u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_probe_measures_twice() {
+        let refused = |probes: &str, without: Option<&str>| {
+            let probes: Vec<String> = probes.split(',').map(str::to_owned).collect();
+            measure_once(&probes, without).map_err(|error| error.to_string())
+        };
+        assert_eq!(refused("cobalt,cobalt", None), Err("the probe cobalt would measure twice: name each once".to_owned()));
+        let error = refused("auto,cobalt", None).unwrap_err();
+        assert!(error.starts_with("the probe cobalt would measure twice: auto is cobalt where"), "{error}");
+        let error = refused("auto,cyclic", Some("debian:amd64")).unwrap_err();
+        assert!(error.contains("auto is cyclic on debian:amd64"), "{error}");
+        for fine in ["auto", "cyclic", "auto,cyclic", "cobalt,cyclic"] {
+            assert_eq!(refused(fine, None), Ok(()));
+        }
+        assert_eq!(refused("auto,timerlat", Some("debian:amd64")), Ok(()));
+    }
 
     #[test]
     fn each_warning_that_only_guests_know_is_said_once() {
