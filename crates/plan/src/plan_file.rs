@@ -202,6 +202,28 @@ impl Plan {
         self
     }
 
+    /// Whether this is one of several values of a factor.
+    #[must_use]
+    pub fn varies(&self, key: &str, value: &str) -> bool {
+        let factor = self.vary.iter().find(|factor| factor.key == key);
+        factor.is_some_and(|factor| factor.values.len() > 1 && factor.values.iter().any(|known| known.value.to_string() == value))
+    }
+
+    /// The plan without this one of several values of a factor, and without what was excluded or added by it.
+    #[must_use]
+    pub fn without_value(mut self, key: &str, value: &str) -> Self {
+        if !self.varies(key, value) {
+            return self;
+        }
+        let is_it = |setting: &Setting| setting.key == key && setting.value.to_string() == value;
+        let factors = self.vary.iter_mut().filter(|factor| factor.key == key);
+        factors.for_each(|factor| factor.values.retain(|setting| !is_it(setting)));
+        for combinations in [&mut self.exclude, &mut self.include] {
+            combinations.retain(|settings| !settings.iter().any(is_it));
+        }
+        self
+    }
+
     /// This plan on top of an included one: settings and factors of the same name take the other's place, all else is added.
     fn upon(self, base: Plan, has_order: bool) -> Plan {
         let mut measure = base.measure;

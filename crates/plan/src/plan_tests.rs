@@ -154,6 +154,17 @@ fn the_short_form() {
 }
 
 #[test]
+fn without_one_value_of_several() {
+    let text = "[vary]\nprobe = ['auto', 'cyclic']\nload = ['cpu']\n[[exclude]]\nprobe = 'auto'\nload = 'cpu'\n[[exclude]]\nprobe = 'cyclic'\nload = 'cpu'\n";
+    let all = plan(text);
+    assert!(all.varies("probe", "cyclic") && !all.varies("probe", "spawn") && !all.varies("load", "cpu"));
+    let without = all.clone().without_value("probe", "auto");
+    assert_eq!((without.vary[0].values.len(), without.exclude.len()), (1, 1));
+    assert_eq!(without.clone().without_value("probe", "cyclic").vary[0].values.len(), 1, "the last one stays");
+    assert_eq!(without.without_value("load", "cpu").vary[1].values.len(), 1);
+}
+
+#[test]
 fn without_some_flags() {
     let text = "[measure]\nprio = 5\nmemory = 600\n[vary]\nkernel = ['a', 'b']\nload = ['none', 'cpu']\n\
                 [[exclude]]\nkernel = 'a'\nload = 'cpu'\n[[include]]\nkernel = 'c'\n[quick]\nmemory = 300\nprio = 6\n";

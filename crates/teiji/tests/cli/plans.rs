@@ -389,6 +389,27 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
+/// `auto` is one of the others on every kernel. What the plan excludes by the kernel is not known where kernels are booted.
+#[test]
+fn no_probe_measures_twice_on_a_board() {
+    let place = TestFolder::new();
+    std::fs::write(
+        place.join("plan.toml"),
+        "[measure]\nsamples = 20\nthreads = 1\n[vary]\nkernel = ['9.9.9-vanilla', '$NO_KERNEL']\nprobe = ['auto', 'cyclic']\n\
+         [[exclude]]\nkernel = '9.9.9-vanilla'\nprobe = 'auto'\n",
+    )
+    .unwrap();
+    let _turn = exclusive();
+    let dry = place.well("run --here --dry-run plan.toml").out;
+    assert!(dry.contains("1 run of 1 combination"), "{dry}");
+    for _ in 0..2 {
+        let output = place.teiji("run --here plan.toml -q -o board");
+        assert_eq!(output.code, Some(0), "{output:?}");
+        assert!(output.err.contains("kernel=$NO_KERNEL is the kernel that you boot."), "{output:?}");
+        assert!(!output.err.contains("path of an image"), "{output:?}");
+    }
+}
+
 /// The program alone, without its project beside it.
 #[test]
 fn plans_that_come_along() {

@@ -19,7 +19,7 @@ use anyhow::{Context, anyhow};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
-use plan::{Plan, PlannedRun, Value};
+use plan::{AUTO_PROBE, Plan, PlannedRun, Value};
 use report::Language;
 use runner::Signals;
 use settings::{PlanEntry, points};
@@ -75,14 +75,31 @@ fn read(path: &Path) -> anyhow::Result<Plan> {
 fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
     let plan = read(path)?;
     let plan = if args.here { plan.without(&settings::lab_settings()) } else { plan };
-    with_kernels(if args.quick { plan.quick()? } else { plan }, &mut output::complain)
+    let plan = with_kernels(if args.quick { plan.quick()? } else { plan }, args.here, &mut output::complain)?;
+    if args.here { once_here(plan) } else { Ok(plan) }
+}
+
+/// The plan without the probe `auto` where it is another one that the plan names too: what a plan excludes under some kernels is
+/// not known here, and both would measure the same.
+fn once_here(plan: Plan) -> anyhow::Result<Plan> {
+    let runs = checked(&plan)?.into_iter().filter_map(|point| point.run);
+    let Some(mut run) = runs.into_iter().find(|run| run.probe == AUTO_PROBE) else { return Ok(plan) };
+    // A core that refuses is said where the runs begin.
+    if probe::choose(&mut run).is_err() || !plan.varies("probe", &run.probe) {
+        return Ok(plan);
+    }
+    Ok(plan.without_value("probe", AUTO_PROBE))
 }
 
 /// The plan with the kernels that the environment names. It is said which it does not.
-fn with_kernels(plan: Plan, say: &mut dyn FnMut(&str)) -> anyhow::Result<Plan> {
+fn with_kernels(plan: Plan, here: bool, say: &mut dyn FnMut(&str)) -> anyhow::Result<Plan> {
     let (plan, left_out) = plan.with_kernels_of(&|name| std::env::var(name).ok())?;
     for name in left_out {
-        say(&format!("Left out: kernel={name}. The variable names no kernel. Set it to the path of an image"));
+        say(&if here {
+            format!("kernel={name} is the kernel that you boot. The variable need not be set")
+        } else {
+            format!("Left out: kernel={name}. The variable names no kernel. Set it to the path of an image")
+        });
     }
     Ok(plan)
 }
@@ -128,7 +145,7 @@ fn stem(path: &Path) -> String {
 
 /// How large a plan is, and what keeps it from beginning on this machine.
 pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
-    let plan = with_kernels(read(path)?, &mut |_| ())?;
+    let plan = with_kernels(read(path)?, false, &mut |_| ())?;
     let points = checked(&plan)?;
     let runs = plan.order.runs(points.len(), 0);
     let varied: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
@@ -188,7 +205,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
 fn run_here(args: &Args, path: &Path) -> CommandResult {
     let whole = read(path).map_err(Failure::bad_input)?;
     let whole = if args.quick { whole.quick().map_err(Failure::bad_input)? } else { whole };
-    let whole = with_kernels(whole, &mut output::complain).map_err(Failure::bad_input)?;
+    let whole = with_kernels(whole, true, &mut output::complain).map_err(Failure::bad_input)?;
     let planned_boots = PlannedBoot::from_plan(&whole).map_err(Failure::bad_input)?;
     let plan = asked(args, path).map_err(Failure::bad_input)?;
     let points = checked(&plan).map_err(Failure::bad_input)?;
@@ -196,20 +213,19 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = executor::boots(&root).map_err(Failure::bad_input)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
-    let begun = others.first().map(|(folder, _)| text(folder)).transpose().map_err(Failure::bad_input)?;
-    let seed = match others.first() {
-        Some((folder, _)) => read(&executor::plan_file(folder)).map_err(Failure::bad_input)?.order.seed,
-        None => plan.order.seed,
-    };
-    let text = plan.as_run(seed.unwrap_or_else(new_seed));
-    if begun.is_some_and(|begun| begun != text) {
+    let begun = others.first().map(|(folder, _)| read(&executor::plan_file(folder))).transpose().map_err(Failure::bad_input)?;
+    let seed = begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
+    let text = plan.as_run(seed);
+    // Which probe auto is differs from boot to boot.
+    let alike = |plan: &Plan| plan.clone().without_value("probe", AUTO_PROBE).as_run(seed);
+    let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
+    if begun.is_some_and(|begun| alike(&begun) != alike(&plan)) {
         let error =
             anyhow!("{} was started with another plan than {}: choose another name with -o", root.display(), path.display());
         return Err(Failure::bad_input(error));
     }
     let signals = Signals::catch().context("cannot catch signals").map_err(Failure::run_failed)?;
     let own = boot.folder(&root).map_err(Failure::bad_input)?;
-    let plan = Plan::read(path, &mut |_| Ok(text.clone())).map_err(Failure::bad_input)?;
     let runs = runs(&plan, points.len()).map_err(Failure::bad_input)?;
     let folder = if own.exists() {
         ResultsFolder::open(&own)
