@@ -232,8 +232,9 @@ fn nanoseconds(column: &str, us: Option<f64>) -> Result<Option<i64>, String> {
     Ok(Some(crate::format::rounded(us * 1e3)))
 }
 
-/// Kernels with a co-kernel carry its name; what we measure on them is the Linux in them, which nobody has published.
-const CO_KERNELS: [&str; 5] = ["xenomai", "cobalt", "ipipe", "dovetail", "evl"];
+/// Kernels with a co-kernel carry its name in theirs, or say in their version that their interrupts go to it first. They are no
+/// vanilla ones, whose figures were published, also where the Linux in them is measured.
+const CO_KERNELS: [&str; 7] = ["xenomai", "cobalt", "ipipe", "dovetail", "evl", "irq_pipeline", "irqpipe"];
 
 impl MatchKey {
     /// That of a recording; none where it could match by accident only: preemption that is not known, a co-kernel, loads with
@@ -251,8 +252,8 @@ impl MatchKey {
         }
         let before = &document.host.before;
         let preemption = before.preemption.as_deref()?;
-        let kernel = before.kernel.as_deref().unwrap_or_default().to_lowercase();
-        if CO_KERNELS.iter().any(|name| kernel.contains(name)) {
+        let kernel = [&before.kernel, &before.kernel_version].map(|text| text.as_deref().unwrap_or_default().to_lowercase());
+        if CO_KERNELS.iter().any(|name| kernel.iter().any(|text| text.contains(name))) {
             return None;
         }
         let mut loads: Vec<(String, u8)> = document.run.loads.iter().map(load).collect::<Option<_>>()?;
@@ -322,6 +323,12 @@ mod tests {
         let mut recorded = Synthetic::idle().load("cpu@50%").build();
         recorded.document.host.before.preemption = Some("PREEMPT_DYNAMIC (voluntary)".into());
         assert_eq!(sources(&recorded), "AF");
+        // As kernels for Cobalt and EVL say it, whose names say nothing.
+        for pipelined in ["Linux version 6.6.0 #2 SMP PREEMPT IRQ_PIPELINE Wed", "Linux version 5.13.0 #3 SMP PREEMPT IRQPIPE Wed"] {
+            let before = recorded.document.host.before.kernel_version.replace(pipelined.into());
+            assert_eq!(sources(&recorded), "", "not vanilla: {pipelined}");
+            recorded.document.host.before.kernel_version = before;
+        }
         recorded.document.host.before.preemption = Some("PREEMPT_RT".into());
         assert_eq!(sources(&recorded), "B");
         recorded.document.host.before.preemption = None;
