@@ -133,7 +133,7 @@ fn activations_of_three_columns() {
     assert!((parity.number("/values/mean") - 0.5).abs() < 0.1, "{parity:?}");
     assert_read_everywhere(&place, "three", &["second_read, µs", "parity", "0 or 1, in turn"]);
     let csv = place.well("show three.teiji --csv").out;
-    for text in [",second_read_p50_ns,", ",parity_max,", ",probe\r\n", ",example-columns\r\n"] {
+    for text in [",second_read_p50_ns,", ",parity_max,", ",probe,co_kernel,gravity\r\n", ",example-columns,,\r\n"] {
         assert!(csv.contains(text), "{text} in {csv}");
     }
     let md = place.well("show three.teiji --md").out;
