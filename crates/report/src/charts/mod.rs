@@ -337,6 +337,10 @@ mod tests {
             for options in [&ChartOptions::default(), &asked] {
                 let charts = Charts::new(&all, options, 10_000);
                 assert!(charts.style.below_zero && charts.style.x == options::AxisScale::Linear);
+                let rows = crate::page::tables::histogram(&charts).rows;
+                let early = recordings.len();
+                assert!(rows[0][0].starts_with("-1.6") && rows[0][early] != "0", "{rows:?}");
+                assert!(recordings.len() == 1 || rows.iter().any(|row| row[0].starts_with("27.") && row[1] == "500"), "{rows:?}");
                 let points = &charts.recordings.last().unwrap().curve.exceedance;
                 assert!(points.latency_ns.len() > 10, "{points:?}");
                 assert!(points.latency_ns[0] <= -1_600 && points.latency_ns.last() == Some(&-1_501), "{points:?}");

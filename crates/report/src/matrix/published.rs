@@ -324,7 +324,9 @@ mod tests {
         recorded.document.host.before.preemption = Some("PREEMPT_DYNAMIC (voluntary)".into());
         assert_eq!(sources(&recorded), "AF");
         // As kernels for Cobalt and EVL say it, whose names say nothing.
-        for pipelined in ["Linux version 6.6.0 #2 SMP PREEMPT IRQ_PIPELINE Wed", "Linux version 5.13.0 #3 SMP PREEMPT IRQPIPE Wed"] {
+        for pipelined in
+            ["Linux version 6.6.0 #2 SMP PREEMPT IRQ_PIPELINE Wed", "Linux version 5.13.0 #3 SMP PREEMPT IRQPIPE Wed"]
+        {
             let before = recorded.document.host.before.kernel_version.replace(pipelined.into());
             assert_eq!(sources(&recorded), "", "not vanilla: {pipelined}");
             recorded.document.host.before.kernel_version = before;

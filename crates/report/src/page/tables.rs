@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables of the page: the summary, the figures behind each chart, the worst wake-ups.
 
+use crate::charts::equal_bins::{self, EqualBins};
 use crate::charts::load_course::LoadCourse;
 use crate::charts::series::{Charts, Time};
 use crate::charts::svg;
 use crate::charts::words;
-use crate::format::{self, count, micros, rounded};
+use crate::format::{self, count, exact_micros, micros, rounded};
 use crate::language::{tr, translated};
 use crate::overview::Overview;
 use crate::sections::accounts::{Accounts, cpu_of};
@@ -165,14 +166,23 @@ fn head(first: &str, charts: &Charts) -> Vec<String> {
 const ROWS_OF_BINS: usize = 40;
 
 pub(crate) fn histogram(charts: &Charts) -> DataTable {
-    let bins = charts.edges_ns.len() - 1;
+    let equal: Vec<&EqualBins> = charts.recordings.iter().map(|series| &series.curve.equal).collect();
+    // Bins that grow with their values have one for all that is not above 0.
+    let in_equal = (charts.style.below_zero || charts.measured.is_two_sided()) && equal.iter().any(|equal| !equal.is_empty());
+    let (edges, counts) = if in_equal {
+        let drawn = equal_bins::drawn(&equal, equal_bins::possible(&equal, charts.style.auto_bin_ns));
+        (drawn.edges_ns, drawn.counts)
+    } else {
+        (charts.edges_ns.clone(), charts.recordings.iter().map(|series| series.curve.counts.clone()).collect())
+    };
+    let text = if in_equal { exact_micros } else { micros };
+    let bins = edges.len().saturating_sub(1);
     let bins_a_row = bins.div_ceil(ROWS_OF_BINS).max(1);
-    let rows = charts.edges_ns[..bins].chunks(bins_a_row).enumerate().filter_map(|(row, edges)| {
+    let rows = edges[..bins].chunks(bins_a_row).enumerate().filter_map(|(row, of_row)| {
         let first = row * bins_a_row;
-        let sums: Vec<u64> =
-            charts.recordings.iter().map(|series| series.curve.counts.iter().skip(first).take(edges.len()).sum()).collect();
-        let (from, to) = (edges.first()?, charts.edges_ns.get(first + edges.len())?);
-        let range = format!("{} – {}", micros(*from), micros(*to));
+        let sums: Vec<u64> = counts.iter().map(|counts| counts.iter().skip(first).take(of_row.len()).sum()).collect();
+        let (from, to) = (of_row.first()?, edges.get(first + of_row.len())?);
+        let range = format!("{} – {}", text(*from), text(*to));
         sums.iter().any(|sum| *sum > 0).then(|| std::iter::once(range).chain(sums.into_iter().map(count)).collect())
     });
     DataTable { title: translated("The counts as a table"), head: head("µs", charts), rows: rows.collect() }
