@@ -221,7 +221,7 @@ impl ProbeSettingError {
 }
 
 fn names() -> String {
-    PROBES.iter().map(|probe| probe.name).collect::<Vec<_>>().join(", ")
+    PROBES.iter().map(|probe| probe.name).chain([AUTO_PROBE]).collect::<Vec<_>>().join(", ")
 }
 
 /// What would be right in the place of a setting that this probe has not.
