@@ -67,46 +67,28 @@ impl Sums {
 }
 
 /// CRC-32 of IEEE 802.3, and the number of bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Sum {
-    crc: u32,
+    crc: crc32fast::Hasher,
     bytes: u32,
 }
 
 impl Sum {
-    pub(crate) const fn new() -> Self {
-        Sum { crc: u32::MAX, bytes: 0 }
+    pub(crate) fn new() -> Self {
+        Sum { crc: crc32fast::Hasher::new(), bytes: 0 }
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
-        let step = |crc: u32, byte: &u8| TABLE[usize::from(crc.to_le_bytes()[0] ^ byte)] ^ (crc >> 8);
-        self.crc = bytes.iter().fold(self.crc, step);
+        self.crc.update(bytes);
         self.bytes = self.bytes.wrapping_add(u32::try_from(bytes.len()).unwrap_or(0));
     }
 
     fn entry(self) -> [u8; ENTRY] {
         let mut entry = [0; ENTRY];
-        entry[..4].copy_from_slice(&(!self.crc).to_le_bytes());
+        entry[..4].copy_from_slice(&self.crc.finalize().to_le_bytes());
         entry[4..].copy_from_slice(&self.bytes.to_le_bytes());
         entry
     }
-}
-
-const TABLE: [u32; 256] = table();
-
-const fn table() -> [u32; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut crc, mut bit) = (byte, 0);
-        while bit < 8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte as usize] = crc;
-        byte += 1;
-    }
-    table
 }
 
 /// Sums up what is read, where that is wanted.
