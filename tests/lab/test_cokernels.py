@@ -70,6 +70,12 @@ class OnACore:
         self.assertGreater(latencies[1]["p50"], 2 * latencies[0]["p50"])
         self.assertGreater(latencies[1]["min"], latencies[0]["max"])
 
+    def test_a_run_whose_probe_was_chosen_is_made_again(self):
+        self.lab("run", "-q", *self.kernel(), "-n", "500", "-o", "out")
+        (recording,) = (self.folder / "out").iterdir()
+        self.assertTrue(document(recording)["lab"]["probe_left_open"])
+        self.assertIn("500 identical samples", self.lab("rerun", "-q", recording).stdout)
+
     def test_a_thread_that_is_stopped_has_fallen_back(self):
         """By SIGSTOP and SIGCONT in mid-run, which a core need not count by itself."""
         shell, sleep = shutil.which("dash"), shutil.which("sleep")

@@ -105,6 +105,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         modules::needed(board.modules, path).map_err(|source| LabError::Modules { path: path.to_owned(), source })
     })?;
     let names: Vec<String> = modules.iter().map(|module| module.name.clone()).collect();
+    let probe_left_open = task.leaves_probe_open();
     let order = Order { channel: board.channel.to_owned(), modules: names.clone(), task };
     let initramfs = initramfs(&program.bytes, &order, &modules, &target.files);
     let facts = Lab {
@@ -122,6 +123,7 @@ fn prepare(target: &Target, task: Task, expected: Duration) -> Result<Prepared, 
         modules: names,
         initramfs_sha256: sha256(&initramfs),
         qemu: LabQemu { version: emulator.version.clone(), command_line: Vec::new() },
+        probe_left_open,
         host_ms: 0,
     };
     let timeouts = Timeouts::new(target.boot_timeout, expected, guest.time);

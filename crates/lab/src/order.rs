@@ -3,7 +3,7 @@
 //! change with it.
 
 use crate::instruction_count::GuestCommand;
-use plan::{CpuId, GuestTime, MachineTime, Run};
+use plan::{AUTO_PROBE, CpuId, GuestTime, MachineTime, Run};
 use serde::{Deserialize, Serialize};
 
 /// Where the order lies in the initramfs.
@@ -48,6 +48,11 @@ impl Task {
     /// A run in a guest of this time.
     pub(crate) fn measure(run: &Run, default_cpus: Option<DefaultCpus>, time: GuestTime) -> Self {
         Task::Measure { run: Box::new(Run { title: None, ..run.clone() }), default_cpus, time: time.into() }
+    }
+
+    /// Whether the guest is to choose the probe, and looks for a co-kernel for that.
+    pub(crate) fn leaves_probe_open(&self) -> bool {
+        matches!(self, Task::Measure { run, .. } if run.probe == AUTO_PROBE)
     }
 }
 

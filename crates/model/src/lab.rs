@@ -28,6 +28,9 @@ pub struct Lab {
     pub initramfs_sha256: String,
     /// QEMU.
     pub qemu: LabQemu,
+    /// Whether the guest looked for a co-kernel to choose the probe, because none was named and its kernel might have one.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub probe_left_open: bool,
     /// From the start of QEMU to the end of the transfer, on the host's clock, ms.
     pub host_ms: u64,
 }

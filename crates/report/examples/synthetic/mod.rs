@@ -403,6 +403,7 @@ fn lab(ns_per_instruction: Option<u64>) -> Lab {
         modules: Vec::new(),
         initramfs_sha256: "c".repeat(64),
         qemu: LabQemu { version: "7.2.22".into(), command_line: vec!["qemu-system-x86_64".into(), "-nodefaults".into()] },
+        probe_left_open: false,
         host_ms: 12_000,
     }
 }

@@ -51,8 +51,13 @@ pub fn run(args: &Args) -> CommandResult {
     target.boot_timeout = args.boot_timeout.unwrap_or(target.boot_timeout);
     let scratch = lab::ScratchFolder::new().context("cannot make a folder for the new recording").map_err(Failure::run_failed)?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
+    let mut run = recorded.document.run.clone();
+    if facts.probe_left_open {
+        // To look for a co-kernel takes instructions.
+        plan::AUTO_PROBE.clone_into(&mut run.probe);
+    }
     let again = LabRun {
-        run: recorded.document.run.clone(),
+        run,
         default_cpus: None,
         target,
         directory,
