@@ -8,6 +8,7 @@ use model::Thread;
 use plan::{Plan, PlannedRun};
 use recording::Recording;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde_json::json;
 use std::fs;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -91,11 +92,16 @@ impl ResultsFolder {
         }
         let locked = fs::File::open(path.join(PLAN)).with_context(|| format!("cannot read {}", path.join(PLAN).display()))?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
-        while flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if Instant::now() > deadline {
-                bail!("another teiji is running the plan in {}", path.display());
+        loop {
+            match flock(&locked, FlockOperation::NonBlockingLockExclusive) {
+                // A kernel without FILE_LOCKING has no locks: nobody can be told from another there.
+                Ok(()) | Err(Errno::NOSYS) => break,
+                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() <= deadline => {
+                    std::thread::sleep(Duration::from_millis(20))
+                }
+                Err(Errno::WOULDBLOCK | Errno::INTR) => bail!("another teiji is running the plan in {}", path.display()),
+                Err(error) => return Err(error).with_context(|| format!("cannot lock {}", path.join(PLAN).display())),
             }
-            std::thread::sleep(Duration::from_millis(20));
         }
         Ok(ResultsFolder { path: path.to_owned(), _held: locked })
     }
