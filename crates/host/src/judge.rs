@@ -10,9 +10,9 @@ use plan::{CpuId, MachineTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks behind a bus, read by slow input or output, or counted by the tick.
-const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
+pub(crate) const SLOW_CLOCKSOURCES: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 /// Fast clocks, best first, by the architecture that has them.
-const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
+pub(crate) const FAST_CLOCKSOURCES: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
 /// A frequency that differs by more than this share is another frequency; less is the reading's noise.
 const FREQUENCY_TOLERANCE_PERCENT: u64 = 10;
 /// What to warn of, given the snapshots before and after a run. In virtual time no hypervisor is warned of: nothing else runs in it.

@@ -15,6 +15,7 @@
 
 #[cfg(test)]
 mod changes_tests;
+mod check;
 mod cpu;
 mod dma_latency;
 mod interrupts;
@@ -29,6 +30,7 @@ mod snapshot;
 mod test_machines;
 mod usage;
 
+pub use check::{CheckOptions, Finding, KernelConfig, Purpose, Status};
 pub use dma_latency::{DmaLatency, HostError};
 pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;

@@ -25,6 +25,13 @@ impl HostRoot {
         cpu::listed(&kernel::cpu_list(&text), ISOLATED_ITEM).unwrap_or_default()
     }
 
+    /// The CPUs that are online; CPU 0 where the kernel does not say.
+    #[must_use]
+    pub fn online_cpus(&self) -> Vec<CpuId> {
+        let text = FactReader::new(self).optional("sys/devices/system/cpu/online", "CPUs online").unwrap_or_default();
+        cpu::listed(&text, "CPUs online").unwrap_or_else(|_| vec![CpuId(0)])
+    }
+
     /// Looks at the machine. Never fails: what cannot be read is none, and stands in [`HostFacts::unreadable`] unless the
     /// machine simply does not have it.
     #[must_use]

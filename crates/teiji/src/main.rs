@@ -35,6 +35,8 @@ enum Verb {
     Plans(commands::plans::Args),
     /// List the probes: what each measures, what it needs, and whether this machine has it
     Probes(commands::probes::Args),
+    /// Check what about this machine costs latency, and what to do about it
+    Check(commands::check::Args),
     /// Keep this machine busy, and report the CPU use reached
     Load(commands::load::Args),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => commands::run::run(&args),
         Verb::Plans(args) => commands::plans::run(&args),
         Verb::Probes(args) => commands::probes::run(&args),
+        Verb::Check(args) => commands::check::run(&args),
         Verb::Load(args) => commands::load::run(&args),
         Verb::Hackbench(args) => commands::hackbench::run(&args),
         Verb::Show(args) => commands::show::run(&args),

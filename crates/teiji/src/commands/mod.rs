@@ -2,6 +2,7 @@
 //! One file per verb.
 
 mod chart_flags;
+pub mod check;
 pub mod compare;
 pub mod export;
 pub mod gate;

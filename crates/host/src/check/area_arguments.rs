@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel's arguments, whether they agree with one another, and whether the kernel did what they say.
+
+use super::machine::{Machine, Purpose, cpu_words};
+use super::{ALL, Check, Seen};
+use plan::{CpuId, CpuList};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "isolation",
+        why: "On a CPU that is not isolated the scheduler puts any thread, and its balancing runs there.",
+        reference: "kernel-parameters: isolcpus=; Documentation/admin-guide/cgroup-v2.rst, cpuset partitions",
+        tunable: true,
+        matters: &[Purpose::Telco],
+        look: isolation,
+    },
+    Check {
+        id: "arguments-agree",
+        why: "An isolated CPU keeps what an argument forgets: its tick, its RCU callbacks, or its interrupts.",
+        reference: "kernel-parameters: isolcpus=, nohz_full=, rcu_nocbs=, irqaffinity=",
+        tunable: false,
+        matters: ALL,
+        look: agreement,
+    },
+    Check {
+        id: "arguments-in-effect",
+        why: "A list that the kernel cannot read, or was not built for, does nothing, and nothing says so later.",
+        reference: "kernel: /sys/devices/system/cpu/isolated, nohz_full",
+        tunable: false,
+        matters: ALL,
+        look: in_effect,
+    },
+    Check {
+        id: "arguments-spelled",
+        why: "The kernel passes over what it does not know. A misspelled argument does nothing.",
+        reference: "kernel: Documentation/admin-guide/kernel-parameters.txt",
+        tunable: false,
+        matters: ALL,
+        look: spelling,
+    },
+    Check {
+        id: "interrupts-at-boot",
+        why: "Without irqaffinity= each interrupt that is set up later may go to an isolated CPU.",
+        reference: "kernel-parameters: irqaffinity=",
+        tunable: true,
+        matters: &[Purpose::Telco],
+        look: interrupts_at_boot,
+    },
+    Check {
+        id: "tick-skew",
+        why: "Where the ticks of all CPUs come at once, they wait for the same locks at once.",
+        reference: "kernel-parameters: skew_tick=",
+        tunable: false,
+        matters: &[],
+        look: tick_skew,
+    },
+    Check {
+        id: "idle-arguments",
+        why: "A CPU that goes to a deep idle state takes up to some 100 µs to wake.",
+        reference: "kernel-parameters: idle=, intel_idle.max_cstate=, processor.max_cstate=; Documentation/admin-guide/pm/cpuidle.rst",
+        tunable: false,
+        matters: &[],
+        look: idle_arguments,
+    },
+    Check {
+        id: "mitigations",
+        why: "Mitigations of processor faults make each entry into the kernel some 0.1 to 1 µs longer. They protect the machine.",
+        reference: "kernel: Documentation/admin-guide/hw-vuln/index.rst",
+        tunable: false,
+        matters: &[],
+        look: mitigations,
+    },
+];
+
+fn highest(machine: &Machine<'_>) -> CpuId {
+    let present = machine.cpus("sys/devices/system/cpu/possible").and_then(|cpus| cpus.last().copied());
+    present.or_else(|| machine.online.last().copied()).unwrap_or(CpuId(0))
+}
+
+/// The CPUs of an argument that can be read.
+fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
+    machine.arguments.cpus(name, highest(machine))?.ok()
+}
+
+fn isolation(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.online.len() == 1 {
+        return None;
+    }
+    let measured = machine.measured();
+    let open: Vec<CpuId> = measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
+    if open.is_empty() {
+        return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
+    }
+    if !machine.has_chosen_cpus() {
+        return Seen::warn("no CPU is isolated", "teiji check --advise names CPUs for this machine, with the arguments");
+    }
+    let list = CpuList::format(&measured);
+    Seen::bad(
+        format!("{} not isolated", cpu_words(&open)),
+        format!("boot with isolcpus=managed_irq,domain,{list} nohz_full={list} rcu_nocbs={list}"),
+    )
+}
+
+/// What isolation by these arguments forgets.
+fn agreement(machine: &Machine<'_>) -> Option<Seen> {
+    let isolated = cpus_of(machine, "isolcpus").filter(|cpus| !cpus.is_empty());
+    let tickless = cpus_of(machine, "nohz_full").filter(|cpus| !cpus.is_empty());
+    let target = isolated.clone().or_else(|| tickless.clone())?;
+    let list = CpuList::format(&target);
+    let (mut wrong, mut right) = (Vec::new(), Vec::new());
+    let mut compare = |name: &str, cpus: &Option<Vec<CpuId>>| {
+        let Some(cpus) = cpus else { return };
+        let missing: Vec<CpuId> = target.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
+        let further: Vec<CpuId> = cpus.iter().copied().filter(|cpu| !target.contains(cpu)).collect();
+        let written = machine.arguments.written(name).unwrap_or_default();
+        match (missing.is_empty(), further.is_empty()) {
+            (true, true) => return,
+            (false, true) => wrong.push(format!("{written} leaves out {}", cpu_words(&missing))),
+            (true, false) => wrong.push(format!("{written} has {} too, which is not isolated", cpu_words(&further))),
+            (false, false) => {
+                wrong.push(format!(
+                    "{written} names {} and not {}, which are isolated",
+                    cpu_words(&further),
+                    cpu_words(&missing)
+                ));
+            }
+        }
+        right.push(format!("{name}={list}"));
+    };
+    compare("isolcpus", &isolated);
+    compare("nohz_full", &tickless);
+    compare("rcu_nocbs", &cpus_of(machine, "rcu_nocbs"));
+    if let Some(interrupts) = cpus_of(machine, "irqaffinity") {
+        let shared: Vec<CpuId> = interrupts.iter().copied().filter(|cpu| target.contains(cpu)).collect();
+        if !shared.is_empty() {
+            let others: Vec<CpuId> = machine.online.iter().copied().filter(|cpu| !target.contains(cpu)).collect();
+            let written = machine.arguments.written("irqaffinity").unwrap_or_default();
+            wrong.push(format!("{written} puts interrupts on {}, which are isolated", cpu_words(&shared)));
+            right.push(format!("irqaffinity={}", CpuList::format(&others)));
+        }
+    }
+    if target.contains(&CpuId(0)) {
+        wrong.push("CPU 0 is isolated, to which the kernel binds work of its own".to_owned());
+        right.push("another CPU than 0".to_owned());
+    }
+    if wrong.is_empty() {
+        return Seen::ok(format!("{} in each that is given", cpu_words(&target)));
+    }
+    Seen::bad(wrong.join("; "), format!("boot with {}", right.join(" ")))
+}
+
+fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for name in ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"] {
+        let Some(asked) = machine.arguments.cpus(name, highest(machine)) else { continue };
+        compared += 1;
+        let written = machine.arguments.written(name).unwrap_or_default();
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(error) => {
+                wrong.push(format!("{written}: {error}"));
+                continue;
+            }
+        };
+        let nowhere: Vec<CpuId> = asked.iter().copied().filter(|cpu| *cpu > highest(machine)).collect();
+        if !nowhere.is_empty() {
+            wrong.push(format!("{written}: this machine has no {}", cpu_words(&nowhere)));
+        }
+        let file = match name {
+            "isolcpus" => "sys/devices/system/cpu/isolated",
+            "nohz_full" => "sys/devices/system/cpu/nohz_full",
+            _ => continue,
+        };
+        let Some(real) = machine.cpus(file) else {
+            wrong.push(format!("{written}: the kernel has no such list (/{file})"));
+            continue;
+        };
+        let without: Vec<CpuId> = asked.iter().copied().filter(|cpu| *cpu <= highest(machine) && !real.contains(cpu)).collect();
+        // isolcpus with flags but without `domain` isolates from less.
+        let isolates =
+            name != "isolcpus" || !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain");
+        if !without.is_empty() && isolates {
+            wrong.push(format!("{written}: not in effect on {}", cpu_words(&without)));
+        }
+    }
+    if compared == 0 {
+        return None;
+    }
+    if wrong.is_empty() {
+        return Seen::ok("as given");
+    }
+    Seen::bad(wrong.join("; "), "correct the list, or boot a kernel that was built for it")
+}
+
+/// Arguments that matter for latency.
+const KNOWN: [&str; 28] = [
+    "isolcpus",
+    "nohz_full",
+    "nohz",
+    "rcu_nocbs",
+    "rcu_nocb_poll",
+    "irqaffinity",
+    "skew_tick",
+    "nosoftlockup",
+    "nowatchdog",
+    "nmi_watchdog",
+    "threadirqs",
+    "tsc",
+    "clocksource",
+    "idle",
+    "preempt",
+    "highres",
+    "mitigations",
+    "intel_idle.max_cstate",
+    "processor.max_cstate",
+    "intel_pstate",
+    "amd_pstate",
+    "cpufreq.default_governor",
+    "transparent_hugepage",
+    "workqueue.power_efficient",
+    "dwc_otg.fiq_enable",
+    "dwc_otg.fiq_fsm_enable",
+    "dwc_otg.nak_holdoff",
+    "dwc_otg.speed",
+];
+/// Others of nearly the same spelling, which are right.
+const RIGHT_TOO: [&str; 4] = ["noirqdebug", "notsc", "noidle", "nopti"];
+
+fn spelling(machine: &Machine<'_>) -> Option<Seen> {
+    let mut wrong = Vec::new();
+    for name in machine.arguments.names() {
+        let name = name.replace('-', "_");
+        if KNOWN.contains(&name.as_str()) || RIGHT_TOO.contains(&name.as_str()) || name.len() < 5 {
+            continue;
+        }
+        if let Some(meant) = KNOWN.iter().find(|known| known.len() >= 5 && is_one_off(known, &name)) {
+            wrong.push(format!("{name}, which looks like {meant}"));
+        }
+    }
+    if wrong.is_empty() { None } else { Seen::bad(wrong.join(", "), "correct the kernel's arguments") }
+}
+
+/// Whether two words differ by one letter: another one, one more, one less, or two that changed places.
+fn is_one_off(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
+    if one == other || long.len() - short.len() > 1 {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
+    if short.len() == long.len() {
+        let replaced = short[same + 1..] == long[same + 1..];
+        let swapped = same + 1 < short.len()
+            && (short[same], short[same + 1]) == (long[same + 1], long[same])
+            && short[same + 2..] == long[same + 2..];
+        replaced || swapped
+    } else {
+        short[same..] == long[same + 1..]
+    }
+}
+
+fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.isolated.is_empty() {
+        return None;
+    }
+    if machine.arguments.has("irqaffinity") {
+        return Seen::ok(machine.arguments.written("irqaffinity").unwrap_or_default());
+    }
+    let others: Vec<CpuId> = machine.online.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
+    Seen::warn("no irqaffinity=", format!("boot with irqaffinity={}", CpuList::format(&others)))
+}
+
+fn tick_skew(machine: &Machine<'_>) -> Option<Seen> {
+    // With few CPUs there is little to wait for.
+    if machine.online.len() < 8 {
+        return None;
+    }
+    if machine.arguments.value("skew_tick") == Some("1") {
+        return Seen::ok("skew_tick=1");
+    }
+    Seen::warn(format!("the ticks of {} CPUs come at once", machine.online.len()), "boot with skew_tick=1")
+}
+
+fn idle_arguments(machine: &Machine<'_>) -> Option<Seen> {
+    let names = ["idle", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off"];
+    let given: Vec<String> = names.into_iter().filter_map(|name| machine.arguments.written(name)).collect();
+    if given.is_empty() {
+        return None;
+    }
+    if machine.arguments.value("idle") == Some("poll") {
+        return Seen::warn(
+            given.join(" "),
+            "remove idle=poll: it heats, which may throttle. /dev/cpu_dma_latency does it while it is needed",
+        );
+    }
+    Seen::ok(given.join(" "))
+}
+
+fn mitigations(machine: &Machine<'_>) -> Option<Seen> {
+    let faults = machine.names("sys/devices/system/cpu/vulnerabilities");
+    if faults.is_empty() {
+        return None;
+    }
+    let on = |name: &&String| {
+        let text = machine.text(&format!("sys/devices/system/cpu/vulnerabilities/{name}")).unwrap_or_default();
+        text.starts_with("Mitigation")
+    };
+    let on = faults.iter().filter(on).count();
+    let found = format!("{on} of {} known faults are mitigated", faults.len());
+    if on > 0 && machine.options.purpose == Purpose::Telco {
+        return Seen::warn(found, "mitigations=off, only on a machine that runs nobody else's programs");
+    }
+    Seen::ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_one_off;
+
+    #[test]
+    fn one_letter_off() {
+        for (one, other) in [
+            ("dwc_otg.speed", "dwg_otg.speed"),
+            ("isolcpus", "isolcpu"),
+            ("nohz_full", "nohz_fulll"),
+            ("irqaffinity", "iqraffinity"),
+        ] {
+            assert!(is_one_off(one, other) && is_one_off(other, one), "{one} {other}");
+        }
+        for (one, other) in
+            [("isolcpus", "isolcpus"), ("nohz", "nohz_full"), ("tsc", "idle"), ("preempt", "preempter"), ("abcd", "badc")]
+        {
+            assert!(!is_one_off(one, other), "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What time is kept with.
+
+use super::machine::Machine;
+use super::{ALL, Check, Seen};
+use crate::judge::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "clocksource",
+        why: "A slow clock takes about 1 µs to read, and every reading of the time pays it.",
+        reference: "kernel: Documentation/timers/timekeeping.rst; kernel-parameters: clocksource=, tsc=",
+        tunable: true,
+        matters: ALL,
+        look: clocksource,
+    },
+    Check {
+        id: "timer-migration",
+        why: "Timers of an idle CPU move to a busy one, which then runs their handlers.",
+        reference: "kernel: /proc/sys/kernel/timer_migration",
+        tunable: true,
+        matters: &[],
+        look: timer_migration,
+    },
+];
+
+fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
+    const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
+    let current = machine.text(&format!("{FOLDER}/current_clocksource"))?;
+    let available = machine.text(&format!("{FOLDER}/available_clocksource")).unwrap_or_default();
+    if !SLOW_CLOCKSOURCES.contains(&current.as_str()) {
+        return Seen::ok(format!("{current} (available: {available})"));
+    }
+    let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.split_whitespace().any(|name| name == *fast));
+    let action = match fast {
+        Some(fast) => format!("echo {fast} | sudo tee /{FOLDER}/current_clocksource"),
+        None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' as unstable\"); tsc=reliable at boot if it is not so".to_owned(),
+    };
+    Seen::bad(format!("{current}, which is slow to read (available: {available})"), action)
+}
+
+fn timer_migration(machine: &Machine<'_>) -> Option<Seen> {
+    match machine.number("proc/sys/kernel/timer_migration")? {
+        0 => Seen::ok("off"),
+        _ if !machine.has_chosen_cpus() => Seen::ok("on; no CPUs are set apart"),
+        _ => Seen::warn("on", "sudo sysctl kernel.timer_migration=0"),
+    }
+}

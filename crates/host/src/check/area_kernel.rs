@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel: how it can be preempted, and how it was configured.
+
+use super::config::KernelConfig;
+use super::machine::{Machine, Purpose};
+use super::{ALL, Check, Seen, listed};
+use crate::kernel;
+use std::fmt::Write as _;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "preemption",
+        why: "While code that cannot be preempted runs in the kernel, a thread that is due waits: ms without PREEMPT_RT, some 10 µs with it.",
+        reference: "kernel: Documentation/locking/locktypes.rst; kernel-parameters: preempt=",
+        tunable: false,
+        matters: &[Purpose::Robotics, Purpose::Telco],
+        look: preemption,
+    },
+    Check {
+        id: "kernel-config",
+        why: "What the kernel was built with decides what it can do; without its configuration some findings are unknown.",
+        reference: "kernel: init/Kconfig, IKCONFIG_PROC",
+        tunable: false,
+        matters: &[],
+        look: kernel_config,
+    },
+    Check {
+        id: "high-resolution-timers",
+        why: "Without them a timer expires at the next tick: up to 10 ms late at 100 Hz.",
+        reference: "kernel: Documentation/timers/highres.rst",
+        tunable: false,
+        matters: ALL,
+        look: high_resolution_timers,
+    },
+    Check {
+        id: "tick-rate",
+        why: "The tick interrupts each CPU that is not idle. Its rate decides when the scheduler looks at what is not real-time.",
+        reference: "kernel: kernel/Kconfig.hz",
+        tunable: false,
+        matters: &[],
+        look: tick_rate,
+    },
+    Check {
+        id: "full-dynticks",
+        why: "Without NO_HZ_FULL the tick interrupts a busy CPU 100 to 1,000 times a second, isolated or not.",
+        reference: "kernel: Documentation/timers/no_hz.rst",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: full_dynticks,
+    },
+    Check {
+        id: "rcu-callbacks",
+        why: "Callbacks of RCU run on the CPU that queued them, unless they are offloaded to threads that can run elsewhere.",
+        reference: "kernel: Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        tunable: false,
+        matters: &[Purpose::Telco],
+        look: rcu_callbacks,
+    },
+    Check {
+        id: "debug-options",
+        why: "Checks of locks and memory make each lock and each allocation dearer, and run with interrupts off.",
+        reference: "kernel: Documentation/locking/lockdep-design.rst; lib/Kconfig.debug",
+        tunable: false,
+        matters: ALL,
+        look: debug_options,
+    },
+    Check {
+        id: "frequency-scaling-built",
+        why: "A kernel without CPU_FREQ leaves the frequency to the firmware, and nothing shows what it is.",
+        reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
+        tunable: false,
+        matters: &[],
+        look: frequency_scaling,
+    },
+    Check {
+        id: "co-kernel",
+        why: "Only threads that call a co-kernel run on it. All others, and all of Linux, run after it.",
+        reference: "docs/cokernels.md",
+        tunable: false,
+        matters: ALL,
+        look: co_kernel,
+    },
+];
+
+fn preemption(machine: &Machine<'_>) -> Option<Seen> {
+    let version = machine.text("proc/version");
+    let realtime = machine.text("sys/kernel/realtime");
+    let mode = machine.text("sys/kernel/debug/sched/preempt");
+    let line = machine.text("proc/cmdline");
+    // A configuration that is asked about says it by itself.
+    let model = match &machine.options.config {
+        Some(config) => Some(configured_preemption(config).to_owned()),
+        None => kernel::preemption(version.as_deref(), realtime.as_deref(), mode.as_deref(), line.as_deref()),
+    };
+    let Some(model) = model else { return Seen::unknown("no file shows how the kernel can be preempted") };
+    let real_time = "boot a kernel with PREEMPT_RT (CONFIG_PREEMPT_RT=y; Debian: apt install linux-image-rt-amd64)";
+    if model == "PREEMPT_RT" {
+        return Seen::ok(model);
+    }
+    if let Some(mode) = model.strip_prefix("PREEMPT_DYNAMIC (") {
+        if mode.starts_with("full") || mode == "booted with preempt=full)" {
+            return Seen::warn(model, real_time);
+        }
+        return Seen::bad(model, format!("boot with preempt=full, or {real_time}"));
+    }
+    match model.as_str() {
+        "PREEMPT" => Seen::warn(model, real_time),
+        "PREEMPT_DYNAMIC" => {
+            Seen::unknown_until("PREEMPT_DYNAMIC, in a mode that only root can read", "sudo cat /sys/kernel/debug/sched/preempt")
+        }
+        _ => Seen::bad(model, real_time),
+    }
+}
+
+fn configured_preemption(config: &KernelConfig) -> &'static str {
+    let first = ["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT"].into_iter().find(|option| config.has(option));
+    match first {
+        Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT",
+        Some("PREEMPT_DYNAMIC") => "PREEMPT_DYNAMIC (mode chosen at boot)",
+        Some(_) => "PREEMPT",
+        None => "voluntary or none",
+    }
+}
+
+fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
+    match machine.config() {
+        Ok(config) => Seen::ok(format!("read from {}", config.source())),
+        Err(error) => {
+            Seen::unknown_until(error, "sudo modprobe configs, or name it: --kernel-config FILE or --kernel-image FILE")
+        }
+    }
+}
+
+/// What the kernel does counts more than what it was built with.
+fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.options.config.is_none() {
+        if machine.arguments.value("highres") == Some("off") {
+            return Seen::bad("switched off by highres=off", "remove highres=off from the kernel's arguments");
+        }
+        if let Some(list) = machine.text("proc/timer_list") {
+            let active: Vec<&str> = list.lines().filter_map(|line| line.trim().strip_prefix(".hres_active")).collect();
+            if active.iter().any(|value| value.trim_end().ends_with('0')) {
+                return Seen::bad(
+                    "not active (/proc/timer_list)",
+                    "boot a kernel with CONFIG_HIGH_RES_TIMERS=y, on a clock that has them",
+                );
+            }
+            if !active.is_empty() {
+                return Seen::ok("active on every CPU");
+            }
+        }
+    }
+    match machine.config() {
+        Ok(config) if config.has("HIGH_RES_TIMERS") => Seen::ok("built in"),
+        Ok(_) => Seen::bad("not built in", "build the kernel with CONFIG_HIGH_RES_TIMERS=y"),
+        Err(error) => Seen::unknown(error),
+    }
+}
+
+fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
+    let config = machine.config().ok()?;
+    let rate = config.value("HZ")?;
+    let found = format!("{rate} Hz");
+    if machine.options.purpose == Purpose::Audio && rate.parse::<u32>().is_ok_and(|rate| rate < 250) {
+        return Seen::warn(found, "build the kernel with CONFIG_HZ_1000=y, or use PREEMPT_RT");
+    }
+    Seen::ok(found)
+}
+
+fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
+    let is_asked = machine.arguments.has("nohz_full");
+    let Ok(config) = machine.config() else {
+        // The kernel has this file where it was built in.
+        let is_built = machine.exists("sys/devices/system/cpu/nohz_full");
+        return if is_built { Seen::ok("built in") } else { Seen::unknown("the kernel's configuration is not known") };
+    };
+    match (config.has("NO_HZ_FULL"), is_asked) {
+        (true, _) => Seen::ok("built in"),
+        (false, true) => Seen::bad(
+            format!("{}, but NO_HZ_FULL is not built in", machine.arguments.written("nohz_full").unwrap_or_default()),
+            "boot a kernel with CONFIG_NO_HZ_FULL=y",
+        ),
+        (false, false) if machine.has_chosen_cpus() => {
+            Seen::bad("NO_HZ_FULL is not built in", "boot a kernel with CONFIG_NO_HZ_FULL=y and nohz_full= for these CPUs")
+        }
+        (false, false) => {
+            Seen::warn("NO_HZ_FULL is not built in", "boot a kernel with CONFIG_NO_HZ_FULL=y to isolate CPUs fully")
+        }
+    }
+}
+
+fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
+    let config = machine.config().ok()?;
+    let asked = machine.arguments.written("rcu_nocbs");
+    if config.has("RCU_NOCB_CPU") {
+        return Seen::ok("they can be offloaded");
+    }
+    match asked {
+        Some(asked) => {
+            Seen::bad(format!("{asked}, but RCU_NOCB_CPU is not built in"), "boot a kernel with CONFIG_RCU_NOCB_CPU=y")
+        }
+        None => Seen::warn(
+            "RCU_NOCB_CPU is not built in",
+            "boot a kernel with CONFIG_RCU_NOCB_CPU=y to offload them from isolated CPUs",
+        ),
+    }
+}
+
+/// Options that make the kernel check itself, and what each costs.
+const DEBUG_OPTIONS: [(&str, &str); 24] = [
+    ("PROVE_LOCKING", "each lock is followed: several times slower"),
+    ("LOCKDEP", "each lock is followed"),
+    ("LOCK_STAT", "each wait for a lock is counted"),
+    ("DEBUG_LOCK_ALLOC", "each lock is followed"),
+    ("DEBUG_PREEMPT", "each use of per-CPU data is checked"),
+    ("DEBUG_ATOMIC_SLEEP", "each possible sleep is checked"),
+    ("DEBUG_MUTEXES", "mutexes are checked"),
+    ("DEBUG_RT_MUTEXES", "locks of PREEMPT_RT are checked"),
+    ("DEBUG_SPINLOCK", "spinlocks are checked"),
+    ("DEBUG_RWSEMS", "semaphores are checked"),
+    ("DEBUG_OBJECTS", "each timer and work item is followed"),
+    ("DEBUG_KMEMLEAK", "each allocation is followed, and memory is scanned"),
+    ("DEBUG_PAGEALLOC", "each freed page is unmapped"),
+    ("DEBUG_VM", "memory management checks itself"),
+    ("DEBUG_TIMEKEEPING", "each reading of the clock is checked"),
+    ("SLUB_DEBUG_ON", "each allocation is poisoned and checked"),
+    ("KASAN", "each memory access is checked: 2 to 3 times slower"),
+    ("KCSAN", "each memory access is checked, with delays"),
+    ("UBSAN", "arithmetic is checked"),
+    ("KCOV", "each branch is recorded"),
+    ("FAULT_INJECTION", "allocations may be made to fail"),
+    ("TRACE_IRQFLAGS", "each change of the interrupt flag is followed"),
+    ("PREEMPT_TRACER", "the tracer of preemption is hooked into each lock"),
+    ("IRQSOFF_TRACER", "the tracer of disabled interrupts is hooked into each change"),
+];
+
+fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
+    let config = match machine.config() {
+        Ok(config) => config,
+        Err(error) => return Seen::unknown(error),
+    };
+    let on: Vec<&(&str, &str)> = DEBUG_OPTIONS.iter().filter(|(option, _)| config.has(option)).collect();
+    if on.is_empty() {
+        return Seen::ok("none that costs latency is on");
+    }
+    let mut found = String::new();
+    for (place, (option, cost)) in on.iter().enumerate() {
+        let _ = write!(found, "{}{option} ({cost})", if place == 0 { "" } else { ", " });
+    }
+    let off: Vec<String> = on.iter().map(|(option, _)| format!("-d {option}")).collect();
+    Seen::bad(found, format!("build the kernel without: scripts/config {}", off.join(" ")))
+}
+
+fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {
+    let config = machine.config().ok()?;
+    let lacking: Vec<String> =
+        ["CPU_FREQ", "CPU_IDLE"].into_iter().filter(|option| !config.has(option)).map(str::to_owned).collect();
+    // A kernel for a co-kernel is built without, on purpose.
+    if lacking.is_empty() || config.has("XENOMAI") || config.has("EVL") {
+        return None;
+    }
+    Seen::warn(format!("{} not built in", listed(&lacking)), "build them in to set the frequency and the idle states yourself")
+}
+
+/// Options that a co-kernel's makers say to switch off.
+const BAD_NEIGHBOURS: [&str; 6] = ["CPU_IDLE", "CPU_FREQ", "MIGRATION", "COMPACTION", "TRANSPARENT_HUGEPAGE", "KSM"];
+
+fn co_kernel(machine: &Machine<'_>) -> Option<Seen> {
+    let cobalt = machine.text("proc/xenomai/version");
+    let state = machine.text("sys/class/evl/control/state");
+    let found = match (cobalt, state) {
+        (Some(version), _) => {
+            let clock = machine.text("proc/xenomai/clock/coreclk").unwrap_or_default();
+            let gravity =
+                clock.lines().find_map(|line| line.trim().strip_prefix("gravity:")).unwrap_or("unknown").trim().to_owned();
+            let group = machine.text("sys/module/xenomai/parameters/allowed_group");
+            let who = match group.as_deref() {
+                Some("-1") | None => "root only".to_owned(),
+                Some(group) => format!("root and group {group}"),
+            };
+            format!("Cobalt {version}, gravity {gravity}, for {who}")
+        }
+        (None, Some(state)) => {
+            let abi = machine.text("sys/class/evl/control/abi").unwrap_or_else(|| "unknown".to_owned());
+            let gravity = machine.text("sys/devices/virtual/clock/monotonic/gravity").unwrap_or_else(|| "unknown".to_owned());
+            if state != "running" {
+                return Seen::bad(
+                    format!("EVL, ABI {abi}: {state}"),
+                    "start it by 'evl start', or boot without evl.state=stopped",
+                );
+            }
+            format!("EVL, ABI {abi}, gravity {gravity}")
+        }
+        (None, None) => return None,
+    };
+    let neighbours: Vec<String> = match machine.config() {
+        Ok(config) => BAD_NEIGHBOURS.into_iter().filter(|option| config.has(option)).map(str::to_owned).collect(),
+        Err(_) => Vec::new(),
+    };
+    if neighbours.is_empty() {
+        return Seen::ok(found);
+    }
+    Seen::warn(format!("{found}, beside {}", listed(&neighbours)), "build the kernel without them, as the co-kernel's makers say")
+}

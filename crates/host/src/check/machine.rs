@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The machine that is looked at, and what several checks want to know of it.
+
+use super::CheckOptions;
+use super::area_threads::{Thread, thread};
+use super::arguments::Arguments;
+use super::config::KernelConfig;
+use crate::root::HostRoot;
+use crate::{cpu, kernel};
+use plan::{CpuId, CpuList};
+use std::cell::{OnceCell, RefCell};
+use std::io::ErrorKind;
+
+/// What a machine is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Periods of some ms, on a desktop or a small board.
+    Audio,
+    /// Control loops of some 100 µs to ms.
+    Robotics,
+    /// Packets and radio: some 10 µs, on CPUs of their own.
+    Telco,
+    /// Figures that are to be compared.
+    Measure,
+}
+
+impl Purpose {
+    /// Every purpose.
+    pub const ALL: [Purpose; 4] = [Purpose::Audio, Purpose::Robotics, Purpose::Telco, Purpose::Measure];
+
+    /// In a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Purpose::Audio => "audio",
+            Purpose::Robotics => "robotics",
+            Purpose::Telco => "telco",
+            Purpose::Measure => "measure",
+        }
+    }
+}
+
+/// A machine, and what it is looked at for.
+pub(super) struct Machine<'a> {
+    root: &'a HostRoot,
+    pub(super) options: &'a CheckOptions,
+    /// CPUs that are online.
+    pub(super) online: Vec<CpuId>,
+    /// Those that are isolated from the scheduler's balancing.
+    pub(super) isolated: Vec<CpuId>,
+    /// Kernel arguments.
+    pub(super) arguments: Arguments,
+    config: OnceCell<Result<KernelConfig, String>>,
+    threads: OnceCell<Vec<Thread>>,
+    /// Files that are there and could not be read, since this was asked last.
+    unreadable: RefCell<Vec<String>>,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
+        let text = |path: &str| std::fs::read(root.path(path)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let cpus = |path: &str| cpu::listed(&kernel::cpu_list(&text(path)?), "CPUs").ok();
+        Machine {
+            root,
+            options,
+            online: cpus("sys/devices/system/cpu/online").unwrap_or_else(|| vec![CpuId(0)]),
+            isolated: root.isolated_cpus(),
+            arguments: Arguments::of(&text("proc/cmdline").unwrap_or_default()),
+            config: OnceCell::new(),
+            threads: OnceCell::new(),
+            unreadable: RefCell::default(),
+        }
+    }
+
+    /// CPUs that are to be on time.
+    pub(super) fn measured(&self) -> Vec<CpuId> {
+        match &self.options.cpus {
+            Some(cpus) => cpus.clone(),
+            None if self.isolated.is_empty() => self.online.clone(),
+            None => self.isolated.clone(),
+        }
+    }
+
+    /// Whether somebody gave some CPUs to what is to be on time, by naming or isolating them.
+    pub(super) fn has_chosen_cpus(&self) -> bool {
+        self.measured().len() < self.online.len()
+    }
+
+    /// CPUs that are left for everything else.
+    pub(super) fn others(&self) -> Vec<CpuId> {
+        let measured = self.measured();
+        self.online.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
+    }
+
+    /// The text of a file, without what is white around it, where it can be read.
+    pub(super) fn text(&self, path: &str) -> Option<String> {
+        match std::fs::read(self.root.path(path)) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
+            Err(error) => {
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                    self.unreadable.borrow_mut().push(format!("/{path}: {error}"));
+                }
+                None
+            }
+        }
+    }
+
+    /// Files that could not be read since this was asked last.
+    pub(super) fn take_unreadable(&self) -> Vec<String> {
+        self.unreadable.take()
+    }
+
+    /// The number in a file.
+    pub(super) fn number(&self, path: &str) -> Option<i64> {
+        self.text(path)?.parse().ok()
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.root.path(path).exists()
+    }
+
+    /// Names in a folder, sorted, those with numbers by their number.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.root.path(path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_by_key(|name| (name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok(), name.clone()));
+        names
+    }
+
+    /// The CPUs of a list in a file.
+    pub(super) fn cpus(&self, path: &str) -> Option<Vec<CpuId>> {
+        let text = kernel::cpu_list(&self.text(path)?);
+        if text.is_empty() { Some(Vec::new()) } else { cpu::listed(&text, "CPUs").ok() }
+    }
+
+    /// Whether this process may write to a file.
+    pub(super) fn can_write(&self, path: &str) -> bool {
+        rustix::fs::access(self.root.path(path), rustix::fs::Access::WRITE_OK).is_ok()
+    }
+
+    /// Every thread that can be seen.
+    pub(super) fn threads(&self) -> &[Thread] {
+        self.threads.get_or_init(|| {
+            let pids = self.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+            let of = |pid: u32| {
+                let folder = format!("proc/{pid}/task");
+                self.names(&folder).into_iter().filter_map(move |id| thread(pid, &self.text(&format!("{folder}/{id}/stat"))?))
+            };
+            pids.flat_map(of).collect()
+        })
+    }
+
+    /// The numbers of the processes of this name.
+    pub(super) fn processes(&self, name: &str) -> Vec<u32> {
+        self.threads().iter().filter(|thread| thread.id == thread.pid && thread.name == name).map(|thread| thread.pid).collect()
+    }
+
+    /// The kernel's configuration, or why it is not known.
+    pub(super) fn config(&self) -> Result<&KernelConfig, String> {
+        if let Some(config) = &self.options.config {
+            return Ok(config);
+        }
+        self.config.get_or_init(|| KernelConfig::of_machine(self.root)).as_ref().map_err(Clone::clone)
+    }
+}
+
+/// CPUs as a list.
+pub(super) fn cpu_words(cpus: &[CpuId]) -> String {
+    let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{word} {}", CpuList::format(cpus))
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether this machine is set up for low latency: one finding for each thing that decides it.
+//!
+//! Each area has a file with a table of [`Check`]s. A check reads files of the [`Machine`] and says what it [`Seen`]; why it matters,
+//! what documents it, and whether `teiji tune` can change it stand beside it in the table. What a machine does not have is no finding,
+//! and what could not be read is one of unknown status.
+
+mod area_arguments;
+mod area_clock;
+mod area_environment;
+mod area_frequency;
+mod area_interrupts;
+mod area_kernel;
+mod area_memory;
+mod area_rights;
+mod area_scheduling;
+mod area_threads;
+mod arguments;
+mod config;
+mod machine;
+
+use crate::HostRoot;
+pub use config::KernelConfig;
+use machine::Machine;
+pub use machine::Purpose;
+use plan::CpuId;
+
+/// How a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// It could not be found out.
+    Unknown,
+    /// It may cost some latency, or only some uses suffer from it.
+    Warn,
+    /// Latencies suffer from it.
+    Bad,
+}
+
+impl Status {
+    /// In a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Unknown => "unknown",
+            Status::Warn => "warn",
+            Status::Bad => "bad",
+        }
+    }
+}
+
+/// What a check saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    status: Status,
+    found: String,
+    action: Option<String>,
+}
+
+impl Seen {
+    fn ok(found: impl Into<String>) -> Option<Seen> {
+        Some(Seen { status: Status::Ok, found: found.into(), action: None })
+    }
+
+    fn warn(found: impl Into<String>, action: impl Into<String>) -> Option<Seen> {
+        Some(Seen { status: Status::Warn, found: found.into(), action: Some(action.into()) })
+    }
+
+    fn bad(found: impl Into<String>, action: impl Into<String>) -> Option<Seen> {
+        Some(Seen { status: Status::Bad, found: found.into(), action: Some(action.into()) })
+    }
+
+    fn unknown(found: impl Into<String>) -> Option<Seen> {
+        Some(Seen { status: Status::Unknown, found: found.into(), action: None })
+    }
+
+    /// What to do to find it out.
+    fn unknown_until(found: impl Into<String>, action: impl Into<String>) -> Option<Seen> {
+        Some(Seen { status: Status::Unknown, found: found.into(), action: Some(action.into()) })
+    }
+}
+
+/// One thing that is looked at.
+struct Check {
+    /// Its name, as users and recordings have it.
+    id: &'static str,
+    /// Why it matters for latency.
+    why: &'static str,
+    /// Where that is documented.
+    reference: &'static str,
+    /// Whether `teiji tune` can change it while the machine runs.
+    tunable: bool,
+    /// For which purposes it is as bad as it was seen; for the others it warns at most.
+    matters: &'static [Purpose],
+    /// Looks; none where the machine does not have it.
+    look: fn(&Machine<'_>) -> Option<Seen>,
+}
+
+/// All of them, in the order in which they are shown.
+fn checks() -> impl Iterator<Item = &'static Check> {
+    [
+        area_kernel::CHECKS,
+        area_arguments::CHECKS,
+        area_clock::CHECKS,
+        area_frequency::CHECKS,
+        area_interrupts::CHECKS,
+        area_scheduling::CHECKS,
+        area_threads::CHECKS,
+        area_memory::CHECKS,
+        area_rights::CHECKS,
+        area_environment::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// What was found of one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its name, such as `governor`.
+    pub id: &'static str,
+    /// How it is.
+    pub status: Status,
+    /// What was found.
+    pub found: String,
+    /// Why it matters for latency.
+    pub why: &'static str,
+    /// What to do: the exact command, or the kernel argument.
+    pub action: Option<String>,
+    /// Whether `teiji tune` can do it.
+    pub tunable: bool,
+    /// Where it is documented.
+    pub reference: &'static str,
+}
+
+/// What the machine is looked at for.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// What it is used for, which weighs findings.
+    pub purpose: Purpose,
+    /// CPUs that measure, or run what must be on time. None: those that are isolated, or all where none is.
+    pub cpus: Option<Vec<CpuId>>,
+    /// The real-time priority of that.
+    pub priority: u8,
+    /// The configuration of the kernel, where another than the running one's is asked about.
+    pub config: Option<KernelConfig>,
+}
+
+impl HostRoot {
+    /// Looks at the machine. Never fails: what cannot be read is of unknown status.
+    #[must_use]
+    pub fn check(&self, options: &CheckOptions) -> Vec<Finding> {
+        let machine = Machine::new(self, options);
+        let found = checks().filter_map(|check| {
+            machine.take_unreadable();
+            let seen = (check.look)(&machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
+            let Seen { status, found, action } = seen?;
+            let status = if check.matters.contains(&options.purpose) { status } else { status.min(Status::Warn) };
+            let Check { id, why, reference, tunable, .. } = *check;
+            Some(Finding { id, status, found, why, action, tunable, reference })
+        });
+        found.collect()
+    }
+}
+
+/// Every purpose.
+const ALL: &[Purpose] = &Purpose::ALL;
+
+/// The words of a list: `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
