@@ -300,13 +300,18 @@ fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
     Seen::bad("on", "add dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0 to cmdline.txt")
 }
 
+fn uncommented(value: &str) -> &str {
+    value.split('#').next().unwrap_or_default().trim()
+}
+
 fn board_config(machine: &Machine<'_>) -> Option<Seen> {
     if !board(machine)?.starts_with("Raspberry Pi") {
         return None;
     }
     let text = ["boot/firmware/config.txt", "boot/config.txt"].iter().find_map(|file| machine.text(file))?;
-    let value =
-        |name: &str| text.lines().rev().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix('=').map(str::trim));
+    let value = |name: &str| {
+        text.lines().rev().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix('=').map(uncommented))
+    };
     let given: Vec<String> = ["arm_freq", "force_turbo", "temp_soft_limit", "over_voltage"]
         .into_iter()
         .filter_map(|name| Some(format!("{name}={}", value(name)?)))

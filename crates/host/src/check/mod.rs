@@ -176,3 +176,7 @@ fn listed(words: &[String]) -> String {
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Prints the files of this machine that `teiji check` reads, as a tree for its tests: each as '=== PATH' and its text.
+# Runs in any shell, on a board or in a guest too. What a file says of its user, such as names of hosts, is left as it is: read it first.
+set -u
+root=${1:-}
+
+print() {
+    [ -f "$root/$1" ] && [ -r "$root/$1" ] || return 0
+    echo "=== $1"
+    # The last line of some files has no end.
+    tr -d '\000' <"$root/$1" 2>/dev/null | sed -e '$a\'
+}
+
+for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo proc/swaps proc/self/cgroup proc/self/limits proc/self/status \
+    proc/sys/kernel/arch proc/sys/kernel/osrelease proc/sys/kernel/sched_rt_runtime_us proc/sys/kernel/sched_rt_period_us \
+    proc/sys/kernel/nmi_watchdog proc/sys/kernel/soft_watchdog proc/sys/kernel/watchdog_cpumask proc/sys/kernel/timer_migration \
+    proc/sys/kernel/numa_balancing proc/sys/vm/stat_interval proc/sys/vm/compaction_proactiveness proc/irq/default_smp_affinity \
+    proc/device-tree/model proc/xenomai/version proc/xenomai/clock/coreclk sys/kernel/realtime sys/kernel/debug/sched/preempt \
+    sys/kernel/mm/transparent_hugepage/enabled sys/kernel/mm/ksm/run sys/hypervisor/type sys/class/dmi/id/sys_vendor \
+    sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
+    sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
+    sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance; do
+    print "$file"
+done
+cd "$root/" || exit 1
+for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/devices/system/cpu/online sys/devices/system/cpu/possible \
+    sys/devices/system/cpu/isolated sys/devices/system/cpu/nohz_full sys/devices/system/clocksource/clocksource0/current_clocksource \
+    sys/devices/system/clocksource/clocksource0/available_clocksource \
+    sys/devices/system/cpu/vulnerabilities/* sys/devices/system/cpu/cpu*/cpufreq/scaling_governor \
+    sys/devices/system/cpu/cpu*/cpufreq/scaling_m*_freq sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq \
+    sys/devices/system/cpu/cpu*/cpuidle/state*/name sys/devices/system/cpu/cpu*/cpuidle/state*/latency \
+    sys/devices/system/cpu/cpu*/cpuidle/state*/disable sys/devices/system/cpu/cpu*/topology/thread_siblings_list \
+    sys/class/power_supply/*/type sys/class/power_supply/*/status sys/class/thermal/thermal_zone*/temp \
+    sys/class/thermal/thermal_zone*/trip_point_*_t* sys/class/evl/control/*; do
+    print "$file"
+done
+# Of threads only those with a real-time policy, and the main ones: others say nothing here.
+for file in proc/[0-9]*/task/*/stat; do
+    case $(sed 's/.*) //' "$file" 2>/dev/null | cut -d' ' -f39) in
+    1 | 2) print "$file" ;;
+    esac
+done
+# Which of their options are set; a configuration has thousands of others.
+for file in proc/config.gz "boot/config-$(uname -r)"; do
+    if [ -r "$file" ]; then
+        echo "=== $file"
+        case $file in *.gz) zcat "$file" ;; *) cat "$file" ;; esac |
+            grep -E '^(# )?CONFIG_(PREEMPT|HZ|NO_HZ|RCU_NOCB|CPU_ISOLATION|CPU_FREQ|CPU_IDLE|HIGH_RES|DEBUG_|LOCK|PROVE_|SLUB_DEBUG|K.SAN|UBSAN|KCOV|TRACE_IRQ|IRQSOFF|RT_GROUP|XENOMAI|EVL|MIGRATION|COMPACTION|TRANSPARENT|KSM|FAULT_INJ)'
+        break
+    fi
+done
+exit 0
