@@ -204,6 +204,17 @@ pub enum Warning {
         /// Isolated CPUs that could have been measured.
         left_out: Vec<CpuId>,
     },
+    /// Something about the machine that is bad for latency, as `teiji check` finds it.
+    MachineCheck {
+        /// Its name, such as `interrupts-on-measured-cpus`.
+        check: String,
+        /// What was found.
+        found: String,
+        /// Why it matters for latency.
+        why: String,
+        /// What to do; none where nothing is known.
+        action: Option<String>,
+    },
     /// Something other than the run and its loads kept CPUs busy.
     OtherWork {
         /// Percent of one CPU: of the busiest one without a load, of all processes together under a load.
@@ -368,6 +379,7 @@ impl Warning {
                 | Warning::StealTime { .. }
                 | Warning::CpuOfflineChanged { .. }
                 | Warning::IsolatedNotMeasured { .. }
+                | Warning::MachineCheck { .. }
                 | Warning::OtherWork { .. }
         )
     }

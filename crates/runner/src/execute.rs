@@ -179,7 +179,22 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
+    document.warnings.extend(bad_about_machine(order, &host));
     Ok(closing(order, folder, document, &results, tracks, document::end(control.reason(), signals.caught()), ended)?)
+}
+
+/// Of the real-time policies.
+const HIGHEST_PRIORITY: u8 = 99;
+
+/// What is bad about the machine. What was recorded elsewhere met nothing of it.
+fn bad_about_machine(order: &Order, host: &HostRoot) -> Vec<Warning> {
+    // Ordinary threads run after all that is real-time, whichever that is.
+    let own_priority = order.granted.scheduling.prio.unwrap_or(HIGHEST_PRIORITY);
+    match order.probe.taken_by() {
+        TakenBy::OwnThreads => host.bad_for_measuring(&order.run.cpus, own_priority),
+        TakenBy::ThisMachine => host.bad_for_measuring(&order.run.cpus, HIGHEST_PRIORITY),
+        TakenBy::AnotherMachine => Vec::new(),
+    }
 }
 
 /// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn for seconds, and samples with

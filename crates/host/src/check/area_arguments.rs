@@ -92,7 +92,10 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
     }
     if !machine.has_chosen_cpus() {
-        return Seen::warn("no CPU is isolated", "teiji check --advise names CPUs for this machine, with the arguments");
+        return Seen::warn(
+            "no CPU is isolated",
+            "boot with isolcpus=managed_irq,domain,LIST nohz_full=LIST rcu_nocbs=LIST for CPUs of your choice, not 0",
+        );
     }
     let list = CpuList::format(&measured);
     Seen::bad(

@@ -32,6 +32,12 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("{current} (available: {available})"));
     }
     let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.split_whitespace().any(|name| name == *fast));
+    if machine.arguments.value("tsc") == Some("unstable") {
+        return Seen::bad(
+            format!("{current}, which is slow to read: tsc=unstable was given"),
+            "remove tsc=unstable from the kernel's arguments",
+        );
+    }
     let action = match fast {
         Some(fast) => format!("echo {fast} | sudo tee /{FOLDER}/current_clocksource"),
         None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' as unstable\"); tsc=reliable at boot if it is not so".to_owned(),

@@ -97,6 +97,9 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     if model == "PREEMPT_RT" {
         return Seen::ok(model);
     }
+    if machine.exists("proc/xenomai/version") || machine.exists("sys/class/evl/control/state") {
+        return Seen::ok(format!("{model}, beside a co-kernel, which comes first"));
+    }
     if let Some(mode) = model.strip_prefix("PREEMPT_DYNAMIC (") {
         if mode.starts_with("full") || mode == "booted with preempt=full)" {
             return Seen::warn(model, real_time);
@@ -105,9 +108,10 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     }
     match model.as_str() {
         "PREEMPT" => Seen::warn(model, real_time),
-        "PREEMPT_DYNAMIC" => {
-            Seen::unknown_until("PREEMPT_DYNAMIC, in a mode that only root can read", "sudo cat /sys/kernel/debug/sched/preempt")
-        }
+        "PREEMPT_DYNAMIC" => Seen::unknown_until(
+            "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
+            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat /sys/kernel/debug/sched/preempt",
+        ),
         _ => Seen::bad(model, real_time),
     }
 }
@@ -125,9 +129,7 @@ fn configured_preemption(config: &KernelConfig) -> &'static str {
 fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
     match machine.config() {
         Ok(config) => Seen::ok(format!("read from {}", config.source())),
-        Err(error) => {
-            Seen::unknown_until(error, "sudo modprobe configs, or name it: --kernel-config FILE or --kernel-image FILE")
-        }
+        Err(error) => Seen::unknown_until(error, "sudo modprobe configs, or name it: --kernel-config FILE"),
     }
 }
 

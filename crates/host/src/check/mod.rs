@@ -23,6 +23,7 @@ use crate::HostRoot;
 pub use config::KernelConfig;
 use machine::Machine;
 pub use machine::Purpose;
+use model::Warning;
 use plan::CpuId;
 
 /// How a finding is.
@@ -162,6 +163,29 @@ impl HostRoot {
             Some(Finding { id, status, found, why, action, tunable, reference })
         });
         found.collect()
+    }
+}
+
+/// Checks of whose findings a run warns by itself, from what it saw before and after.
+const WARNED_OF: [&str; 5] = ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
+
+impl HostRoot {
+    /// What is bad about the machine for a run on these CPUs at this priority, but for what a run warns of by itself.
+    #[must_use]
+    pub fn bad_for_measuring(&self, cpus: &[CpuId], priority: u8) -> Vec<Warning> {
+        let isolated = self.isolated_cpus();
+        // CPUs that nobody set apart are as busy with interrupts and threads as any.
+        let cpus = cpus.iter().all(|cpu| isolated.contains(cpu)).then(|| cpus.to_vec());
+        let cpus = cpus.or_else(|| Some(self.online_cpus()));
+        let findings = self.check(&CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None });
+        let bad = findings.into_iter().filter(|finding| finding.status == Status::Bad && !WARNED_OF.contains(&finding.id));
+        let warning = |Finding { id, found, why, action, .. }| Warning::MachineCheck {
+            check: id.to_owned(),
+            found,
+            why: why.to_owned(),
+            action,
+        };
+        bad.map(warning).collect()
     }
 }
 

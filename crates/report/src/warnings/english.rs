@@ -214,6 +214,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 Advice(format!("Name the CPUs to measure: -a {cpus}, or in a plan cpus = \"{cpus}\".")),
             )
         }
+        Warning::MachineCheck { check, found, why, action } => {
+            (format!("This machine, {check}: {found}."), why.clone(), action.as_deref().map_or(NextStep::Unknown, advice))
+        }
         Warning::OtherWork { percent, cpus, processes } => (
             if cpus.is_empty() {
                 format!("Other processes used {percent:.1} % of one CPU: the figures are not those of the load alone.")

@@ -2,7 +2,9 @@
 //! Warnings in Japanese.
 
 use super::NextStep::{Advice, Unknown};
-use super::{NextStep, Share, WarningText, english, list, longer, on_all_cpus, raw, seconds, share, shell_quoted};
+use super::{
+    NextStep, Share, WarningText, english, japanese_checks, list, longer, on_all_cpus, raw, seconds, share, shell_quoted,
+};
 use crate::format::count;
 use crate::format::micros;
 use model::{BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, Steady, StolenTime, Warning};
@@ -223,6 +225,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 Advice(format!("測定する CPU を -a {cpus}、または測定計画の cpus = \"{cpus}\" で指定してください。")),
             )
         }
+        Warning::MachineCheck { check, found, why, action } => (
+            format!("この機械の設定 {check}: {found}"),
+            japanese_checks::why(check).map_or_else(|| format!("理由: {why}"), str::to_owned),
+            action.as_deref().map_or(NextStep::Unknown, |action| advice(&format!("対処: {action}"))),
+        ),
         Warning::OtherWork { percent, cpus, processes } => (
             if cpus.is_empty() {
                 format!(

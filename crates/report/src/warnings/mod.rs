@@ -6,6 +6,7 @@
 
 mod english;
 mod japanese;
+mod japanese_checks;
 
 use crate::language::{Language, current_language};
 use model::{OtherWarning, Warning};
@@ -130,6 +131,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         Warning::ClocksourceChanged { before, after } => format!("{before} {after}"),
         Warning::AccountingDiffers { place, .. } => place.clone(),
         Warning::StreamHalfRecord { from, ended, .. } => format!("{from} {ended}"),
+        Warning::MachineCheck { check, .. } => check.clone(),
         Warning::StreamUnreadable { from, .. }
         | Warning::StreamBackwards { from, .. }
         | Warning::StreamTrailing { from, .. }

@@ -31,6 +31,15 @@ fn isolated(left_out: &[u32]) -> Warning {
     Warning::IsolatedNotMeasured { isolated: cpus(&[1, 2, 3]), measured: cpus(&[0]), left_out: cpus(left_out) }
 }
 
+fn machine_check(check: &str, action: Option<&str>) -> Warning {
+    Warning::MachineCheck {
+        check: check.into(),
+        found: "kworker/1:1 at 98".into(),
+        why: "Work of the kernel has an ordinary priority.".into(),
+        action: action.map(str::to_owned),
+    }
+}
+
 fn program_ended(status: Option<i32>, signal: Option<i32>) -> Warning {
     Warning::ProgramEnded { after_ns: Nanos(3_210_000_000), planned_ns: Nanos::from_secs(10), status, signal }
 }
@@ -116,6 +125,8 @@ fn all() -> Vec<Warning> {
         Warning::StealTime { cpus: vec![stolen(1, 250, 10_000), stolen(0, 1, 100_000), stolen(2, 1, 0)] },
         Warning::CpuOfflineChanged { before: cpus(&[0, 1, 2]), after: cpus(&[0, 2]) },
         isolated(&[1, 2, 3]),
+        machine_check("kernel-workers", Some("sudo chrt -o -p 0 THREAD")),
+        machine_check("of-a-later-version", None),
         Warning::OtherWork { percent: 190.04, cpus: Vec::new(), processes: Vec::new() },
         Warning::Other(OtherWarning { code: text("too-hot"), fields }),
     ];
@@ -177,14 +188,15 @@ fn kind(warning: &Warning) -> usize {
         Warning::AccountEventsLost { .. } => 35,
         Warning::StreamOffPeriod { .. } => 36,
         Warning::FellBack { .. } => 37,
-        Warning::Other { .. } => 38,
+        Warning::MachineCheck { .. } => 38,
+        Warning::Other { .. } => 39,
     }
 }
 
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=38).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=39).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");

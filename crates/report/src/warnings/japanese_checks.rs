@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Why each thing that `teiji check` looks at matters for latency, in Japanese.
+
+/// Of a check by its name; none of one that is not known.
+pub(super) fn why(check: &str) -> Option<&'static str> {
+    Some(match check {
+        "preemption" => {
+            "カーネル内のプリエンプトできない区間では、起床すべきスレッドが待たされます。PREEMPT_RT でなければ ms、PREEMPT_RT で数十 µs です。"
+        }
+        "high-resolution-timers" => "高分解能タイマーがないと、タイマーは次のティックで満了します(100 Hz で最大 10 ms の遅れ)。",
+        "debug-options" => "ロックやメモリの検査機能は、ロックと割り当てのたびに時間がかかり、割り込み禁止区間でも動きます。",
+        "full-dynticks" => "NO_HZ_FULL がないと、分離した CPU でもティックが毎秒 100 から 1,000 回割り込みます。",
+        "rcu-callbacks" => "RCU のコールバックは、オフロードしない限り、登録した CPU で実行されます。",
+        "co-kernel" => "コカーネル上で動くのは、その呼び出しを使うスレッドだけです。Linux はその後で動きます。",
+        "isolation" => "分離していない CPU には、スケジューラがどのスレッドでも割り当てます。",
+        "arguments-agree" => "指定から漏れた CPU には、ティック、RCU コールバック、割り込みのいずれかが残ります。",
+        "arguments-in-effect" => "カーネルが読めない、または対応していない指定は、何の効果もなく無視されます。",
+        "arguments-spelled" => "カーネルは知らない引数を無視します。綴りを誤った引数には効果がありません。",
+        "interrupts-on-measured-cpus" => {
+            "割り込みは、その CPU で動くものを 1 回あたり数 µs、ハンドラが遅ければそれ以上遅らせます。"
+        }
+        "irqbalance" => "irqbalance は、割り込みを空いている CPU、つまり締め切りを待つ CPU に移します。",
+        "workqueues" => "CPU が決まっていないカーネルの処理は、このマスクの CPU のどれかで動きます。",
+        "rt-group-scheduling" => "RT_GROUP_SCHED では、割り当てが 0 の cgroup でリアルタイムスレッドを実行できません。",
+        "watchdogs" => "ウォッチドッグは、数秒ごとに各 CPU で最高優先度のスレッドを起こします。",
+        "threads-above" => "同じ CPU にある同じか高い優先度のスレッドが、先に、望むだけ動きます。",
+        "interrupt-threads" => "測定より高い優先度の割り込みスレッドが測定を遅らせます(標準は 50)。",
+        "kernel-workers" => {
+            "kworker は通常の優先度で動くものです。リアルタイム優先度では測定を遅らせ、機械を占有することもあります。"
+        }
+        "same-page-merging" => {
+            "KSM はメモリを走査し、統合したページを書き込み禁止にするため、次の書き込みでページフォルトが起きます。"
+        }
+        "numa-balancing" => "NUMA バランシングはページのマップを外して移動するため、動作中のスレッドでページフォルトが起きます。",
+        "cpu-quota" => "クォータを使い切ったグループは、次の周期まで(数十 ms)待たされます。",
+        "smt-siblings" => "1 つのコアのスレッドは、パイプラインとキャッシュを共有します。",
+        "temperature" => "温度の上限に近づくと、CPU の速度が下げられます。",
+        "board-throttled" => "Raspberry Pi は、電圧が下がるか温度が上がると、クロックを下げます。",
+        "board-usb-interrupts" => "Raspberry Pi 3 までの USB コントローラは FIQ を使い、PREEMPT_RT でも遅らせられません。",
+        _ => return None,
+    })
+}
