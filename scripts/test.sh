@@ -297,6 +297,7 @@ lab_other_half() {
     ./scripts/cross.sh --profile cross-test "$(native_target)"
     "$python" -B tests/lab/test_probes.py || failed=1
     "$python" -B tests/lab/test_cokernels.py || failed=1
+    "$python" -B tests/lab/test_check.py || failed=1
     "$python" -B tests/lab/test_comparison.py || failed=1
     benches/run lab || failed=1
     return "$failed"

@@ -10,6 +10,7 @@ mod accounting;
 mod affinity;
 mod app;
 mod bad_input;
+mod check;
 mod cokernels;
 mod deadline;
 mod edited_numbers;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji check`, on this machine and on files in its place.
+
+use crate::support::{TestFolder, exclusive};
+use serde_json::Value;
+use std::fs;
+use std::time::{Duration, Instant};
+
+fn findings(text: &str) -> Vec<Value> {
+    let document: Value = serde_json::from_str(text).unwrap();
+    document["findings"].as_array().unwrap().clone()
+}
+
+/// The quickest of several, on a machine that may be busy.
+#[test]
+fn this_machine_is_checked_in_less_than_300_ms() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let quickest = (0..7)
+        .map(|_| {
+            let began = Instant::now();
+            let output = place.teiji("check --json");
+            let took = began.elapsed();
+            assert!(matches!(output.code, Some(0 | 1)), "{output:?}");
+            let findings = findings(&output.out);
+            let is_bad = findings.iter().any(|finding| finding["status"] == "bad");
+            assert_eq!(output.code, Some(i32::from(is_bad)), "{output:?}");
+            assert!(findings.iter().any(|finding| finding["id"] == "preemption"), "{output:?}");
+            took
+        })
+        .min();
+    assert!(quickest.is_some_and(|quickest| quickest < Duration::from_millis(300)), "{quickest:?}");
+}
+
+#[test]
+fn files_stand_for_another_machine() {
+    let place = TestFolder::new();
+    let file = |path: &str, text: &str| {
+        let path = place.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    file("m/proc/cmdline", "isolcpus=1-3 rcu_nocbs=0");
+    file("m/sys/devices/system/cpu/online", "0-3");
+    file("m/sys/devices/system/cpu/isolated", "1-3");
+    file("config", "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\n");
+    let output = place.teiji("check --root m --kernel-config config");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.out.contains("rcu_nocbs=0 names CPU 0 and not CPUs 1-3"), "{output:?}");
+    assert!(output.out.contains("boot with rcu_nocbs=1-3"), "{output:?}");
+    assert!(output.out.contains("PROVE_LOCKING") && output.out.contains("scripts/config -d PROVE_LOCKING"), "{output:?}");
+    let json = findings(&place.teiji("check --root m --kernel-config config --json").out);
+    assert_eq!(json.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"], "ok");
+}
+
+/// The same machine is bad for one use and good enough for another.
+#[test]
+fn findings_are_weighed_by_use() {
+    let place = TestFolder::new();
+    fs::create_dir_all(place.join("m/proc")).unwrap();
+    fs::write(place.join("m/proc/version"), "Linux version 6.1.0 (x) #1 SMP Debian").unwrap();
+    let status = |purpose: &str| {
+        let found = findings(&place.teiji(&format!("check --root m --for {purpose} --json")).out);
+        found.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((status("audio"), status("robotics")), ("warn".to_owned(), "bad".to_owned()));
+}
+
+#[test]
+fn wrong_use_is_refused() {
+    let place = TestFolder::new();
+    for (words, says) in [
+        ("check --for gaming", "audio, robotics, telco, measure"),
+        ("check --root nowhere", "has no proc"),
+        ("check --kernel-config nowhere", "nowhere: No such file"),
+        ("check -a 9999", "9999"),
+        ("check -p 0", "0"),
+    ] {
+        let output = place.teiji(words);
+        assert_eq!(output.code, Some(2), "{words}: {output:?}");
+        assert!(output.err.contains(says), "{words}: {output:?}");
+    }
+    fs::write(place.join("empty"), "nothing of a kernel\n").unwrap();
+    let output = place.teiji("check --kernel-config empty");
+    assert!(output.code == Some(2) && output.err.contains("holds no kernel configuration"), "{output:?}");
+}
