@@ -2,7 +2,7 @@
 //! Whether this machine is set up for low latency: one finding for each thing that decides it.
 //!
 //! Each area has a file with a table of [`Check`]s. A check reads files of the [`Machine`] and says what it [`Seen`]; why it matters,
-//! what documents it, and whether `teiji tune` can change it stand beside it in the table. What a machine does not have is no finding,
+//! what documents it, and whether it can be changed while the machine runs are in the table too. What a machine does not have is no finding,
 //! and what could not be read is one of unknown status.
 
 mod area_arguments;
@@ -91,7 +91,7 @@ struct Check {
     why: &'static str,
     /// Where that is documented.
     reference: &'static str,
-    /// Whether `teiji tune` can change it while the machine runs.
+    /// Whether it can be changed while the machine runs, by writing to files.
     tunable: bool,
     /// For which purposes it is as bad as it was seen; for the others it warns at most.
     matters: &'static [Purpose],
@@ -130,7 +130,7 @@ pub struct Finding {
     pub why: &'static str,
     /// What to do: the exact command, or the kernel argument.
     pub action: Option<String>,
-    /// Whether `teiji tune` can do it.
+    /// Whether that can be done while the machine runs, by writing to files.
     pub tunable: bool,
     /// Where it is documented.
     pub reference: &'static str,

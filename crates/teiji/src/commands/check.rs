@@ -86,8 +86,7 @@ fn as_text(options: &CheckOptions, findings: &[Finding]) -> String {
         if finding.status == Status::Ok {
             continue;
         }
-        let tune = if finding.tunable { " (teiji tune can)" } else { "" };
-        let action = finding.action.as_ref().map(|action| format!("Do: {action}{tune}"));
+        let action = finding.action.as_ref().map(|action| format!("Do: {action}"));
         for paragraph in std::iter::once(finding.why.to_owned()).chain(action) {
             for line in plans::wrapped(&paragraph) {
                 text += &format!("{:STATUS$}{line}\n", "");
