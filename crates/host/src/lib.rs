@@ -30,7 +30,7 @@ mod snapshot;
 mod test_machines;
 mod usage;
 
-pub use check::{CheckOptions, Finding, KernelConfig, Purpose, Status};
+pub use check::{Activity, Advice, CheckOptions, Finding, KernelConfig, Purpose, Status};
 pub use dma_latency::{DmaLatency, HostError};
 pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;

@@ -5,6 +5,7 @@
 //! what documents it, and whether it can be changed while the machine runs are in the table too. What a machine does not have is no finding,
 //! and what could not be read is one of unknown status.
 
+mod advice;
 mod area_arguments;
 mod area_clock;
 mod area_environment;
@@ -18,13 +19,16 @@ mod area_threads;
 mod arguments;
 mod config;
 mod machine;
+mod watching;
 
 use crate::HostRoot;
+pub use advice::Advice;
 pub use config::KernelConfig;
 use machine::Machine;
 pub use machine::Purpose;
 use model::Warning;
 use plan::CpuId;
+pub use watching::Activity;
 
 /// How a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

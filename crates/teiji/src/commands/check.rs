@@ -5,11 +5,12 @@ use crate::commands::plans;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use anyhow::anyhow;
-use host::{CheckOptions, Finding, HostRoot, KernelConfig, Purpose, Status};
-use plan::{CpuId, CpuList};
+use host::{Activity, Advice, CheckOptions, Finding, HostRoot, KernelConfig, Purpose, Status};
+use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -29,6 +30,14 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     kernel_config: Option<PathBuf>,
 
+    /// Say which CPUs to isolate and to measure, with the kernel's arguments
+    #[arg(long)]
+    advise: bool,
+
+    /// Say what runs on these CPUs within a time, such as 1s
+    #[arg(long, value_name = "TIME", value_parser = watch_time)]
+    watch: Option<Duration>,
+
     /// Files of another machine, below a directory that stands for its /
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
@@ -43,6 +52,15 @@ fn purpose(word: &str) -> Result<Purpose, String> {
     let words = || Purpose::ALL.map(Purpose::word).join(", ");
     Purpose::ALL.into_iter().find(|purpose| purpose.word() == word).ok_or_else(|| format!("it is one of {}", words()))
 }
+
+fn watch_time(text: &str) -> Result<Duration, String> {
+    let time = Nanos::parse(text, Unit::Second).map_err(|error| error.to_string())?;
+    let is_fitting = time.0 > 0 && time <= MAX_WATCH;
+    if is_fitting { Ok(Duration::from_nanos(time.0.unsigned_abs())) } else { Err("it is more than 0 and at most 1h".to_owned()) }
+}
+
+/// Longer than anybody waits for it.
+const MAX_WATCH: Nanos = Nanos::from_secs(3_600);
 
 /// Something is bad.
 const BAD: u8 = 1;
@@ -61,10 +79,22 @@ pub fn run(args: &Args) -> CommandResult {
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = root.check(&options);
+    let advice = args.advise.then(|| root.advise());
+    let watched_cpus = options.cpus.clone().unwrap_or_else(|| root.online_cpus());
+    let watched = args.watch.map(|time| root.watch(&watched_cpus, time));
     if args.json {
-        output::say(&format!("{:#}\n", as_json(&options, &findings)));
+        let mut document = as_json(&options, &findings);
+        if let Some(advice) = &advice {
+            document["advice"] = advice.as_ref().map_or(Value::Null, advice_json);
+        }
+        if let Some(watched) = &watched {
+            document["watched"] = watched.iter().map(activity_json).collect();
+        }
+        output::say(&format!("{document:#}\n"));
     } else {
-        output::say(&as_text(&options, &findings));
+        let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
+        let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
+        output::say(&format!("{}{advice}{watched}", as_text(&options, &findings)));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
     Ok(if is_bad { ExitCode::from(BAD) } else { ExitCode::SUCCESS })
@@ -94,6 +124,49 @@ fn as_text(options: &CheckOptions, findings: &[Finding]) -> String {
         }
     }
     text
+}
+
+fn advice_text(advice: Option<&Advice>) -> String {
+    let Some(advice) = advice else { return "\nThis machine has one core: no CPU can be isolated.\n".to_owned() };
+    let list = |cpus: &[CpuId]| CpuList::format(cpus);
+    let mut text = format!("\nIsolate CPUs {}, and measure CPU {}.\n", list(&advice.isolated), advice.measured);
+    for line in advice.reasons.iter().flat_map(|reason| plans::wrapped(&format!("{reason}."))) {
+        text += &format!("{:STATUS$}{line}\n", "");
+    }
+    text + &format!("Boot with: {}\n", advice.arguments())
+}
+
+fn advice_json(advice: &Advice) -> Value {
+    json!({
+        "housekeeping": advice.housekeeping,
+        "isolated": advice.isolated,
+        "measured": advice.measured,
+        "idle": advice.idle,
+        "reasons": advice.reasons,
+        "arguments": advice.arguments(),
+    })
+}
+
+fn watched_text(watched: &[Activity]) -> String {
+    if watched.is_empty() {
+        return "\nNothing ran on these CPUs meanwhile.\n".to_owned();
+    }
+    let mut text = "\ncpu  kind       count     ran ms  what\n".to_owned();
+    for Activity { cpu, kind, name, count, ran_ns } in watched {
+        let ran = ran_ns.map_or_else(String::new, |ns| format!("{}.{:03}", ns / 1_000_000, ns / 1_000 % 1_000));
+        text += &format!("{cpu:>3}  {kind:<9}  {count:>6}  {ran:>8}  {name}\n");
+    }
+    text
+}
+
+fn activity_json(activity: &Activity) -> Value {
+    json!({
+        "cpu": activity.cpu,
+        "kind": activity.kind,
+        "name": activity.name,
+        "count": activity.count,
+        "ran_ns": activity.ran_ns,
+    })
 }
 
 fn as_json(options: &CheckOptions, findings: &[Finding]) -> Value {

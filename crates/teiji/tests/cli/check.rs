@@ -67,6 +67,30 @@ fn findings_are_weighed_by_use() {
 }
 
 #[test]
+fn cpus_are_advised_and_watched() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let file = |path: &str, text: &str| {
+        let path = place.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    file("m/proc/interrupts", "  CPU0 CPU1\n 5: 7 2 nvme0\n");
+    file("m/sys/devices/system/cpu/online", "0-1");
+    for cpu in ["0", "1"] {
+        file(&format!("m/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"), cpu);
+    }
+    let output = place.teiji("check --root m --advise");
+    assert!(output.out.contains("Isolate CPUs 1, and measure CPU 1."), "{output:?}");
+    assert!(output.out.contains("isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"), "{output:?}");
+    // The timer of some CPU is set meanwhile, by this program itself.
+    let output = place.teiji("check --watch 200ms --json");
+    let document: Value = serde_json::from_str(&output.out).unwrap();
+    let watched = document["watched"].as_array().unwrap();
+    assert!(watched.iter().any(|activity| activity["kind"] == "interrupt" && activity["count"].as_u64() > Some(0)), "{output:?}");
+}
+
+#[test]
 fn wrong_use_is_refused() {
     let place = TestFolder::new();
     for (words, says) in [
@@ -75,6 +99,8 @@ fn wrong_use_is_refused() {
         ("check --kernel-config nowhere", "nowhere: No such file"),
         ("check -a 9999", "9999"),
         ("check -p 0", "0"),
+        ("check --watch 0", "more than 0"),
+        ("check --watch x", "x"),
     ] {
         let output = place.teiji(words);
         assert_eq!(output.code, Some(2), "{words}: {output:?}");
