@@ -129,7 +129,9 @@ fn configured_preemption(config: &KernelConfig) -> &'static str {
 fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
     match machine.config() {
         Ok(config) => Seen::ok(format!("read from {}", config.source())),
-        Err(error) => Seen::unknown_until(error, "sudo modprobe configs, or name it: --kernel-config FILE"),
+        Err(error) => {
+            Seen::unknown_until(error, "sudo modprobe configs, or name it: --kernel-config FILE, or --kernel-image FILE")
+        }
     }
 }
 

@@ -30,6 +30,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     kernel_config: Option<PathBuf>,
 
+    /// The same, out of a kernel image that was built with IKCONFIG
+    #[arg(long, value_name = "FILE", conflicts_with = "kernel_config")]
+    kernel_image: Option<PathBuf>,
+
     /// Say which CPUs to isolate and to measure, with the kernel's arguments
     #[arg(long)]
     advise: bool,
@@ -70,12 +74,8 @@ pub fn run(args: &Args) -> CommandResult {
     if !root.path("proc").is_dir() {
         return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
     }
-    let config = args
-        .kernel_config
-        .as_deref()
-        .map(KernelConfig::from_file)
-        .transpose()
-        .map_err(|error| Failure::bad_input(anyhow!(error)))?;
+    let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
+    let config = file.map(KernelConfig::from_file).transpose().map_err(|error| Failure::bad_input(anyhow!(error)))?;
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = root.check(&options);
