@@ -28,6 +28,7 @@ mod root;
 mod snapshot;
 #[cfg(test)]
 mod test_machines;
+mod tune;
 mod usage;
 
 pub use check::{Activity, Advice, CheckOptions, Finding, KernelConfig, Purpose, Status};
@@ -36,3 +37,4 @@ pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;
 pub use processes::ProcessTimes;
 pub use root::HostRoot;
+pub use tune::{Change, ChangeResult, NeverTouched, Obstacle, Tuning, TuningError, TuningOptions, TuningPlan};

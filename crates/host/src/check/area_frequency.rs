@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "frequency-limits",
         why: "A limit below what the CPU can do is a choice, or a machine that protects itself from heat or a weak supply.",
         reference: "kernel: Documentation/admin-guide/pm/cpufreq.rst",
-        tunable: true,
+        tunable: false,
         matters: &[],
         look: limits,
     },
@@ -106,7 +106,7 @@ fn turbo(machine: &Machine<'_>) -> Option<Seen> {
 }
 
 /// Exits that take longer are named, µs.
-const SLOW_EXIT_US: i64 = 20;
+pub(crate) const SLOW_EXIT_US: i64 = 20;
 
 fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     let mut slow: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();

@@ -3,6 +3,7 @@
 
 use super::machine::{Machine, Purpose, cpu_words};
 use super::{Check, Seen, listed};
+use crate::tune::{of_mask, to_mask};
 use plan::{CpuId, CpuList};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -55,16 +56,20 @@ fn devices(machine: &Machine<'_>) -> Vec<(String, String)> {
 /// Interrupts of the timers of all CPUs, which belong there.
 const TIMERS: [&str; 5] = ["timer", "arch_timer", "hpet", "arm-pmu", "pmu"];
 
+/// Interrupts that belong to no CPU: their number, and what they are for.
+pub(crate) fn moved_interrupts(machine: &Machine<'_>) -> Vec<(String, String)> {
+    let mut devices = devices(machine);
+    devices.retain(|(_, device)| !TIMERS.contains(&device.as_str()));
+    devices
+}
+
 fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.has_chosen_cpus() {
         return None;
     }
     let measured = machine.measured();
     let mut there = Vec::new();
-    for (number, device) in devices(machine) {
-        if TIMERS.contains(&device.as_str()) {
-            continue;
-        }
+    for (number, device) in moved_interrupts(machine) {
         let cpus = machine
             .cpus(&format!("proc/irq/{number}/effective_affinity_list"))
             .filter(|cpus| !cpus.is_empty())
@@ -88,17 +93,6 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     )
 }
 
-/// The CPUs of a mask in hexadecimal, in groups of 32 bits.
-fn of_mask(mask: &str) -> Option<Vec<CpuId>> {
-    let mut cpus = Vec::new();
-    for (group, text) in mask.trim().rsplit(',').enumerate() {
-        let bits = u32::from_str_radix(text, 16).ok()?;
-        let first = u32::try_from(group).ok()?.checked_mul(32)?;
-        cpus.extend((0..32).filter(|bit| bits & (1 << bit) != 0).map(|bit| CpuId(first + bit)));
-    }
-    Some(cpus)
-}
-
 /// What a mask says of the measured CPUs.
 fn mask(machine: &Machine<'_>, file: &str) -> Option<Seen> {
     if !machine.has_chosen_cpus() {
@@ -110,8 +104,7 @@ fn mask(machine: &Machine<'_>, file: &str) -> Option<Seen> {
     if shared.is_empty() {
         return Seen::ok(format!("without {}", cpu_words(&measured)));
     }
-    let bits: u128 = machine.others().iter().filter(|cpu| cpu.0 < 128).map(|cpu| 1_u128 << cpu.0).sum();
-    Seen::bad(format!("allows {}", cpu_words(&shared)), format!("echo {bits:x} | sudo tee /{file}"))
+    Seen::bad(format!("allows {}", cpu_words(&shared)), format!("echo {} | sudo tee /{file}", to_mask(&machine.others())))
 }
 
 fn default_affinity(machine: &Machine<'_>) -> Option<Seen> {
@@ -138,17 +131,4 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("runs, with IRQBALANCE_BANNED_CPU{}", listed(&banned)));
     }
     Seen::bad("runs, with no CPU left out", "sudo systemctl disable --now irqbalance")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn masks() {
-        let numbers = |text: &str| of_mask(text).map(|cpus| cpus.into_iter().map(|cpu| cpu.0).collect::<Vec<_>>());
-        assert_eq!(numbers("f\n").as_deref(), Some(&[0, 1, 2, 3][..]));
-        assert_eq!(numbers("00000001,80000000").as_deref(), Some(&[31, 32][..]));
-        assert_eq!(numbers("x"), None);
-    }
 }

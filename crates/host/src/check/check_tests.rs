@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn trees() -> PathBuf {
+pub(crate) fn trees() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check/trees")
 }
 
 /// A tree laid out in a folder, and the options in its head.
-fn laid_out(text: &str) -> (tempfile::TempDir, CheckOptions) {
+pub(crate) fn laid_out(text: &str) -> (tempfile::TempDir, CheckOptions) {
     let dir = tempfile::tempdir().unwrap();
     let (head, files) = text.split_at(text.find("=== ").unwrap());
     for file in files.split("=== ").skip(1) {
@@ -81,4 +81,33 @@ fn what_cannot_be_read_is_unknown_and_the_rest_goes_on() {
     assert_eq!(clock.status, Status::Unknown);
     assert!(clock.found.contains("current_clocksource"), "{}", clock.found);
     assert!(findings.iter().any(|finding| finding.id == "governor" && finding.status == Status::Bad));
+}
+
+#[test]
+fn what_tuning_left_behind_is_named() {
+    let (dir, options) = laid_out(&fs::read_to_string(trees().join("laptop.tree")).unwrap());
+    let root = HostRoot::at(dir.path());
+    let tuned = || root.check(&options).into_iter().find(|finding| finding.id == "tuning");
+    assert_eq!(tuned(), None);
+    let plan = root.plan_tuning(&crate::TuningOptions::default()).unwrap();
+    let mut tuning = root.begin_tuning().unwrap();
+    tuning.apply(&plan, false, &|| false).unwrap();
+    let meanwhile = tuned().unwrap();
+    assert!(meanwhile.status == Status::Ok && meanwhile.found.contains("while its command runs"), "{meanwhile:?}");
+    drop(tuning);
+    let cut_off = tuned().unwrap();
+    assert_eq!(cut_off.status, Status::Warn, "{cut_off:?}");
+    assert_eq!(cut_off.action.as_deref(), Some("sudo teiji tune --undo"));
+    root.begin_tuning().unwrap().undo(false).unwrap();
+    assert_eq!(tuned(), None);
+    root.begin_tuning().unwrap().apply(&plan, true, &|| false).unwrap();
+    assert_eq!(tuned().unwrap().found, format!("{} changes by teiji tune", plan.changes.len()));
+}
+
+/// What is said of a check, and what is done for it, come from two tables.
+#[test]
+fn what_tune_can_do_is_what_it_does() {
+    for check in checks() {
+        assert_eq!(check.tunable, crate::tune::mends(check.id), "{}", check.id);
+    }
 }

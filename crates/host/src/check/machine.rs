@@ -41,13 +41,13 @@ impl Purpose {
 }
 
 /// A machine, and what it is looked at for.
-pub(super) struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     root: &'a HostRoot,
     pub(super) options: &'a CheckOptions,
     /// CPUs that are online.
-    pub(super) online: Vec<CpuId>,
+    pub(crate) online: Vec<CpuId>,
     /// Those that are isolated from the scheduler's balancing.
-    pub(super) isolated: Vec<CpuId>,
+    pub(crate) isolated: Vec<CpuId>,
     /// Kernel arguments.
     pub(super) arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
@@ -57,7 +57,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
+    pub(crate) fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
         let text = |path: &str| std::fs::read(root.path(path)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let cpus = |path: &str| cpu::listed(&kernel::cpu_list(&text(path)?), "CPUs").ok();
         Machine {
@@ -72,8 +72,24 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Where its files lie.
+    pub(crate) fn root(&self) -> &HostRoot {
+        self.root
+    }
+
+    /// Whether its kernel is preemptible nearly everywhere.
+    pub(crate) fn has_preempt_rt(&self) -> bool {
+        let (version, realtime) = (self.text("proc/version"), self.text("sys/kernel/realtime"));
+        kernel::preemption(version.as_deref(), realtime.as_deref(), None, None).as_deref() == Some("PREEMPT_RT")
+    }
+
+    /// Whether a co-kernel shares the machine with Linux.
+    pub(crate) fn has_co_kernel(&self) -> bool {
+        self.exists("proc/xenomai/version") || self.exists("sys/class/evl/control/state")
+    }
+
     /// CPUs that are to be on time.
-    pub(super) fn measured(&self) -> Vec<CpuId> {
+    pub(crate) fn measured(&self) -> Vec<CpuId> {
         match &self.options.cpus {
             Some(cpus) => cpus.clone(),
             None if self.isolated.is_empty() => self.online.clone(),
@@ -82,18 +98,18 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether somebody gave some CPUs to what is to be on time, by naming or isolating them.
-    pub(super) fn has_chosen_cpus(&self) -> bool {
+    pub(crate) fn has_chosen_cpus(&self) -> bool {
         self.measured().len() < self.online.len()
     }
 
     /// CPUs that are left for everything else.
-    pub(super) fn others(&self) -> Vec<CpuId> {
+    pub(crate) fn others(&self) -> Vec<CpuId> {
         let measured = self.measured();
         self.online.iter().copied().filter(|cpu| !measured.contains(cpu)).collect()
     }
 
     /// The text of a file, without what is white around it, where it can be read.
-    pub(super) fn text(&self, path: &str) -> Option<String> {
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
         match std::fs::read(self.root.path(path)) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
             Err(error) => {
@@ -111,16 +127,16 @@ impl<'a> Machine<'a> {
     }
 
     /// The number in a file.
-    pub(super) fn number(&self, path: &str) -> Option<i64> {
+    pub(crate) fn number(&self, path: &str) -> Option<i64> {
         self.text(path)?.parse().ok()
     }
 
-    pub(super) fn exists(&self, path: &str) -> bool {
+    pub(crate) fn exists(&self, path: &str) -> bool {
         self.root.path(path).exists()
     }
 
     /// Names in a folder, sorted, those with numbers by their number.
-    pub(super) fn names(&self, path: &str) -> Vec<String> {
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.root.path(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_by_key(|name| (name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok(), name.clone()));
@@ -128,7 +144,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The CPUs of a list in a file.
-    pub(super) fn cpus(&self, path: &str) -> Option<Vec<CpuId>> {
+    pub(crate) fn cpus(&self, path: &str) -> Option<Vec<CpuId>> {
         let text = kernel::cpu_list(&self.text(path)?);
         if text.is_empty() { Some(Vec::new()) } else { cpu::listed(&text, "CPUs").ok() }
     }
@@ -151,7 +167,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The numbers of the processes of this name.
-    pub(super) fn processes(&self, name: &str) -> Vec<u32> {
+    pub(crate) fn processes(&self, name: &str) -> Vec<u32> {
         self.threads().iter().filter(|thread| thread.id == thread.pid && thread.name == name).map(|thread| thread.pid).collect()
     }
 

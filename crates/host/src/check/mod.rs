@@ -16,6 +16,7 @@ mod area_memory;
 mod area_rights;
 mod area_scheduling;
 mod area_threads;
+mod area_tuning;
 mod arguments;
 mod config;
 mod machine;
@@ -23,8 +24,10 @@ mod watching;
 
 use crate::HostRoot;
 pub use advice::Advice;
+pub(crate) use area_frequency::SLOW_EXIT_US;
+pub(crate) use area_interrupts::moved_interrupts;
 pub use config::KernelConfig;
-use machine::Machine;
+pub(crate) use machine::Machine;
 pub use machine::Purpose;
 use model::Warning;
 use plan::CpuId;
@@ -116,9 +119,15 @@ fn checks() -> impl Iterator<Item = &'static Check> {
         area_memory::CHECKS,
         area_rights::CHECKS,
         area_environment::CHECKS,
+        area_tuning::CHECKS,
     ]
     .into_iter()
     .flatten()
+}
+
+/// Why a check matters for latency, by its name.
+pub(crate) fn why_of(id: &str) -> &'static str {
+    checks().find(|check| check.id == id).map(|check| check.why).unwrap_or_default()
 }
 
 /// What was found of one thing.
@@ -207,4 +216,4 @@ fn listed(words: &[String]) -> String {
 
 #[cfg(test)]
 #[path = "check_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `teiji tune` has left behind.
+
+use super::machine::Machine;
+use super::{ALL, Check, Seen};
+use crate::tune;
+
+pub(super) const CHECKS: &[Check] = &[Check {
+    id: "tuning",
+    why: "What teiji tune changed for a while and did not put back stays changed until the next boot.",
+    reference: "docs/tune.md",
+    tunable: false,
+    matters: ALL,
+    look: tuning,
+}];
+
+fn tuning(machine: &Machine<'_>) -> Option<Seen> {
+    let (changes, is_applied) = match tune::left_over(machine.root()) {
+        Ok(left) => left?,
+        Err(error) => return Seen::unknown_until(error, "reboot, which undoes every change, and remove the file"),
+    };
+    let word = if changes == 1 { "change" } else { "changes" };
+    if is_applied {
+        return Seen::ok(format!("{changes} {word} by teiji tune"));
+    }
+    if tune::is_in_use(machine.root()) {
+        return Seen::ok(format!("{changes} {word} by teiji tune, while its command runs"));
+    }
+    Seen::warn(format!("teiji tune was cut off: up to {changes} {word} left to undo"), "sudo teiji tune --undo")
+}

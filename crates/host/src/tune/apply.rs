@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Writing the changes of a plan, and putting everything back.
+
+use super::journal::{self, Entry, Journal, NotLocked, Phase};
+use super::setting::{self, Form};
+use super::{Change, TuningPlan};
+use crate::root::HostRoot;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+/// Why nothing could be changed at all.
+#[derive(Debug, thiserror::Error)]
+pub enum TuningError {
+    /// Another process is at it, or has tuned the machine for its command.
+    #[error("teiji tune runs already{}: end it first", of_process(.0))]
+    Held(String),
+    /// Without a journal nothing is written.
+    #[error("cannot keep the journal in {path}: {source}. Nothing was changed. TEIJI_STATE=DIR names another folder", path = path.display())]
+    Journal {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The machine is changed or put back, and the journal does not say so.
+    #[error("cannot write the journal in {path}: {source}. What was changed is still in it: teiji tune --undo", path = path.display())]
+    NotSettled {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is not known what was there before.
+    #[error("{0}. Nothing was changed. A reboot undoes every change, then remove the file")]
+    Damaged(String),
+}
+
+fn of_process(holder: &str) -> String {
+    if holder.is_empty() { String::new() } else { format!(" (process {holder})") }
+}
+
+/// Why a file was not changed, or not put back.
+#[derive(Debug)]
+pub enum Obstacle {
+    /// It is not there any more.
+    Gone,
+    /// The file cannot be written to, or the kernel refuses the value.
+    Refused(io::Error),
+    /// The kernel took the value and made another one of it.
+    MadeAnother(String),
+    /// Somebody else has changed it meanwhile, to this.
+    ChangedByOthers(String),
+}
+
+impl From<io::Error> for Obstacle {
+    fn from(error: io::Error) -> Obstacle {
+        if error.kind() == ErrorKind::NotFound { Obstacle::Gone } else { Obstacle::Refused(error) }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Gone => f.write_str("the file is not there any more"),
+            Obstacle::Refused(error) => {
+                let hint = match error.kind() {
+                    ErrorKind::PermissionDenied => " (it takes root)",
+                    ErrorKind::ReadOnlyFilesystem => " (mounted read-only, as in a container)",
+                    _ => "",
+                };
+                write!(f, "the kernel refuses it: {error}{hint}")
+            }
+            Obstacle::MadeAnother(value) => write!(f, "the kernel made {} of it", one_line(value)),
+            Obstacle::ChangedByOthers(value) => write!(f, "somebody else has changed it to {}", one_line(value)),
+        }
+    }
+}
+
+fn one_line(value: &str) -> String {
+    format!("'{}'", value.trim().replace('\n', " "))
+}
+
+/// What became of one file.
+#[derive(Debug)]
+pub struct ChangeResult {
+    /// The file, without the slash that it begins with.
+    pub file: String,
+    /// Why it was not changed or put back, if it was not.
+    pub obstacle: Option<Obstacle>,
+    /// Whether that is no failure: many machines refuse it, rightly.
+    pub is_expected: bool,
+}
+
+impl ChangeResult {
+    /// Whether the file may have another value than before.
+    fn is_changed(&self) -> bool {
+        matches!(self.obstacle, None | Some(Obstacle::MadeAnother(_)))
+    }
+}
+
+/// Holds the lock of a machine's journal: nobody else changes its settings by this program meanwhile.
+pub struct Tuning {
+    root: HostRoot,
+    folder: PathBuf,
+    /// Never read: that it is open is the lock.
+    _lock: File,
+    journal: Option<Journal>,
+}
+
+impl HostRoot {
+    /// Begins to change settings.
+    ///
+    /// # Errors
+    /// When another process does, or the journal cannot be kept or read.
+    pub fn begin_tuning(&self) -> Result<Tuning, TuningError> {
+        let folder = journal::folder(self);
+        let lock = journal::lock(&folder).map_err(|error| match error {
+            NotLocked::Held(holder) => TuningError::Held(holder),
+            NotLocked::Failed(source) => TuningError::Journal { path: folder.clone(), source },
+        })?;
+        let journal = journal::load(&folder).map_err(TuningError::Damaged)?;
+        Ok(Tuning { root: self.clone(), folder, _lock: lock, journal })
+    }
+
+    /// Whether something is left to put back, or to be forgotten after a reboot.
+    #[must_use]
+    pub fn has_been_tuned(&self) -> bool {
+        !matches!(journal::load(&journal::folder(self)), Ok(None))
+    }
+}
+
+impl Tuning {
+    /// Whether the changes in the journal were undone by a reboot.
+    #[must_use]
+    pub fn was_rebooted(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| !journal.is_of_this_boot(&self.root))
+    }
+
+    /// Writes the changes of a plan, each read back. What is in the journal from before stays there. When asked to stop in between,
+    /// none of the changes stay.
+    ///
+    /// # Errors
+    /// When the journal cannot be written: then nothing was changed.
+    pub fn apply(
+        &mut self,
+        plan: &TuningPlan,
+        is_to_stay: bool,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<ChangeResult>, TuningError> {
+        let changed = |change: &Change| Entry {
+            file: change.file.clone(),
+            form: change.form,
+            from: change.from.clone(),
+            to: Some(change.to.clone()),
+        };
+        let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
+        let mut entries = earlier.map(|journal| journal.entries).unwrap_or_default();
+        entries.extend(plan.companions.iter().cloned());
+        let kept = entries.len();
+        entries.extend(plan.changes.iter().map(changed));
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = self.folder.clone();
+        self.keep(Phase::Unfinished, &entries).map_err(|source| TuningError::Journal { path: path.clone(), source })?;
+        let mut results = Vec::new();
+        for change in &plan.changes {
+            if should_stop() {
+                break;
+            }
+            let obstacle = self.change(change).err();
+            let is_expected = change.may_be_refused && matches!(obstacle, Some(Obstacle::Refused(_)));
+            results.push(ChangeResult { file: change.file.clone(), obstacle, is_expected });
+        }
+        if is_to_stay && results.len() == plan.changes.len() {
+            // What was not written needs not be put back.
+            let mut place = 0..;
+            entries.retain(|_| place.next().is_none_or(|place: usize| place < kept || results[place - kept].is_changed()));
+            self.keep(Phase::Applied, &entries).map_err(|source| TuningError::NotSettled { path, source })?;
+        }
+        Ok(results)
+    }
+
+    fn change(&self, change: &Change) -> Result<(), Obstacle> {
+        let Change { file, form, from, to, .. } = change;
+        let now = setting::read(&self.root, file)?;
+        // CPUs may share a setting, under other names.
+        if form.is_same(&now, to) {
+            return Ok(());
+        }
+        if now != *from {
+            return Err(Obstacle::ChangedByOthers(now));
+        }
+        self.write(file, *form, to)?;
+        let now = setting::read(&self.root, file)?;
+        if form.is_same(&now, to) {
+            return Ok(());
+        }
+        // Undoing later could not know that this is ours.
+        if now != *from {
+            self.write(file, *form, from)?;
+        }
+        Err(Obstacle::MadeAnother(now))
+    }
+
+    fn write(&self, file: &str, form: Form, text: &str) -> io::Result<()> {
+        setting::write(&self.root, file, form, text)
+    }
+
+    /// Puts everything back, from the last change to the first, and forgets what is back. What somebody else has changed meanwhile is
+    /// left alone, unless forced; forced, what cannot be put back is forgotten too.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub fn undo(&mut self, is_forced: bool) -> Result<Vec<ChangeResult>, TuningError> {
+        let Some(journal) = self.journal.take() else { return Ok(Vec::new()) };
+        if !journal.is_of_this_boot(&self.root) {
+            self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
+            return Ok(Vec::new());
+        }
+        let (mut results, mut left) = (Vec::new(), Vec::new());
+        for entry in journal.entries.into_iter().rev() {
+            match self.put_back(&entry, is_forced) {
+                Ok(false) => {}
+                Ok(true) => results.push(ChangeResult { file: entry.file, obstacle: None, is_expected: false }),
+                Err(obstacle) => {
+                    results.push(ChangeResult { file: entry.file.clone(), obstacle: Some(obstacle), is_expected: false });
+                    left.push(entry);
+                }
+            }
+        }
+        left.reverse();
+        let forgotten = if left.is_empty() || is_forced { self.forget() } else { self.keep(Phase::Unfinished, &left) };
+        forgotten.map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
+        Ok(results)
+    }
+
+    /// Whether there was something to put back.
+    fn put_back(&self, entry: &Entry, is_forced: bool) -> Result<bool, Obstacle> {
+        let Entry { file, form, from, to } = entry;
+        let now = match setting::read(&self.root, file) {
+            // Its governor is not there: then it is not the one that was replaced.
+            Err(error) if error.kind() == ErrorKind::NotFound && to.is_none() => return Ok(false),
+            now => now?,
+        };
+        if now == *from {
+            return Ok(false);
+        }
+        // A file that is no kernel's is empty where writing it was cut off.
+        let is_ours = to.as_ref().is_none_or(|to| form.is_same(&now, to)) || now.is_empty();
+        if !is_ours && !is_forced {
+            return Err(Obstacle::ChangedByOthers(now));
+        }
+        self.write(file, *form, from)?;
+        let now = setting::read(&self.root, file)?;
+        if now == *from { Ok(true) } else { Err(Obstacle::MadeAnother(now)) }
+    }
+
+    fn keep(&mut self, phase: Phase, entries: &[Entry]) -> io::Result<()> {
+        let journal = Journal::new(&self.root, phase, entries.to_vec());
+        let stored = journal::store(&self.folder, &journal);
+        self.journal = Some(journal);
+        stored
+    }
+
+    fn forget(&mut self) -> io::Result<()> {
+        self.journal = None;
+        journal::remove(&self.folder)
+    }
+}
+
+#[cfg(test)]
+#[path = "apply_tests.rs"]
+mod tests;

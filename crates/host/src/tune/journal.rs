@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What was there before: on disk before anything is changed, and gone when all of it is there again.
+//!
+//! One file, replaced as a whole (written beside, synced, renamed, the folder synced), so that it is never half there. Beside it a lock
+//! that the kernel gives back when its holder ends, however it ends.
+
+use super::setting::Form;
+use crate::root::HostRoot;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The folder, on a machine.
+const FOLDER: &str = "var/lib/teiji/tune";
+/// Names another folder for this machine; it does not count for a root that stands for one.
+const VARIABLE: &str = "TEIJI_STATE";
+const JOURNAL: &str = "journal.json";
+const LOCK: &str = "lock";
+/// The kernel chooses it anew at each boot.
+const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
+/// Of this form; another one is not read.
+const VERSION: u32 = 1;
+
+/// One value that was there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    pub(super) file: String,
+    pub(super) form: Form,
+    pub(super) from: String,
+    /// What it was changed to. None: it was not, but changes with another, and is put back after it.
+    pub(super) to: Option<String>,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Phase {
+    /// Some of the changes may not have been made yet, or are for a command that runs, or are being put back.
+    Unfinished,
+    /// All changes that could be made are, and are to stay.
+    Applied,
+}
+
+/// What is put back, from the last to the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Journal {
+    version: u32,
+    boot_id: String,
+    pub(super) phase: Phase,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Journal {
+    pub(super) fn new(root: &HostRoot, phase: Phase, entries: Vec<Entry>) -> Journal {
+        Journal { version: VERSION, boot_id: boot_id(root), phase, entries }
+    }
+
+    /// Whether the machine still is as this left it: a reboot undoes everything.
+    pub(super) fn is_of_this_boot(&self, root: &HostRoot) -> bool {
+        self.boot_id == boot_id(root)
+    }
+}
+
+fn boot_id(root: &HostRoot) -> String {
+    fs::read_to_string(root.path(BOOT_ID)).unwrap_or_default().trim().to_owned()
+}
+
+/// The folder of the journal.
+pub(super) fn folder(root: &HostRoot) -> PathBuf {
+    let named = std::env::var_os(VARIABLE).filter(|named| root.is_system() && !named.is_empty());
+    named.map_or_else(|| root.path(FOLDER), PathBuf::from)
+}
+
+/// The journal in a folder, if there is one.
+///
+/// # Errors
+/// When it cannot be read, or is none of ours: then nothing may be written, for it is not known what was there.
+pub(super) fn load(folder: &Path) -> Result<Option<Journal>, String> {
+    let path = folder.join(JOURNAL);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+    };
+    let damaged = |error: &dyn std::fmt::Display| format!("{} is damaged: {error}", path.display());
+    let journal: Journal = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
+    if journal.version != VERSION {
+        return Err(damaged(&format_args!("version {}, expected {VERSION}", journal.version)));
+    }
+    // It is written to with root's rights, and so is what it names.
+    let is_setting =
+        |file: &str| (file.starts_with("proc/") || file.starts_with("sys/")) && !file.split('/').any(|part| part == "..");
+    if let Some(entry) = journal.entries.iter().find(|entry| !is_setting(&entry.file)) {
+        return Err(damaged(&format_args!("'{}' is not a file below /proc or /sys", entry.file)));
+    }
+    Ok(Some(journal))
+}
+
+/// Puts a journal in its place. When this returns, it is on disk.
+pub(super) fn store(folder: &Path, journal: &Journal) -> io::Result<()> {
+    let beside = folder.join(format!("{JOURNAL}.new"));
+    let text = serde_json::to_string_pretty(journal)?;
+    let mut file = File::create(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, folder.join(JOURNAL))?;
+    File::open(folder)?.sync_all()
+}
+
+/// Removes it, where it is.
+pub(super) fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_file(folder.join(JOURNAL)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => File::open(folder)?.sync_all(),
+    }
+}
+
+/// Why the lock is not ours.
+pub(super) enum NotLocked {
+    /// Another process holds it: its number, as far as it is known.
+    Held(String),
+    Failed(io::Error),
+}
+
+/// Takes the lock of a folder; the folder is made. It is given back when the file is closed.
+pub(super) fn lock(folder: &Path) -> Result<File, NotLocked> {
+    fs::create_dir_all(folder).map_err(NotLocked::Failed)?;
+    let path = folder.join(LOCK);
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(NotLocked::Failed)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            return Err(NotLocked::Held(holder.trim().to_owned()));
+        }
+        Err(error) => return Err(NotLocked::Failed(error.into())),
+    }
+    // For whoever finds it held; nothing depends on it.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+/// What a machine was left with: how many changes, and whether they are to stay.
+pub(crate) fn left_over(root: &HostRoot) -> Result<Option<(usize, bool)>, String> {
+    let journal = load(&folder(root))?.filter(|journal| journal.is_of_this_boot(root));
+    Ok(journal.map(|journal| {
+        let changes = journal.entries.iter().filter(|entry| entry.to.is_some()).count();
+        (changes, journal.phase == Phase::Applied)
+    }))
+}
+
+/// Whether a process that changes settings runs now.
+pub(crate) fn is_in_use(root: &HostRoot) -> bool {
+    let held = |file: File| flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK);
+    File::open(folder(root).join(LOCK)).is_ok_and(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal(file: &str) -> Journal {
+        let entry = Entry { file: file.to_owned(), form: Form::Choice, from: "[a] b\n".to_owned(), to: Some("b".to_owned()) };
+        Journal { version: VERSION, boot_id: "x".to_owned(), phase: Phase::Unfinished, entries: vec![entry] }
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(load(dir.path()), Ok(None));
+        let stored = journal("sys/a");
+        store(dir.path(), &stored).unwrap();
+        assert_eq!(load(dir.path()), Ok(Some(stored)));
+        remove(dir.path()).unwrap();
+        remove(dir.path()).unwrap();
+        assert_eq!(load(dir.path()), Ok(None));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn no_journal_leads_out_of_the_kernels_files() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["etc/passwd", "proc/../etc/passwd", "/proc/sys/vm/x", "sys"] {
+            store(dir.path(), &journal(file)).unwrap();
+            assert!(load(dir.path()).unwrap_err().contains("is not a file below /proc or /sys"), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_journal_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        for text in ["", "{", "{\"version\":1}"] {
+            fs::write(dir.path().join(JOURNAL), text).unwrap();
+            let error = load(dir.path()).unwrap_err();
+            assert!(error.contains("journal.json is damaged"), "{error}");
+        }
+    }
+
+    #[test]
+    fn one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = HostRoot::at(dir.path());
+        let folder = folder(&root);
+        assert!(!is_in_use(&root));
+        let held = lock(&folder).ok().unwrap();
+        let Err(NotLocked::Held(holder)) = lock(&folder) else { panic!("locked twice") };
+        assert_eq!(holder, std::process::id().to_string());
+        assert!(is_in_use(&root));
+        drop(held);
+        assert!(lock(&folder).is_ok());
+    }
+}

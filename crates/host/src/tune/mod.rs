@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Settings that a machine needs for low latency: changed while it runs, and put back.
+//!
+//! In: a machine as the checks see it, and CPUs that are to be on time. Out: a [`TuningPlan`] of [`Change`]s, each a file with its value
+//! before and after; and a [`Tuning`], which writes them and puts them back. What was there before is in a journal on disk before the
+//! first of them is written, so that a killed program leaves nothing that the next one could not put back.
+//!
+//! Must not touch: what [`never`] lists, and any file that is not below /proc or /sys.
+
+mod apply;
+mod journal;
+mod never;
+mod proposals;
+mod propose_frequency;
+mod propose_interrupts;
+mod propose_kernel;
+mod setting;
+
+use crate::HostRoot;
+use crate::check::{CheckOptions, Machine, Purpose, why_of};
+pub use apply::{ChangeResult, Obstacle, Tuning, TuningError};
+use journal::Entry;
+pub(crate) use journal::{is_in_use, left_over};
+pub use never::NeverTouched;
+use plan::CpuId;
+use proposals::{PROPOSALS, Proposal, Wanted};
+use setting::Form;
+pub(crate) use setting::{of_mask, to_mask};
+
+/// One setting that is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The file, without the slash that it begins with.
+    pub file: String,
+    /// What it is of, where the file's name does not say so: the device of an interrupt, the name of an idle state.
+    pub subject: String,
+    /// What it says now, as it is.
+    pub from: String,
+    /// What it is to say.
+    pub to: String,
+    /// The check that finds fault with it.
+    pub check: &'static str,
+    /// Why it matters for latency.
+    pub why: &'static str,
+    /// What the change costs, or may do.
+    pub risk: &'static str,
+    /// Whether many machines refuse it, rightly: then that is no failure.
+    pub may_be_refused: bool,
+    form: Form,
+}
+
+/// What is to be tuned.
+#[derive(Clone, Debug, Default)]
+pub struct TuningOptions {
+    /// CPUs that are to be on time. None: those that are isolated, or all where none is.
+    pub cpus: Option<Vec<CpuId>>,
+    /// Checks whose changes are made only when asked for.
+    pub also: Vec<String>,
+    /// Checks whose changes are not made.
+    pub except: Vec<String>,
+}
+
+/// What would be changed on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TuningPlan {
+    /// CPUs that are to be on time.
+    pub cpus: Vec<CpuId>,
+    /// In the order in which they are written.
+    pub changes: Vec<Change>,
+    /// What is not touched here, whatever is asked for.
+    pub never: Vec<NeverTouched>,
+    /// Checks with changes that were not asked for.
+    pub not_asked: Vec<&'static str>,
+    /// What should be known of this machine.
+    pub notes: Vec<String>,
+    /// Values that the kernel forgets when another is changed, and that are put back with it.
+    companions: Vec<Entry>,
+}
+
+impl HostRoot {
+    /// What would be changed. Reads only.
+    ///
+    /// # Errors
+    /// When a check is named that is none, that is not tuned, or that is never touched on this machine.
+    pub fn plan_tuning(&self, options: &TuningOptions) -> Result<TuningPlan, String> {
+        let asked = CheckOptions { purpose: Purpose::Measure, cpus: options.cpus.clone(), priority: 90, config: None };
+        let machine = Machine::new(self, &asked);
+        for name in options.also.iter().chain(&options.except) {
+            known(name)?;
+        }
+        let never = never::on(&machine);
+        if let Some(refused) = never.iter().find(|never| options.also.iter().any(|name| never.check == Some(name.as_str()))) {
+            return Err(format!("{} is never changed on this machine. {}", refused.setting, refused.why));
+        }
+        let mut plan = TuningPlan {
+            cpus: machine.measured(),
+            changes: Vec::new(),
+            not_asked: Vec::new(),
+            notes: proposals::notes(&machine),
+            companions: Vec::new(),
+            never,
+        };
+        for proposal in PROPOSALS {
+            let is = |name: &String| name == proposal.check;
+            if options.except.iter().any(is) || plan.never.iter().any(|never| never.check == Some(proposal.check)) {
+                continue;
+            }
+            let wanted = (proposal.propose)(&machine);
+            let before = plan.changes.len();
+            plan.extend(self, proposal, wanted);
+            if proposal.only_when_asked && !options.also.iter().any(is) {
+                if plan.changes.len() > before {
+                    plan.not_asked.push(proposal.check);
+                }
+                plan.changes.truncate(before);
+            }
+        }
+        plan.companions = propose_frequency::companions(&machine, &plan.changes);
+        Ok(plan)
+    }
+}
+
+impl TuningPlan {
+    /// Takes what is not so yet. A file that cannot be read is not there to be changed.
+    fn extend(&mut self, root: &HostRoot, proposal: &Proposal, wanted: Vec<Wanted>) {
+        for Wanted { file, subject, form, to } in wanted {
+            let file = proposals::real_file(root, file);
+            let Ok(from) = setting::read(root, &file) else { continue };
+            // CPUs may share a file.
+            if form.is_same(&from, &to) || self.changes.iter().any(|change| change.file == file) {
+                continue;
+            }
+            let Proposal { check, risk, may_be_refused, .. } = *proposal;
+            self.changes.push(Change { file, subject, from, to, check, why: why_of(check), risk, may_be_refused, form });
+        }
+    }
+}
+
+/// Whether there are changes for a check of this name.
+#[cfg(test)]
+pub(crate) fn mends(check: &str) -> bool {
+    PROPOSALS.iter().any(|proposal| proposal.check == check)
+}
+
+/// Whether it names a check with changes.
+fn known(name: &str) -> Result<(), String> {
+    if PROPOSALS.iter().any(|proposal| proposal.check == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = PROPOSALS.iter().map(|proposal| proposal.check).collect();
+    Err(format!("unknown change '{name}': expected one of {}", names.join(", ")))
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod plan_tests;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is changed on machines as trees of files.
+
+use super::*;
+use crate::check::tests::{laid_out, trees};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+fn shown(plan: &TuningPlan) -> String {
+    let mut text = format!("CPUs {}\n", plan::CpuList::format(&plan.cpus));
+    for change in &plan.changes {
+        let of = if change.subject.is_empty() { String::new() } else { format!(" ({})", change.subject) };
+        let (from, to) = (change.from.trim(), &change.to);
+        let _ = writeln!(text, "{}: /{}{of}\n- {from}\n+ {to}", change.check, change.file);
+    }
+    for never in &plan.never {
+        let _ = writeln!(text, "never: {}", never.setting);
+    }
+    for check in &plan.not_asked {
+        let _ = writeln!(text, "not asked for: {check}");
+    }
+    for note in &plan.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn machine(tree: &str) -> (tempfile::TempDir, HostRoot, Option<Vec<CpuId>>) {
+    let (dir, options) = laid_out(&fs::read_to_string(trees().join(format!("{tree}.tree"))).unwrap());
+    let root = HostRoot::at(dir.path());
+    (dir, root, options.cpus)
+}
+
+/// Each has its plan beside its tree. `TEIJI_WRITE_GOLDEN=1` writes them, to be read before they are kept.
+#[test]
+fn what_would_be_changed_on_each_machine() {
+    let two_and_three = Some(vec![CpuId(2), CpuId(3)]);
+    for (tree, cpus, name) in [
+        ("pi-3-document-002", None, "pi-3-document-002"),
+        ("lab-rt", None, "lab-rt"),
+        ("laptop", None, "laptop"),
+        ("laptop", two_and_three, "laptop-cpus-2-3"),
+    ] {
+        let (_dir, root, own) = machine(tree);
+        let options = TuningOptions { cpus: cpus.or(own), ..TuningOptions::default() };
+        let plan = shown(&root.plan_tuning(&options).unwrap());
+        let golden = trees().join(format!("{name}.plan"));
+        if std::env::var_os("TEIJI_WRITE_GOLDEN").is_some() {
+            fs::write(&golden, &plan).unwrap();
+        }
+        assert_eq!(plan, fs::read_to_string(&golden).unwrap_or_default(), "{name}");
+    }
+}
+
+#[test]
+fn each_proposal_mends_a_check_and_says_what_it_risks() {
+    let names: BTreeSet<&str> = PROPOSALS.iter().map(|proposal| proposal.check).collect();
+    assert_eq!(names.len(), PROPOSALS.len());
+    for proposal in PROPOSALS {
+        assert!(!why_of(proposal.check).is_empty() && proposal.risk.ends_with('.'), "{}", proposal.check);
+    }
+}
+
+fn asked(also: &[&str], except: &[&str]) -> TuningOptions {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    TuningOptions { cpus: None, also: owned(also), except: owned(except) }
+}
+
+#[test]
+fn what_is_dangerous_is_done_only_when_asked_for() {
+    let (_dir, root, _) = machine("pi-3-document-002");
+    let files = |options: TuningOptions| root.plan_tuning(&options).map(|plan| shown(&plan));
+    assert!(!files(asked(&[], &[])).unwrap().contains("sched_rt_runtime_us\n-"));
+    assert!(files(asked(&["rt-throttling"], &[])).unwrap().contains("sched_rt_runtime_us\n- 950000\n+ -1\n"));
+    assert!(!files(asked(&[], &["workqueues"])).unwrap().contains("workqueue/cpumask"));
+    let unknown = files(asked(&["gouvernor"], &[])).unwrap_err();
+    assert!(unknown.starts_with("unknown change 'gouvernor': expected one of governor, "), "{unknown}");
+}
+
+/// Threads of ordinary priority do what PREEMPT_RT's do at a real-time one.
+#[test]
+fn throttling_is_never_taken_from_a_kernel_without_preempt_rt() {
+    let (_dir, root, _) = machine("laptop");
+    let error = root.plan_tuning(&asked(&["rt-throttling"], &[])).unwrap_err();
+    assert!(error.starts_with("RT throttling (kernel.sched_rt_runtime_us) is never changed on this machine. Without"), "{error}");
+}
+
+/// CPUs of one frequency domain share their files.
+#[test]
+fn a_shared_file_is_changed_once() {
+    let (dir, root, _) = machine("laptop");
+    let cpus = dir.path().join("sys/devices/system/cpu");
+    fs::create_dir(cpus.join("cpufreq")).unwrap();
+    fs::rename(cpus.join("cpu0/cpufreq"), cpus.join("cpufreq/policy0")).unwrap();
+    for cpu in 0..4 {
+        let _ = fs::remove_dir_all(cpus.join(format!("cpu{cpu}/cpufreq")));
+        std::os::unix::fs::symlink("../cpufreq/policy0", cpus.join(format!("cpu{cpu}/cpufreq"))).unwrap();
+    }
+    let plan = root.plan_tuning(&TuningOptions::default()).unwrap();
+    let governors: Vec<&str> =
+        plan.changes.iter().filter(|change| change.check == "governor").map(|change| change.file.as_str()).collect();
+    assert_eq!(governors, ["sys/devices/system/cpu/cpufreq/policy0/scaling_governor"]);
+}
+
+#[test]
+fn the_frequency_is_fixed_where_there_is_no_such_governor() {
+    let (dir, root, _) = machine("laptop");
+    let folder = dir.path().join("sys/devices/system/cpu/cpu0/cpufreq");
+    let wanted = |plan: &TuningPlan| plan.changes.iter().find(|change| change.file.contains("cpu0/cpufreq")).cloned().unwrap();
+    fs::write(folder.join("scaling_available_governors"), "powersave ondemand\n").unwrap();
+    let change = wanted(&root.plan_tuning(&TuningOptions::default()).unwrap());
+    assert!(change.file.ends_with("/scaling_min_freq") && change.to == "3600000", "{change:?}");
+    // This governor would forget the speed that was set.
+    fs::write(folder.join("scaling_governor"), "userspace\n").unwrap();
+    fs::write(folder.join("scaling_setspeed"), "800000\n").unwrap();
+    let change = wanted(&root.plan_tuning(&TuningOptions::default()).unwrap());
+    assert!(change.file.ends_with("/scaling_setspeed") && change.to == "3600000", "{change:?}");
+}

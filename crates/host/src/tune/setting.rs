@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One setting of the kernel: a file below /proc/sys, /proc/irq or /sys that holds a value.
+
+use crate::cpu;
+use crate::kernel;
+use crate::root::HostRoot;
+use plan::CpuId;
+use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write as _};
+
+/// How a file writes its value down, which decides when two texts mean the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Form {
+    /// A number or a word.
+    Plain,
+    /// All choices, the one in force in brackets. Only that one is written.
+    Choice,
+    /// `0-3,5`.
+    CpuList,
+    /// `ff,0000000f`.
+    CpuMask,
+}
+
+impl Form {
+    /// Whether two texts of such a file mean the same.
+    pub(super) fn is_same(self, one: &str, other: &str) -> bool {
+        let (one, other) = (one.trim(), other.trim());
+        let parsed = |parse: fn(&str) -> Option<Vec<CpuId>>| parse(one).is_some_and(|cpus| Some(cpus) == parse(other));
+        one == other
+            || match self {
+                Form::Plain => false,
+                Form::Choice => chosen(one) == chosen(other),
+                Form::CpuList => parsed(|text| cpu::listed(text, "CPUs").ok()),
+                Form::CpuMask => parsed(of_mask),
+            }
+    }
+
+    /// What is written so that the file says this.
+    pub(super) fn value(self, text: &str) -> &str {
+        if self == Form::Choice { chosen(text) } else { text }
+    }
+}
+
+fn chosen(text: &str) -> &str {
+    kernel::chosen(text).unwrap_or(text)
+}
+
+/// The CPUs of a mask in hexadecimal, in groups of 32 bits.
+pub(crate) fn of_mask(mask: &str) -> Option<Vec<CpuId>> {
+    let mut cpus = Vec::new();
+    let groups: Vec<&str> = mask.trim().rsplit(',').collect();
+    for (group, text) in groups.into_iter().enumerate() {
+        let bits = u32::from_str_radix(text, 16).ok()?;
+        let first = u32::try_from(group).ok()?.checked_mul(32)?;
+        cpus.extend((0..32).filter(|bit| bits & (1 << bit) != 0).map(|bit| CpuId(first + bit)));
+    }
+    Some(cpus)
+}
+
+/// These CPUs as a mask: the kernel takes no group of more than 32 bits.
+pub(crate) fn to_mask(cpus: &[CpuId]) -> String {
+    let groups = cpus.iter().map(|cpu| cpu.0 / 32).max().unwrap_or(0);
+    let bits = |group: u32| cpus.iter().filter(|cpu| cpu.0 / 32 == group).fold(0_u32, |bits, cpu| bits | 1 << (cpu.0 % 32));
+    let mut mask = format!("{:x}", bits(groups));
+    for group in (0..groups).rev() {
+        mask += &format!(",{:08x}", bits(group));
+    }
+    mask
+}
+
+/// What a file says, as it is.
+pub(super) fn read(root: &HostRoot, file: &str) -> io::Result<String> {
+    let bytes = std::fs::read(root.path(file))?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
+}
+
+/// Writes a value, at once: the kernel takes each write as a value of its own.
+pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str) -> io::Result<()> {
+    let shown;
+    let text = if root.is_system() {
+        form.value(text)
+    } else {
+        // There no kernel shows all choices again.
+        shown = as_shown(&read(root, file)?, form, text);
+        &shown
+    };
+    let mut opened = OpenOptions::new().write(true).truncate(true).open(root.path(file))?;
+    match opened.write(text.as_bytes())? {
+        written if written == text.len() => Ok(()),
+        _ => Err(io::Error::new(ErrorKind::WriteZero, "only a part of it was taken")),
+    }
+}
+
+/// A choice among those that the file had.
+fn as_shown(before: &str, form: Form, text: &str) -> String {
+    let value = form.value(text).trim();
+    if form != Form::Choice || text.contains('[') {
+        return text.to_owned();
+    }
+    let choice = |word: &str| match word.trim_matches(['[', ']']) {
+        word if word == value => format!("[{word}]"),
+        word => word.to_owned(),
+    };
+    let end = if before.ends_with('\n') { "\n" } else { "" };
+    before.split_whitespace().map(choice).collect::<Vec<_>>().join(" ") + end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn masks() {
+        let numbers = |text: &str| of_mask(text).map(|cpus| cpus.into_iter().map(|cpu| cpu.0).collect::<Vec<_>>());
+        assert_eq!(numbers("f\n").as_deref(), Some(&[0, 1, 2, 3][..]));
+        assert_eq!(numbers("00000001,80000000").as_deref(), Some(&[31, 32][..]));
+        assert_eq!(numbers("x"), None);
+        let cpus = |numbers: &[u32]| numbers.iter().copied().map(CpuId).collect::<Vec<_>>();
+        assert_eq!(to_mask(&cpus(&[0])), "1");
+        assert_eq!(to_mask(&cpus(&[4, 5, 6, 7])), "f0");
+        assert_eq!(to_mask(&cpus(&[31, 32])), "1,80000000");
+        assert_eq!(to_mask(&cpus(&[64])), "1,00000000,00000000");
+    }
+
+    #[test]
+    fn the_same_value_in_other_words() {
+        for (form, one, other) in [
+            (Form::Plain, "120\n", "120"),
+            (Form::Choice, "always madvise [never]\n", "never"),
+            (Form::Choice, "[always] madvise never", "[always] madvise never\n"),
+            (Form::CpuList, "0,1", "0-1\n"),
+            (Form::CpuMask, "00000003", "3"),
+            (Form::CpuMask, "0,00000003", "3"),
+        ] {
+            assert!(form.is_same(one, other), "{one} {other}");
+        }
+        for (form, one, other) in [
+            (Form::Plain, "120", "12"),
+            (Form::Choice, "always [madvise] never", "never"),
+            (Form::CpuList, "x", "y"),
+            (Form::CpuMask, "10", "1"),
+        ] {
+            assert!(!form.is_same(one, other), "{one} {other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_mask_that_was_written_is_read_back(numbers in proptest::collection::btree_set(0_u32..300, 0..20)) {
+            let cpus: Vec<CpuId> = numbers.into_iter().map(CpuId).collect();
+            prop_assert_eq!(of_mask(&to_mask(&cpus)).unwrap(), cpus);
+        }
+    }
+}
