@@ -37,6 +37,8 @@ enum Verb {
     Probes(commands::probes::Args),
     /// Check what about this machine costs latency, and what to do about it
     Check(commands::check::Args),
+    /// Change what costs latency on this machine, and put it back
+    Tune(commands::tune::Args),
     /// Keep this machine busy, and report the CPU use reached
     Load(commands::load::Args),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Verb::Plans(args) => commands::plans::run(&args),
         Verb::Probes(args) => commands::probes::run(&args),
         Verb::Check(args) => commands::check::run(&args),
+        Verb::Tune(args) => commands::tune::run(&args),
         Verb::Load(args) => commands::load::run(&args),
         Verb::Hackbench(args) => commands::hackbench::run(&args),
         Verb::Show(args) => commands::show::run(&args),

@@ -56,6 +56,8 @@ pub struct TuningOptions {
     pub cpus: Option<Vec<CpuId>>,
     /// Checks whose changes are made only when asked for.
     pub also: Vec<String>,
+    /// The only checks whose changes are made; all where none is named. Naming one here asks for it.
+    pub only: Vec<String>,
     /// Checks whose changes are not made.
     pub except: Vec<String>,
 }
@@ -85,11 +87,12 @@ impl HostRoot {
     pub fn plan_tuning(&self, options: &TuningOptions) -> Result<TuningPlan, String> {
         let asked = CheckOptions { purpose: Purpose::Measure, cpus: options.cpus.clone(), priority: 90, config: None };
         let machine = Machine::new(self, &asked);
-        for name in options.also.iter().chain(&options.except) {
+        for name in options.also.iter().chain(&options.only).chain(&options.except) {
             known(name)?;
         }
         let never = never::on(&machine);
-        if let Some(refused) = never.iter().find(|never| options.also.iter().any(|name| never.check == Some(name.as_str()))) {
+        let is_asked = |check: &str| options.also.iter().chain(&options.only).any(|name| name == check);
+        if let Some(refused) = never.iter().find(|never| never.check.is_some_and(is_asked)) {
             return Err(format!("{} is never changed on this machine. {}", refused.setting, refused.why));
         }
         let mut plan = TuningPlan {
@@ -102,13 +105,14 @@ impl HostRoot {
         };
         for proposal in PROPOSALS {
             let is = |name: &String| name == proposal.check;
-            if options.except.iter().any(is) || plan.never.iter().any(|never| never.check == Some(proposal.check)) {
+            let is_left_out = options.except.iter().any(is) || !options.only.is_empty() && !is_asked(proposal.check);
+            if is_left_out || plan.never.iter().any(|never| never.check == Some(proposal.check)) {
                 continue;
             }
             let wanted = (proposal.propose)(&machine);
             let before = plan.changes.len();
             plan.extend(self, proposal, wanted);
-            if proposal.only_when_asked && !options.also.iter().any(is) {
+            if proposal.only_when_asked && !is_asked(proposal.check) {
                 if plan.changes.len() > before {
                     plan.not_asked.push(proposal.check);
                 }

@@ -64,7 +64,7 @@ fn each_proposal_mends_a_check_and_says_what_it_risks() {
 
 fn asked(also: &[&str], except: &[&str]) -> TuningOptions {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    TuningOptions { cpus: None, also: owned(also), except: owned(except) }
+    TuningOptions { also: owned(also), except: owned(except), ..TuningOptions::default() }
 }
 
 #[test]
@@ -74,6 +74,8 @@ fn what_is_dangerous_is_done_only_when_asked_for() {
     assert!(!files(asked(&[], &[])).unwrap().contains("sched_rt_runtime_us\n-"));
     assert!(files(asked(&["rt-throttling"], &[])).unwrap().contains("sched_rt_runtime_us\n- 950000\n+ -1\n"));
     assert!(!files(asked(&[], &["workqueues"])).unwrap().contains("workqueue/cpumask"));
+    let only = TuningOptions { only: vec!["statistics-interval".to_owned()], ..TuningOptions::default() };
+    assert!(files(only).unwrap().starts_with("CPUs 1-3\nstatistics-interval: /proc/sys/vm/stat_interval\n- 1\n+ 120\nnever: "));
     let unknown = files(asked(&["gouvernor"], &[])).unwrap_err();
     assert!(unknown.starts_with("unknown change 'gouvernor': expected one of governor, "), "{unknown}");
 }

@@ -22,6 +22,7 @@ pub mod report;
 pub mod run;
 mod run_flags;
 pub mod show;
+pub mod tune;
 pub mod verify;
 
 use crate::exit::Failure;

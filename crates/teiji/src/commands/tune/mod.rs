@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `teiji tune`: change what costs latency on this machine, and put it back.
+
+mod command;
+mod signals;
+mod text;
+
+use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::output;
+use anyhow::anyhow;
+use host::{ChangeResult, HostRoot, Tuning, TuningOptions, TuningPlan};
+use plan::CpuList;
+use signals::Signals;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "What was there before is in a journal in /var/lib/teiji/tune (TEIJI_STATE=DIR names another folder) before the first change. A call that was \
+killed is put right by the next one. Exit codes: 0 done; 2 usage; 4 a setting could not be changed or put back. With a COMMAND: its own exit code, \
+128 + N where signal N ended it, or 4 as above where it ended with 0."
+)]
+pub struct Args {
+    /// CPUs that are to be on time; with --plan or a COMMAND [default: those that are isolated, or all]
+    #[arg(short = 'a', long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+
+    /// Show each change, why and at what risk, and change nothing
+    #[arg(long, conflicts_with_all = ["undo", "command"])]
+    plan: bool,
+
+    /// Put back what was changed
+    #[arg(long, conflicts_with_all = ["cpus", "also", "only", "except", "command"])]
+    undo: bool,
+
+    /// With --undo: put back what somebody else has changed meanwhile, too, and forget what cannot be put back
+    #[arg(long, requires = "undo")]
+    force: bool,
+
+    /// Make these changes too, by the names of their checks: rt-throttling, turbo
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    also: Vec<String>,
+
+    /// Make these changes alone, by the names of their checks
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Leave these out, by the names of their checks, as in --except idle-states,watchdogs
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    except: Vec<String>,
+
+    /// Files of another machine, below a directory that stands for its /
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+
+    /// Print JSON instead
+    #[arg(long, conflicts_with = "command")]
+    json: bool,
+
+    /// Change the settings while this runs, and put them back when it ends
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub fn run(args: &Args) -> CommandResult {
+    let root = HostRoot::at(&args.root);
+    if !root.path("proc").is_dir() {
+        return Err(Failure::bad_input(anyhow!("{} has no proc: it is not the / of a machine", args.root.display())));
+    }
+    if args.undo {
+        return undo(&root, args);
+    }
+    if args.cpus.is_none() && !args.plan && args.command.is_empty() {
+        return Err(Failure::bad_input(anyhow!(
+            "no CPUs named: teiji tune --plan shows what would be changed, teiji tune --cpus 1-3 changes it for CPUs 1 to 3"
+        )));
+    }
+    let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
+    let options = TuningOptions { cpus, also: args.also.clone(), only: args.only.clone(), except: args.except.clone() };
+    // What is asked for wrongly changes nothing, not even what an earlier call left.
+    let plan = planned(&root, &options)?;
+    if args.plan {
+        output::say(&if args.json { format!("{:#}\n", text::plan_as_json(&plan)) } else { text::plan(&plan) });
+        return Ok(ExitCode::SUCCESS);
+    }
+    apply(&root, args, &options)
+}
+
+fn planned(root: &HostRoot, options: &TuningOptions) -> Result<TuningPlan, Failure> {
+    root.plan_tuning(options).map_err(|error| Failure::bad_input(anyhow!(error)))
+}
+
+/// Whether something could not be changed or put back.
+fn has_failed(results: &[ChangeResult]) -> bool {
+    results.iter().any(|result| result.obstacle.is_some() && !result.is_expected)
+}
+
+/// Says what stands in the way.
+fn complain_of(results: &[ChangeResult], what: &str) {
+    for ChangeResult { file, obstacle, is_expected } in results {
+        match obstacle {
+            Some(obstacle) if *is_expected => output::complain(&format!("note: {what}: /{file}: {obstacle}")),
+            Some(obstacle) => output::complain(&format!("error: {what}: /{file}: {obstacle}")),
+            None => {}
+        }
+    }
+}
+
+fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
+    let is_for_command = !args.command.is_empty();
+    let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
+    let mut tuning = root.begin_tuning().map_err(Failure::run_failed)?;
+    let mut failed = put_right(&mut tuning)?;
+    // Only now does the machine say what it is like without changes.
+    let plan = planned(root, options)?;
+    let results = tuning.apply(&plan, !is_for_command, &|| signals.caught().is_some()).map_err(Failure::run_failed)?;
+    failed |= has_failed(&results);
+    if let Some(signal) = signals.caught() {
+        put_back(&mut tuning, false)?;
+        return Err(Failure::run_failed(anyhow!("ended by {signal} before all was changed. What was changed is put back")));
+    }
+    complain_of(&results, "not changed");
+    if is_for_command {
+        output::complain(&text::applied(&plan, &results, ""));
+        let ended = command::run(&args.command, &signals);
+        failed |= has_failed(&put_back(&mut tuning, false)?);
+        let code = ended?;
+        return Ok(ExitCode::from(if code == 0 && failed { RUN_FAILED } else { code }));
+    }
+    if args.json {
+        output::say(&format!("{:#}\n", text::applied_as_json(&plan, &results)));
+    } else {
+        let undo = format!(" Undo: sudo teiji tune --undo{}. A reboot undoes it too.", text::root_flag(&args.root));
+        output::say(&format!("{}\n", text::applied(&plan, &results, &undo)));
+    }
+    Ok(if failed { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Puts back what an earlier call has left: one that was killed, or one whose changes were to stay. Whether that failed.
+fn put_right(tuning: &mut Tuning) -> Result<bool, Failure> {
+    let results = put_back(tuning, false)?;
+    let back = results.iter().filter(|result| result.obstacle.is_none()).count();
+    if back > 0 {
+        output::complain(&format!("note: {} of an earlier teiji tune put back first", text::settings(back)));
+    }
+    Ok(has_failed(&results))
+}
+
+/// Puts everything back, and says what could not be.
+fn put_back(tuning: &mut Tuning, is_forced: bool) -> Result<Vec<ChangeResult>, Failure> {
+    let results = tuning.undo(is_forced).map_err(Failure::run_failed)?;
+    complain_of(&results, "not put back");
+    Ok(results)
+}
+
+fn undo(root: &HostRoot, args: &Args) -> CommandResult {
+    let (mut results, mut rebooted) = (Vec::new(), false);
+    if root.has_been_tuned() {
+        // Asked to end, it ends when all is put back.
+        let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
+        let mut tuning = root.begin_tuning().map_err(Failure::run_failed)?;
+        rebooted = tuning.was_rebooted();
+        results = put_back(&mut tuning, args.force)?;
+    }
+    if args.json {
+        output::say(&format!("{:#}\n", text::undone_as_json(&results, rebooted)));
+    } else {
+        output::say(&text::undone(&results, rebooted, args.force));
+    }
+    Ok(if has_failed(&results) { ExitCode::from(RUN_FAILED) } else { ExitCode::SUCCESS })
+}

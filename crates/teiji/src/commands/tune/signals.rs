@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Signals that ask a tuning to end: waited for without a thread that wakes now and then, which would disturb what is to be on time.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::low_level::pipe;
+use std::io::{self, Read as _};
+use std::os::unix::net::UnixStream;
+
+const ASKING: [(i32, &str); 4] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP"), (SIGQUIT, "SIGQUIT")];
+
+/// A pipe for each signal that is caught.
+pub struct Signals {
+    asking: Vec<UnixStream>,
+    child: Option<UnixStream>,
+}
+
+/// What came.
+pub enum Event {
+    /// A child has changed its state.
+    Child,
+    /// A signal asks for the end.
+    Asked(i32),
+}
+
+impl Signals {
+    /// From now on these are remembered instead of ending the program.
+    pub fn catch(children_too: bool) -> io::Result<Signals> {
+        let caught = |signal| {
+            let (receiver, sender) = UnixStream::pair()?;
+            pipe::register(signal, sender)?;
+            receiver.set_nonblocking(true)?;
+            Ok::<_, io::Error>(receiver)
+        };
+        let asking = ASKING.iter().map(|(signal, _)| caught(*signal)).collect::<Result<_, _>>()?;
+        Ok(Signals { asking, child: children_too.then(|| caught(SIGCHLD)).transpose()? })
+    }
+
+    /// Which are there, or will be within a time; without one, whenever they come.
+    fn ready(&self, timeout: Option<&Timespec>) -> io::Result<Vec<bool>> {
+        let mut pipes: Vec<PollFd<'_>> =
+            self.asking.iter().chain(&self.child).map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
+        loop {
+            match poll(&mut pipes, timeout) {
+                Err(Errno::INTR) => {}
+                result => {
+                    result?;
+                    return Ok(pipes.iter().map(|pipe| pipe.revents().contains(PollFlags::IN)).collect());
+                }
+            }
+        }
+    }
+
+    /// The name of a signal that asked for the end and was not waited for.
+    pub fn caught(&self) -> Option<&'static str> {
+        let ready = self.ready(Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).ok()?;
+        ASKING.iter().zip(ready).find(|(_, is_there)| *is_there).map(|((_, name), _)| *name)
+    }
+
+    /// Waits for signals, and takes them.
+    pub fn wait(&self) -> io::Result<Vec<Event>> {
+        let mut events = Vec::new();
+        for (place, is_there) in self.ready(None)?.into_iter().enumerate() {
+            let (stream, event) = match ASKING.get(place) {
+                Some((signal, _)) => (self.asking.get(place), Event::Asked(*signal)),
+                None => (self.child.as_ref(), Event::Child),
+            };
+            let Some(mut stream) = stream.filter(|_| is_there) else { continue };
+            // As many as came are one.
+            while matches!(stream.read(&mut [0; 64]), Ok(1..)) {}
+            events.push(event);
+        }
+        Ok(events)
+    }
+}
