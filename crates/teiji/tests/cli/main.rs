@@ -36,4 +36,5 @@ mod stream_ends;
 mod support;
 mod terminal;
 mod tracers;
+mod tune;
 mod wakeup;

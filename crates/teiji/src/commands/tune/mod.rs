@@ -121,6 +121,9 @@ fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult
         return Err(Failure::run_failed(anyhow!("ended by {signal} before all was changed. What was changed is put back")));
     }
     complain_of(&results, "not changed");
+    for note in &plan.notes {
+        output::complain(&format!("note: {note}"));
+    }
     if is_for_command {
         output::complain(&text::applied(&plan, &results, ""));
         let ended = command::run(&args.command, &signals);

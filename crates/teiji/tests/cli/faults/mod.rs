@@ -8,3 +8,4 @@ mod injected;
 mod killed;
 mod recorder;
 mod stall;
+mod tuning;

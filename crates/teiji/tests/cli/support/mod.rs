@@ -2,6 +2,7 @@
 //! What every test needs: a place of its own, the program started in it, and what the program said.
 
 pub mod document;
+pub mod machine;
 pub mod processes;
 pub mod pty;
 pub mod screen;

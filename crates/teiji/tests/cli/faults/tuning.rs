@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! SIGKILL at each system call of a tuning in turn, and what the next call makes of it: every file as it was before.
+
+use crate::support::machine::{contents, lay_out};
+use crate::support::skipped::{Need, skipped};
+use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root, quiet_cpu, soon};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+/// What changes something on disk or in the kernel, or stands between two such calls.
+const CALLS: [&str; 6] = ["openat", "write", "fsync", "rename", "unlink", "read"];
+
+/// A tuning of some machine.
+struct Tuned {
+    place: TestFolder,
+    /// Flags that say which machine.
+    machine: Vec<String>,
+    /// Flags that say what to change.
+    changes: Vec<String>,
+    /// The only files whose calls count; all where there are none. How many others this machine has changes from call to call.
+    files: Vec<PathBuf>,
+}
+
+impl Tuned {
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.place.command(program);
+        command.env("TEIJI_STATE", self.place.join("state"));
+        command
+    }
+
+    /// strace, of some calls.
+    fn traced(&self, calls: &str) -> Command {
+        let mut command = self.command("strace");
+        command.args(["-qq", "-e", &format!("trace={calls}")]);
+        for file in &self.files {
+            command.arg("-P").arg(file);
+        }
+        command
+    }
+
+    fn words(&self, undo: bool) -> Vec<String> {
+        let what = if undo { vec!["--undo".to_owned()] } else { self.changes.clone() };
+        [vec!["tune".to_owned()], self.machine.clone(), what].concat()
+    }
+
+    fn end(&self, undo: bool) -> Output {
+        let mut command = self.command(TEIJI);
+        command.args(self.words(undo));
+        Running::start(command).end()
+    }
+
+    /// The calls of this name from when the journal is first written, or read to undo: the first and the last, by their number. None
+    /// without strace.
+    fn calls(&self, call: &str, undo: bool) -> Option<(usize, usize)> {
+        let mut command = self.traced(&format!("openat,{call}"));
+        command.args(["-o", "trace", TEIJI]).args(self.words(undo));
+        if !command.output().ok()?.status.success() {
+            return None;
+        }
+        let trace = self.place.read("trace");
+        let is_call = |line: &&str| line.starts_with(&format!("{call}("));
+        let begin = if undo { "/lock\"" } else { "/journal.json.new\"" };
+        let before = trace.lines().take_while(|line| !line.contains(begin)).filter(is_call).count();
+        Some((before + 1, trace.lines().filter(is_call).count()))
+    }
+
+    /// Kills it as it begins such a call.
+    fn killed_at(&self, call: &str, number: usize, undo: bool) -> bool {
+        let mut command = self.traced(call);
+        let inject = format!("inject={call}:signal=SIGKILL:when={number}");
+        command.args(["-e", &inject, "-o", "/dev/null", TEIJI]).args(self.words(undo));
+        Running::start(command).end().code.is_none()
+    }
+
+    /// Kills it at each call in turn, and has the next call put everything back. How often.
+    fn walk(&self, state: &dyn Fn() -> BTreeMap<String, String>) -> Option<usize> {
+        let (before, mut killed, mut seen) = (state(), 0, Vec::new());
+        for undo in [false, true] {
+            for call in CALLS {
+                if undo {
+                    assert_eq!(self.end(false).code, Some(0));
+                }
+                let (first, last) = self.calls(call, undo)?;
+                for number in first..=last {
+                    if undo {
+                        assert_eq!(self.end(false).code, Some(0));
+                    }
+                    assert!(self.killed_at(call, number, undo), "{call} {number} of {last}");
+                    killed += 1;
+                    let left = state();
+                    if !seen.contains(&left) {
+                        seen.push(left);
+                    }
+                    // Each third time it is not asked to put back, and does so before it changes anything.
+                    if killed % 3 == 0 {
+                        assert_eq!(self.end(false).code, Some(0), "after {call} {number}");
+                    }
+                    let undone = self.end(true);
+                    assert!(undone.code == Some(0) && undone.err.is_empty(), "after {call} {number}: {undone:?}");
+                    assert!(state() == before, "after {call} {number}: {:?}", state());
+                    assert!(!self.place.join("state/journal.json").exists());
+                }
+                assert_eq!(self.end(true).code, Some(0));
+            }
+        }
+        // Without changes, with all of them, and with each number in between.
+        assert!(seen.len() > 2, "{seen:?}");
+        Some(killed)
+    }
+}
+
+fn owned(words: &str) -> Vec<String> {
+    words.split(' ').map(str::to_owned).collect()
+}
+
+#[test]
+fn killed_at_each_call_every_file_comes_back() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let root = place.join("m");
+    lay_out(&root, "laptop");
+    let tuned = Tuned { place, machine: owned("--root m"), changes: owned("--cpus 2-3"), files: Vec::new() };
+    match tuned.walk(&|| contents(&root)) {
+        Some(killed) => assert!(killed > 200, "{killed}"),
+        None => skipped(Need::Strace, "strace does not run the program"),
+    }
+}
+
+/// Settings of this machine that nothing depends on for a moment.
+const HARMLESS: [&str; 5] = [
+    "/proc/sys/vm/stat_interval",
+    "/proc/sys/vm/compaction_proactiveness",
+    "/proc/sys/kernel/timer_migration",
+    "/proc/sys/kernel/numa_balancing",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+];
+
+/// Puts them back, whatever becomes of the test.
+struct PutBack(BTreeMap<String, String>);
+
+impl Drop for PutBack {
+    fn drop(&mut self) {
+        for (file, text) in &self.0 {
+            let value = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text.as_str(), |(value, _)| value);
+            let _ = fs::write(file, value);
+        }
+    }
+}
+
+fn harmless() -> BTreeMap<String, String> {
+    HARMLESS.iter().filter_map(|file| Some(((*file).to_owned(), fs::read_to_string(file).ok()?))).collect()
+}
+
+#[test]
+fn killed_at_each_call_the_kernels_settings_come_back() {
+    let _turn = exclusive();
+    if !is_root() {
+        return skipped(Need::RealTime, "only root may change the kernel's settings");
+    }
+    let _restored = PutBack(harmless());
+    // A value with something to change, whatever this machine has.
+    fs::write("/proc/sys/vm/stat_interval", "3").unwrap();
+    let only = "--only statistics-interval,compaction,timer-migration,numa-balancing,transparent-hugepages";
+    let changes = owned(&format!("--cpus {} {only}", quiet_cpu()));
+    let place = TestFolder::new();
+    let state = ["state", "state/lock", "state/journal.json", "state/journal.json.new"].map(|name| place.join(name));
+    let files = state.into_iter().chain(HARMLESS.map(PathBuf::from)).collect();
+    let tuned = Tuned { place, machine: owned("--root /"), changes, files };
+    match tuned.walk(&harmless) {
+        Some(killed) => assert!(killed > 60, "{killed}"),
+        None => skipped(Need::Strace, "strace does not run the program"),
+    }
+}
+
+/// Nobody is left to put anything back when the command ends.
+#[test]
+fn killed_while_its_command_runs() {
+    let place = TestFolder::new();
+    let root = place.join("m");
+    lay_out(&root, "laptop");
+    let before = contents(&root);
+    let mut command = place.command(TEIJI);
+    command.args(["tune", "--root", "m", "--cpus", "2-3", "--", "sh", "-c", "echo > begun; exec sleep 3"]);
+    let running = Running::start(command);
+    soon("the command runs", Duration::from_secs(20), || place.join("begun").exists());
+    running.signal(Signal::KILL);
+    assert_eq!(running.end().code, None);
+    let checked = place.teiji("check --root m").out;
+    assert!(checked.contains("teiji tune was cut off: up to 12 changes left to undo"), "{checked}");
+    assert!(checked.contains("Do: sudo teiji tune --undo"), "{checked}");
+    let undone = place.well("tune --root m --undo");
+    assert_eq!(undone.out, "12 settings put back.\n");
+    assert_eq!(contents(&root), before);
+    let checked = place.teiji("check --root m").out;
+    assert!(!checked.contains("teiji tune was"), "{checked}");
+}
