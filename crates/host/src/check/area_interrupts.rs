@@ -70,11 +70,11 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     let measured = machine.measured();
     let mut there = Vec::new();
     for (number, device) in moved_interrupts(machine) {
-        let cpus = machine
-            .cpus(&format!("proc/irq/{number}/effective_affinity_list"))
-            .filter(|cpus| !cpus.is_empty())
-            .or_else(|| machine.cpus(&format!("proc/irq/{number}/smp_affinity_list")))
-            .unwrap_or_default();
+        let list = |name: &str| machine.cpus(&format!("proc/irq/{number}/{name}")).filter(|cpus| !cpus.is_empty());
+        let allowed = list("smp_affinity_list");
+        // Where it comes to now; it goes where it is allowed to with the next one.
+        let mut cpus = list("effective_affinity_list").or_else(|| allowed.clone()).unwrap_or_default();
+        cpus.retain(|cpu| allowed.as_ref().is_none_or(|allowed| allowed.contains(cpu)));
         let shared: Vec<CpuId> = cpus.iter().copied().filter(|cpu| measured.contains(cpu)).collect();
         if !shared.is_empty() {
             there.push((number, device, shared));

@@ -5,6 +5,7 @@ use super::journal::{self, Entry, Journal, NotLocked, Phase};
 use super::setting::{self, Form};
 use super::{Change, TuningPlan};
 use crate::root::HostRoot;
+use rustix::io::Errno;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -60,14 +61,25 @@ impl From<io::Error> for Obstacle {
     }
 }
 
+impl Obstacle {
+    /// Whether the kernel says that the setting is its own, as of managed interrupts and those of each CPU.
+    fn is_kernels_own(&self) -> bool {
+        matches!(self, Obstacle::Refused(error) if matches!(errno(error), Some(Errno::IO | Errno::PERM)))
+    }
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    Errno::from_io_error(error)
+}
+
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Obstacle::Gone => f.write_str("the file is not there any more"),
             Obstacle::Refused(error) => {
-                let hint = match error.kind() {
-                    ErrorKind::PermissionDenied => " (it takes root)",
-                    ErrorKind::ReadOnlyFilesystem => " (mounted read-only, as in a container)",
+                let hint = match errno(error) {
+                    Some(Errno::ACCESS) => " (it takes root)",
+                    Some(Errno::ROFS) => " (mounted read-only, as in a container)",
                     _ => "",
                 };
                 write!(f, "the kernel refuses it: {error}{hint}")
@@ -89,7 +101,7 @@ pub struct ChangeResult {
     pub file: String,
     /// Why it was not changed or put back, if it was not.
     pub obstacle: Option<Obstacle>,
-    /// Whether that is no failure: many machines refuse it, rightly.
+    /// Whether that is no failure: the kernel places this one itself.
     pub is_expected: bool,
 }
 
@@ -171,7 +183,7 @@ impl Tuning {
                 break;
             }
             let obstacle = self.change(change).err();
-            let is_expected = change.may_be_refused && matches!(obstacle, Some(Obstacle::Refused(_)));
+            let is_expected = change.may_be_refused && obstacle.as_ref().is_some_and(Obstacle::is_kernels_own);
             results.push(ChangeResult { file: change.file.clone(), obstacle, is_expected });
         }
         if is_to_stay && results.len() == plan.changes.len() {

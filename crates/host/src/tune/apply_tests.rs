@@ -120,6 +120,25 @@ fn a_refused_value_is_named_and_the_rest_goes_on() {
     assert_eq!(contents(dir.path()), before);
 }
 
+/// The kernel places some interrupts itself. That is no failure, unless it is the right to write that lacks.
+#[test]
+fn an_interrupt_that_stays_is_no_failure() {
+    let (dir, root, _) = laptop();
+    fs::create_dir_all(dir.path().join("proc/irq/16")).unwrap();
+    let version = fs::read_to_string("/proc/version").unwrap();
+    let file = "proc/irq/16/smp_affinity_list";
+    fs::write(root.path(file), "0-3\n").unwrap();
+    let options = TuningOptions { cpus: Some(vec![plan::CpuId(2)]), ..TuningOptions::default() };
+    let mut plan = root.plan_tuning(&options).unwrap();
+    fs::remove_file(root.path(file)).unwrap();
+    std::os::unix::fs::symlink("/proc/version", root.path(file)).unwrap();
+    plan.changes.iter_mut().filter(|change| change.file == file).for_each(|change| change.from.clone_from(&version));
+    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let interrupt = results.iter().find(|result| result.file == file).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(interrupt.is_expected, is_root, "{interrupt:?}");
+}
+
 #[test]
 fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
     let (dir, root, plan) = laptop();
