@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! This machine: its facts, and what it did during a run.
+//! This machine: its facts, what it did during a run, and its settings.
 //!
 //! The readers of /proc and /sys, the warnings that follow from them, and the kernel state that a run borrows. Figures
 //! depend on the conditions they were taken under: the same kernel is an order of magnitude later with
@@ -9,7 +9,7 @@
 //! [`model::HostFacts`] per snapshot, the [`warnings`] of two snapshots, and a [`DmaLatency`] that is given
 //! back when dropped. A snapshot never fails: what cannot be read is `None`, with the file, line, item and reason beside it.
 //!
-//! Must not touch: the measuring threads, and any setting of the machine that is not given back. CPUs this process may run
+//! Must not touch: the measuring threads, and any setting of the machine that cannot be put back. CPUs this process may run
 //! on are a question to the scheduler, not to files: see the crate `probe`.
 #![forbid(unsafe_code)]
 
