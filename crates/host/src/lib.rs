@@ -37,4 +37,6 @@ pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;
 pub use processes::ProcessTimes;
 pub use root::HostRoot;
-pub use tune::{Change, ChangeResult, NeverTouched, Obstacle, Tuning, TuningError, TuningOptions, TuningPlan};
+pub use tune::{
+    BootArgument, BootPlan, Change, ChangeResult, NeverTouched, Obstacle, Tuning, TuningError, TuningOptions, TuningPlan,
+};

@@ -3,6 +3,7 @@
 
 use super::machine::{Machine, Purpose, cpu_words};
 use super::{ALL, Check, Seen};
+use crate::tune;
 use plan::{CpuId, CpuList};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -72,7 +73,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn highest(machine: &Machine<'_>) -> CpuId {
+/// The CPU with the highest number that this machine can have.
+pub(crate) fn highest(machine: &Machine<'_>) -> CpuId {
     let present = machine.cpus("sys/devices/system/cpu/possible").and_then(|cpus| cpus.last().copied());
     present.or_else(|| machine.online.last().copied()).unwrap_or(CpuId(0))
 }
@@ -100,7 +102,7 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
     let list = CpuList::format(&measured);
     Seen::bad(
         format!("{} not isolated", cpu_words(&open)),
-        format!("boot with isolcpus=managed_irq,domain,{list} nohz_full={list} rcu_nocbs={list}"),
+        format!("boot with isolcpus={}{list} nohz_full={list} rcu_nocbs={list}", tune::isolation_flags(machine)),
     )
 }
 

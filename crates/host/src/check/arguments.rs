@@ -11,7 +11,7 @@ const HIGHEST: u32 = 65_535;
 
 /// Arguments of the kernel; what follows `--` is for init.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Arguments(Vec<(String, Option<String>)>);
+pub(crate) struct Arguments(Vec<(String, Option<String>)>);
 
 impl Arguments {
     pub(super) fn of(command_line: &str) -> Arguments {
@@ -35,7 +35,7 @@ impl Arguments {
     }
 
     /// An argument as it was written.
-    pub(super) fn written(&self, name: &str) -> Option<String> {
+    pub(crate) fn written(&self, name: &str) -> Option<String> {
         self.value(name).map(|value| if value.is_empty() { name.to_owned() } else { format!("{name}={value}") })
     }
 
@@ -52,7 +52,8 @@ impl Arguments {
 /// Flags that may stand before the list of isolcpus.
 const FLAGS: [&str; 3] = ["nohz", "domain", "managed_irq"];
 
-fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, String> {
+/// The CPUs of the list in an argument.
+pub(crate) fn cpus(text: &str, highest: CpuId) -> Result<Vec<CpuId>, String> {
     let mut cpus = Vec::new();
     for part in text.split(',').filter(|part| !FLAGS.contains(part)) {
         let (range, group) = part.split_once(':').map_or((part, None), |(range, group)| (range, Some(group)));

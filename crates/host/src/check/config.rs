@@ -77,7 +77,7 @@ impl KernelConfig {
         self.options.get(option).map(String::as_str).filter(|value| *value != "n")
     }
 
-    pub(super) fn has(&self, option: &str) -> bool {
+    pub(crate) fn has(&self, option: &str) -> bool {
         self.value(option).is_some()
     }
 

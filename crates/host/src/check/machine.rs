@@ -49,7 +49,7 @@ pub(crate) struct Machine<'a> {
     /// Those that are isolated from the scheduler's balancing.
     pub(crate) isolated: Vec<CpuId>,
     /// Kernel arguments.
-    pub(super) arguments: Arguments,
+    pub(crate) arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
     threads: OnceCell<Vec<Thread>>,
     /// Files that are there and could not be read, since this was asked last.
@@ -172,7 +172,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The kernel's configuration, or why it is not known.
-    pub(super) fn config(&self) -> Result<&KernelConfig, String> {
+    pub(crate) fn config(&self) -> Result<&KernelConfig, String> {
         if let Some(config) = &self.options.config {
             return Ok(config);
         }

@@ -24,8 +24,10 @@ mod watching;
 
 use crate::HostRoot;
 pub use advice::Advice;
+pub(crate) use area_arguments::highest as highest_cpu;
 pub(crate) use area_frequency::SLOW_EXIT_US;
 pub(crate) use area_interrupts::moved_interrupts;
+pub(crate) use arguments::cpus as cpus_of_argument;
 pub use config::KernelConfig;
 pub(crate) use machine::Machine;
 pub use machine::Purpose;

@@ -8,6 +8,7 @@
 //! Must not touch: what [`never`] lists, and any file that is not below /proc or /sys.
 
 mod apply;
+mod boot;
 mod journal;
 mod never;
 mod proposals;
@@ -19,6 +20,8 @@ mod setting;
 use crate::HostRoot;
 use crate::check::{CheckOptions, Machine, Purpose, why_of};
 pub use apply::{ChangeResult, Obstacle, Tuning, TuningError};
+pub(crate) use boot::isolation_flags;
+pub use boot::{BootArgument, BootPlan};
 use journal::Entry;
 pub(crate) use journal::{is_in_use, left_over};
 pub use never::NeverTouched;

@@ -119,3 +119,41 @@ fn the_frequency_is_fixed_where_there_is_no_such_governor() {
     let change = wanted(&root.plan_tuning(&TuningOptions::default()).unwrap());
     assert!(change.file.ends_with("/scaling_setspeed") && change.to == "3600000", "{change:?}");
 }
+
+fn shown_boot(plan: &BootPlan) -> String {
+    let mut text = format!("CPUs {}\n", plan::CpuList::format(&plan.cpus));
+    for BootArgument { from, to, .. } in &plan.changes {
+        let from = from.iter().map(|from| format!("- {from}\n")).collect::<String>();
+        let _ = write!(text, "{from}+ {to}\n");
+    }
+    for kept in &plan.kept {
+        let _ = writeln!(text, "= {kept}");
+    }
+    for note in &plan.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let _ = writeln!(text, "place: {}", plan.place.unwrap_or("none"));
+    text
+}
+
+#[test]
+fn arguments_of_each_machine() {
+    let cases = [("pi-3-document-002", None), ("lab-rt", None), ("laptop", Some(vec![CpuId(2), CpuId(3)]))];
+    for (tree, cpus) in cases {
+        let (dir, root, _) = machine(tree);
+        if tree.starts_with("pi") {
+            fs::write(dir.path().join("boot/cmdline.txt"), "").unwrap();
+        }
+        let text = shown_boot(&root.plan_boot(cpus).unwrap());
+        let golden = trees().join(format!("{tree}.boot"));
+        if std::env::var_os("TEIJI_WRITE_GOLDEN").is_some() {
+            fs::write(&golden, &text).unwrap();
+        }
+        assert_eq!(text, fs::read_to_string(&golden).unwrap_or_default(), "{tree}");
+    }
+    let (_dir, root, _) = machine("laptop");
+    let error = root.plan_boot(None).unwrap_err();
+    assert!(error.starts_with("no CPU would be left for everything else: name some of 0-3"), "{error}");
+    let error = root.plan_boot(Some((0..4).map(CpuId).collect())).unwrap_err();
+    assert!(error.starts_with("no CPU would be left"), "{error}");
+}

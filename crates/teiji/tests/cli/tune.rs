@@ -91,6 +91,22 @@ fn after_a_reboot_there_is_nothing_to_put_back() {
 }
 
 #[test]
+fn arguments_of_the_kernel_are_printed() {
+    let place = TestFolder::new();
+    lay_out(&place.join("m"), "pi-3-document-002");
+    fs::write(place.join("m/boot/cmdline.txt"), "quiet\n").unwrap();
+    let output = place.well("tune --boot --root m");
+    assert!(output.out.contains("\n    - rcu_nocbs=0\n    + rcu_nocbs=1-3\n    RCU callbacks run in threads"), "{output:?}");
+    assert!(output.out.contains("\n    + irqaffinity=0\n"), "{output:?}");
+    assert!(output.out.contains("\nRight already: isolcpus=1-3 nohz_full=1-3\n"), "{output:?}");
+    assert!(output.out.contains("\nWhere: /boot/cmdline.txt (all in its one line), then reboot\n"), "{output:?}");
+    let json: Value = serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --json").out).unwrap();
+    assert_eq!(json["changes"][0]["from"], "isolcpus=1-3");
+    assert_eq!(json["changes"][0]["to"], "isolcpus=2-3", "this kernel knows no managed_irq");
+    assert_eq!(place.read("m/boot/cmdline.txt"), "quiet\n");
+}
+
+#[test]
 fn wrong_usage_changes_nothing() {
     let place = with_laptop();
     place.well("tune --root m --cpus 2-3");
@@ -100,6 +116,7 @@ fn wrong_usage_changes_nothing() {
         ("tune --root m --cpus 1 --also gouvernor", "unknown change 'gouvernor': expected one of governor, turbo, "),
         ("tune --root m --cpus 1 --also rt-throttling", "is never changed on this machine. Without PREEMPT_RT"),
         ("tune --plan --undo", "cannot be used with"),
+        ("tune --root m --boot", "no CPU would be left for everything else"),
         ("tune --force", "--undo"),
         ("tune --root m/proc --cpus 1", "has no proc"),
     ] {

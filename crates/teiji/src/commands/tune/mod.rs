@@ -22,13 +22,17 @@ killed is put right by the next one. Exit codes: 0 done; 2 usage; 4 a setting co
 128 + N where signal N ended it, or 4 as above where it ended with 0."
 )]
 pub struct Args {
-    /// CPUs that are to be on time; with --plan or a COMMAND [default: those that are isolated, or all]
+    /// CPUs that are to be on time; with --plan, --boot or a COMMAND [default: those that are isolated, or all]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
 
     /// Show each change, why and at what risk, and change nothing
     #[arg(long, conflicts_with_all = ["undo", "command"])]
     plan: bool,
+
+    /// Print the kernel's arguments for these CPUs, against those of this boot, and where they are written
+    #[arg(long, conflicts_with_all = ["plan", "undo", "also", "only", "except", "command"])]
+    boot: bool,
 
     /// Put back what was changed
     #[arg(long, conflicts_with_all = ["cpus", "also", "only", "except", "command"])]
@@ -71,12 +75,17 @@ pub fn run(args: &Args) -> CommandResult {
     if args.undo {
         return undo(&root, args);
     }
-    if args.cpus.is_none() && !args.plan && args.command.is_empty() {
+    if args.cpus.is_none() && !args.plan && !args.boot && args.command.is_empty() {
         return Err(Failure::bad_input(anyhow!(
             "no CPUs named: teiji tune --plan shows what would be changed, teiji tune --cpus 1-3 changes it for CPUs 1 to 3"
         )));
     }
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose().map_err(Failure::bad_input)?;
+    if args.boot {
+        let plan = root.plan_boot(cpus).map_err(|error| Failure::bad_input(anyhow!(error)))?;
+        output::say(&if args.json { format!("{:#}\n", text::boot_as_json(&plan)) } else { text::boot(&plan) });
+        return Ok(ExitCode::SUCCESS);
+    }
     let options = TuningOptions { cpus, also: args.also.clone(), only: args.only.clone(), except: args.except.clone() };
     // What is asked for wrongly changes nothing, not even what an earlier call left.
     let plan = planned(&root, &options)?;

@@ -3,7 +3,7 @@
 
 use crate::commands::plans;
 use crate::output;
-use host::{Change, ChangeResult, TuningPlan};
+use host::{BootArgument, BootPlan, Change, ChangeResult, TuningPlan};
 use plan::{CpuId, CpuList};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -59,6 +59,42 @@ pub fn plan(plan: &TuningPlan) -> String {
         text += &format!("\nNote: {note}\n");
     }
     text
+}
+
+/// The kernel's arguments, as differences.
+pub fn boot(plan: &BootPlan) -> String {
+    let cpus = cpu_words(&plan.cpus);
+    let mut text = if plan.changes.is_empty() {
+        format!("The kernel's arguments are right for {cpus}.\n")
+    } else {
+        format!("The kernel's arguments for {cpus}, against those of this boot. Nothing is written.\n")
+    };
+    for BootArgument { from, to, why } in &plan.changes {
+        let from = from.iter().map(|from| format!("{:INDENT$}- {from}\n", "")).collect::<String>();
+        text += &format!("\n{from}{:INDENT$}+ {to}\n{}", "", paragraph(why));
+    }
+    if !plan.kept.is_empty() {
+        text += &format!("\nRight already: {}\n", plan.kept.join(" "));
+    }
+    if !plan.changes.is_empty() {
+        let place = plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
+        text += &format!("\nWhere: {place}\n");
+    }
+    for note in &plan.notes {
+        text += &format!("\nNote: {note}\n");
+    }
+    text
+}
+
+pub fn boot_as_json(plan: &BootPlan) -> Value {
+    let change = |BootArgument { from, to, why }: &BootArgument| json!({ "from": from, "to": to, "why": why });
+    json!({
+        "cpus": plan.cpus,
+        "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
+        "kept": plan.kept,
+        "where": plan.place,
+        "notes": plan.notes,
+    })
 }
 
 /// What was changed, in a line.
