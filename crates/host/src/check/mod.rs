@@ -10,6 +10,7 @@ mod area_arguments;
 mod area_clock;
 mod area_environment;
 mod area_frequency;
+mod area_groups;
 mod area_interrupts;
 mod area_kernel;
 mod area_memory;
@@ -26,6 +27,7 @@ use crate::HostRoot;
 pub use advice::Advice;
 pub(crate) use area_arguments::highest as highest_cpu;
 pub(crate) use area_frequency::SLOW_EXIT_US;
+pub(crate) use area_groups::{GROUPS, groups_on_measured};
 pub(crate) use area_interrupts::moved_interrupts;
 pub(crate) use arguments::cpus as cpus_of_argument;
 pub use config::KernelConfig;
@@ -118,6 +120,7 @@ fn checks() -> impl Iterator<Item = &'static Check> {
         area_interrupts::CHECKS,
         area_scheduling::CHECKS,
         area_threads::CHECKS,
+        area_groups::CHECKS,
         area_memory::CHECKS,
         area_rights::CHECKS,
         area_environment::CHECKS,

@@ -112,6 +112,22 @@ impl ChangeResult {
     }
 }
 
+/// What the journal has of a plan's changes, those that are chosen by their place. What comes with another setting is first, so that it is
+/// looked at last: then it is gone.
+fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry> {
+    let entry = |change: &Change| Entry {
+        file: change.file.clone(),
+        form: change.form,
+        from: change.from.clone(),
+        to: Some(change.to.clone()),
+        comes_and_goes: change.comes_and_goes,
+    };
+    let chosen = plan.changes.iter().enumerate().filter(|(place, _)| is_chosen(*place));
+    let mut entries: Vec<Entry> = chosen.map(|(_, change)| entry(change)).collect();
+    entries.sort_by_key(|entry| !entry.comes_and_goes);
+    entries
+}
+
 /// Holds the lock of a machine's journal: nobody else changes its settings by this program meanwhile.
 pub struct Tuning {
     root: HostRoot,
@@ -161,20 +177,13 @@ impl Tuning {
         is_to_stay: bool,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<Vec<ChangeResult>, TuningError> {
-        let changed = |change: &Change| Entry {
-            file: change.file.clone(),
-            form: change.form,
-            from: change.from.clone(),
-            to: Some(change.to.clone()),
-        };
         let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
-        let mut entries = earlier.map(|journal| journal.entries).unwrap_or_default();
-        entries.extend(plan.companions.iter().cloned());
-        let kept = entries.len();
-        entries.extend(plan.changes.iter().map(changed));
-        if entries.is_empty() {
+        let mut before = earlier.map(|journal| journal.entries).unwrap_or_default();
+        before.extend(plan.companions.iter().cloned());
+        if before.is_empty() && plan.changes.is_empty() {
             return Ok(Vec::new());
         }
+        let entries: Vec<Entry> = before.iter().cloned().chain(entries_of(plan, |_| true)).collect();
         let path = self.folder.clone();
         self.keep(Phase::Unfinished, &entries).map_err(|source| TuningError::Journal { path: path.clone(), source })?;
         let mut results = Vec::new();
@@ -188,8 +197,7 @@ impl Tuning {
         }
         if is_to_stay && results.len() == plan.changes.len() {
             // What was not written needs not be put back.
-            let mut place = 0..;
-            entries.retain(|_| place.next().is_none_or(|place: usize| place < kept || results[place - kept].is_changed()));
+            let entries = [before, entries_of(plan, |place| results[place].is_changed())].concat();
             self.keep(Phase::Applied, &entries).map_err(|source| TuningError::NotSettled { path, source })?;
         }
         Ok(results)
@@ -251,10 +259,10 @@ impl Tuning {
 
     /// Whether there was something to put back.
     fn put_back(&self, entry: &Entry, is_forced: bool) -> Result<bool, Obstacle> {
-        let Entry { file, form, from, to } = entry;
+        let Entry { file, form, from, to, comes_and_goes } = entry;
         let now = match setting::read(&self.root, file) {
-            // Its governor is not there: then it is not the one that was replaced.
-            Err(error) if error.kind() == ErrorKind::NotFound && to.is_none() => return Ok(false),
+            // What it comes with is not as it was then, or is again.
+            Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),
             now => now?,
         };
         if now == *from {

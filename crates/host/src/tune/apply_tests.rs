@@ -243,6 +243,29 @@ fn the_settings_of_a_governor_come_back_with_it() {
     assert_eq!(contents(dir.path()), before);
 }
 
+/// Killed before the controller was there, or after it was gone again: its files are neither.
+#[test]
+fn a_file_that_comes_with_another_setting_may_not_be_there() {
+    let (dir, root, _) = laptop();
+    let group = dir.path().join("sys/fs/cgroup/system.slice");
+    fs::create_dir_all(&group).unwrap();
+    fs::write(group.join("cgroup.procs"), "").unwrap();
+    fs::write(group.join("../cgroup.controllers"), "cpuset memory\n").unwrap();
+    fs::write(group.join("../cgroup.subtree_control"), "memory\n").unwrap();
+    let before = contents(dir.path());
+    let options = TuningOptions { cpus: Some(vec![plan::CpuId(2)]), ..TuningOptions::default() };
+    let plan = root.plan_tuning(&options).unwrap();
+    root.begin_tuning().unwrap().apply(&plan, STAY, &|| true).unwrap();
+    let undone = root.begin_tuning().unwrap().undo(false).unwrap();
+    assert!(undone.is_empty(), "{undone:?}");
+    // No kernel makes the group's file here.
+    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    assert_eq!(obstacles(&results), ["sys/fs/cgroup/system.slice/cpuset.cpus: the file is not there any more"]);
+    assert_eq!(fs::read_to_string(group.join("../cgroup.subtree_control")).unwrap(), "memory cpuset\n");
+    root.begin_tuning().unwrap().undo(false).unwrap();
+    assert_eq!(contents(dir.path()), before);
+}
+
 #[test]
 fn one_process_at_a_time_changes_settings() {
     let (_dir, root, plan) = laptop();

@@ -32,6 +32,8 @@ pub(super) struct Entry {
     pub(super) from: String,
     /// What it was changed to. None: it was not, but changes with another, and is put back after it.
     pub(super) to: Option<String>,
+    /// Whether the file is there only while another setting has its first value, or only while it has not.
+    pub(super) comes_and_goes: bool,
 }
 
 /// How far it has come.
@@ -166,7 +168,13 @@ mod tests {
     use super::*;
 
     fn journal(file: &str) -> Journal {
-        let entry = Entry { file: file.to_owned(), form: Form::Choice, from: "[a] b\n".to_owned(), to: Some("b".to_owned()) };
+        let entry = Entry {
+            file: file.to_owned(),
+            form: Form::Choice,
+            from: "[a] b\n".to_owned(),
+            to: Some("b".to_owned()),
+            comes_and_goes: false,
+        };
         Journal { version: VERSION, boot_id: "x".to_owned(), phase: Phase::Unfinished, entries: vec![entry] }
     }
 

@@ -13,6 +13,7 @@ mod journal;
 mod never;
 mod proposals;
 mod propose_frequency;
+mod propose_groups;
 mod propose_interrupts;
 mod propose_kernel;
 mod setting;
@@ -50,6 +51,7 @@ pub struct Change {
     /// Whether many machines refuse it, rightly: then that is no failure.
     pub may_be_refused: bool,
     form: Form,
+    comes_and_goes: bool,
 }
 
 /// What is to be tuned.
@@ -130,15 +132,28 @@ impl HostRoot {
 impl TuningPlan {
     /// Takes what is not so yet. A file that cannot be read is not there to be changed.
     fn extend(&mut self, root: &HostRoot, proposal: &Proposal, wanted: Vec<Wanted>) {
-        for Wanted { file, subject, form, to } in wanted {
+        for Wanted { file, subject, form, to, when_new } in wanted {
             let file = proposals::real_file(root, file);
-            let Ok(from) = setting::read(root, &file) else { continue };
+            let now = setting::read(root, &file).ok();
+            let comes_and_goes = now.is_none() && when_new.is_some();
+            let Some(from) = now.or_else(|| when_new.map(str::to_owned)) else { continue };
             // CPUs may share a file.
             if form.is_same(&from, &to) || self.changes.iter().any(|change| change.file == file) {
                 continue;
             }
             let Proposal { check, risk, may_be_refused, .. } = *proposal;
-            self.changes.push(Change { file, subject, from, to, check, why: why_of(check), risk, may_be_refused, form });
+            self.changes.push(Change {
+                file,
+                subject,
+                from,
+                to,
+                check,
+                why: why_of(check),
+                risk,
+                may_be_refused,
+                form,
+                comes_and_goes,
+            });
         }
     }
 }

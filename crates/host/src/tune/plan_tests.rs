@@ -105,6 +105,46 @@ fn a_shared_file_is_changed_once() {
     assert_eq!(governors, ["sys/devices/system/cpu/cpufreq/policy0/scaling_governor"]);
 }
 
+/// A machine with systemd's groups, whose user is in one of them. Without the controller they have no CPUs of their own yet.
+#[test]
+fn services_share_the_other_cpus() {
+    for has_cpuset in [true, false] {
+        let (dir, root, _) = machine("laptop");
+        let groups = dir.path().join("sys/fs/cgroup");
+        for group in ["system.slice", "user.slice", "init.scope", "kept"] {
+            fs::create_dir_all(groups.join(group)).unwrap();
+            fs::write(groups.join(group).join("cgroup.procs"), "").unwrap();
+            if has_cpuset {
+                let own = if group == "init.scope" { "0-1\n" } else { "\n" };
+                fs::write(groups.join(group).join("cpuset.cpus"), own).unwrap();
+                fs::write(groups.join(group).join("cpuset.cpus.effective"), "0-3\n").unwrap();
+            }
+        }
+        fs::write(groups.join("cgroup.controllers"), "cpuset cpu io memory\n").unwrap();
+        fs::write(groups.join("cgroup.subtree_control"), if has_cpuset { "cpuset memory\n" } else { "memory\n" }).unwrap();
+        // Somebody else keeps CPUs for this one.
+        fs::write(groups.join("kept/cpuset.cpus.partition"), "isolated\n").unwrap();
+        fs::write(dir.path().join("proc/self/cgroup"), "0::/user.slice/session-3.scope\n").unwrap();
+        let options = TuningOptions { cpus: Some(vec![CpuId(1)]), ..asked(&[], &[]) };
+        let plan = root.plan_tuning(&TuningOptions { only: vec!["control-groups".to_owned()], ..options.clone() }).unwrap();
+        let changes: Vec<(&str, &str, &str)> =
+            plan.changes.iter().map(|change| (change.file.as_str(), change.from.as_str(), change.to.as_str())).collect();
+        let new = [
+            ("sys/fs/cgroup/cgroup.subtree_control", "memory\n", "+cpuset"),
+            ("sys/fs/cgroup/init.scope/cpuset.cpus", "\n", "0,2-3"),
+            ("sys/fs/cgroup/system.slice/cpuset.cpus", "\n", "0,2-3"),
+        ];
+        // The kernel takes no empty list from a group with processes.
+        let own = [("sys/fs/cgroup/init.scope/cpuset.cpus", "0-1\n", "0")];
+        assert_eq!(changes, if has_cpuset { &own[..] } else { &new });
+        let is_noted = plan.notes.iter().any(|note| note.starts_with("services in system.slice may run on these CPUs, "));
+        assert_eq!(is_noted, has_cpuset, "{:?}", plan.notes);
+        // Isolated CPUs have no threads that are not bound to them.
+        fs::write(dir.path().join("sys/devices/system/cpu/isolated"), "1\n").unwrap();
+        assert!(root.plan_tuning(&options).unwrap().changes.iter().all(|change| change.check != "control-groups"));
+    }
+}
+
 #[test]
 fn the_frequency_is_fixed_where_there_is_no_such_governor() {
     let (dir, root, _) = machine("laptop");
@@ -124,7 +164,7 @@ fn shown_boot(plan: &BootPlan) -> String {
     let mut text = format!("CPUs {}\n", plan::CpuList::format(&plan.cpus));
     for BootArgument { from, to, .. } in &plan.changes {
         let from = from.iter().map(|from| format!("- {from}\n")).collect::<String>();
-        let _ = write!(text, "{from}+ {to}\n");
+        let _ = writeln!(text, "{from}+ {to}");
     }
     for kept in &plan.kept {
         let _ = writeln!(text, "= {kept}");

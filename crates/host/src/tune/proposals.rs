@@ -2,7 +2,7 @@
 //! The changes, one line for each check that they mend.
 
 use super::setting::Form;
-use super::{propose_frequency, propose_interrupts, propose_kernel};
+use super::{propose_frequency, propose_groups, propose_interrupts, propose_kernel};
 use crate::check::Machine;
 use crate::root::HostRoot;
 
@@ -24,11 +24,13 @@ pub(super) struct Wanted {
     pub(super) subject: String,
     pub(super) form: Form,
     pub(super) to: String,
+    /// What the file says first, where it comes only with a change before this one.
+    pub(super) when_new: Option<&'static str>,
 }
 
 impl Wanted {
     pub(super) fn plain(file: impl Into<String>, to: impl Into<String>) -> Wanted {
-        Wanted { file: file.into(), subject: String::new(), form: Form::Plain, to: to.into() }
+        Wanted { file: file.into(), subject: String::new(), form: Form::Plain, to: to.into(), when_new: None }
     }
 }
 
@@ -75,6 +77,13 @@ pub(super) const PROPOSALS: &[Proposal] = &[
         risk: "The other CPUs do this work.",
         may_be_refused: false,
         propose: propose_interrupts::workqueues,
+    },
+    Proposal {
+        check: "control-groups",
+        only_when_asked: false,
+        risk: "Services share the other CPUs. Kernels before 6.2 forget to which CPUs their threads had bound themselves.",
+        may_be_refused: false,
+        propose: propose_groups::control_groups,
     },
     Proposal {
         check: "clocksource",
@@ -163,5 +172,6 @@ pub(super) fn notes(machine: &Machine<'_>) -> Vec<String> {
     if !machine.has_chosen_cpus() && machine.online.len() > 1 {
         notes.push("all CPUs are to be on time, so nothing is moved to others: name some, as in --cpus 1-3".to_owned());
     }
+    notes.extend(propose_groups::left_alone(machine));
     notes
 }

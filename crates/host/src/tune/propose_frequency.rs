@@ -44,7 +44,7 @@ pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry
                 if let Ok(from) = setting::read(machine.root(), &file)
                     && !entries.iter().any(|entry| entry.file == file)
                 {
-                    entries.push(Entry { file, form: Form::Plain, from, to: None });
+                    entries.push(Entry { file, form: Form::Plain, from, to: None, comes_and_goes: true });
                 }
             }
         }

@@ -26,7 +26,7 @@ pub(super) fn affinities(machine: &Machine<'_>) -> Vec<Wanted> {
         let file = format!("proc/irq/{number}/smp_affinity_list");
         let cpus = machine.cpus(&file).filter(|cpus| has_measured(machine, cpus))?;
         let to = CpuList::format(&without_measured(machine, &cpus));
-        Some(Wanted { file, subject: device, form: Form::CpuList, to })
+        Some(Wanted { subject: device, form: Form::CpuList, ..Wanted::plain(file, to) })
     };
     moved_interrupts(machine).into_iter().filter_map(wanted).collect()
 }
@@ -38,7 +38,7 @@ fn mask(machine: &Machine<'_>, file: &str) -> Vec<Wanted> {
     let cpus = machine.text(file).and_then(|text| of_mask(&text)).filter(|cpus| has_measured(machine, cpus));
     let wanted = |cpus: Vec<CpuId>| {
         let to = to_mask(&without_measured(machine, &cpus));
-        Wanted { file: file.to_owned(), subject: String::new(), form: Form::CpuMask, to }
+        Wanted { form: Form::CpuMask, ..Wanted::plain(file, to) }
     };
     cpus.map(wanted).into_iter().collect()
 }

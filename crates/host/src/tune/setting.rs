@@ -21,6 +21,8 @@ pub(super) enum Form {
     CpuList,
     /// `ff,0000000f`.
     CpuMask,
+    /// Controllers of control groups. One is added, and removed again.
+    Controllers,
 }
 
 impl Form {
@@ -31,6 +33,7 @@ impl Form {
         one == other
             || match self {
                 Form::Plain => false,
+                Form::Controllers => has(one, other) || has(other, one),
                 Form::Choice => chosen(one) == chosen(other),
                 Form::CpuList => parsed(|text| cpu::listed(text, "CPUs").ok()),
                 Form::CpuMask => parsed(of_mask),
@@ -39,8 +42,20 @@ impl Form {
 
     /// What is written so that the file says this.
     pub(super) fn value(self, text: &str) -> &str {
-        if self == Form::Choice { chosen(text) } else { text }
+        match self {
+            Form::Choice => chosen(text),
+            Form::Controllers if text != ADD_CPUSET => "-cpuset",
+            _ => text,
+        }
     }
+}
+
+/// Adds the controller of CPUs.
+pub(super) const ADD_CPUSET: &str = "+cpuset";
+
+/// Whether controllers have the one that another text adds.
+fn has(controllers: &str, added: &str) -> bool {
+    added.strip_prefix('+').is_some_and(|added| controllers.split_whitespace().any(|name| name == added))
 }
 
 fn chosen(text: &str) -> &str {
@@ -93,8 +108,11 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str) -> io::
     }
 }
 
-/// A choice among those that the file had.
+/// As the kernel shows it when it has taken it.
 fn as_shown(before: &str, form: Form, text: &str) -> String {
+    if form == Form::Controllers && text == ADD_CPUSET {
+        return format!("{} cpuset\n", before.trim()).trim_start().to_owned();
+    }
     let value = form.value(text).trim();
     if form != Form::Choice || text.contains('[') {
         return text.to_owned();
@@ -134,6 +152,7 @@ mod tests {
             (Form::CpuList, "0,1", "0-1\n"),
             (Form::CpuMask, "00000003", "3"),
             (Form::CpuMask, "0,00000003", "3"),
+            (Form::Controllers, "cpuset cpu io\n", "+cpuset"),
         ] {
             assert!(form.is_same(one, other), "{one} {other}");
         }
@@ -142,6 +161,8 @@ mod tests {
             (Form::Choice, "always [madvise] never", "never"),
             (Form::CpuList, "x", "y"),
             (Form::CpuMask, "10", "1"),
+            (Form::CpuList, "\n", "0"),
+            (Form::Controllers, "cpu io\n", "+cpuset"),
         ] {
             assert!(!form.is_same(one, other), "{one} {other}");
         }

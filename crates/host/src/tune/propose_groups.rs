@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Services, off the CPUs that are to be on time: by the CPUs of their control groups.
+//!
+//! A group that has no CPUs of its own cannot have none again once it has some, as long as a process is in it (ENOSPC). So it gets some
+//! only together with the controller, whose removal takes them away.
+
+use super::proposals::Wanted;
+use super::setting::{ADD_CPUSET, Form};
+use crate::check::{GROUPS, Machine, groups_on_measured};
+use plan::{CpuId, CpuList};
+
+const CONTROLLERS: &str = "sys/fs/cgroup/cgroup.subtree_control";
+
+fn has_controller(machine: &Machine<'_>) -> bool {
+    machine.text(CONTROLLERS).is_some_and(|controllers| controllers.split_whitespace().any(|name| name == "cpuset"))
+}
+
+fn cpus_of(machine: &Machine<'_>, group: &str) -> Vec<CpuId> {
+    machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus")).unwrap_or_default()
+}
+
+pub(super) fn control_groups(machine: &Machine<'_>) -> Vec<Wanted> {
+    let groups = groups_on_measured(machine);
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let others = machine.others();
+    let has_controller = has_controller(machine);
+    let mut wanted = Vec::new();
+    if !has_controller {
+        wanted.push(Wanted { form: Form::Controllers, ..Wanted::plain(CONTROLLERS, ADD_CPUSET) });
+    }
+    for group in groups {
+        let own = cpus_of(machine, &group);
+        if has_controller && own.is_empty() {
+            continue;
+        }
+        let left: Vec<CpuId> = own.into_iter().filter(|cpu| others.contains(cpu)).collect();
+        let to = CpuList::format(if left.is_empty() { &others } else { &left });
+        let when_new = (!has_controller).then_some("\n");
+        wanted.push(Wanted { form: Form::CpuList, when_new, ..Wanted::plain(format!("{GROUPS}/{group}/cpuset.cpus"), to) });
+    }
+    wanted
+}
+
+/// Groups that are left on measured CPUs.
+pub(super) fn left_alone(machine: &Machine<'_>) -> Option<String> {
+    let mut groups = if has_controller(machine) { groups_on_measured(machine) } else { Vec::new() };
+    groups.retain(|group| cpus_of(machine, group).is_empty());
+    let first = groups.first()?;
+    Some(format!(
+        "services in {} may run on these CPUs, and the kernel could not take that back exactly: sudo systemctl set-property --runtime \
+         {first} AllowedCPUs={}, and so for each",
+        groups.join(", "),
+        CpuList::format(&machine.others())
+    ))
+}

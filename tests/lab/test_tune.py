@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`teiji tune` in guests with two CPUs: the kernel has what was set, and afterwards every file as it was before."""
+
+import re
+import unittest
+
+from booted import BUSYBOX
+from lab import PATIENCE_S, Lab
+
+TWO_CPUS = ("--time", "host", "--smp", "2", "--append", "quiet")
+
+# Services in a group of their own, as systemd has them, with and without the controller of CPUs.
+SCRIPT = """
+b=/busybox
+g=/sys/fs/cgroup
+show() {
+    for file in /proc/irq/*/smp_affinity_list /proc/irq/default_smp_affinity /sys/devices/virtual/workqueue/cpumask \\
+        /proc/sys/kernel/watchdog_cpumask /proc/sys/kernel/timer_migration /proc/sys/vm/stat_interval \\
+        /proc/sys/vm/compaction_proactiveness /sys/kernel/mm/transparent_hugepage/enabled $g/cgroup.subtree_control \\
+        $g/*/cpuset.cpus $g/*/cpuset.cpus.effective; do
+        [ -e $file ] && echo "$file $($b cat $file)"
+    done
+    echo "service $($b grep Cpus_allowed_list /proc/$service/status)"
+}
+same() {
+    show >/after
+    $b cmp /before /after && echo "$1: as before" || $b diff /before /after
+}
+$b mount -t cgroup2 cgroup2 $g
+$b mkdir $g/system.slice $g/user.slice
+$b sleep 1000 >/dev/null 2>&1 &
+service=$!
+echo $service >$g/system.slice/cgroup.procs
+echo $$ >$g/user.slice/cgroup.procs
+for controllers in without with; do
+    [ $controllers = with ] && echo +cpuset >$g/cgroup.subtree_control
+    show >/before
+    /teiji tune --cpus 1 || echo "tune: $?"
+    show >/tuned
+    $b sed "s/^/$controllers: /" /tuned
+    /teiji tune --undo || echo "undo: $?"
+    same "$controllers, undone"
+    /teiji tune --cpus 1 -- /teiji check -a 1 | $b grep -E "tuning|interrupts-on|workqueues|watchdogs|timer-migration" | $b sed "s/^/check: /"
+    same "$controllers, after a command"
+    /teiji tune --cpus 1 -- $b sh -c 'echo $$ >/command; exec '$b' sleep 1000' >/dev/null 2>&1 &
+    $b sleep 1
+    $b kill -9 $!
+    $b kill $($b cat /command)
+    /teiji check -a 1 | $b grep "cut off"
+    /teiji tune --undo || echo "undo: $?"
+    same "$controllers, killed"
+done
+$b kill $service
+"""
+
+
+class Tune(Lab):
+    def test_the_kernel_has_what_was_set_and_then_what_was_before(self):
+        script = self.folder / "script"
+        script.write_text(SCRIPT)
+        files = ("--file", f"{BUSYBOX}=/busybox", "--file", f"{script}=/script")
+        for kernel in ("debian:amd64", "debian:rt-amd64"):
+            with self.subTest(kernel):
+                process = self.start("exec", "-q", "-k", kernel, *TWO_CPUS, *files, "--run", "/busybox sh /script")
+                stdout, stderr = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 0, stderr)
+                for controllers in ("without", "with"):
+                    for when in ("undone", "after a command", "killed"):
+                        self.assertIn(f"\n{controllers}, {when}: as before\n", stdout)
+                    for tuned in (
+                        "/proc/irq/default_smp_affinity 1",
+                        "/sys/devices/virtual/workqueue/cpumask 1",
+                        "/proc/sys/kernel/watchdog_cpumask 0",
+                        "/proc/sys/vm/stat_interval 120",
+                        "/sys/fs/cgroup/user.slice/cpuset.cpus.effective 0-1",
+                    ):
+                        self.assertIn(f"\n{controllers}: {tuned}\n", stdout)
+                # A group with processes cannot have no CPUs of its own again, unless the controller is taken from it.
+                self.assertRegex(stdout, r"\nwithout: service Cpus_allowed_list:\s+0\n")
+                self.assertRegex(stdout, r"\nwith: service Cpus_allowed_list:\s+0-1\n")
+                self.assertIn("note: services in system.slice may run on these CPUs, ", stdout + stderr)
+                self.assertNotRegex(stdout, r"\n(tune|undo): ")
+                self.assertEqual(len(re.findall(r"\n *warn +tuning +teiji tune was cut off: up to \d+ changes left to undo\n", stdout)), 2)
+                checks = re.findall(r"\ncheck: (\w+) +(interrupts-on-measured-cpus|workqueues|watchdogs|timer-migration|tuning) ", stdout)
+                self.assertEqual(len(checks), 10, stdout)
+                self.assertEqual({status for status, _ in checks}, {"ok"}, stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
