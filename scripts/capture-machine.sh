@@ -28,7 +28,9 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     sys/devices/system/cpu/isolated sys/devices/system/cpu/nohz_full sys/devices/system/clocksource/clocksource0/current_clocksource \
     sys/devices/system/clocksource/clocksource0/available_clocksource \
     sys/devices/system/cpu/vulnerabilities/* sys/devices/system/cpu/cpu*/cpufreq/scaling_governor \
-    sys/devices/system/cpu/cpu*/cpufreq/scaling_m*_freq sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq \
+    sys/devices/system/cpu/cpu*/cpufreq/scaling_m*_freq sys/devices/system/cpu/cpu*/cpufreq/scaling_available_governors \
+    sys/devices/system/cpu/cpu*/cpufreq/scaling_setspeed sys/fs/cgroup/cgroup.controllers sys/fs/cgroup/cgroup.subtree_control \
+    sys/fs/cgroup/*/cgroup.procs sys/fs/cgroup/*/cpuset.cpus* sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq \
     sys/devices/system/cpu/cpu*/cpuidle/state*/name sys/devices/system/cpu/cpu*/cpuidle/state*/latency \
     sys/devices/system/cpu/cpu*/cpuidle/state*/disable sys/devices/system/cpu/cpu*/topology/thread_siblings_list \
     sys/class/power_supply/*/type sys/class/power_supply/*/status sys/class/thermal/thermal_zone*/temp \

@@ -116,7 +116,7 @@ fn built_with(machine: &Machine<'_>, option: &str) -> Option<bool> {
 
 /// What stands before the list of isolcpus.
 pub(crate) fn isolation_flags(machine: &Machine<'_>) -> &'static str {
-    if version(machine).is_some_and(|version| version >= WITH_MANAGED_IRQ) { "managed_irq,domain," } else { "" }
+    if version(machine).is_none_or(|version| version >= WITH_MANAGED_IRQ) { "managed_irq,domain," } else { "" }
 }
 
 fn wanted(machine: &Machine<'_>) -> Vec<Wanted> {

@@ -116,7 +116,8 @@ fn as_text(options: &CheckOptions, findings: &[Finding]) -> String {
         if finding.status == Status::Ok {
             continue;
         }
-        let action = finding.action.as_ref().map(|action| format!("Do: {action}"));
+        let tune = if finding.tunable { " (or teiji tune)" } else { "" };
+        let action = finding.action.as_ref().map(|action| format!("Do: {action}{tune}"));
         for paragraph in std::iter::once(finding.why.to_owned()).chain(action) {
             for line in plans::wrapped(&paragraph) {
                 text += &format!("{:STATUS$}{line}\n", "");
