@@ -50,7 +50,18 @@ for controllers in without with; do
     /teiji tune --undo || echo "undo: $?"
     same "$controllers, killed"
 done
-$b kill $service
+/teiji measure -p 95 -a 1 -d 60s -o /measured >/dev/null 2>&1 &
+thread=$!
+$b sleep 2
+echo "/busybox cat /proc/$thread/task/*/stat" >/stats
+highest() {
+    # Priority and policy of its threads, from the third field on.
+    $b sed "s/.*) //" | $b awk '{ print "highest:", $38, $39 }' | $b sort | $b tail -n 1
+}
+$b sh /stats | highest
+/teiji tune --cpus 1 --only threads-above -- $b sh /stats | highest
+$b sh /stats | highest
+$b kill $service $thread
 """
 
 
@@ -79,6 +90,8 @@ class Tune(Lab):
                 self.assertRegex(stdout, r"\nwithout: service Cpus_allowed_list:\s+0\n")
                 self.assertRegex(stdout, r"\nwith: service Cpus_allowed_list:\s+0-1\n")
                 self.assertIn("note: services in system.slice may run on these CPUs, ", stdout + stderr)
+                # A thread of a higher priority, before, while a command runs, and after.
+                self.assertEqual(re.findall(r"highest: (\d+ \d+)", stdout), ["95 1", "89 1", "95 1"], stdout)
                 self.assertNotRegex(stdout, r"\n(tune|undo): ")
                 self.assertEqual(len(re.findall(r"\n *warn +tuning +teiji tune was cut off: up to \d+ changes left to undo\n", stdout)), 2)
                 checks = re.findall(r"\ncheck: (\w+) +(interrupts-on-measured-cpus|workqueues|watchdogs|timer-migration|tuning) ", stdout)

@@ -38,5 +38,6 @@ pub use other_work::other_work;
 pub use processes::ProcessTimes;
 pub use root::HostRoot;
 pub use tune::{
-    BootArgument, BootPlan, Change, ChangeResult, NeverTouched, Obstacle, Tuning, TuningError, TuningOptions, TuningPlan,
+    BootArgument, BootPlan, Change, ChangeResult, NeverTouched, Obstacle, SetPriority, Tuning, TuningError, TuningOptions,
+    TuningPlan,
 };

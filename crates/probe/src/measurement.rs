@@ -234,6 +234,15 @@ pub fn set_scheduling(scheduling: Scheduling) -> io::Result<()> {
     sys::set_scheduling(scheduling)
 }
 
+/// Gives a thread, by its number, another real-time priority. Its policy stays, and whether its children inherit it.
+///
+/// # Errors
+/// What the kernel said, of a thread that is not there too.
+pub fn set_priority(thread: u32, priority: u8) -> io::Result<()> {
+    let thread = i32::try_from(thread).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+    sys::set_priority_of(thread, priority)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -89,6 +89,15 @@ pub(crate) fn set_scheduling_of(thread: Option<rustix::thread::Pid>, scheduling:
     set_attributes(thread, &attributes)
 }
 
+/// Gives a thread another real-time priority. Its policy stays, and whether its children inherit it.
+pub(crate) fn set_priority_of(thread: rustix::thread::Pid, priority: u8) -> io::Result<()> {
+    let priority = libc::c_int::from(priority);
+    // SAFETY: sched_setparam reads one int, the only member of its struct sched_param, from the pointer, which is to a live int; the
+    // thread is only a number; the call writes nothing.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setparam, thread.as_raw_nonzero().get(), &raw const priority) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Gives the calling thread SCHED_DEADLINE with this reservation.
 pub(crate) fn set_deadline(asked: Reservation) -> io::Result<()> {
     let [runtime, deadline, period] = [asked.runtime, asked.deadline, asked.period].map(|time| time.0.unsigned_abs());

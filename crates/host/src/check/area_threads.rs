@@ -10,15 +10,15 @@ pub(super) const CHECKS: &[Check] = &[
         id: "threads-above",
         why: "A thread of the same or a higher real-time priority on the same CPU runs first, for as long as it wants.",
         reference: "sched(7)",
-        tunable: false,
+        tunable: true,
         matters: ALL,
-        look: threads_above,
+        look: above,
     },
     Check {
         id: "interrupt-threads",
         why: "Handlers in threads run at priority 50 unless somebody changed it. Those above what is to be on time delay it.",
         reference: "kernel-parameters: threadirqs; kernel: irq_thread()",
-        tunable: false,
+        tunable: true,
         matters: &[Purpose::Robotics, Purpose::Measure],
         look: interrupt_threads,
     },
@@ -49,12 +49,14 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// A thread that was seen.
-pub(super) struct Thread {
-    pub(super) pid: u32,
-    pub(super) id: u32,
-    pub(super) name: String,
+pub(crate) struct Thread {
+    pub(crate) pid: u32,
+    pub(crate) id: u32,
+    pub(crate) name: String,
     /// Its real-time priority; 0 without one.
-    pub(super) priority: u8,
+    pub(crate) priority: u8,
+    /// When it began, in ticks since boot: its number may be another thread's by now.
+    pub(crate) started: u64,
     /// The CPU that it was last on.
     pub(super) cpu: CpuId,
     pub(super) is_kernel: bool,
@@ -66,7 +68,7 @@ const REAL_TIME: [u64; 2] = [1, 2];
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// A line of /proc/PID/task/TID/stat: see proc_pid_stat(5).
-pub(super) fn thread(pid: u32, line: &str) -> Option<Thread> {
+pub(crate) fn thread(pid: u32, line: &str) -> Option<Thread> {
     let (head, rest) = line.rsplit_once(')')?;
     let (id, name) = head.split_once('(')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -76,6 +78,7 @@ pub(super) fn thread(pid: u32, line: &str) -> Option<Thread> {
         pid,
         id: id.trim().parse().ok()?,
         name: name.to_owned(),
+        started: field(22)?,
         priority: if is_real_time { u8::try_from(field(40)?).ok()? } else { 0 },
         cpu: CpuId(u32::try_from(field(39)?).ok()?),
         is_kernel: field(9)? & KERNEL_THREAD != 0,
@@ -85,7 +88,8 @@ pub(super) fn thread(pid: u32, line: &str) -> Option<Thread> {
 /// Threads that every kernel has at the highest priority, which stop a CPU for a moment when it is hot-plugged or code is patched.
 const STOPPERS: [&str; 3] = ["migration/", "cpuhp/", "idle_inject/"];
 
-fn threads_above(machine: &Machine<'_>) -> Option<Seen> {
+/// Threads at or above the priority of what is to be on time, on its CPUs, the highest first.
+pub(crate) fn threads_above<'a>(machine: &'a Machine<'_>) -> Vec<&'a Thread> {
     let priority = machine.options.priority;
     let measured = machine.measured();
     let own = std::process::id();
@@ -96,6 +100,12 @@ fn threads_above(machine: &Machine<'_>) -> Option<Seen> {
         .filter(|thread| !STOPPERS.iter().any(|name| thread.name.starts_with(name)) && !thread.name.starts_with("irq/"))
         .collect();
     above.sort_by_key(|thread| (std::cmp::Reverse(thread.priority), thread.id));
+    above
+}
+
+fn above(machine: &Machine<'_>) -> Option<Seen> {
+    let (priority, measured) = (machine.options.priority, machine.measured());
+    let above = threads_above(machine);
     let Some(first) = above.first() else {
         return Seen::ok(format!("none at {priority} or above on {}", cpu_words(&measured)));
     };
@@ -111,20 +121,26 @@ fn threads_above(machine: &Machine<'_>) -> Option<Seen> {
     )
 }
 
-fn interrupt_threads(machine: &Machine<'_>) -> Option<Seen> {
+/// Handlers of interrupts in threads.
+fn handlers<'a>(machine: &'a Machine<'_>) -> impl Iterator<Item = &'a Thread> {
+    machine.threads().iter().filter(|thread| thread.is_kernel && thread.name.starts_with("irq/"))
+}
+
+/// Those at or above the priority of what is to be on time, on its CPUs.
+pub(crate) fn interrupt_threads_above<'a>(machine: &'a Machine<'_>) -> Vec<&'a Thread> {
     let measured = machine.measured();
-    let all: Vec<&Thread> =
-        machine.threads().iter().filter(|thread| thread.is_kernel && thread.name.starts_with("irq/")).collect();
-    if all.is_empty() {
+    handlers(machine).filter(|thread| thread.priority >= machine.options.priority && measured.contains(&thread.cpu)).collect()
+}
+
+fn interrupt_threads(machine: &Machine<'_>) -> Option<Seen> {
+    let all = handlers(machine).count();
+    if all == 0 {
         return None;
     }
-    let above: Vec<String> = all
-        .iter()
-        .filter(|thread| thread.priority >= machine.options.priority && measured.contains(&thread.cpu))
-        .map(|thread| format!("{} at {} on CPU {}", thread.name, thread.priority, thread.cpu))
-        .collect();
+    let named = |thread: &Thread| format!("{} at {} on CPU {}", thread.name, thread.priority, thread.cpu);
+    let above: Vec<String> = interrupt_threads_above(machine).into_iter().map(named).collect();
     if above.is_empty() {
-        return Seen::ok(format!("{}, none at {} or above", all.len(), machine.options.priority));
+        return Seen::ok(format!("{all}, none at {} or above", machine.options.priority));
     }
     Seen::bad(above.join(", "), "sudo chrt -f -p 50 THREAD, or measure at a higher priority")
 }

@@ -90,7 +90,7 @@ fn what_tuning_left_behind_is_named() {
     let tuned = || root.check(&options).into_iter().find(|finding| finding.id == "tuning");
     assert_eq!(tuned(), None);
     let plan = root.plan_tuning(&crate::TuningOptions::default()).unwrap();
-    let mut tuning = root.begin_tuning().unwrap();
+    let mut tuning = root.begin_tuning(|_, _| unreachable!()).unwrap();
     tuning.apply(&plan, false, &|| false).unwrap();
     let meanwhile = tuned().unwrap();
     assert!(meanwhile.status == Status::Ok && meanwhile.found.contains("while its command runs"), "{meanwhile:?}");
@@ -98,9 +98,9 @@ fn what_tuning_left_behind_is_named() {
     let cut_off = tuned().unwrap();
     assert_eq!(cut_off.status, Status::Warn, "{cut_off:?}");
     assert_eq!(cut_off.action.as_deref(), Some("sudo teiji tune --undo"));
-    root.begin_tuning().unwrap().undo(false).unwrap();
+    root.begin_tuning(|_, _| unreachable!()).unwrap().undo(false).unwrap();
     assert_eq!(tuned(), None);
-    root.begin_tuning().unwrap().apply(&plan, true, &|| false).unwrap();
+    root.begin_tuning(|_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
     assert_eq!(tuned().unwrap().found, format!("{} changes by teiji tune", plan.changes.len()));
 }
 

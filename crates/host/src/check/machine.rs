@@ -43,7 +43,7 @@ impl Purpose {
 /// A machine, and what it is looked at for.
 pub(crate) struct Machine<'a> {
     root: &'a HostRoot,
-    pub(super) options: &'a CheckOptions,
+    pub(crate) options: &'a CheckOptions,
     /// CPUs that are online.
     pub(crate) online: Vec<CpuId>,
     /// Those that are isolated from the scheduler's balancing.

@@ -29,6 +29,7 @@ pub(crate) use area_arguments::highest as highest_cpu;
 pub(crate) use area_frequency::SLOW_EXIT_US;
 pub(crate) use area_groups::{GROUPS, groups_on_measured};
 pub(crate) use area_interrupts::moved_interrupts;
+pub(crate) use area_threads::{Thread, interrupt_threads_above, thread as thread_of_line, threads_above};
 pub(crate) use arguments::cpus as cpus_of_argument;
 pub use config::KernelConfig;
 pub(crate) use machine::Machine;

@@ -2,7 +2,7 @@
 //! Writing the changes of a plan, and putting everything back.
 
 use super::journal::{self, Entry, Journal, NotLocked, Phase};
-use super::setting::{self, Form};
+use super::setting::{self, Form, SetPriority};
 use super::{Change, TuningPlan};
 use crate::root::HostRoot;
 use rustix::io::Errno;
@@ -120,7 +120,8 @@ fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry
         form: change.form,
         from: change.from.clone(),
         to: Some(change.to.clone()),
-        comes_and_goes: change.comes_and_goes,
+        // A thread that has ended needs no priority.
+        comes_and_goes: change.comes_and_goes || matches!(change.form, Form::Priority { .. }),
     };
     let chosen = plan.changes.iter().enumerate().filter(|(place, _)| is_chosen(*place));
     let mut entries: Vec<Entry> = chosen.map(|(_, change)| entry(change)).collect();
@@ -135,21 +136,22 @@ pub struct Tuning {
     /// Never read: that it is open is the lock.
     _lock: File,
     journal: Option<Journal>,
+    set_priority: SetPriority,
 }
 
 impl HostRoot {
-    /// Begins to change settings.
+    /// Begins to change settings, and priorities of threads by the call that is given.
     ///
     /// # Errors
     /// When another process does, or the journal cannot be kept or read.
-    pub fn begin_tuning(&self) -> Result<Tuning, TuningError> {
+    pub fn begin_tuning(&self, set_priority: SetPriority) -> Result<Tuning, TuningError> {
         let folder = journal::folder(self);
         let lock = journal::lock(&folder).map_err(|error| match error {
             NotLocked::Held(holder) => TuningError::Held(holder),
             NotLocked::Failed(source) => TuningError::Journal { path: folder.clone(), source },
         })?;
         let journal = journal::load(&folder).map_err(TuningError::Damaged)?;
-        Ok(Tuning { root: self.clone(), folder, _lock: lock, journal })
+        Ok(Tuning { root: self.clone(), folder, _lock: lock, journal, set_priority })
     }
 
     /// Whether something is left to put back, or to be forgotten after a reboot.
@@ -205,7 +207,7 @@ impl Tuning {
 
     fn change(&self, change: &Change) -> Result<(), Obstacle> {
         let Change { file, form, from, to, .. } = change;
-        let now = setting::read(&self.root, file)?;
+        let now = setting::read(&self.root, file, *form)?;
         // CPUs may share a setting, under other names.
         if form.is_same(&now, to) {
             return Ok(());
@@ -214,7 +216,7 @@ impl Tuning {
             return Err(Obstacle::ChangedByOthers(now));
         }
         self.write(file, *form, to)?;
-        let now = setting::read(&self.root, file)?;
+        let now = setting::read(&self.root, file, *form)?;
         if form.is_same(&now, to) {
             return Ok(());
         }
@@ -226,7 +228,7 @@ impl Tuning {
     }
 
     fn write(&self, file: &str, form: Form, text: &str) -> io::Result<()> {
-        setting::write(&self.root, file, form, text)
+        setting::write(&self.root, file, form, text, self.set_priority)
     }
 
     /// Puts everything back, from the last change to the first, and forgets what is back. What somebody else has changed meanwhile is
@@ -260,7 +262,7 @@ impl Tuning {
     /// Whether there was something to put back.
     fn put_back(&self, entry: &Entry, is_forced: bool) -> Result<bool, Obstacle> {
         let Entry { file, form, from, to, comes_and_goes } = entry;
-        let now = match setting::read(&self.root, file) {
+        let now = match setting::read(&self.root, file, *form) {
             // What it comes with is not as it was then, or is again.
             Err(error) if error.kind() == ErrorKind::NotFound && *comes_and_goes => return Ok(false),
             now => now?,
@@ -274,7 +276,7 @@ impl Tuning {
             return Err(Obstacle::ChangedByOthers(now));
         }
         self.write(file, *form, from)?;
-        let now = setting::read(&self.root, file)?;
+        let now = setting::read(&self.root, file, *form)?;
         if now == *from { Ok(true) } else { Err(Obstacle::MadeAnother(now)) }
     }
 

@@ -46,13 +46,15 @@ fn obstacles(results: &[ChangeResult]) -> Vec<String> {
 }
 
 const STAY: bool = true;
+/// Files stand for threads.
+const NO_THREADS: SetPriority = |_, _| unreachable!();
 const NOBODY_STOPS: fn() -> bool = || false;
 
 #[test]
 fn what_is_applied_is_there_and_what_is_undone_is_as_before() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), Vec::<String>::new());
     for change in &plan.changes {
         let now = fs::read_to_string(root.path(&change.file)).unwrap();
@@ -61,7 +63,7 @@ fn what_is_applied_is_there_and_what_is_undone_is_as_before() {
     let again = root.plan_tuning(&TuningOptions { cpus: Some(plan.cpus.clone()), ..TuningOptions::default() }).unwrap();
     assert_eq!(again.changes, [], "nothing is left to change");
     assert!(journal_is_there(&root));
-    let undone = root.begin_tuning().unwrap().undo(false).unwrap();
+    let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(undone.len(), plan.changes.len());
     let order: Vec<&str> = undone.iter().map(|result| result.file.as_str()).collect();
     let backwards: Vec<&str> = plan.changes.iter().rev().map(|change| change.file.as_str()).collect();
@@ -78,11 +80,11 @@ fn cut_off_after_each_change() {
     for changes in 0..=plan.changes.len() {
         let asked = std::cell::Cell::new(0);
         let stop = || asked.replace(asked.get() + 1) >= changes;
-        let results = root.begin_tuning().unwrap().apply(&plan, STAY, &stop).unwrap();
+        let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &stop).unwrap();
         assert_eq!(results.len(), changes);
         assert_eq!(contents(dir.path()) == before, changes == 0);
         assert!(journal_is_there(&root));
-        root.begin_tuning().unwrap().undo(false).unwrap();
+        root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
         assert_eq!(contents(dir.path()), before, "after {changes} changes");
     }
 }
@@ -90,10 +92,10 @@ fn cut_off_after_each_change() {
 #[test]
 fn a_reboot_has_undone_everything() {
     let (dir, root, plan) = laptop();
-    root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let tuned = contents(dir.path());
     fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "second\n").unwrap();
-    let mut tuning = root.begin_tuning().unwrap();
+    let mut tuning = root.begin_tuning(NO_THREADS).unwrap();
     assert!(tuning.was_rebooted());
     assert!(tuning.undo(false).unwrap().is_empty());
     fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "first\n").unwrap();
@@ -111,11 +113,11 @@ fn a_refused_value_is_named_and_the_rest_goes_on() {
     let before = contents(dir.path());
     let options = TuningOptions { cpus: Some(vec![plan::CpuId(2), plan::CpuId(3)]), ..TuningOptions::default() };
     let plan = root.plan_tuning(&options).unwrap();
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let failed = obstacles(&results);
     assert!(failed.len() == 1 && failed[0].starts_with(&format!("{file}: the kernel refuses it: ")), "{failed:?}");
     assert_eq!(results.len(), plan.changes.len());
-    let undone = root.begin_tuning().unwrap().undo(false).unwrap();
+    let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(undone.len(), plan.changes.len() - 1);
     assert_eq!(contents(dir.path()), before);
 }
@@ -133,7 +135,7 @@ fn an_interrupt_that_stays_is_no_failure() {
     fs::remove_file(root.path(file)).unwrap();
     std::os::unix::fs::symlink("/proc/version", root.path(file)).unwrap();
     plan.changes.iter_mut().filter(|change| change.file == file).for_each(|change| change.from.clone_from(&version));
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let interrupt = results.iter().find(|result| result.file == file).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     assert_eq!(interrupt.is_expected, is_root, "{interrupt:?}");
@@ -145,10 +147,10 @@ fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
     let (first, second) = (&plan.changes[0].file, &plan.changes[1].file);
     let mut before = contents(dir.path());
     fs::remove_file(root.path(first)).unwrap();
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), [format!("{first}: the file is not there any more")]);
     fs::remove_file(root.path(second)).unwrap();
-    let undone = root.begin_tuning().unwrap().undo(false).unwrap();
+    let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(obstacles(&undone), [format!("{second}: the file is not there any more")]);
     for file in [first, second] {
         before.remove(&root.path(file).display().to_string());
@@ -156,7 +158,7 @@ fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
     assert_eq!(contents(dir.path()), before);
     // It may come again, with its CPU; unless nobody waits for it.
     assert!(journal_is_there(&root));
-    root.begin_tuning().unwrap().undo(true).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().undo(true).unwrap();
     assert!(!journal_is_there(&root));
 }
 
@@ -164,14 +166,14 @@ fn a_file_that_vanishes_is_named_and_the_rest_goes_on() {
 fn what_somebody_else_changed_is_left_alone_unless_forced() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let governor = &plan.changes[0].file;
     fs::write(root.path(governor), "ondemand\n").unwrap();
-    let undone = root.begin_tuning().unwrap().undo(false).unwrap();
+    let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(obstacles(&undone), [format!("{governor}: somebody else has changed it to 'ondemand'")]);
     assert_eq!(fs::read_to_string(root.path(governor)).unwrap(), "ondemand\n");
     assert!(journal_is_there(&root));
-    root.begin_tuning().unwrap().undo(true).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().undo(true).unwrap();
     assert_eq!(contents(dir.path()), before);
     assert!(!journal_is_there(&root));
 }
@@ -181,16 +183,16 @@ fn what_somebody_else_changed_is_left_alone_unless_forced() {
 fn what_is_left_of_an_earlier_tuning_is_kept_with_the_next() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     let governor = plan.changes[0].file.clone();
     fs::write(root.path(&governor), "ondemand\n").unwrap();
-    let mut tuning = root.begin_tuning().unwrap();
+    let mut tuning = root.begin_tuning(NO_THREADS).unwrap();
     tuning.undo(false).unwrap();
     let plan = root.plan_tuning(&TuningOptions { cpus: Some(plan.cpus), ..TuningOptions::default() }).unwrap();
     tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     drop(tuning);
     assert_eq!(fs::read_to_string(root.path(&governor)).unwrap(), "performance");
-    root.begin_tuning().unwrap().undo(true).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().undo(true).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
 
@@ -200,9 +202,9 @@ fn a_value_that_changed_since_the_plan_is_not_written() {
     let (_dir, root, plan) = laptop();
     let governor = &plan.changes[0].file;
     fs::write(root.path(governor), "ondemand\n").unwrap();
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), [format!("{governor}: somebody else has changed it to 'ondemand'")]);
-    root.begin_tuning().unwrap().undo(false).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(fs::read_to_string(root.path(governor)).unwrap(), "ondemand\n");
 }
 
@@ -217,7 +219,7 @@ fn a_value_of_which_the_kernel_makes_another_is_put_back_at_once() {
     change.from.clone_from(&own);
     "of-sixteen-lette".clone_into(&mut change.to);
     let file = change.file.clone();
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), [format!("{file}: the kernel made 'of-sixteen-lett' of it")]);
     assert_eq!(fs::read_to_string(name).unwrap(), own);
 }
@@ -232,9 +234,9 @@ fn the_settings_of_a_governor_come_back_with_it() {
     let before = contents(dir.path());
     let options = TuningOptions { cpus: Some(vec![plan::CpuId(2)]), ..TuningOptions::default() };
     let plan = root.plan_tuning(&options).unwrap();
-    root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     fs::write(settings.join("rate"), "1000\n").unwrap();
-    root.begin_tuning().unwrap().undo(false).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
 }
 
@@ -250,23 +252,57 @@ fn a_file_that_comes_with_another_setting_may_not_be_there() {
     let before = contents(dir.path());
     let options = TuningOptions { cpus: Some(vec![plan::CpuId(2)]), ..TuningOptions::default() };
     let plan = root.plan_tuning(&options).unwrap();
-    root.begin_tuning().unwrap().apply(&plan, STAY, &|| true).unwrap();
-    let undone = root.begin_tuning().unwrap().undo(false).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &|| true).unwrap();
+    let undone = root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert!(undone.is_empty(), "{undone:?}");
     // No kernel makes the group's file here.
-    let results = root.begin_tuning().unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+    let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
     assert_eq!(obstacles(&results), ["sys/fs/cgroup/system.slice/cpuset.cpus: the file is not there any more"]);
     assert_eq!(fs::read_to_string(group.join("../cgroup.subtree_control")).unwrap(), "memory cpuset\n");
-    root.begin_tuning().unwrap().undo(false).unwrap();
+    root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap();
     assert_eq!(contents(dir.path()), before);
+}
+
+/// A number that is another thread's by now is left alone, and what has ended needs nothing.
+#[test]
+fn a_thread_gets_its_priority_back_if_it_is_still_that_one() {
+    let (dir, root, _) = laptop();
+    let file = "proc/800/task/800/stat";
+    let options =
+        TuningOptions { cpus: Some(vec![plan::CpuId(0)]), only: vec!["threads-above".to_owned()], ..TuningOptions::default() };
+    let plan = root.plan_tuning(&options).unwrap();
+    assert_eq!(plan.changes.iter().map(|change| (change.file.as_str(), change.to.as_str())).collect::<Vec<_>>(), [(file, "89")]);
+    let before = contents(dir.path());
+    let tuned = || {
+        let results = root.begin_tuning(NO_THREADS).unwrap().apply(&plan, STAY, &NOBODY_STOPS).unwrap();
+        assert_eq!(obstacles(&results), Vec::<String>::new());
+        fs::read_to_string(root.path(file)).unwrap()
+    };
+    let undone = || root.begin_tuning(NO_THREADS).unwrap().undo(false).unwrap().len();
+    assert!(tuned().contains(" 17 0 89 2 "), "priority and policy");
+    assert_eq!(undone(), 1);
+    assert_eq!(contents(dir.path()), before);
+    let another = with_start(&tuned(), "777777");
+    fs::write(root.path(file), &another).unwrap();
+    assert_eq!(undone(), 0);
+    assert_eq!(fs::read_to_string(root.path(file)).unwrap(), another);
+    assert!(!journal_is_there(&root));
+}
+
+/// The same line of a thread that began at another time.
+fn with_start(line: &str, start: &str) -> String {
+    let (name, rest) = line.rsplit_once(") ").unwrap();
+    let mut fields: Vec<&str> = rest.split(' ').collect();
+    fields[19] = start;
+    format!("{name}) {}", fields.join(" "))
 }
 
 #[test]
 fn one_process_at_a_time_changes_settings() {
     let (_dir, root, plan) = laptop();
-    let mut first = root.begin_tuning().unwrap();
+    let mut first = root.begin_tuning(NO_THREADS).unwrap();
     first.apply(&plan, STAY, &NOBODY_STOPS).unwrap();
-    let error = root.begin_tuning().err().unwrap().to_string();
+    let error = root.begin_tuning(NO_THREADS).err().unwrap().to_string();
     assert_eq!(error, format!("teiji tune runs already (process {}): end it first", std::process::id()));
 }
 
@@ -274,7 +310,7 @@ fn one_process_at_a_time_changes_settings() {
 fn without_a_journal_nothing_is_changed() {
     let (dir, root, plan) = laptop();
     let before = contents(dir.path());
-    let mut tuning = root.begin_tuning().unwrap();
+    let mut tuning = root.begin_tuning(NO_THREADS).unwrap();
     // A folder in its place: it cannot be written, by root either.
     fs::create_dir(root.path("var/lib/teiji/tune/journal.json.new")).unwrap();
     let error = tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap_err().to_string();

@@ -16,6 +16,7 @@ mod propose_frequency;
 mod propose_groups;
 mod propose_interrupts;
 mod propose_kernel;
+mod propose_threads;
 mod setting;
 
 use crate::HostRoot;
@@ -29,6 +30,7 @@ pub use never::NeverTouched;
 use plan::CpuId;
 use proposals::{PROPOSALS, Proposal, Wanted};
 use setting::Form;
+pub use setting::SetPriority;
 pub(crate) use setting::{of_mask, to_mask};
 
 /// One setting that is changed.
@@ -134,7 +136,7 @@ impl TuningPlan {
     fn extend(&mut self, root: &HostRoot, proposal: &Proposal, wanted: Vec<Wanted>) {
         for Wanted { file, subject, form, to, when_new } in wanted {
             let file = proposals::real_file(root, file);
-            let now = setting::read(root, &file).ok();
+            let now = setting::read(root, &file, form).ok();
             let comes_and_goes = now.is_none() && when_new.is_some();
             let Some(from) = now.or_else(|| when_new.map(str::to_owned)) else { continue };
             // CPUs may share a file.

@@ -40,7 +40,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         never: NeverTouched {
-            setting: "priorities of kworkers, ksoftirqd and RCU's threads",
+            setting: "priorities of kworkers, ksoftirqd and RCU's threads, upwards",
             why: "At a real-time priority their work comes before what is to be on time, and on kernels without PREEMPT_RT it can starve \
                   the machine.",
             check: None,

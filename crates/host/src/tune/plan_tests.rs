@@ -80,6 +80,15 @@ fn what_is_dangerous_is_done_only_when_asked_for() {
     assert!(unknown.starts_with("unknown change 'gouvernor': expected one of governor, "), "{unknown}");
 }
 
+#[test]
+fn threads_that_come_before_are_lowered_when_asked_for() {
+    let (_dir, root, _) = machine("pi-3-document-002");
+    let plan = shown(&root.plan_tuning(&asked(&["threads-above"], &[])).unwrap());
+    assert!(plan.contains("threads-above: /proc/20/task/20/stat (priority of kworker/1:1)\n- 98\n+ 89\n"), "{plan}");
+    let plan = root.plan_tuning(&asked(&[], &[])).unwrap();
+    assert!(plan.not_asked.contains(&"threads-above"), "{:?}", plan.not_asked);
+}
+
 /// Threads of ordinary priority do what PREEMPT_RT's do at a real-time one.
 #[test]
 fn throttling_is_never_taken_from_a_kernel_without_preempt_rt() {

@@ -2,7 +2,7 @@
 //! The changes, one line for each check that they mend.
 
 use super::setting::Form;
-use super::{propose_frequency, propose_groups, propose_interrupts, propose_kernel};
+use super::{propose_frequency, propose_groups, propose_interrupts, propose_kernel, propose_threads};
 use crate::check::Machine;
 use crate::root::HostRoot;
 
@@ -84,6 +84,20 @@ pub(super) const PROPOSALS: &[Proposal] = &[
         risk: "Services share the other CPUs. Kernels before 6.2 forget to which CPUs their threads had bound themselves.",
         may_be_refused: false,
         propose: propose_groups::control_groups,
+    },
+    Proposal {
+        check: "threads-above",
+        only_when_asked: true,
+        risk: "Somebody gave the thread this priority, and what it serves comes later now.",
+        may_be_refused: false,
+        propose: propose_threads::threads,
+    },
+    Proposal {
+        check: "interrupt-threads",
+        only_when_asked: true,
+        risk: "Somebody gave the thread this priority: its device is served later now.",
+        may_be_refused: false,
+        propose: propose_threads::interrupt_threads,
     },
     Proposal {
         check: "clocksource",

@@ -41,7 +41,7 @@ pub(super) fn companions(machine: &Machine<'_>, changes: &[Change]) -> Vec<Entry
         for folder in [format!("{policy}{governor}"), format!("sys/devices/system/cpu/cpufreq/{governor}")] {
             for name in machine.names(&folder) {
                 let file = format!("{folder}/{name}");
-                if let Ok(from) = setting::read(machine.root(), &file)
+                if let Ok(from) = setting::read(machine.root(), &file, Form::Plain)
                     && !entries.iter().any(|entry| entry.file == file)
                 {
                     entries.push(Entry { file, form: Form::Plain, from, to: None, comes_and_goes: true });

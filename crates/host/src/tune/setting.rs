@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One setting of the kernel: a file below /proc/sys, /proc/irq or /sys that holds a value.
 
+use crate::check::thread_of_line;
 use crate::cpu;
 use crate::kernel;
 use crate::root::HostRoot;
@@ -21,6 +22,11 @@ pub(super) enum Form {
     CpuList,
     /// `ff,0000000f`.
     CpuMask,
+    /// The real-time priority of a thread in its `stat`, which began at this time: its number may be another one's later.
+    Priority {
+        /// Ticks since boot.
+        started: u64,
+    },
     /// Controllers of control groups. One is added, and removed again.
     Controllers,
 }
@@ -32,7 +38,7 @@ impl Form {
         let parsed = |parse: fn(&str) -> Option<Vec<CpuId>>| parse(one).is_some_and(|cpus| Some(cpus) == parse(other));
         one == other
             || match self {
-                Form::Plain => false,
+                Form::Plain | Form::Priority { .. } => false,
                 Form::Controllers => has(one, other) || has(other, one),
                 Form::Choice => chosen(one) == chosen(other),
                 Form::CpuList => parsed(|text| cpu::listed(text, "CPUs").ok()),
@@ -85,20 +91,47 @@ pub(crate) fn to_mask(cpus: &[CpuId]) -> String {
     mask
 }
 
-/// What a file says, as it is.
-pub(super) fn read(root: &HostRoot, file: &str) -> io::Result<String> {
+/// What a file says, as it is; of a thread its priority.
+pub(super) fn read(root: &HostRoot, file: &str, form: Form) -> io::Result<String> {
     let bytes = std::fs::read(root.path(file))?;
-    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))
+    let text = String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not a text"))?;
+    let Form::Priority { started } = form else { return Ok(text) };
+    let same = thread_of_line(0, &text).filter(|thread| thread.started == started).ok_or(ErrorKind::NotFound)?;
+    Ok(same.priority.to_string())
+}
+
+/// Sets the real-time priority of a thread.
+pub type SetPriority = fn(thread: u32, priority: u8) -> io::Result<()>;
+
+/// The thread of a file such as `proc/PID/task/TID/stat`.
+fn thread_of(file: &str) -> Option<u32> {
+    file.strip_prefix("proc/")?.strip_suffix("/stat")?.rsplit('/').next()?.parse().ok()
+}
+
+/// The same line with another priority.
+fn with_priority(line: &str, priority: &str) -> Option<String> {
+    let (name, rest) = line.rsplit_once(") ")?;
+    let mut fields: Vec<&str> = rest.split(' ').collect();
+    // The third field is the first after the name, and the priority is the 40th.
+    *fields.get_mut(37)? = priority;
+    Some(format!("{name}) {}", fields.join(" ")))
 }
 
 /// Writes a value, at once: the kernel takes each write as a value of its own.
-pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str) -> io::Result<()> {
+pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str, set_priority: SetPriority) -> io::Result<()> {
+    if matches!(form, Form::Priority { .. }) && root.is_system() {
+        let (thread, priority) = (thread_of(file), text.trim().parse().ok());
+        return thread
+            .zip(priority)
+            .ok_or(ErrorKind::InvalidData.into())
+            .and_then(|(thread, priority)| set_priority(thread, priority));
+    }
     let shown;
     let text = if root.is_system() {
         form.value(text)
     } else {
         // There no kernel shows all choices again.
-        shown = as_shown(&read(root, file)?, form, text);
+        shown = as_shown(&read(root, file, Form::Plain)?, form, text);
         &shown
     };
     let mut opened = OpenOptions::new().write(true).truncate(true).open(root.path(file))?;
@@ -112,6 +145,9 @@ pub(super) fn write(root: &HostRoot, file: &str, form: Form, text: &str) -> io::
 fn as_shown(before: &str, form: Form, text: &str) -> String {
     if form == Form::Controllers && text == ADD_CPUSET {
         return format!("{} cpuset\n", before.trim()).trim_start().to_owned();
+    }
+    if matches!(form, Form::Priority { .. }) {
+        return with_priority(before, text.trim()).unwrap_or_else(|| before.to_owned());
     }
     let value = form.value(text).trim();
     if form != Form::Choice || text.contains('[') {

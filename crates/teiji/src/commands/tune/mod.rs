@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, requires = "undo")]
     force: bool,
 
-    /// Make these changes too, by the names of their checks: rt-throttling, turbo
+    /// Make these changes too, by the names of their checks: rt-throttling, threads-above, interrupt-threads, turbo
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     also: Vec<String>,
 
@@ -119,7 +119,7 @@ fn complain_of(results: &[ChangeResult], what: &str) {
 fn apply(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResult {
     let is_for_command = !args.command.is_empty();
     let signals = Signals::catch(is_for_command).map_err(Failure::run_failed)?;
-    let mut tuning = root.begin_tuning().map_err(Failure::run_failed)?;
+    let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
     let mut failed = put_right(&mut tuning)?;
     // Only now does the machine say what it is like without changes.
     let plan = planned(root, options)?;
@@ -171,7 +171,7 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
     if root.has_been_tuned() {
         // Asked to end, it ends when all is put back.
         let _signals = Signals::catch(false).map_err(Failure::run_failed)?;
-        let mut tuning = root.begin_tuning().map_err(Failure::run_failed)?;
+        let mut tuning = root.begin_tuning(probe::set_priority).map_err(Failure::run_failed)?;
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }
