@@ -8,8 +8,8 @@ root=${1:-}
 print() {
     [ -f "$root/$1" ] && [ -r "$root/$1" ] || return 0
     echo "=== $1"
-    # The last line of some files has no end.
-    tr -d '\000' <"$root/$1" 2>/dev/null | sed -e '$a\'
+    # The last line of some files has no end, which awk gives it.
+    tr -d '\000' <"$root/$1" 2>/dev/null | awk 1
 }
 
 for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo proc/swaps proc/self/cgroup proc/self/limits proc/self/status \
