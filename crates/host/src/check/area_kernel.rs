@@ -2,10 +2,10 @@
 //! The kernel: how it can be preempted, and how it was configured.
 
 use super::config::KernelConfig;
+use super::debug_options::debug_options;
 use super::machine::{Machine, Purpose};
 use super::{ALL, Check, Seen, listed};
 use crate::kernel;
-use std::fmt::Write as _;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -208,51 +208,6 @@ fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
             "boot a kernel with CONFIG_RCU_NOCB_CPU=y to offload them from isolated CPUs",
         ),
     }
-}
-
-/// Options that make the kernel check itself, and what each costs.
-const DEBUG_OPTIONS: [(&str, &str); 24] = [
-    ("PROVE_LOCKING", "each lock is followed: several times slower"),
-    ("LOCKDEP", "each lock is followed"),
-    ("LOCK_STAT", "each wait for a lock is counted"),
-    ("DEBUG_LOCK_ALLOC", "each lock is followed"),
-    ("DEBUG_PREEMPT", "each use of per-CPU data is checked"),
-    ("DEBUG_ATOMIC_SLEEP", "each possible sleep is checked"),
-    ("DEBUG_MUTEXES", "mutexes are checked"),
-    ("DEBUG_RT_MUTEXES", "locks of PREEMPT_RT are checked"),
-    ("DEBUG_SPINLOCK", "spinlocks are checked"),
-    ("DEBUG_RWSEMS", "semaphores are checked"),
-    ("DEBUG_OBJECTS", "each timer and work item is followed"),
-    ("DEBUG_KMEMLEAK", "each allocation is followed, and memory is scanned"),
-    ("DEBUG_PAGEALLOC", "each freed page is unmapped"),
-    ("DEBUG_VM", "memory management checks itself"),
-    ("DEBUG_TIMEKEEPING", "each reading of the clock is checked"),
-    ("SLUB_DEBUG_ON", "each allocation is poisoned and checked"),
-    ("KASAN", "each memory access is checked: 2 to 3 times slower"),
-    ("KCSAN", "each memory access is checked, with delays"),
-    ("UBSAN", "arithmetic is checked"),
-    ("KCOV", "each branch is recorded"),
-    ("FAULT_INJECTION", "allocations may be made to fail"),
-    ("TRACE_IRQFLAGS", "each change of the interrupt flag is followed"),
-    ("PREEMPT_TRACER", "the tracer of preemption is hooked into each lock"),
-    ("IRQSOFF_TRACER", "the tracer of disabled interrupts is hooked into each change"),
-];
-
-fn debug_options(machine: &Machine<'_>) -> Option<Seen> {
-    let config = match machine.config() {
-        Ok(config) => config,
-        Err(error) => return Seen::unknown(error),
-    };
-    let on: Vec<&(&str, &str)> = DEBUG_OPTIONS.iter().filter(|(option, _)| config.has(option)).collect();
-    if on.is_empty() {
-        return Seen::ok("none that costs latency is on");
-    }
-    let mut found = String::new();
-    for (place, (option, cost)) in on.iter().enumerate() {
-        let _ = write!(found, "{}{option} ({cost})", if place == 0 { "" } else { ", " });
-    }
-    let off: Vec<String> = on.iter().map(|(option, _)| format!("-d {option}")).collect();
-    Seen::bad(found, format!("build the kernel without: scripts/config {}", off.join(" ")))
 }
 
 fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {

@@ -20,6 +20,7 @@ mod area_threads;
 mod area_tuning;
 mod arguments;
 mod config;
+mod debug_options;
 mod machine;
 mod watching;
 
