@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules' folder, a kernel image, or a file.
 
+use super::debug_options::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
 use crate::HostRoot;
-use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,27 +12,88 @@ use std::process::{Command, Stdio};
 const LARGEST: u64 = 256 << 20;
 /// What stands before the configuration in a kernel image that holds it (`CONFIG_IKCONFIG`), and after it.
 const BEGIN: &[u8] = b"IKCFG_ST";
+/// So much of a file decides whether it is a text, bytes.
+const CHUNK: usize = 8 << 10;
 
-/// A kernel's configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A configuration has ten thousand others, which are not kept: a measuring program
+/// has no memory for them.
+const ASKED: [&str; 26] = [
+    "COMPACTION",
+    "CPU_FREQ",
+    "CPU_IDLE",
+    "CPU_ISOLATION",
+    "DEBUG_KMEMLEAK_DEFAULT_OFF",
+    "EVL",
+    "HIGH_RES_TIMERS",
+    "HZ",
+    "KASAN_HW_TAGS",
+    "KSM",
+    "MIGRATION",
+    "NO_HZ_FULL",
+    "PREEMPT",
+    "PREEMPT_DYNAMIC",
+    "PREEMPT_LAZY",
+    "PREEMPT_NONE",
+    "PREEMPT_RT",
+    "PREEMPT_RT_FULL",
+    "PREEMPT_VOLUNTARY",
+    "RCU_NOCB_CPU",
+    "RCU_NOCB_CPU_ALL",
+    "RCU_NOCB_CPU_DEFAULT_ALL",
+    "RT_GROUP_SCHED",
+    "RT_GROUP_SCHED_DEFAULT_DISABLED",
+    "TRANSPARENT_HUGEPAGE",
+    "XENOMAI",
+];
+
+fn is_asked(option: &str) -> bool {
+    ASKED.contains(&option)
+        || DEBUG_OPTIONS.iter().any(|debug| debug.option == option)
+        || DEBUG_ARGUMENTS.iter().any(|debug| debug.option == option)
+}
+
+/// A kernel's configuration, as far as checks ask for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
-    options: BTreeMap<String, String>,
+    /// Those that are set.
+    options: Vec<(String, String)>,
+    /// Version and patch level of the kernel that it is for.
+    version: Option<(u32, u32)>,
     source: String,
 }
 
 impl KernelConfig {
-    /// From the text of a configuration. Lines that are none are left out.
-    #[must_use]
-    pub fn parse(text: &str, source: &str) -> KernelConfig {
-        let line = |line: &str| {
-            let line = line.trim();
-            if let Some(name) = line.strip_prefix("# CONFIG_") {
-                return Some((name.strip_suffix(" is not set")?.to_owned(), "n".to_owned()));
-            }
-            let (name, value) = line.strip_prefix("CONFIG_")?.split_once('=')?;
-            Some((name.to_owned(), value.trim_matches('"').to_owned()))
-        };
-        KernelConfig { options: text.lines().filter_map(line).collect(), source: source.to_owned() }
+    /// Line by line, so that the whole text is never in memory. None where no line is one of a configuration.
+    fn read(mut text: impl BufRead, source: &str) -> Option<KernelConfig> {
+        let (mut config, mut has_options) = (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
+        let mut line = Vec::new();
+        while matches!(text.read_until(b'\n', &mut line), Ok(1..)) {
+            has_options |= config.add(String::from_utf8_lossy(&line).trim());
+            line.clear();
+        }
+        has_options.then_some(config)
+    }
+
+    /// A line. Whether it says something of an option.
+    fn add(&mut self, line: &str) -> bool {
+        if let Some(name) = line.strip_prefix("# CONFIG_") {
+            return name.strip_suffix(" is not set").inspect(|name| self.set(name, "n")).is_some();
+        }
+        if let Some((_, version)) = line.strip_prefix("# Linux/").and_then(|title| title.split_once(' ')) {
+            self.version = self.version.or_else(|| version_of(version));
+        }
+        let Some((name, value)) = line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) else { return false };
+        self.set(name, value.trim_matches('"'));
+        true
+    }
+
+    fn set(&mut self, option: &str, value: &str) {
+        // The last of several lines counts.
+        self.options.retain(|(name, _)| name != option);
+        // `=n` is written by hand, before the kernel's own tools see it.
+        if is_asked(option) && value != "n" {
+            self.options.push((option.to_owned(), value.to_owned()));
+        }
     }
 
     /// From a file: a configuration, one that is compressed by gzip, or a kernel image that holds its own, compressed or not.
@@ -40,18 +102,16 @@ impl KernelConfig {
     /// When it cannot be read, or holds none.
     pub fn from_file(path: &Path) -> Result<KernelConfig, String> {
         let source = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| format!("{source}: {error}"))?;
-        let compressed = bytes.starts_with(&GZIP).then(|| gunzip(&bytes)).flatten();
-        let text = match compressed.as_deref().unwrap_or(&bytes) {
-            image if find(image, BEGIN).is_some() => embedded(image),
-            text if std::str::from_utf8(text).is_ok() => Some(text.to_vec()),
-            image => payloads(image).find_map(|payload| embedded(&payload)),
+        let failed = |error: std::io::Error| format!("{source}: {error}");
+        let open = || File::open(path).map(BufReader::new).map_err(failed);
+        let is_compressed = open()?.fill_buf().map_err(failed)?.starts_with(&GZIP);
+        let config =
+            if is_compressed { from_text(flate2::read::GzDecoder::new(open()?), &source) } else { from_text(open()?, &source) };
+        let config = match config {
+            Some(config) => config,
+            None => from_image(&std::fs::read(path).map_err(failed)?, is_compressed, &source),
         };
-        let config = KernelConfig::parse(&String::from_utf8_lossy(&text.unwrap_or_default()), &source);
-        if config.options.is_empty() {
-            return Err(format!("{source}: it holds no kernel configuration (CONFIG_IKCONFIG)"));
-        }
-        Ok(config)
+        config.ok_or_else(|| format!("{source}: it holds no kernel configuration (CONFIG_IKCONFIG)"))
     }
 
     /// The running kernel's, below a root.
@@ -74,17 +134,46 @@ impl KernelConfig {
 
     /// `y`, `m`, a number or a text; none where it is not set or not known to this kernel.
     pub(super) fn value(&self, option: &str) -> Option<&str> {
-        self.options.get(option).map(String::as_str).filter(|value| *value != "n")
+        debug_assert!(is_asked(option), "{option} is asked for and not kept");
+        self.options.iter().find(|(name, _)| name == option).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn has(&self, option: &str) -> bool {
         self.value(option).is_some()
     }
 
+    /// Version and patch level of the kernel that it is for, where it says so.
+    pub(super) fn version(&self) -> Option<(u32, u32)> {
+        self.version
+    }
+
     /// Where it was found.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
+}
+
+/// Version and patch level, of a release such as `6.1.0-56-rt-amd64`.
+pub(super) fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// From a text. None where it is no text, which may be an image. A text without a configuration gives `Some(None)`.
+#[expect(clippy::option_option, reason = "whether it is a text, and whether it is a configuration")]
+fn from_text(file: impl Read, source: &str) -> Option<Option<KernelConfig>> {
+    let mut text = BufReader::with_capacity(CHUNK, file.take(LARGEST));
+    let begin = text.fill_buf().ok()?;
+    let is_text = !begin.contains(&0) && std::str::from_utf8(begin).map_or_else(|error| error.error_len().is_none(), |_| true);
+    is_text.then(|| KernelConfig::read(text, source))
+}
+
+/// From a kernel image.
+fn from_image(bytes: &[u8], is_compressed: bool, source: &str) -> Option<KernelConfig> {
+    let decompressed = is_compressed.then(|| gunzip(bytes)).flatten();
+    let image = decompressed.as_deref().unwrap_or(bytes);
+    let text = embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;
+    KernelConfig::read(text.as_slice(), source)
 }
 
 /// How a payload that is compressed by gzip begins.
@@ -143,8 +232,8 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    const TEXT: &str =
-        "#\n# Linux/x86 6.1.0 Kernel Configuration\n#\nCONFIG_HZ=250\n# CONFIG_PREEMPT_RT is not set\nCONFIG_NAME=\"a b\"\n";
+    const TEXT: &str = "#\n# Linux/x86 6.1.0 Kernel Configuration\n#\nCONFIG_HZ=250\n# CONFIG_PREEMPT_RT is not set\n\
+        CONFIG_LOCALVERSION=\"a b\"\nCONFIG_KASAN=n\nCONFIG_KSM=y\n";
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -165,8 +254,9 @@ mod tests {
             let path = dir.path().join("file");
             std::fs::write(&path, &content).unwrap();
             let config = KernelConfig::from_file(&path).unwrap();
-            assert_eq!((config.value("HZ"), config.value("NAME")), (Some("250"), Some("a b")));
-            assert!(!config.has("PREEMPT_RT"));
+            assert_eq!((config.value("HZ"), config.value("KSM"), config.version()), (Some("250"), Some("y"), Some((6, 1))));
+            assert!(!config.has("PREEMPT_RT") && !config.has("KASAN"));
+            assert_eq!(config.options.len(), 2, "only what checks ask for: {config:?}");
         }
     }
 
