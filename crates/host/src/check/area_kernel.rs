@@ -82,48 +82,101 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn preemption(machine: &Machine<'_>) -> Option<Seen> {
-    let version = machine.text("proc/version");
-    let realtime = machine.text("sys/kernel/realtime");
-    let mode = machine.text("sys/kernel/debug/sched/preempt");
-    let line = machine.text("proc/cmdline");
+/// How the kernel can be preempted, as far as it is known.
+fn model(machine: &Machine<'_>) -> Option<String> {
     // A configuration that is asked about says it by itself.
-    let model = match &machine.options.config {
-        Some(config) => Some(configured_preemption(config).to_owned()),
-        None => kernel::preemption(version.as_deref(), realtime.as_deref(), mode.as_deref(), line.as_deref()),
-    };
-    let Some(model) = model else { return Seen::unknown("no file shows how the kernel can be preempted") };
-    let real_time = "boot a kernel with PREEMPT_RT (CONFIG_PREEMPT_RT=y; Debian: apt install linux-image-rt-amd64)";
-    if model == "PREEMPT_RT" {
-        return Seen::ok(model);
+    if let Some(config) = &machine.options.config {
+        return Some(configured_model(config));
     }
-    if machine.exists("proc/xenomai/version") || machine.exists("sys/class/evl/control/state") {
-        return Seen::ok(format!("{model}, beside a co-kernel, which comes first"));
-    }
-    if let Some(mode) = model.strip_prefix("PREEMPT_DYNAMIC (") {
-        if mode.starts_with("full") || mode == "booted with preempt=full)" {
-            return Seen::warn(model, real_time);
-        }
-        return Seen::bad(model, format!("boot with preempt=full, or {real_time}"));
-    }
-    match model.as_str() {
-        "PREEMPT" => Seen::warn(model, real_time),
-        "PREEMPT_DYNAMIC" => Seen::unknown_until(
-            "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
-            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat /sys/kernel/debug/sched/preempt",
-        ),
-        _ => Seen::bad(model, real_time),
+    let text = |path: &str| machine.text(path);
+    let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
+    let (mode, line) = (text("sys/kernel/debug/sched/preempt"), text("proc/cmdline"));
+    let model = kernel::preemption(version.as_deref(), realtime.as_deref(), mode.as_deref(), line.as_deref())?;
+    // Only root can read the mode. Without an argument it is what the kernel was built with.
+    match machine.config() {
+        Ok(config) if model == "PREEMPT_DYNAMIC" => Some(configured_model(config)),
+        _ => Some(model),
     }
 }
 
-fn configured_preemption(config: &KernelConfig) -> &'static str {
-    let first = ["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT"].into_iter().find(|option| config.has(option));
-    match first {
-        Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT",
-        Some("PREEMPT_DYNAMIC") => "PREEMPT_DYNAMIC (mode chosen at boot)",
-        Some(_) => "PREEMPT",
-        None => "voluntary or none",
+fn configured_model(config: &KernelConfig) -> String {
+    let first_of = |options: &[&'static str]| options.iter().find(|option| config.has(option)).copied();
+    match first_of(&["PREEMPT_RT", "PREEMPT_RT_FULL", "PREEMPT_DYNAMIC", "PREEMPT_LAZY", "PREEMPT"]) {
+        Some("PREEMPT_RT" | "PREEMPT_RT_FULL") => "PREEMPT_RT".to_owned(),
+        Some("PREEMPT_DYNAMIC") => {
+            let mode = match first_of(&["PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY"]) {
+                Some("PREEMPT_NONE") => "none",
+                Some("PREEMPT_VOLUNTARY") => "voluntary",
+                Some(_) => "lazy",
+                None => "full",
+            };
+            format!("PREEMPT_DYNAMIC ({mode} by default)")
+        }
+        Some(model) => model.to_owned(),
+        None => "voluntary or none".to_owned(),
     }
+}
+
+/// The mode of a kernel that can choose it at boot: empty where it is not known. None where it cannot.
+fn dynamic_mode(model: &str) -> Option<&str> {
+    let mode = model.strip_prefix("PREEMPT_DYNAMIC")?.trim_start().trim_matches(['(', ')']);
+    mode.strip_prefix("booted with preempt=").or_else(|| mode.split(' ').next())
+}
+
+/// In the mode `lazy` a thread of ordinary priority waits for the tick, and a real-time one preempts at once, as in the mode `full`.
+fn is_preempted_at_once(mode: &str) -> bool {
+    mode == "full" || mode == "lazy"
+}
+
+fn preemption(machine: &Machine<'_>) -> Option<Seen> {
+    let Some(model) = model(machine) else { return Seen::unknown("no file shows how the kernel can be preempted") };
+    if model == "PREEMPT_RT" {
+        return Seen::ok(model);
+    }
+    if machine.has_co_kernel() {
+        return Seen::ok(format!("{model}, beside a co-kernel, which comes first"));
+    }
+    let real_time = real_time(machine);
+    match dynamic_mode(&model) {
+        Some("") => Seen::unknown_until(
+            "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
+            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat /sys/kernel/debug/sched/preempt",
+        ),
+        Some(mode) if is_preempted_at_once(mode) => Seen::warn(model, real_time),
+        Some(_) => Seen::bad(model, format!("boot with preempt=full, or {real_time}")),
+        None if model.starts_with("PREEMPT") => Seen::warn(model, real_time),
+        None => Seen::bad(model, real_time),
+    }
+}
+
+/// Before this, PREEMPT_RT was a patch beside the kernel.
+const WITH_PREEMPT_RT: (u32, u32) = (6, 12);
+/// Before this, its option was PREEMPT_RT_FULL.
+const WITH_THIS_NAME: (u32, u32) = (5, 4);
+
+/// How to come to a kernel with PREEMPT_RT.
+fn real_time(machine: &Machine<'_>) -> String {
+    if let Some(version) = machine.options.config.as_ref().map(KernelConfig::version) {
+        let is_before = |other| version.is_some_and(|version| version < other);
+        let patch = if is_before(WITH_PREEMPT_RT) { "the patch of PREEMPT_RT for its version" } else { "PREEMPT_RT" };
+        let option = if is_before(WITH_THIS_NAME) { "PREEMPT_RT_FULL" } else { "PREEMPT_RT" };
+        return format!("build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig");
+    }
+    let text = |path: &str| machine.text(path).unwrap_or_default();
+    let (version, release, system) = (text("proc/version"), text("proc/sys/kernel/osrelease"), text("etc/os-release"));
+    if text("proc/device-tree/model").starts_with("Raspberry Pi") {
+        return "boot a kernel of raspberrypi/linux that was built with PREEMPT_RT (CONFIG_PREEMPT_RT=y)".to_owned();
+    }
+    let is = |id: &str| system.lines().any(|line| line.strip_prefix("ID=").is_some_and(|name| name.trim_matches('"') == id));
+    let package = if is("ubuntu") {
+        Some("Ubuntu Pro: sudo pro enable realtime-kernel".to_owned())
+    } else if version.contains("debian-kernel@lists.debian.org") {
+        let architecture = ["amd64", "arm64", "armmp"].into_iter().find(|name| release.ends_with(&format!("-{name}")));
+        architecture.map(|name| format!("Debian: sudo apt install linux-image-rt-{name}"))
+    } else {
+        None
+    };
+    format!("boot a kernel with PREEMPT_RT ({})", package.as_deref().unwrap_or("CONFIG_PREEMPT_RT=y"))
 }
 
 fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
