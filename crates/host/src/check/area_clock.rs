@@ -32,6 +32,15 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("{current} (available: {available})"));
     }
     let fast = FAST_CLOCKSOURCES.into_iter().find(|fast| available.split_whitespace().any(|name| name == *fast));
+    // What the kernel was told at boot comes back at the next one.
+    if machine.arguments.value("clocksource") == Some(&current) {
+        let written = format!("clocksource={current}");
+        let now = fast.map(|fast| format!(", and for now: echo {fast} | sudo tee /{FOLDER}/current_clocksource"));
+        return Seen::bad(
+            format!("{current}, which is slow to read: {written} was given"),
+            format!("remove {written} from the kernel's arguments{}", now.unwrap_or_default()),
+        );
+    }
     if machine.arguments.value("tsc") == Some("unstable") {
         return Seen::bad(
             format!("{current}, which is slow to read: tsc=unstable was given"),
@@ -40,7 +49,7 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
     }
     let action = match fast {
         Some(fast) => format!("echo {fast} | sudo tee /{FOLDER}/current_clocksource"),
-        None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' as unstable\"); tsc=reliable at boot if it is not so".to_owned(),
+        None => "look in dmesg why the kernel gave up the fast clock (\"Marking clocksource 'tsc' as unstable\"). Where the clock is good, boot with tsc=reliable".to_owned(),
     };
     Seen::bad(format!("{current}, which is slow to read (available: {available})"), action)
 }
