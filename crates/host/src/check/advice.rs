@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which CPUs to keep for what is to be on time: an answer from topology and from where interrupts go.
 
-use super::machine::Machine;
+use super::machine::{Machine, cpu_words};
+use super::recommended::{joined, only_with, recommended};
+use super::topology::{Core, cores};
 use super::{CheckOptions, Purpose};
 use crate::HostRoot;
-use plan::{CpuId, CpuList};
+use plan::CpuId;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Which CPUs do what.
@@ -20,15 +23,8 @@ pub struct Advice {
     pub idle: Vec<CpuId>,
     /// Why.
     pub reasons: Vec<String>,
-}
-
-impl Advice {
-    /// The kernel's arguments for it.
-    #[must_use]
-    pub fn arguments(&self) -> String {
-        let (list, others) = (CpuList::format(&self.isolated), CpuList::format(&self.housekeeping));
-        format!("isolcpus=managed_irq,domain,{list} nohz_full={list} rcu_nocbs={list} irqaffinity={others}")
-    }
+    /// The kernel's arguments for it, those of them that this kernel knows.
+    pub arguments: String,
 }
 
 /// One core of so many is left for everything else.
@@ -39,65 +35,125 @@ impl HostRoot {
     #[must_use]
     pub fn advise(&self) -> Option<Advice> {
         let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
-        advise(&Machine::new(self, &options))
+        let machine = Machine::new(self, &options);
+        let Division { housekeeping, isolated, measured, idle, mut reasons } = division(&machine)?;
+        let arguments = recommended(&machine, &isolated);
+        reasons.extend(only_with(&arguments));
+        Some(Advice { housekeeping, isolated, measured, idle, reasons, arguments: joined(&arguments) })
     }
 }
 
-fn advise(machine: &Machine<'_>) -> Option<Advice> {
-    let cores = cores(machine);
-    let boot_core = cores.iter().position(|core| core.contains(&CpuId(0))).unwrap_or(0);
-    let others = cores.len().checked_sub(1).filter(|others| *others > 0)?;
-    let interrupts = interrupts(machine);
-    let of_core = |core: &Vec<CpuId>| core.iter().map(|cpu| interrupts.get(cpu).copied().unwrap_or(0)).sum::<u64>();
+/// CPUs to isolate, where some can be.
+pub(super) fn isolated(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
+    Some(division(machine)?.isolated)
+}
+
+/// CPUs by what they are to do.
+struct Division {
+    housekeeping: Vec<CpuId>,
+    isolated: Vec<CpuId>,
+    measured: CpuId,
+    idle: Vec<CpuId>,
+    reasons: Vec<String>,
+}
+
+fn division(machine: &Machine<'_>) -> Option<Division> {
+    let mut cores = cores(machine);
     // The kernel binds work of its own to CPU 0, so its core is the first that stays.
-    let mut order: Vec<usize> = (0..cores.len()).filter(|core| *core != boot_core).collect();
-    let node = |core: usize| node(machine, cores[core][0]);
-    order.sort_by_key(|core| (std::cmp::Reverse((node(*core) == node(boot_core), of_core(&cores[*core]))), *core));
-    let left = (cores.len() / CORES_OF_ONE_LEFT).clamp(1, others);
-    let housekeeping_cores: Vec<usize> = std::iter::once(boot_core).chain(order.iter().copied().take(left - 1)).collect();
-    let isolated_cores: Vec<usize> = order.into_iter().skip(left - 1).collect();
-    // The one with the fewest interrupts, and of those the last.
-    let measured_core = isolated_cores.iter().copied().min_by_key(|core| (of_core(&cores[*core]), std::cmp::Reverse(*core)))?;
-    let all_of = |list: &[usize]| {
-        let mut cpus: Vec<CpuId> = list.iter().flat_map(|core| cores[*core].iter().copied()).collect();
-        cpus.sort_unstable();
-        cpus
-    };
-    let measured = cores[measured_core][0];
-    let everything_else =
-        format!("{left} of {} cores is for everything else, that of CPU 0 first, to which the kernel binds work", cores.len());
-    let counted = of_core(&cores[measured_core]);
-    let fewest = if isolated_cores.len() > 1 { ", the fewest of these" } else { "" };
-    let mut reasons =
-        vec![everything_else, format!("the core of CPU {measured} had {counted} device interrupts since boot{fewest}")];
-    let mut idle: Vec<CpuId> = isolated_cores.iter().flat_map(|core| cores[*core].iter().copied().skip(1)).collect();
+    let boot_core = cores.remove(cores.iter().position(|core| core.cpus.contains(&CpuId(0))).unwrap_or(0));
+    let interrupts = interrupts(machine);
+    let of_core = |core: &Core| core.cpus.iter().map(|cpu| interrupts.get(cpu).copied().unwrap_or(0)).sum::<u64>();
+    let capacities = Capacities::of(&boot_core, &cores);
+    cores.sort_by_key(|core| {
+        let is_near = (core.shares_cache_with(&boot_core), core.node == boot_core.node);
+        (!capacities.is_little(core), Reverse(is_near), Reverse(of_core(core)), core.cpus[0])
+    });
+    let (all, little) = (cores.len() + 1, cores.iter().filter(|core| capacities.is_little(core)).count());
+    let left = (all / CORES_OF_ONE_LEFT).max(little + 1).min(cores.len());
+    let mut housekeeping = vec![boot_core];
+    housekeeping.extend(cores.drain(..left.checked_sub(1)?));
+    let isolated = cores;
+    // The biggest whose cache the others leave alone, with the fewest interrupts, and of those the last.
+    let is_disturbed = |core: &Core| housekeeping.iter().any(|other| core.shares_cache_with(other));
+    let measured = isolated
+        .iter()
+        .min_by_key(|core| (Reverse(capacities.step(core)), is_disturbed(core), of_core(core), Reverse(core.cpus[0])))?;
+    let mut idle: Vec<CpuId> = isolated.iter().flat_map(|core| core.cpus.iter().copied().skip(1)).collect();
     idle.sort_unstable();
+
+    let verb = if left == 1 { "is" } else { "are" };
+    let mut reasons =
+        vec![format!("{left} of {all} cores {verb} for everything else, that of CPU 0 first, to which the kernel binds work")];
+    reasons.extend(capacities.reason(&housekeeping, measured));
+    let fewest = if isolated.len() > 1 && isolated.iter().all(|core| of_core(core) >= of_core(measured)) {
+        ", the fewest of these"
+    } else {
+        ""
+    };
+    reasons.push(format!("the core of CPU {} had {} device interrupts since boot{fewest}", measured.cpus[0], of_core(measured)));
+    reasons.extend(cache_reason(&housekeeping, measured));
     if !idle.is_empty() {
-        reasons.push(format!("CPUs {} are second threads of these cores", CpuList::format(&idle)));
+        let (are, threads) = if idle.len() == 1 { ("is the", "thread") } else { ("are", "threads") };
+        reasons.push(format!("{} {are} second {threads} of these cores", cpu_words(&idle)));
     }
-    if node(measured_core) != node(boot_core) {
+    if measured.node != housekeeping[0].node {
         reasons.push("it is on another memory node than CPU 0: bind memory to that too".to_owned());
     }
-    Some(Advice { housekeeping: all_of(&housekeeping_cores), isolated: all_of(&isolated_cores), measured, idle, reasons })
+    Some(Division { housekeeping: all_of(&housekeeping), measured: measured.cpus[0], isolated: all_of(&isolated), idle, reasons })
 }
 
-/// The CPUs of each core, by the first of them.
-fn cores(machine: &Machine<'_>) -> Vec<Vec<CpuId>> {
-    let mut cores: Vec<Vec<CpuId>> = Vec::new();
-    for cpu in &machine.online {
-        let siblings =
-            machine.cpus(&format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).unwrap_or_default();
-        match cores.iter_mut().find(|core| siblings.contains(&core[0])) {
-            Some(core) => core.push(*cpu),
-            None => cores.push(vec![*cpu]),
-        }
+fn all_of(cores: &[Core]) -> Vec<CpuId> {
+    let mut cpus: Vec<CpuId> = cores.iter().flat_map(|core| core.cpus.iter().copied()).collect();
+    cpus.sort_unstable();
+    cpus
+}
+
+/// What the last level cache of the measured CPU suffers.
+fn cache_reason(housekeeping: &[Core], measured: &Core) -> Option<String> {
+    if measured.cache.is_empty() {
+        return None;
     }
-    cores
+    let (cpu, cache) = (measured.cpus[0], cpu_words(&measured.cache));
+    let sharing: Vec<CpuId> = all_of(housekeeping).into_iter().filter(|cpu| measured.cache.contains(cpu)).collect();
+    Some(if sharing.is_empty() {
+        format!("the last level cache of CPU {cpu}, that of {cache}, is used by none of the CPUs for everything else")
+    } else {
+        format!("CPU {cpu} shares its last level cache with {}: what runs there takes room in it", cpu_words(&sharing))
+    })
 }
 
-/// The memory node of a CPU.
-fn node(machine: &Machine<'_>, cpu: CpuId) -> Option<String> {
-    machine.names(&format!("sys/devices/system/cpu/cpu{cpu}")).into_iter().find(|name| name.starts_with("node"))
+/// How much cores of different kinds can do.
+struct Capacities {
+    /// That of the biggest.
+    biggest: u64,
+    /// Cores below this are little ones, which are kept for everything else.
+    little_below: u64,
+}
+
+impl Capacities {
+    fn of(boot_core: &Core, others: &[Core]) -> Capacities {
+        let capacity = |core: &Core| core.capacity.unwrap_or_default();
+        let biggest = others.iter().map(capacity).max().unwrap_or_default();
+        // Cores of one kind differ by little. Where only that of CPU 0 is bigger, there is nothing to choose.
+        Capacities { biggest: biggest.max(capacity(boot_core)), little_below: biggest * 4 / 5 }
+    }
+
+    fn is_little(&self, core: &Core) -> bool {
+        core.capacity.is_some_and(|capacity| capacity < self.little_below)
+    }
+
+    /// In steps of 5 %.
+    fn step(&self, core: &Core) -> u64 {
+        core.capacity.unwrap_or_default().saturating_mul(20).checked_div(self.biggest).unwrap_or_default()
+    }
+
+    fn reason(&self, housekeeping: &[Core], measured: &Core) -> Option<String> {
+        let little: Vec<&Core> = housekeeping.iter().filter(|core| self.is_little(core)).collect();
+        let (smallest, measured) = (little.iter().filter_map(|core| core.capacity).min()?, measured.capacity?);
+        let mut cpus: Vec<CpuId> = little.iter().flat_map(|core| core.cpus.iter().copied()).collect();
+        cpus.sort_unstable();
+        Some(format!("little cores take longer for the same work: {} (capacity {smallest} of {measured})", cpu_words(&cpus)))
+    }
 }
 
 /// Interrupts of devices since boot, by CPU: rows with a number, timers left out.
@@ -117,6 +173,7 @@ fn interrupts(machine: &Machine<'_>) -> BTreeMap<CpuId, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plan::CpuList;
     use std::fs;
 
     fn advised(cpus: &str, siblings: &dyn Fn(u32) -> String, interrupts: &str) -> Option<Advice> {
@@ -141,7 +198,9 @@ mod tests {
         let advice = advised("0-3", &|cpu| cpu.to_string(), interrupts).unwrap();
         assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("1-3".to_owned(), CpuId(3)));
         let expected = "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0";
-        assert_eq!(advice.arguments(), expected);
+        // What it was built with is not known.
+        assert!(advice.reasons.last().unwrap().starts_with("nohz_full= needs NO_HZ_FULL and "));
+        assert_eq!(advice.arguments, expected);
         assert!(advice.idle.is_empty());
     }
 
@@ -154,6 +213,69 @@ mod tests {
         assert_eq!(CpuList::format(&advice.housekeeping), "0,3,8,11");
         assert_eq!(CpuList::format(&advice.idle), "9-10,12-15");
         assert_eq!(advice.measured, CpuId(6));
+    }
+
+    /// A machine of eight cores, and what more its CPUs say of themselves.
+    fn eight_cores(files: &[(u32, &str, &str)]) -> Advice {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        file("sys/devices/system/cpu/online", "0-7\n");
+        let folder = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}");
+        for cpu in 0..8 {
+            file(&format!("{}/topology/thread_siblings_list", folder(cpu)), &cpu.to_string());
+        }
+        for (cpu, path, text) in files {
+            file(&format!("{}/{path}", folder(*cpu)), text);
+        }
+        HostRoot::at(dir.path()).advise().unwrap()
+    }
+
+    /// As an RK3588 says it: four Cortex-A55, four Cortex-A76, a cache of level 3 for all.
+    #[test]
+    fn little_cores_are_for_everything_else() {
+        let capacity = |cpu: u32| if cpu < 4 { "530\n" } else { "1024\n" };
+        let mut files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cpu_capacity", capacity(cpu))).collect();
+        for cpu in 0..8 {
+            files.push((cpu, "cache/index0/level", "1\n"));
+            files.push((cpu, "cache/index0/shared_cpu_list", "0\n"));
+            files.push((cpu, "cache/index3/level", "3\n"));
+            files.push((cpu, "cache/index3/shared_cpu_list", "0-7\n"));
+        }
+        let advice = eight_cores(&files);
+        assert_eq!(
+            (CpuList::format(&advice.housekeeping), CpuList::format(&advice.isolated)),
+            ("0-3".to_owned(), "4-7".to_owned())
+        );
+        assert_eq!(advice.measured, CpuId(7));
+        let reasons = advice.reasons.join("\n");
+        assert!(reasons.contains("little cores take longer for the same work: CPUs 0-3 (capacity 530 of 1024)"), "{reasons}");
+        assert!(reasons.contains("CPU 7 shares its last level cache with CPUs 0-3"), "{reasons}");
+        // The biggest of three kinds, and where CPU 0 has the only big core.
+        let capacity = |cpu: u32| ["250", "250", "250", "250", "870", "1024", "870", "870"][cpu as usize];
+        let files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cpu_capacity", capacity(cpu))).collect();
+        let advice = eight_cores(&files);
+        assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("4-7".to_owned(), CpuId(5)));
+        let files: Vec<(u32, &str, &str)> =
+            (0..8).map(|cpu| (cpu, "cpu_capacity", if cpu == 0 { "1024" } else { "400" })).collect();
+        let advice = eight_cores(&files);
+        assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("2-7".to_owned(), CpuId(7)));
+    }
+
+    /// Two groups of four cores, each with a cache of level 3 of its own.
+    #[test]
+    fn caches_of_the_measured_cpu_are_left_alone() {
+        let shared = |cpu: u32| if cpu.is_multiple_of(2) { "0,2,4,6\n" } else { "1,3,5,7\n" };
+        let mut files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cache/index3/shared_cpu_list", shared(cpu))).collect();
+        files.extend((0..8).map(|cpu| (cpu, "cache/index3/level", "3\n")));
+        let advice = eight_cores(&files);
+        assert_eq!((CpuList::format(&advice.housekeeping), advice.measured), ("0,2".to_owned(), CpuId(7)));
+        let reasons = advice.reasons.join("\n");
+        let expected = "the last level cache of CPU 7, that of CPUs 1,3,5,7, is used by none of the CPUs for everything else";
+        assert!(reasons.contains(expected), "{reasons}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's arguments, whether they agree with one another, and whether the kernel did what they say.
 
+use super::agreement::agreement;
 use super::machine::{Machine, Purpose, cpu_words};
-use super::{ALL, Check, Seen};
-use crate::tune;
-use plan::{CpuId, CpuList};
+use super::recommended::{boot_with, built_with, has_many_cpus, running_version, takes_managed_irq};
+use super::{ALL, Check, Seen, advice};
+use plan::CpuId;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -17,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "arguments-agree",
-        why: "An isolated CPU keeps what an argument forgets: its tick, its RCU callbacks, or its interrupts.",
+        why: "An isolated CPU keeps what an argument forgets: its tick, its interrupts, or its RCU callbacks, which nohz_full= offloads too.",
         reference: "kernel-parameters: isolcpus=, nohz_full=, rcu_nocbs=, irqaffinity=",
         tunable: false,
         matters: ALL,
@@ -80,121 +81,97 @@ pub(crate) fn highest(machine: &Machine<'_>) -> CpuId {
 }
 
 /// The CPUs of an argument that can be read.
-fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
+pub(super) fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
     machine.arguments.cpus(name, highest(machine))?.ok()
 }
+
+/// Arguments that isolate.
+const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
 
 fn isolation(machine: &Machine<'_>) -> Option<Seen> {
     if machine.online.len() == 1 {
         return None;
+    }
+    if machine.options.config.is_some() && built_with(machine, "CPU_ISOLATION") == Some(false) {
+        return Seen::bad("CPU_ISOLATION is not built in, so isolcpus= does nothing", "build it with CONFIG_CPU_ISOLATION=y");
     }
     let measured = machine.measured();
     let open: Vec<CpuId> = measured.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
     if open.is_empty() {
         return Seen::ok(format!("{} isolated", cpu_words(&machine.isolated)));
     }
-    if !machine.has_chosen_cpus() {
-        return Seen::warn(
-            "no CPU is isolated",
-            "boot with isolcpus=managed_irq,domain,LIST nohz_full=LIST rcu_nocbs=LIST for CPUs of your choice, not 0",
-        );
-    }
-    let list = CpuList::format(&measured);
-    Seen::bad(
-        format!("{} not isolated", cpu_words(&open)),
-        format!("boot with isolcpus={}{list} nohz_full={list} rcu_nocbs={list}", tune::isolation_flags(machine)),
-    )
-}
-
-/// What isolation by these arguments forgets.
-fn agreement(machine: &Machine<'_>) -> Option<Seen> {
-    let isolated = cpus_of(machine, "isolcpus").filter(|cpus| !cpus.is_empty());
-    let tickless = cpus_of(machine, "nohz_full").filter(|cpus| !cpus.is_empty());
-    let target = isolated.clone().or_else(|| tickless.clone())?;
-    let list = CpuList::format(&target);
-    let (mut wrong, mut right) = (Vec::new(), Vec::new());
-    let mut compare = |name: &str, cpus: &Option<Vec<CpuId>>| {
-        let Some(cpus) = cpus else { return };
-        let missing: Vec<CpuId> = target.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
-        let further: Vec<CpuId> = cpus.iter().copied().filter(|cpu| !target.contains(cpu)).collect();
-        let written = machine.arguments.written(name).unwrap_or_default();
-        match (missing.is_empty(), further.is_empty()) {
-            (true, true) => return,
-            (false, true) => wrong.push(format!("{written} leaves out {}", cpu_words(&missing))),
-            (true, false) => wrong.push(format!("{written} has {} too, which is not isolated", cpu_words(&further))),
-            (false, false) => {
-                wrong.push(format!(
-                    "{written} names {} and not {}, which are isolated",
-                    cpu_words(&further),
-                    cpu_words(&missing)
-                ));
-            }
-        }
-        right.push(format!("{name}={list}"));
+    let build = match built_with(machine, "CPU_ISOLATION") {
+        Some(false) => "build the kernel with CONFIG_CPU_ISOLATION=y for isolcpus=, and ",
+        _ => "",
     };
-    compare("isolcpus", &isolated);
-    compare("nohz_full", &tickless);
-    compare("rcu_nocbs", &cpus_of(machine, "rcu_nocbs"));
-    if let Some(interrupts) = cpus_of(machine, "irqaffinity") {
-        let shared: Vec<CpuId> = interrupts.iter().copied().filter(|cpu| target.contains(cpu)).collect();
-        if !shared.is_empty() {
-            let others: Vec<CpuId> = machine.online.iter().copied().filter(|cpu| !target.contains(cpu)).collect();
-            let written = machine.arguments.written("irqaffinity").unwrap_or_default();
-            wrong.push(format!("{written} puts interrupts on {}, which are isolated", cpu_words(&shared)));
-            right.push(format!("irqaffinity={}", CpuList::format(&others)));
-        }
+    if !machine.has_chosen_cpus() {
+        return match advice::isolated(machine) {
+            Some(cpus) => Seen::warn("no CPU is isolated", format!("{build}{}", boot_with(machine, &cpus, &ISOLATING))),
+            None => Seen::warn("no CPU is isolated", "measure on a machine with more than one core"),
+        };
     }
-    if target.contains(&CpuId(0)) {
-        wrong.push("CPU 0 is isolated, to which the kernel binds work of its own".to_owned());
-        right.push("another CPU than 0".to_owned());
-    }
-    if wrong.is_empty() {
-        return Seen::ok(format!("{} in each that is given", cpu_words(&target)));
-    }
-    Seen::bad(wrong.join("; "), format!("boot with {}", right.join(" ")))
+    Seen::bad(format!("{} not isolated", cpu_words(&open)), format!("{build}{}", boot_with(machine, &measured, &ISOLATING)))
 }
 
 fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
-    let (mut wrong, mut compared) = (Vec::new(), 0);
-    for name in ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"] {
-        let Some(asked) = machine.arguments.cpus(name, highest(machine)) else { continue };
+    let given = ISOLATING.into_iter().filter_map(|name| Some((name, machine.arguments.cpus(name, highest(machine))?)));
+    let (mut wrong, mut actions, mut compared) = (Vec::new(), Vec::new(), 0);
+    for (name, asked) in given {
         compared += 1;
         let written = machine.arguments.written(name).unwrap_or_default();
-        let asked = match asked {
-            Ok(asked) => asked,
-            Err(error) => {
-                wrong.push(format!("{written}: {error}"));
-                continue;
-            }
-        };
-        let nowhere: Vec<CpuId> = asked.iter().copied().filter(|cpu| *cpu > highest(machine)).collect();
-        if !nowhere.is_empty() {
-            wrong.push(format!("{written}: this machine has no {}", cpu_words(&nowhere)));
-        }
-        let file = match name {
-            "isolcpus" => "sys/devices/system/cpu/isolated",
-            "nohz_full" => "sys/devices/system/cpu/nohz_full",
-            _ => continue,
-        };
-        let Some(real) = machine.cpus(file) else {
-            wrong.push(format!("{written}: the kernel has no such list (/{file})"));
-            continue;
-        };
-        let without: Vec<CpuId> = asked.iter().copied().filter(|cpu| *cpu <= highest(machine) && !real.contains(cpu)).collect();
-        // isolcpus with flags but without `domain` isolates from less.
-        let isolates =
-            name != "isolcpus" || !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain");
-        if !without.is_empty() && isolates {
-            wrong.push(format!("{written}: not in effect on {}", cpu_words(&without)));
+        for (what, action) in not_in_effect(machine, name, asked) {
+            wrong.push(format!("{written}: {what}"));
+            actions.extend(Some(action).filter(|action| !actions.contains(action)));
         }
     }
     if compared == 0 {
         return None;
     }
-    if wrong.is_empty() {
-        return Seen::ok("as given");
+    if wrong.is_empty() { Seen::ok("as given") } else { Seen::bad(wrong.join(". "), actions.join(", and ")) }
+}
+
+/// What an argument asks for and the kernel did not do, and what to do.
+fn not_in_effect(machine: &Machine<'_>, name: &str, asked: Result<Vec<CpuId>, String>) -> Vec<(String, String)> {
+    let correct = || format!("correct the list of {name}=");
+    let asked = match asked {
+        Ok(asked) => asked,
+        Err(error) => return vec![(error, correct())],
+    };
+    let (here, nowhere): (Vec<CpuId>, Vec<CpuId>) = asked.into_iter().partition(|cpu| *cpu <= highest(machine));
+    let mut wrong = Vec::new();
+    if !nowhere.is_empty() {
+        wrong.push((format!("this machine has no {}", cpu_words(&nowhere)), correct()));
     }
-    Seen::bad(wrong.join("; "), "correct the list, or boot a kernel that was built for it")
+    let file = match name {
+        "isolcpus" => "sys/devices/system/cpu/isolated",
+        "nohz_full" => "sys/devices/system/cpu/nohz_full",
+        _ => return wrong,
+    };
+    let built_for = || format!("boot a kernel that was built for {name}=");
+    let Some(real) = machine.cpus(file) else {
+        wrong.push((format!("the kernel has no such list (/{file})"), built_for()));
+        return wrong;
+    };
+    let without: Vec<CpuId> = here.iter().copied().filter(|cpu| !real.contains(cpu)).collect();
+    let written = machine.arguments.written(name).unwrap_or_default();
+    if without.is_empty() || name == "isolcpus" && !is_of_balancing(&written) {
+        return wrong;
+    }
+    let is_unknown_flag = name == "isolcpus" && written.contains("managed_irq") && !takes_managed_irq(running_version(machine));
+    let what = format!("not in effect on {}", cpu_words(&without));
+    wrong.push(if is_unknown_flag {
+        (format!("{what}, because kernels before 5.6 do not know managed_irq"), boot_with(machine, &here, &["isolcpus"]))
+    } else if built_with(machine, "CPU_ISOLATION") == Some(false) {
+        (what, built_for())
+    } else {
+        (what, format!("look in dmesg why the kernel refused {written}"))
+    });
+    wrong
+}
+
+/// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is one of them.
+pub(super) fn is_of_balancing(written: &str) -> bool {
+    !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain")
 }
 
 /// Arguments that matter for latency.
@@ -268,16 +245,20 @@ fn interrupts_at_boot(machine: &Machine<'_>) -> Option<Seen> {
     if machine.isolated.is_empty() {
         return None;
     }
-    if machine.arguments.has("irqaffinity") {
+    let given = cpus_of(machine, "irqaffinity");
+    let is_kept_off = given.is_some_and(|cpus| cpus.iter().all(|cpu| !machine.isolated.contains(cpu)));
+    if is_kept_off {
         return Seen::ok(machine.arguments.written("irqaffinity").unwrap_or_default());
     }
-    let others: Vec<CpuId> = machine.online.iter().copied().filter(|cpu| !machine.isolated.contains(cpu)).collect();
-    Seen::warn("no irqaffinity=", format!("boot with irqaffinity={}", CpuList::format(&others)))
+    if !machine.arguments.has("irqaffinity") {
+        return Seen::warn("no irqaffinity=", boot_with(machine, &machine.isolated, &["irqaffinity"]));
+    }
+    let found = machine.arguments.written("irqaffinity").unwrap_or_default();
+    Seen::warn(found, boot_with(machine, &machine.isolated, &["irqaffinity"]))
 }
 
 fn tick_skew(machine: &Machine<'_>) -> Option<Seen> {
-    // With few CPUs there is little to wait for.
-    if machine.online.len() < 8 {
+    if !has_many_cpus(machine) {
         return None;
     }
     if machine.arguments.value("skew_tick") == Some("1") {

@@ -3,9 +3,11 @@
 
 use super::config::KernelConfig;
 use super::debug_options::debug_options;
-use super::machine::{Machine, Purpose};
+use super::machine::{Machine, Purpose, cpu_words};
+use super::recommended::{boot_with, built_with, offloaded, tickless};
 use super::{ALL, Check, Seen, listed};
 use crate::kernel;
+use plan::CpuId;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -128,6 +130,11 @@ fn is_preempted_at_once(mode: &str) -> bool {
     mode == "full" || mode == "lazy"
 }
 
+/// Whether a kernel that can choose it at boot lets a real-time thread preempt it in most places. None where there is no choice.
+pub(super) fn preempts_fully(machine: &Machine<'_>) -> Option<bool> {
+    Some(is_preempted_at_once(dynamic_mode(&model(machine)?)?))
+}
+
 fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     let Some(model) = model(machine) else { return Seen::unknown("no file shows how the kernel can be preempted") };
     if model == "PREEMPT_RT" {
@@ -209,7 +216,7 @@ fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
     }
     match machine.config() {
         Ok(config) if config.has("HIGH_RES_TIMERS") => Seen::ok("built in"),
-        Ok(_) => Seen::bad("not built in", "build the kernel with CONFIG_HIGH_RES_TIMERS=y"),
+        Ok(_) => Seen::bad("not built in", build_with(machine, "HIGH_RES_TIMERS")),
         Err(error) => Seen::unknown(error),
     }
 }
@@ -219,48 +226,69 @@ fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
     let rate = config.value("HZ")?;
     let found = format!("{rate} Hz");
     if machine.options.purpose == Purpose::Audio && rate.parse::<u32>().is_ok_and(|rate| rate < 250) {
-        return Seen::warn(found, "build the kernel with CONFIG_HZ_1000=y, or use PREEMPT_RT");
+        return Seen::warn(found, format!("{}, or use PREEMPT_RT", build_with(machine, "HZ_1000")));
     }
     Seen::ok(found)
 }
 
+/// What a kernel that lacks an option needs.
+fn build_with(machine: &Machine<'_>, option: &str) -> String {
+    let verb = if machine.options.config.is_some() { "build it" } else { "boot a kernel that was built" };
+    format!("{verb} with CONFIG_{option}=y")
+}
+
+/// CPUs that are to be on time beside others, and are not among these.
+fn forgotten(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
+    let measured = if machine.has_chosen_cpus() { machine.measured() } else { Vec::new() };
+    measured.into_iter().filter(|cpu| !cpus.contains(cpu)).collect()
+}
+
 fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
-    let is_asked = machine.arguments.has("nohz_full");
-    let Ok(config) = machine.config() else {
-        // The kernel has this file where it was built in.
-        let is_built = machine.exists("sys/devices/system/cpu/nohz_full");
-        return if is_built { Seen::ok("built in") } else { Seen::unknown("the kernel's configuration is not known") };
+    let Some(is_built) = built_with(machine, "NO_HZ_FULL") else {
+        return Seen::unknown("the kernel's configuration is not known");
     };
-    match (config.has("NO_HZ_FULL"), is_asked) {
-        (true, _) => Seen::ok("built in"),
-        (false, true) => Seen::bad(
-            format!("{}, but NO_HZ_FULL is not built in", machine.arguments.written("nohz_full").unwrap_or_default()),
-            "boot a kernel with CONFIG_NO_HZ_FULL=y",
-        ),
-        (false, false) if machine.has_chosen_cpus() => {
-            Seen::bad("NO_HZ_FULL is not built in", "boot a kernel with CONFIG_NO_HZ_FULL=y and nohz_full= for these CPUs")
-        }
-        (false, false) => {
-            Seen::warn("NO_HZ_FULL is not built in", "boot a kernel with CONFIG_NO_HZ_FULL=y to isolate CPUs fully")
-        }
+    if !is_built {
+        let build = build_with(machine, "NO_HZ_FULL");
+        return match machine.arguments.written("nohz_full") {
+            Some(asked) => Seen::bad(format!("{asked}, but NO_HZ_FULL is not built in"), build),
+            None if machine.has_chosen_cpus() => {
+                Seen::bad("NO_HZ_FULL is not built in", format!("{build}, then nohz_full= for these CPUs"))
+            }
+            None => Seen::warn("NO_HZ_FULL is not built in", format!("{build}, to isolate CPUs fully")),
+        };
     }
+    if machine.options.config.is_some() || !machine.has_chosen_cpus() {
+        return Seen::ok("built in");
+    }
+    let forgotten = forgotten(machine, &tickless(machine));
+    if forgotten.is_empty() {
+        return Seen::ok(format!("built in, and in effect on {}", cpu_words(&machine.measured())));
+    }
+    Seen::bad(
+        format!("built in, but not asked for on {}", cpu_words(&forgotten)),
+        boot_with(machine, &machine.measured(), &["nohz_full"]),
+    )
 }
 
 fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
-    let config = machine.config().ok()?;
-    let asked = machine.arguments.written("rcu_nocbs");
-    if config.has("RCU_NOCB_CPU") {
+    if !built_with(machine, "RCU_NOCB_CPU")? {
+        let build = build_with(machine, "RCU_NOCB_CPU");
+        return match machine.arguments.written("rcu_nocbs") {
+            Some(asked) => Seen::bad(format!("{asked}, but RCU_NOCB_CPU is not built in"), build),
+            None => Seen::warn("RCU_NOCB_CPU is not built in", format!("{build}, to offload them from isolated CPUs")),
+        };
+    }
+    if machine.options.config.is_some() || !machine.has_chosen_cpus() {
         return Seen::ok("they can be offloaded");
     }
-    match asked {
-        Some(asked) => {
-            Seen::bad(format!("{asked}, but RCU_NOCB_CPU is not built in"), "boot a kernel with CONFIG_RCU_NOCB_CPU=y")
-        }
-        None => Seen::warn(
-            "RCU_NOCB_CPU is not built in",
-            "boot a kernel with CONFIG_RCU_NOCB_CPU=y to offload them from isolated CPUs",
-        ),
+    let forgotten = forgotten(machine, &offloaded(machine));
+    if forgotten.is_empty() {
+        return Seen::ok(format!("offloaded from {}", cpu_words(&machine.measured())));
     }
+    Seen::bad(
+        format!("they can be offloaded, but are not on {}", cpu_words(&forgotten)),
+        boot_with(machine, &machine.measured(), &["rcu_nocbs"]),
+    )
 }
 
 fn frequency_scaling(machine: &Machine<'_>) -> Option<Seen> {

@@ -41,7 +41,9 @@ impl Arguments {
 
     /// The CPUs that an argument lists; an error where its list cannot be read.
     pub(super) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, String>> {
-        Some(cpus(self.value(name)?, highest))
+        let list = self.value(name)?;
+        // Without a list the kernel offloads from no CPU yet, and can do so later.
+        Some(if name == "rcu_nocbs" && list.is_empty() { Ok(Vec::new()) } else { cpus(list, highest) })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {

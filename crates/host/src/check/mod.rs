@@ -6,13 +6,18 @@
 //! and what could not be read is one of unknown status.
 
 mod advice;
+mod agreement;
 mod area_arguments;
+#[cfg(test)]
+mod area_arguments_tests;
 mod area_clock;
 mod area_environment;
 mod area_frequency;
 mod area_groups;
 mod area_interrupts;
 mod area_kernel;
+#[cfg(test)]
+mod area_kernel_tests;
 mod area_memory;
 mod area_rights;
 mod area_scheduling;
@@ -22,6 +27,8 @@ mod arguments;
 mod config;
 mod debug_options;
 mod machine;
+mod recommended;
+mod topology;
 mod watching;
 
 use crate::HostRoot;
@@ -37,6 +44,7 @@ pub(crate) use machine::Machine;
 pub use machine::Purpose;
 use model::Warning;
 use plan::CpuId;
+pub(crate) use recommended::{Recommended, built_with, isolable as isolable_cpus, recommended as recommended_arguments};
 pub use watching::Activity;
 
 /// How a finding is.

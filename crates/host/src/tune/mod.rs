@@ -22,7 +22,6 @@ mod setting;
 use crate::HostRoot;
 use crate::check::{CheckOptions, Machine, Purpose, why_of};
 pub use apply::{ChangeResult, Obstacle, Tuning, TuningError};
-pub(crate) use boot::isolation_flags;
 pub use boot::{BootArgument, BootPlan};
 use journal::Entry;
 pub(crate) use journal::{is_in_use, left_over};

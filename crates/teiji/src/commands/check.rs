@@ -134,7 +134,7 @@ fn advice_text(advice: Option<&Advice>) -> String {
     for line in advice.reasons.iter().flat_map(|reason| plans::wrapped(&format!("{reason}."))) {
         text += &format!("{:STATUS$}{line}\n", "");
     }
-    text + &format!("Boot with: {}\n", advice.arguments())
+    text + &format!("Boot with: {}\n", advice.arguments)
 }
 
 fn advice_json(advice: &Advice) -> Value {
@@ -144,7 +144,7 @@ fn advice_json(advice: &Advice) -> Value {
         "measured": advice.measured,
         "idle": advice.idle,
         "reasons": advice.reasons,
-        "arguments": advice.arguments(),
+        "arguments": advice.arguments,
     })
 }
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel arguments on small machines: what is said of those that are there, and which are recommended.
+
+use super::tests::laid_out;
+use super::*;
+
+/// What is found of this machine, of four CPUs unless its files say otherwise.
+pub(super) fn found(id: &str, options: &str, files: &[(&str, &str)]) -> Option<Finding> {
+    let text = |text: &mut String, (path, content): &(&str, &str)| *text += &format!("=== {path}\n{content}\n");
+    let mut tree = format!("options: {options}\n");
+    for file in [
+        ("sys/devices/system/cpu/online", "0-3"),
+        ("sys/devices/system/cpu/possible", "0-3"),
+        ("proc/sys/kernel/osrelease", "6.1.0-x"),
+    ] {
+        text(&mut tree, &file);
+    }
+    for file in files {
+        text(&mut tree, file);
+    }
+    let (dir, options) = laid_out(&tree);
+    HostRoot::at(dir.path()).check(&options).into_iter().find(|finding| finding.id == id)
+}
+
+fn action(id: &str, options: &str, files: &[(&str, &str)]) -> String {
+    found(id, options, files).unwrap().action.unwrap_or_default()
+}
+
+const RELEASE: &str = "proc/sys/kernel/osrelease";
+const LINE: &str = "proc/cmdline";
+const ISOLATED: (&str, &str) = ("sys/devices/system/cpu/isolated", "2-3");
+const TICKLESS: &str = "sys/devices/system/cpu/nohz_full";
+
+/// Kernels before 5.6 isolate nothing where a flag stands that they do not know, and this one was built for nothing else.
+#[test]
+fn only_what_the_kernel_knows_and_was_built_for_is_recommended() {
+    let config = ("boot/config-5.4.0", "CONFIG_CPU_ISOLATION=y\n# CONFIG_NO_HZ_FULL is not set");
+    assert_eq!(action("isolation", "-a 2,3", &[(RELEASE, "5.4.0"), config]), "boot with isolcpus=2-3 irqaffinity=0-1");
+    let config = ("boot/config-5.6.0", "CONFIG_CPU_ISOLATION=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y");
+    let expected = "boot with isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1";
+    assert_eq!(action("isolation", "-a 2,3", &[(RELEASE, "5.6.0"), config]), expected);
+    let unknown = action("isolation", "-a 2,3", &[]);
+    let condition =
+        " (nohz_full= needs NO_HZ_FULL and rcu_nocbs= needs RCU_NOCB_CPU, each of which this kernel may not be built with)";
+    assert_eq!(unknown, format!("{expected}{condition}"));
+    let config = ("boot/config-6.1.0-x", "CONFIG_HZ=250");
+    let build = action("isolation", "-a 2,3", &[config]);
+    assert_eq!(build, "build the kernel with CONFIG_CPU_ISOLATION=y for isolcpus=, and boot with irqaffinity=0-1");
+}
+
+#[test]
+fn neither_cpu_0_nor_all_are_recommended() {
+    let none = "choose another CPU than 0, to which the kernel binds work of its own: teiji check --advise";
+    assert_eq!(action("isolation", "-a 0", &[(TICKLESS, "")]), none);
+    let beside = action("isolation", "-a 0,1", &[(TICKLESS, "")]);
+    assert!(
+        beside.starts_with("choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1 nohz_full=1 "),
+        "{beside}"
+    );
+    // Nobody chose any.
+    let advised = action("isolation", "", &[(TICKLESS, "")]);
+    assert_eq!(advised, "boot with isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0");
+    let one_core =
+        [("sys/devices/system/cpu/online", "0-1"), ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1")];
+    assert_eq!(action("isolation", "", &one_core), "measure on a machine with more than one core");
+}
+
+/// The three that print arguments say the same.
+#[test]
+fn check_advice_and_plan_agree() {
+    for release in ["4.19.71-rt24-v7+", "6.1.0"] {
+        let tree = format!("=== sys/devices/system/cpu/online\n0-3\n=== {TICKLESS}\n\n=== {RELEASE}\n{release}\n");
+        let (dir, _) = laid_out(&tree);
+        let root = HostRoot::at(dir.path());
+        let advised = root.advise().unwrap();
+        let plan = root.plan_boot(Some(advised.isolated)).unwrap();
+        let planned: Vec<&str> = plan.changes.iter().map(|change| change.to.as_str()).collect();
+        assert_eq!(advised.arguments, planned.join(" "));
+        let checked = action("isolation", "-a 1,2,3", &[(TICKLESS, ""), (RELEASE, release)]);
+        assert_eq!(format!("boot with {}", advised.arguments), checked);
+        assert_eq!(advised.arguments.contains("managed_irq"), release.starts_with('6'));
+    }
+}
+
+#[test]
+fn a_boot_plan_leaves_out_cpu_0() {
+    let (dir, _) = laid_out("=== sys/devices/system/cpu/online\n0-3\n");
+    let root = HostRoot::at(dir.path());
+    let error = root.plan_boot(Some(vec![CpuId(0)])).unwrap_err();
+    assert!(error.starts_with("CPU 0 cannot be isolated"), "{error}");
+    let plan = root.plan_boot(Some(vec![CpuId(0), CpuId(1)])).unwrap();
+    assert_eq!(plan.cpus, [CpuId(1)]);
+    assert!(plan.notes[0].starts_with("CPU 0 is left out") && plan.changes[0].to.ends_with(",1"), "{plan:?}");
+}
+
+fn agreement(line: &str, tickless: &str) -> Finding {
+    found("arguments-agree", "", &[(LINE, line), ISOLATED, (TICKLESS, tickless)]).unwrap()
+}
+
+/// More CPUs cost nothing, and without a list none is offloaded until somebody asks for it.
+#[test]
+fn further_cpus_without_callbacks_are_right() {
+    for callbacks in ["rcu_nocbs=all", "rcu_nocbs=1-3", "rcu_nocbs=0-N", "rcu_nocbs"] {
+        let line = format!("isolcpus=2-3 nohz_full=2-3 {callbacks}");
+        assert_eq!(agreement(&line, "2-3").status, Status::Ok, "{callbacks}");
+        let in_effect = found("arguments-in-effect", "", &[(LINE, &line), ISOLATED, (TICKLESS, "2-3")]).unwrap();
+        assert_eq!((in_effect.status, in_effect.found.as_str()), (Status::Ok, "as given"), "{callbacks}");
+    }
+}
+
+#[test]
+fn callbacks_that_an_argument_forgets() {
+    // The kernel adds those of nohz_full.
+    let harmless = agreement("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=0", "2-3");
+    let expected = "rcu_nocbs=0 names CPU 0 and not CPUs 2-3, which are isolated. The kernel offloads CPUs 2-3 all the same, for nohz_full=2-3";
+    assert_eq!((harmless.status, harmless.found.as_str()), (Status::Warn, expected));
+    assert_eq!(harmless.action.as_deref(), Some("boot with rcu_nocbs=2-3"));
+    // It did not, because it refused that list.
+    let bad = agreement("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=3", "");
+    assert_eq!((bad.status, bad.found.as_str()), (Status::Bad, "rcu_nocbs=3 leaves out CPU 2"));
+}
+
+#[test]
+fn what_disagrees_is_put_right_by_arguments_that_the_kernel_takes() {
+    for (line, found, action) in [
+        (
+            "isolcpus=2-3 irqaffinity=2-3",
+            "irqaffinity=2-3 puts interrupts on CPUs 2-3, which are isolated",
+            "boot with irqaffinity=0-1",
+        ),
+        (
+            "isolcpus=0-3 irqaffinity=0-3",
+            "isolcpus=0-3 has CPU 0, to which the kernel binds work of its own. irqaffinity=0-3 puts interrupts on CPUs 0-3, which are isolated",
+            "choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1-3 irqaffinity=0",
+        ),
+        (
+            "isolcpus=0",
+            "isolcpus=0 has CPU 0, to which the kernel binds work of its own",
+            "choose another CPU than 0, to which the kernel binds work of its own: teiji check --advise",
+        ),
+        ("isolcpus=2-3 nohz_full=2", "nohz_full=2 leaves out CPU 3", "boot with nohz_full=2-3"),
+        ("isolcpus=2 nohz_full=2-3", "nohz_full=2-3 has CPU 3 too, which is not isolated", "boot with nohz_full=2"),
+    ] {
+        let finding = agreement(line, "2-3");
+        assert_eq!(
+            (finding.status, finding.found.as_str(), finding.action.as_deref()),
+            (Status::Bad, found, Some(action)),
+            "{line}"
+        );
+    }
+    // Without `domain` nothing is isolated from the scheduler, and there is nothing to agree with.
+    assert_eq!(found("arguments-agree", "", &[(LINE, "isolcpus=managed_irq,2 rcu_nocbs=3")]), None);
+}
+
+#[test]
+fn interrupts_at_boot_have_a_cpu_to_go_to() {
+    let all = ("sys/devices/system/cpu/isolated", "0-3");
+    assert!(action("interrupts-at-boot", "", &[all]).ends_with("boot with irqaffinity=0"));
+    let shared = found("interrupts-at-boot", "", &[ISOLATED, (LINE, "irqaffinity=0-3")]).unwrap();
+    assert_eq!((shared.status, shared.action.as_deref()), (Status::Warn, Some("boot with irqaffinity=0-1")));
+}
+
+#[test]
+fn a_flag_that_the_kernel_does_not_know_isolates_nothing() {
+    let line = (LINE, "isolcpus=managed_irq,domain,2-3");
+    let finding = found("arguments-in-effect", "", &[line, (RELEASE, "5.4.0"), ("sys/devices/system/cpu/isolated", "")]).unwrap();
+    let expected =
+        "isolcpus=managed_irq,domain,2-3: not in effect on CPUs 2-3, because kernels before 5.6 do not know managed_irq";
+    assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
+    assert_eq!(finding.action.as_deref(), Some("boot with isolcpus=2-3"));
+}
+
+#[test]
+fn a_slow_clock_that_was_asked_for_comes_back() {
+    let files = [
+        ("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet"),
+        ("sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet"),
+        (LINE, "quiet clocksource=hpet"),
+    ];
+    let expected = "remove clocksource=hpet from the kernel's arguments, and for now: \
+        echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
+    assert_eq!(action("clocksource", "", &files), expected);
+}
