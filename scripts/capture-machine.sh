@@ -20,7 +20,8 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     sys/kernel/mm/transparent_hugepage/enabled sys/kernel/mm/ksm/run sys/hypervisor/type sys/class/dmi/id/sys_vendor \
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
-    sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance; do
+    sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance \
+    etc/os-release; do
     print "$file"
 done
 cd "$root/" || exit 1
@@ -33,6 +34,8 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     sys/fs/cgroup/*/cgroup.procs sys/fs/cgroup/*/cpuset.cpus* sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq \
     sys/devices/system/cpu/cpu*/cpuidle/state*/name sys/devices/system/cpu/cpu*/cpuidle/state*/latency \
     sys/devices/system/cpu/cpu*/cpuidle/state*/disable sys/devices/system/cpu/cpu*/topology/thread_siblings_list \
+    sys/devices/system/cpu/cpu*/cpu_capacity sys/devices/system/cpu/cpu*/cache/index*/level \
+    sys/devices/system/cpu/cpu*/cache/index*/shared_cpu_list sys/devices/cpu_atom/cpus sys/devices/system/cpu/cpuidle/current_driver \
     sys/class/power_supply/*/type sys/class/power_supply/*/status sys/class/thermal/thermal_zone*/temp \
     sys/class/thermal/thermal_zone*/trip_point_*_t* sys/class/evl/control/*; do
     print "$file"
@@ -48,7 +51,7 @@ for file in proc/config.gz "boot/config-$(uname -r)"; do
     if [ -r "$file" ]; then
         echo "=== $file"
         case $file in *.gz) zcat "$file" ;; *) cat "$file" ;; esac |
-            grep -E '^(# )?CONFIG_(PREEMPT|HZ|NO_HZ|RCU_NOCB|CPU_ISOLATION|CPU_FREQ|CPU_IDLE|HIGH_RES|DEBUG_|LOCK|PROVE_|SLUB_DEBUG|K.SAN|UBSAN|KCOV|TRACE_IRQ|IRQSOFF|RT_GROUP|XENOMAI|EVL|MIGRATION|COMPACTION|TRANSPARENT|KSM|FAULT_INJ)'
+            grep -E '^(# )?CONFIG_(PREEMPT|HZ|NO_HZ|RCU_NOCB|CPU_ISOLATION|CPU_FREQ|CPU_IDLE|HIGH_RES|DEBUG_|LOCK|PROVE_|PROFILE_ALL|SLUB_|K.SAN|UBSAN|KCOV|GCOV|TRACE_IRQ|IRQSOFF|RT_GROUP|XENOMAI|EVL|MIGRATION|COMPACTION|TRANSPARENT|KSM|FAIL|PAGE_POISONING|PAGE_OWNER)'
         break
     fi
 done
