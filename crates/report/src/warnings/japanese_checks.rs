@@ -13,7 +13,9 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         "rcu-callbacks" => "RCU のコールバックは、オフロードしない限り、登録した CPU で実行されます。",
         "co-kernel" => "コカーネル上で動くのは、その呼び出しを使うスレッドだけです。Linux はその後で動きます。",
         "isolation" => "分離していない CPU には、スケジューラがどのスレッドでも割り当てます。",
-        "arguments-agree" => "指定から漏れた CPU には、ティック、RCU コールバック、割り込みのいずれかが残ります。",
+        "arguments-agree" => {
+            "指定から漏れた CPU には、ティック、割り込み、RCU コールバックのいずれかが残ります(RCU コールバックは nohz_full= でもオフロードされます)。"
+        }
         "arguments-in-effect" => "カーネルが読めない、または対応していない指定は、何の効果もなく無視されます。",
         "arguments-spelled" => "カーネルは知らない引数を無視します。綴りを誤った引数には効果がありません。",
         "interrupts-on-measured-cpus" => {

@@ -43,7 +43,7 @@ fn files_stand_for_another_machine() {
     file("m/proc/cmdline", "isolcpus=1-3 rcu_nocbs=0");
     file("m/sys/devices/system/cpu/online", "0-3");
     file("m/sys/devices/system/cpu/isolated", "1-3");
-    file("config", "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\n");
+    file("config", "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\nCONFIG_RCU_NOCB_CPU=y\n");
     let output = place.teiji("check --root m --kernel-config config");
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(output.out.contains("rcu_nocbs=0 names CPU 0 and not CPUs 1-3"), "{output:?}");
