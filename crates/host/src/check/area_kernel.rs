@@ -225,6 +225,12 @@ fn tick_rate(machine: &Machine<'_>) -> Option<Seen> {
     let config = machine.config().ok()?;
     let rate = config.value("HZ")?;
     let found = format!("{rate} Hz");
+    if let Some(each) = rate.parse::<u32>().ok().and_then(|rate| 1_000_u32.checked_div(rate))
+        && !config.has("HIGH_RES_TIMERS")
+    {
+        let found = format!("{found}, and without HIGH_RES_TIMERS a timer is up to {each} ms late");
+        return Seen::warn(found, build_with(machine, "HIGH_RES_TIMERS"));
+    }
     if machine.options.purpose == Purpose::Audio && rate.parse::<u32>().is_ok_and(|rate| rate < 250) {
         return Seen::warn(found, format!("{}, or use PREEMPT_RT", build_with(machine, "HZ_1000")));
     }

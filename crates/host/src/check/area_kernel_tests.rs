@@ -141,7 +141,8 @@ fn what_a_recipe_switches_on_is_asked_for() {
         let finding = of_config(id, config);
         assert!(finding.action.unwrap_or_default().contains(says), "{id}");
     }
-    assert_eq!(of_config("tick-rate", config).found, "100 Hz");
+    assert_eq!(of_config("tick-rate", config).found, "100 Hz, and without HIGH_RES_TIMERS a timer is up to 10 ms late");
+    assert_eq!(of_config("tick-rate", "CONFIG_HZ=100\nCONFIG_HIGH_RES_TIMERS=y").found, "100 Hz");
 }
 
 #[test]
