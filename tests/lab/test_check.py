@@ -27,10 +27,27 @@ class Check(Lab):
     def test_what_was_set_is_found(self):
         for arguments, expected in [
             ("quiet", {"isolation": "warn", "arguments-agree": None, "interrupts-at-boot": None}),
-            ("isolcpus=1", {"isolation": "ok", "arguments-agree": "ok", "arguments-in-effect": "ok", "interrupts-at-boot": "warn"}),
+            (
+                "isolcpus=1",
+                {
+                    "isolation": "ok",
+                    "arguments-agree": "ok",
+                    "arguments-in-effect": "ok",
+                    "interrupts-at-boot": "warn",
+                    "full-dynticks": "warn",
+                    "rcu-callbacks": "warn",
+                },
+            ),
             (
                 "isolcpus=1 nohz_full=1 irqaffinity=0",
-                {"arguments-agree": "ok", "arguments-in-effect": "ok", "interrupts-at-boot": "ok", "interrupts-on-measured-cpus": "ok"},
+                {
+                    "arguments-agree": "ok",
+                    "arguments-in-effect": "ok",
+                    "interrupts-at-boot": "ok",
+                    "interrupts-on-measured-cpus": "ok",
+                    "full-dynticks": "ok",
+                    "rcu-callbacks": "ok",
+                },
             ),
             ("isolcpus=1 nohz_full=0", {"arguments-agree": "bad"}),
             ("isolcpus=1 irqaffinity=1", {"arguments-agree": "bad", "interrupts-on-measured-cpus": "bad"}),
