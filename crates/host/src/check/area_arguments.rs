@@ -279,7 +279,38 @@ fn idle_arguments(machine: &Machine<'_>) -> Option<Seen> {
             "remove idle=poll: it heats, which may throttle. /dev/cpu_dma_latency does it while it is needed",
         );
     }
-    Seen::ok(given.join(" "))
+    let given = given.join(" ");
+    match idle_limit(machine) {
+        Some((why, action)) => Seen::warn(format!("{given}: {why}"), action),
+        None => Seen::ok(given),
+    }
+}
+
+/// Why arguments that look like a limit of idle states are none, and what would be one.
+fn idle_limit(machine: &Machine<'_>) -> Option<(&'static str, &'static str)> {
+    let value = |name: &str| machine.arguments.value(name);
+    if value("cpuidle.off") == Some("1") || value("idle") == Some("halt") {
+        return None;
+    }
+    let limit = |name: &str| value(name)?.parse::<u32>().ok();
+    let (intel, acpi) = (limit("intel_idle.max_cstate"), limit("processor.max_cstate"));
+    let driver = machine.text("sys/devices/system/cpu/cpuidle/current_driver");
+    let is_intel = match driver.as_deref() {
+        Some("intel_idle") => true,
+        Some("acpi_idle") => false,
+        Some(_) => return None,
+        None => intel.is_some_and(|limit| limit > 0),
+    };
+    let is_limited = |limit: Option<u32>| limit.is_some_and(|limit| limit <= 1);
+    match (is_intel, intel, acpi) {
+        (true, Some(limit), _) => (limit > 1).then_some(("deep idle states remain", "boot with intel_idle.max_cstate=1")),
+        (true, None, _) => Some(("intel_idle is in use and has no limit", "boot with intel_idle.max_cstate=1")),
+        (false, ..) if is_limited(acpi) => None,
+        (false, Some(_), None) => {
+            Some(("without intel_idle, ACPI's idle states have no limit", "boot with processor.max_cstate=1 too"))
+        }
+        (false, ..) => Some(("deep idle states remain", "boot with processor.max_cstate=1")),
+    }
 }
 
 fn mitigations(machine: &Machine<'_>) -> Option<Seen> {

@@ -181,3 +181,36 @@ fn a_slow_clock_that_was_asked_for_comes_back() {
         echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource";
     assert_eq!(action("clocksource", "", &files), expected);
 }
+
+/// 0 for intel_idle means that another driver chooses, and other numbers may be no limit.
+#[test]
+fn limits_of_idle_states_that_are_none() {
+    for (line, driver, status, says) in [
+        ("intel_idle.max_cstate=1", "intel_idle", Status::Ok, ""),
+        ("intel_idle.max_cstate=9", "intel_idle", Status::Warn, "boot with intel_idle.max_cstate=1"),
+        ("processor.max_cstate=1", "intel_idle", Status::Warn, "boot with intel_idle.max_cstate=1"),
+        ("intel_idle.max_cstate=0", "acpi_idle", Status::Warn, "boot with processor.max_cstate=1 too"),
+        ("intel_idle.max_cstate=0", "", Status::Warn, "boot with processor.max_cstate=1 too"),
+        ("intel_idle.max_cstate=0 processor.max_cstate=1", "acpi_idle", Status::Ok, ""),
+        ("processor.max_cstate=9", "acpi_idle", Status::Warn, "boot with processor.max_cstate=1"),
+        ("idle=halt", "none", Status::Ok, ""),
+        ("cpuidle.off=1", "none", Status::Ok, ""),
+    ] {
+        let driver = if driver.is_empty() { ("x", "x") } else { ("sys/devices/system/cpu/cpuidle/current_driver", driver) };
+        let finding = found("idle-arguments", "", &[(LINE, line), driver]).unwrap();
+        assert_eq!((finding.status, finding.action.unwrap_or_default().as_str()), (status, says), "{line}");
+    }
+}
+
+/// The kernel takes no group of more than 32 bits.
+#[test]
+fn masks_of_many_cpus_have_groups() {
+    let files = [
+        ("sys/devices/system/cpu/online", "0-159"),
+        ("proc/irq/default_smp_affinity", "ffffffff,ffffffff,ffffffff,ffffffff,ffffffff"),
+    ];
+    let expected = "echo ffffffff,ffffffff,ffffffff,ffffffff,7fffffff | sudo tee /proc/irq/default_smp_affinity";
+    assert_eq!(action("interrupt-default", "-a 31", &files), expected);
+    let expected = "echo 7fffffff,ffffffff,ffffffff,ffffffff,ffffffff | sudo tee /proc/irq/default_smp_affinity";
+    assert_eq!(action("interrupt-default", "-a 159", &files), expected);
+}
