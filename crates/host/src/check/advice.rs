@@ -265,16 +265,27 @@ mod tests {
         assert_eq!((CpuList::format(&advice.isolated), advice.measured), ("2-7".to_owned(), CpuId(7)));
     }
 
+    /// As x86 processors of both kinds have them, whose kernel shows no capacities.
+    #[test]
+    fn efficiency_cores_are_for_everything_else() {
+        let advice = eight_cores(&[(0, "../../../cpu_atom/cpus", "4-7\n")]);
+        assert_eq!(
+            (CpuList::format(&advice.housekeeping), CpuList::format(&advice.isolated)),
+            ("0,4-7".to_owned(), "1-3".to_owned())
+        );
+        assert_eq!(advice.measured, CpuId(3));
+    }
+
     /// Two groups of four cores, each with a cache of level 3 of its own.
     #[test]
     fn caches_of_the_measured_cpu_are_left_alone() {
-        let shared = |cpu: u32| if cpu.is_multiple_of(2) { "0,2,4,6\n" } else { "1,3,5,7\n" };
+        let shared = |cpu: u32| if [0, 2, 5, 7].contains(&cpu) { "0,2,5,7\n" } else { "1,3-4,6\n" };
         let mut files: Vec<(u32, &str, &str)> = (0..8).map(|cpu| (cpu, "cache/index3/shared_cpu_list", shared(cpu))).collect();
         files.extend((0..8).map(|cpu| (cpu, "cache/index3/level", "3\n")));
         let advice = eight_cores(&files);
-        assert_eq!((CpuList::format(&advice.housekeeping), advice.measured), ("0,2".to_owned(), CpuId(7)));
+        assert_eq!((CpuList::format(&advice.housekeeping), advice.measured), ("0,2".to_owned(), CpuId(6)));
         let reasons = advice.reasons.join("\n");
-        let expected = "the last level cache of CPU 7, that of CPUs 1,3,5,7, is used by none of the CPUs for everything else";
+        let expected = "the last level cache of CPU 6, that of CPUs 1,3-4,6, is used by none of the CPUs for everything else";
         assert!(reasons.contains(expected), "{reasons}");
     }
 

@@ -60,6 +60,9 @@ fn neither_cpu_0_nor_all_are_recommended() {
     // Nobody chose any.
     let advised = action("isolation", "", &[(TICKLESS, "")]);
     assert_eq!(advised, "boot with isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0");
+    // It is back at the next boot.
+    let offline = [("sys/devices/system/cpu/online", "1-3"), (TICKLESS, "")];
+    assert!(action("isolation", "-a 1,2", &offline).ends_with(" irqaffinity=0,3"));
     let one_core =
         [("sys/devices/system/cpu/online", "0-1"), ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1")];
     assert_eq!(action("isolation", "", &one_core), "measure on a machine with more than one core");

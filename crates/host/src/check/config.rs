@@ -260,6 +260,15 @@ mod tests {
         }
     }
 
+    /// As somebody leaves it who edits it by hand.
+    #[test]
+    fn the_last_line_of_an_option_counts() {
+        let read = |text: &str| KernelConfig::read(text.as_bytes(), "").unwrap();
+        assert!(!read("CONFIG_KSM=y\nCONFIG_KSM=n\n").has("KSM"));
+        assert!(!read("CONFIG_KSM=y\n# CONFIG_KSM is not set\n").has("KSM"));
+        assert_eq!(read("CONFIG_HZ=100\nCONFIG_HZ=1000\n").value("HZ"), Some("1000"));
+    }
+
     #[test]
     fn what_holds_none_is_refused() {
         for content in [&b""[..], b"nothing", b"MZ\xff\xfe\x1f\x8b\x08 broken", &[0x1f, 0x8b, 0x08, 0xff]] {
