@@ -170,13 +170,13 @@ fn real_time(machine: &Machine<'_>) -> String {
         return format!("build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig");
     }
     let text = |path: &str| machine.text(path).unwrap_or_default();
-    let (version, release, system) = (text("proc/version"), text("proc/sys/kernel/osrelease"), text("etc/os-release"));
+    let (version, release) = (text("proc/version"), text("proc/sys/kernel/osrelease"));
     if text("proc/device-tree/model").starts_with("Raspberry Pi") {
         return "boot a kernel of raspberrypi/linux that was built with PREEMPT_RT (CONFIG_PREEMPT_RT=y)".to_owned();
     }
-    let is = |id: &str| system.lines().any(|line| line.strip_prefix("ID=").is_some_and(|name| name.trim_matches('"') == id));
-    let package = if is("ubuntu") {
-        Some("Ubuntu Pro: sudo pro enable realtime-kernel".to_owned())
+    // Who built the kernel, which in a container is not who made the other files.
+    let package = if version.contains("-Ubuntu ") {
+        Some("LTS releases of Ubuntu, with Ubuntu Pro: sudo pro enable realtime-kernel".to_owned())
     } else if version.contains("debian-kernel@lists.debian.org") {
         let architecture = ["amd64", "arm64", "armmp"].into_iter().find(|name| release.ends_with(&format!("-{name}")));
         architecture.map(|name| format!("Debian: sudo apt install linux-image-rt-{name}"))
