@@ -3,7 +3,7 @@
 
 use super::agreement::agreement;
 use super::machine::{Machine, Purpose, cpu_words};
-use super::recommended::{boot_with, built_with, has_many_cpus, running_version, takes_managed_irq};
+use super::recommended::{also, boot_with, built_with, has_many_cpus, running_version, takes_managed_irq};
 use super::{ALL, Check, Seen, advice};
 use plan::CpuId;
 
@@ -110,7 +110,8 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
             None => Seen::warn("no CPU is isolated", "measure on a machine with more than one core"),
         };
     }
-    Seen::bad(format!("{} not isolated", cpu_words(&open)), format!("{build}{}", boot_with(machine, &measured, &ISOLATING)))
+    let cpus = also(measured, &machine.isolated);
+    Seen::bad(format!("{} not isolated", cpu_words(&open)), format!("{build}{}", boot_with(machine, &cpus, &ISOLATING)))
 }
 
 fn in_effect(machine: &Machine<'_>) -> Option<Seen> {

@@ -57,6 +57,9 @@ fn neither_cpu_0_nor_all_are_recommended() {
         beside.starts_with("choose other CPUs than 0. For these, boot with isolcpus=managed_irq,domain,1 nohz_full=1 "),
         "{beside}"
     );
+    // Those that are isolated already stay so.
+    let further = action("isolation", "-a 1", &[(TICKLESS, ""), ISOLATED]);
+    assert!(further.starts_with("boot with isolcpus=managed_irq,domain,1-3 "), "{further}");
     // Nobody chose any.
     let advised = action("isolation", "", &[(TICKLESS, "")]);
     assert_eq!(advised, "boot with isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0");

@@ -4,7 +4,7 @@
 use super::config::KernelConfig;
 use super::debug_options::debug_options;
 use super::machine::{Machine, Purpose, cpu_words};
-use super::recommended::{boot_with, built_with, offloaded, tickless};
+use super::recommended::{also, boot_with, built_with, offloaded, tickless};
 use super::{ALL, Check, Seen, listed};
 use crate::kernel;
 use plan::CpuId;
@@ -266,13 +266,14 @@ fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
     if machine.options.config.is_some() || !machine.has_chosen_cpus() {
         return Seen::ok("built in");
     }
-    let forgotten = forgotten(machine, &tickless(machine));
+    let tickless = tickless(machine);
+    let forgotten = forgotten(machine, &tickless);
     if forgotten.is_empty() {
         return Seen::ok(format!("built in, and in effect on {}", cpu_words(&machine.measured())));
     }
     Seen::bad(
         format!("built in, but not asked for on {}", cpu_words(&forgotten)),
-        boot_with(machine, &machine.measured(), &["nohz_full"]),
+        boot_with(machine, &also(machine.measured(), &tickless), &["nohz_full"]),
     )
 }
 
@@ -287,13 +288,14 @@ fn rcu_callbacks(machine: &Machine<'_>) -> Option<Seen> {
     if machine.options.config.is_some() || !machine.has_chosen_cpus() {
         return Seen::ok("they can be offloaded");
     }
-    let forgotten = forgotten(machine, &offloaded(machine));
+    let offloaded = offloaded(machine);
+    let forgotten = forgotten(machine, &offloaded);
     if forgotten.is_empty() {
         return Seen::ok(format!("offloaded from {}", cpu_words(&machine.measured())));
     }
     Seen::bad(
         format!("they can be offloaded, but are not on {}", cpu_words(&forgotten)),
-        boot_with(machine, &machine.measured(), &["rcu_nocbs"]),
+        boot_with(machine, &also(machine.measured(), &offloaded), &["rcu_nocbs"]),
     )
 }
 

@@ -89,6 +89,8 @@ fn what_was_built_in_and_not_asked_for_is_named() {
     let (status, said, action) = seen("rcu-callbacks", "(null)", "isolcpus=2-3 rcu_nocbs=2");
     assert_eq!((status, said.as_str()), (Status::Bad, "they can be offloaded, but are not on CPU 3"));
     assert_eq!(action.as_deref(), Some("boot with rcu_nocbs=2-3"));
+    // What others have they keep.
+    assert_eq!(seen("full-dynticks", "1-2", "isolcpus=2-3 nohz_full=1-2").2.as_deref(), Some("boot with nohz_full=1-3"));
     assert_eq!(seen("full-dynticks", "2-3", "isolcpus=2-3 nohz_full=2-3").1, "built in, and in effect on CPUs 2-3");
     // nohz_full offloads them too.
     assert_eq!(seen("rcu-callbacks", "2-3", "isolcpus=2-3 nohz_full=2-3").1, "offloaded from CPUs 2-3");

@@ -36,6 +36,15 @@ pub(crate) fn isolable(cpus: &[CpuId]) -> Vec<CpuId> {
     cpus.iter().copied().filter(|cpu| *cpu != BOOT_CPU).collect()
 }
 
+/// These CPUs and others, which have already what is recommended and are to keep it.
+pub(super) fn also(mut cpus: Vec<CpuId>, others: &[CpuId]) -> Vec<CpuId> {
+    // That CPU 0 has it is no reason to speak of it.
+    cpus.extend(isolable(others));
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
 /// CPUs for everything else at the next boot, when the boot CPU is online in any case.
 pub(super) fn others_than(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<CpuId> {
     let mut others: Vec<CpuId> = machine.online.iter().copied().filter(|cpu| !cpus.contains(cpu)).collect();
@@ -66,7 +75,13 @@ pub(crate) fn recommended(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Recommen
             Some("CPU_ISOLATION"),
             "The scheduler leaves these CPUs to threads that are bound to them, and does no balancing there.",
         ),
-        of_cpus("nohz_full", "", &list, Some("NO_HZ_FULL"), "No tick while one thread alone runs."),
+        of_cpus(
+            "nohz_full",
+            "",
+            &list,
+            Some("NO_HZ_FULL"),
+            "No tick while one thread alone runs. Each system call takes a little longer.",
+        ),
         of_cpus("rcu_nocbs", "", &list, Some("RCU_NOCB_CPU"), "RCU callbacks run in threads, which the other CPUs can run."),
         of_cpus(
             "irqaffinity",
