@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "kernel-config",
-        why: "What the kernel was built with decides what it can do; without its configuration some findings are unknown.",
+        why: "What the kernel was built with decides what it can do. Without its configuration some findings are unknown.",
         reference: "kernel: init/Kconfig, IKCONFIG_PROC",
         tunable: false,
         matters: &[],
@@ -60,7 +60,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "debug-options",
-        why: "Checks of locks and memory make each lock and each allocation dearer, and run with interrupts off.",
+        why: "Checks of locks and memory make each lock and each allocation slower, and run with interrupts off.",
         reference: "kernel: Documentation/locking/lockdep-design.rst; lib/Kconfig.debug",
         tunable: false,
         matters: ALL,
