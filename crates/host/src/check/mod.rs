@@ -10,7 +10,9 @@ mod agreement;
 mod area_arguments;
 #[cfg(test)]
 mod area_arguments_tests;
+mod area_board;
 mod area_clock;
+mod area_cokernel;
 mod area_environment;
 mod area_frequency;
 mod area_groups;
@@ -22,7 +24,9 @@ mod area_memory;
 mod area_rights;
 mod area_scheduling;
 mod area_threads;
+mod area_time;
 mod area_tuning;
+mod area_virtual;
 mod arguments;
 mod config;
 mod debug_options;
@@ -124,16 +128,20 @@ struct Check {
 fn checks() -> impl Iterator<Item = &'static Check> {
     [
         area_kernel::CHECKS,
+        area_cokernel::CHECKS,
         area_arguments::CHECKS,
         area_clock::CHECKS,
         area_frequency::CHECKS,
         area_interrupts::CHECKS,
         area_scheduling::CHECKS,
         area_threads::CHECKS,
+        area_time::CHECKS,
         area_groups::CHECKS,
         area_memory::CHECKS,
         area_rights::CHECKS,
+        area_virtual::CHECKS,
         area_environment::CHECKS,
+        area_board::CHECKS,
         area_tuning::CHECKS,
     ]
     .into_iter()
