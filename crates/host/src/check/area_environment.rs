@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What shares, feeds and heats the CPUs: second threads of their cores, the battery, the temperature.
+//! What feeds and heats the CPUs.
 
-use super::machine::{Machine, Purpose, cpu_words};
+use super::machine::Machine;
 use super::{ALL, Check, Seen};
-use plan::CpuId;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "smt-siblings",
-        why: "Threads of one core share its pipelines and caches: a busy sibling makes code some 10 to 100 % slower.",
-        reference: "kernel: Documentation/ABI/stable/sysfs-devices-system-cpu, thread_siblings_list",
-        tunable: false,
-        matters: &[Purpose::Telco],
-        look: siblings,
-    },
     Check {
         id: "battery",
         why: "On battery the firmware lowers frequencies and limits.",
@@ -31,31 +22,6 @@ pub(super) const CHECKS: &[Check] = &[
         look: temperature,
     },
 ];
-
-fn siblings(machine: &Machine<'_>) -> Option<Seen> {
-    let measured = machine.measured();
-    let mut shared: Vec<CpuId> = Vec::new();
-    let mut has_siblings = false;
-    for cpu in &measured {
-        let all = machine.cpus(&format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).unwrap_or_default();
-        has_siblings |= all.len() > 1;
-        shared.extend(all.into_iter().filter(|sibling| sibling != cpu && machine.online.contains(sibling)));
-    }
-    if !has_siblings {
-        return None;
-    }
-    shared.sort_unstable();
-    shared.dedup();
-    if !machine.has_chosen_cpus() {
-        return Seen::warn("cores have two threads", "measure on one thread of a core and leave the other idle");
-    }
-    if shared.is_empty() {
-        return Seen::ok("their siblings are offline");
-    }
-    let off: Vec<String> =
-        shared.iter().map(|cpu| format!("echo 0 | sudo tee /sys/devices/system/cpu/cpu{cpu}/online")).collect();
-    Seen::bad(format!("{} share cores with {}", cpu_words(&shared), cpu_words(&measured)), off.join("; "))
-}
 
 fn battery(machine: &Machine<'_>) -> Option<Seen> {
     let supplies = machine.names("sys/class/power_supply");

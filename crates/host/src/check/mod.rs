@@ -13,6 +13,7 @@ mod area_arguments_tests;
 mod area_board;
 mod area_clock;
 mod area_cokernel;
+mod area_cores;
 mod area_environment;
 mod area_frequency;
 mod area_groups;
@@ -33,6 +34,8 @@ mod debug_options;
 mod machine;
 mod recommended;
 mod topology;
+#[cfg(test)]
+mod one_finding;
 mod watching;
 
 use crate::HostRoot;
@@ -140,6 +143,7 @@ fn checks() -> impl Iterator<Item = &'static Check> {
         area_memory::CHECKS,
         area_rights::CHECKS,
         area_virtual::CHECKS,
+        area_cores::CHECKS,
         area_environment::CHECKS,
         area_board::CHECKS,
         area_tuning::CHECKS,
