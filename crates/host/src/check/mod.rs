@@ -13,6 +13,7 @@ mod area_arguments_tests;
 mod area_board;
 mod area_clock;
 mod area_cokernel;
+mod area_container;
 mod area_cores;
 mod area_environment;
 mod area_frequency;
@@ -143,6 +144,7 @@ fn checks() -> impl Iterator<Item = &'static Check> {
         area_memory::CHECKS,
         area_rights::CHECKS,
         area_virtual::CHECKS,
+        area_container::CHECKS,
         area_cores::CHECKS,
         area_environment::CHECKS,
         area_board::CHECKS,
