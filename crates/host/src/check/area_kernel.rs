@@ -3,6 +3,7 @@
 
 use super::config::KernelConfig;
 use super::debug_options::debug_options;
+use super::distribution::real_time_kernel;
 use super::machine::{Machine, Purpose, cpu_words};
 use super::recommended::{also, boot_with, built_with, offloaded, tickless};
 use super::{ALL, Check, Seen, listed};
@@ -161,21 +162,7 @@ fn real_time(machine: &Machine<'_>) -> String {
         let option = if is_before(WITH_THIS_NAME) { "PREEMPT_RT_FULL" } else { "PREEMPT_RT" };
         return format!("build it with {patch}: scripts/config -e EXPERT -e {option}, then make olddefconfig");
     }
-    let text = |path: &str| machine.text(path).unwrap_or_default();
-    let (version, release) = (text("proc/version"), text("proc/sys/kernel/osrelease"));
-    if text("proc/device-tree/model").starts_with("Raspberry Pi") {
-        return "boot a kernel of raspberrypi/linux that was built with PREEMPT_RT (CONFIG_PREEMPT_RT=y)".to_owned();
-    }
-    // Who built the kernel, which in a container is not who made the other files.
-    let package = if version.contains("-Ubuntu ") {
-        Some("LTS releases of Ubuntu, with Ubuntu Pro: sudo pro enable realtime-kernel".to_owned())
-    } else if version.contains("debian-kernel@lists.debian.org") {
-        let architecture = ["amd64", "arm64", "armmp"].into_iter().find(|name| release.ends_with(&format!("-{name}")));
-        architecture.map(|name| format!("Debian: sudo apt install linux-image-rt-{name}"))
-    } else {
-        None
-    };
-    format!("boot a kernel with PREEMPT_RT ({})", package.as_deref().unwrap_or("CONFIG_PREEMPT_RT=y"))
+    real_time_kernel(machine)
 }
 
 fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {

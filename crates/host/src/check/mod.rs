@@ -32,6 +32,7 @@ mod area_virtual;
 mod arguments;
 mod config;
 mod debug_options;
+mod distribution;
 mod machine;
 mod recommended;
 mod topology;
