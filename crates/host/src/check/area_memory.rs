@@ -49,17 +49,27 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn hugepages(machine: &Machine<'_>) -> Option<Seen> {
-    const FILE: &str = "sys/kernel/mm/transparent_hugepage/enabled";
-    let text = machine.text(FILE)?;
-    match kernel::chosen(&text)? {
-        "always" => Seen::warn("always", format!("echo never | sudo tee /{FILE}")),
-        choice => Seen::ok(choice),
+    const FOLDER: &str = "sys/kernel/mm/transparent_hugepage";
+    let choice = kernel::chosen(&machine.text(&format!("{FOLDER}/enabled"))?)?.to_owned();
+    // Since 6.8 each size has a file of its own: what it says of itself counts, whatever the first file says.
+    let is_always = |folder: &String| {
+        let text = machine.text(&format!("{FOLDER}/{folder}/enabled")).unwrap_or_default();
+        kernel::chosen(&text) == Some("always")
+    };
+    let sizes = machine.names(FOLDER).into_iter().filter(|name| name.starts_with("hugepages-"));
+    let always: Vec<String> = sizes.filter(is_always).collect();
+    let files = always.iter().map(|folder| format!("/{FOLDER}/{folder}/enabled"));
+    let files = (choice == "always").then(|| format!("/{FOLDER}/enabled")).into_iter().chain(files).collect::<Vec<_>>();
+    if files.is_empty() {
+        return Seen::ok(choice);
     }
+    let of_sizes: String = always.iter().map(|folder| format!(", always for {folder}")).collect();
+    Seen::warn(format!("{choice}{of_sizes}"), format!("echo never | sudo tee {}", files.join(" ")))
 }
 
 fn merging(machine: &Machine<'_>) -> Option<Seen> {
     match machine.number("sys/kernel/mm/ksm/run")? {
-        1 => Seen::bad("runs", "echo 2 | sudo tee /sys/kernel/mm/ksm/run"),
+        1 => Seen::bad("runs", "echo 0 | sudo tee /sys/kernel/mm/ksm/run"),
         _ => Seen::ok("off"),
     }
 }
@@ -69,6 +79,9 @@ fn swap(machine: &Machine<'_>) -> Option<Seen> {
     let places: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
     if places.is_empty() {
         return Seen::ok("none");
+    }
+    if places.iter().all(|place| place.starts_with("/dev/zram")) {
+        return Seen::ok(format!("{}, which is memory: nothing waits for a disk", places.join(", ")));
     }
     Seen::warn(places.join(", "), "sudo swapoff -a, or lock the program's memory with mlockall")
 }
@@ -85,5 +98,36 @@ fn compaction(machine: &Machine<'_>) -> Option<Seen> {
         0 => Seen::ok("off"),
         _ if machine.options.purpose == Purpose::Audio => Seen::ok("on"),
         level => Seen::warn(format!("on ({level})"), "sudo sysctl vm.compaction_proactiveness=0"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Status;
+    use super::super::one_finding::finding;
+    use crate::test_machines::lay;
+
+    /// Only the first file was read, which does not count for sizes that have a choice of their own.
+    #[test]
+    fn each_size_of_hugepages_counts() {
+        let (_dir, root) = lay(&[
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"),
+            ("sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled", "[always] inherit madvise never\n"),
+            ("sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled", "always [inherit] madvise never\n"),
+        ]);
+        let finding = finding(&root, "transparent-hugepages", None).unwrap();
+        assert_eq!((finding.status, finding.found.as_str()), (Status::Warn, "never, always for hugepages-64kB"));
+        let command = "echo never | sudo tee /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled";
+        assert_eq!(finding.action, command);
+    }
+
+    #[test]
+    fn swap_in_memory_waits_for_no_disk() {
+        for (places, expected) in
+            [("/dev/zram0 partition 9 0 100\n", Status::Ok), ("/dev/zram0 p 9 0 1\n/swap f 9 0 1\n", Status::Warn)]
+        {
+            let (_dir, root) = lay(&[("proc/swaps", format!("Filename Type Size Used Priority\n{places}").as_str())]);
+            assert_eq!(finding(&root, "swap", None).unwrap().status, expected, "{places}");
+        }
     }
 }
