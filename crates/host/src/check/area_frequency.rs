@@ -5,6 +5,7 @@ use super::machine::{Machine, cpu_words};
 use super::{ALL, Check, Seen};
 use plan::CpuId;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -22,6 +23,14 @@ pub(super) const CHECKS: &[Check] = &[
         tunable: false,
         matters: &[],
         look: limits,
+    },
+    Check {
+        id: "energy-preference",
+        why: "The processor itself chooses its frequency and how soon it goes up, and saves energy where it is told to.",
+        reference: "kernel: Documentation/admin-guide/pm/intel_pstate.rst, energy_performance_preference; amd-pstate.rst",
+        tunable: false,
+        matters: &[],
+        look: energy_preference,
     },
     Check {
         id: "turbo",
@@ -60,38 +69,114 @@ fn cpufreq(machine: &Machine<'_>, cpu: CpuId, file: &str) -> Option<String> {
     machine.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}"))
 }
 
+/// The command that writes a value to such a file of each of these CPUs.
+fn write_for(machine: &Machine<'_>, cpus: &[CpuId], file: &str, value: impl Display) -> String {
+    const FOLDER: &str = "/sys/devices/system/cpu";
+    match cpus {
+        [one] => format!("echo {value} | sudo tee {FOLDER}/cpu{one}/{file}"),
+        _ if cpus.len() == machine.online.len() => format!("echo {value} | sudo tee {FOLDER}/cpu*/{file}"),
+        _ => {
+            let numbers: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+            format!("for cpu in {}; do echo {value} | sudo tee {FOLDER}/cpu$cpu/{file}; done", numbers.join(" "))
+        }
+    }
+}
+
+fn khz(machine: &Machine<'_>, cpu: CpuId, file: &str) -> Option<u64> {
+    cpufreq(machine, cpu, file)?.parse().ok()
+}
+
+/// The one frequency that a CPU has, whatever its governor, in kHz.
+fn pinned(machine: &Machine<'_>, cpu: CpuId) -> Option<u64> {
+    let (low, high) = (khz(machine, cpu, "scaling_min_freq")?, khz(machine, cpu, "scaling_max_freq")?);
+    let is_set = cpufreq(machine, cpu, "scaling_governor").as_deref() == Some("userspace");
+    let set = khz(machine, cpu, "scaling_setspeed").filter(|_| is_set);
+    set.or_else(|| (low == high).then_some(low))
+}
+
+/// What makes the frequency of CPUs the highest: their governors differ in it, so these are commands.
+fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
+    let wanted = by_value(cpus, |cpu| {
+        let offered = cpufreq(machine, cpu, "scaling_available_governors");
+        let has_performance = offered.is_none_or(|all| all.split_whitespace().any(|name| name == "performance"));
+        if has_performance {
+            return Some("scaling_governor performance".to_owned());
+        }
+        Some(format!("scaling_min_freq {}", khz(machine, cpu, "scaling_max_freq")?))
+    });
+    let commands = wanted.iter().filter_map(|(wanted, cpus)| {
+        let (file, value) = wanted.split_once(' ')?;
+        Some(write_for(machine, cpus, &format!("cpufreq/{file}"), value))
+    });
+    commands.collect::<Vec<_>>().join("; ")
+}
+
 fn governor(machine: &Machine<'_>) -> Option<Seen> {
-    let found = by_value(&machine.measured(), |cpu| cpufreq(machine, cpu, "scaling_governor"));
+    let measured = machine.measured();
+    let name = |cpu| cpufreq(machine, cpu, "scaling_governor");
+    let found = by_value(&measured, |cpu| {
+        let fixed = pinned(machine, cpu).filter(|_| name(cpu).as_deref() != Some("performance"));
+        let fixed = fixed.map(|khz| format!(" fixed at {} MHz", khz / 1_000)).unwrap_or_default();
+        Some(format!("{}{fixed}", name(cpu)?))
+    });
     if found.is_empty() {
         return None;
     }
-    let is_pinned = |cpu: CpuId| {
-        let limit = |file| cpufreq(machine, cpu, file);
-        limit("scaling_min_freq").is_some() && limit("scaling_min_freq") == limit("scaling_max_freq")
+    let of = |is_it: &dyn Fn(CpuId) -> bool| -> Vec<CpuId> {
+        let others = measured.iter().copied().filter(|cpu| name(*cpu).is_some_and(|name| name != "performance"));
+        others.filter(|cpu| is_it(*cpu)).collect()
     };
-    let scaling: Vec<CpuId> = found
-        .iter()
-        .filter(|(governor, _)| *governor != "performance")
-        .flat_map(|(_, cpus)| cpus.iter().copied())
-        .filter(|cpu| !is_pinned(*cpu))
-        .collect();
-    if scaling.is_empty() {
+    let scaling = of(&|cpu| pinned(machine, cpu).is_none());
+    if !scaling.is_empty() {
+        return Seen::bad(words(&found), raise(machine, &scaling));
+    }
+    // A frequency that stays is repeatable, and may have been chosen for its heat. It is still slow.
+    let slow = of(&|cpu| pinned(machine, cpu) < khz(machine, cpu, "cpuinfo_max_freq"));
+    if slow.is_empty() {
         return Seen::ok(words(&found));
     }
-    Seen::bad(words(&found), "sudo cpupower frequency-set -g performance")
+    let most = by_value(&slow, |cpu| khz(machine, cpu, "cpuinfo_max_freq").map(|khz| format!("{} MHz", khz / 1_000)));
+    let most: Vec<String> = most.into_keys().collect();
+    Seen::warn(
+        format!("{}, of up to {}", words(&found), most.join(" or ")),
+        format!("if nobody chose this frequency: {}", raise(machine, &slow)),
+    )
 }
 
 fn limits(machine: &Machine<'_>) -> Option<Seen> {
-    let number = |cpu, file| cpufreq(machine, cpu, file)?.parse::<u64>().ok();
-    let lowered = by_value(&machine.measured(), |cpu| {
-        let (limit, most) = (number(cpu, "scaling_max_freq")?, number(cpu, "cpuinfo_max_freq")?);
+    let limited = |cpu| Some((khz(machine, cpu, "scaling_max_freq")?, khz(machine, cpu, "cpuinfo_max_freq")?));
+    let measured = machine.measured();
+    let lowered = by_value(&measured, |cpu| {
+        let (limit, most) = limited(cpu)?;
         (limit < most).then(|| format!("at most {} of {} MHz", limit / 1_000, most / 1_000))
     });
     if !lowered.is_empty() {
-        return Seen::warn(words(&lowered), "sudo cpupower frequency-set -u MAX, if nobody chose this limit");
+        let wanted =
+            by_value(&measured, |cpu| limited(cpu).filter(|(limit, most)| limit < most).map(|(_, most)| most.to_string()));
+        let commands: Vec<String> =
+            wanted.iter().map(|(most, cpus)| write_for(machine, cpus, "cpufreq/scaling_max_freq", most)).collect();
+        return Seen::warn(words(&lowered), format!("if nobody chose this limit: {}", commands.join("; ")));
     }
-    number(*machine.measured().first()?, "scaling_max_freq")?;
+    khz(machine, *measured.first()?, "scaling_max_freq")?;
     Seen::ok("up to what the CPUs can do")
+}
+
+/// Preferences that save nothing: by name, and of the numbers 0 to 255.
+const FOR_SPEED: [&str; 2] = ["performance", "0"];
+
+fn energy_preference(machine: &Machine<'_>) -> Option<Seen> {
+    const FILE: &str = "energy_performance_preference";
+    let measured = machine.measured();
+    let found = by_value(&measured, |cpu| cpufreq(machine, cpu, FILE));
+    if found.is_empty() {
+        return None;
+    }
+    let saving: Vec<CpuId> =
+        found.iter().filter(|(value, _)| !FOR_SPEED.contains(&value.as_str())).flat_map(|(_, cpus)| cpus.clone()).collect();
+    if saving.is_empty() {
+        return Seen::ok(words(&found));
+    }
+    Seen::warn(words(&found), write_for(machine, &saving, &format!("cpufreq/{FILE}"), "performance"))
 }
 
 fn turbo(machine: &Machine<'_>) -> Option<Seen> {
@@ -108,28 +193,67 @@ fn turbo(machine: &Machine<'_>) -> Option<Seen> {
 /// Exits that take longer are named, µs.
 pub(crate) const SLOW_EXIT_US: i64 = 20;
 
-fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
-    let mut slow: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
-    let mut states = 0;
+/// An idle state of a CPU.
+struct IdleState {
+    cpu: CpuId,
+    /// Its folder.
+    folder: String,
+    name: String,
+    /// How long waking from it takes.
+    exit_us: i64,
+    is_disabled: bool,
+}
+
+/// Idle states of CPUs that are to be on time.
+fn states(machine: &Machine<'_>) -> Vec<IdleState> {
+    let mut states = Vec::new();
     for cpu in machine.measured() {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle");
         for state in machine.names(&folder).into_iter().filter(|name| name.starts_with("state")) {
-            states += 1;
             let file = |name: &str| machine.text(&format!("{folder}/{state}/{name}"));
-            let exit = file("latency").and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
-            if exit > SLOW_EXIT_US && file("disable").as_deref() != Some("1") {
-                slow.entry(format!("{} ({exit} µs to wake)", file("name").unwrap_or(state))).or_default().push(cpu);
-            }
+            states.push(IdleState {
+                cpu,
+                name: file("name").unwrap_or_else(|| state.clone()),
+                exit_us: file("latency").and_then(|text| text.parse().ok()).unwrap_or(0),
+                is_disabled: file("disable").as_deref() == Some("1"),
+                folder: state,
+            });
         }
     }
-    if states == 0 {
-        return None;
+    states
+}
+
+/// Idle states that are slow to wake from and can be entered. None where no state can be seen.
+fn slow_states(machine: &Machine<'_>) -> Option<Vec<IdleState>> {
+    let mut states = states(machine);
+    let can_be_seen = !states.is_empty();
+    states.retain(|state| state.exit_us > SLOW_EXIT_US && !state.is_disabled);
+    can_be_seen.then_some(states)
+}
+
+/// CPUs by what is to be said of their states.
+fn by_state(states: &[IdleState], word: impl Fn(&IdleState) -> String) -> BTreeMap<String, Vec<CpuId>> {
+    let mut found: BTreeMap<String, Vec<CpuId>> = BTreeMap::new();
+    for state in states {
+        found.entry(word(state)).or_default().push(state.cpu);
     }
+    found
+}
+
+fn state_words(states: &[IdleState]) -> String {
+    words(&by_state(states, |state| format!("{} ({} µs to wake)", state.name, state.exit_us)))
+}
+
+fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
+    let slow = slow_states(machine)?;
     if slow.is_empty() {
         return Seen::ok(format!("none takes more than {SLOW_EXIT_US} µs to wake from"));
     }
-    Seen::warn(
-        words(&slow),
-        format!("hold /dev/cpu_dma_latency open with 0 written to it, or sudo cpupower idle-set -D {SLOW_EXIT_US}"),
-    )
+    let disable = |(state, cpus): (&String, &Vec<CpuId>)| write_for(machine, cpus, &format!("cpuidle/{state}/disable"), 1);
+    let commands: Vec<String> = by_state(&slow, |state| state.folder.clone()).iter().map(disable).collect();
+    Seen::warn(state_words(&slow), format!("hold /dev/cpu_dma_latency open with 0 written to it, or {}", commands.join("; ")))
 }
+
+#[cfg(test)]
+#[path = "area_frequency_tests.rs"]
+mod tests;
