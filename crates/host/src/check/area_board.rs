@@ -90,21 +90,28 @@ fn usb_interrupts(machine: &Machine<'_>) -> Option<Seen> {
     Seen::bad("on", "add dwc_otg.fiq_enable=0 dwc_otg.fiq_fsm_enable=0 to cmdline.txt")
 }
 
-fn uncommented(value: &str) -> &str {
-    value.split('#').next().unwrap_or_default().trim()
+/// The last value that the firmware's config.txt gives a setting.
+pub(super) fn config_value(machine: &Machine<'_>, name: &str) -> Option<String> {
+    let text = config_text(machine)?;
+    let value = |line: &str| {
+        let value = line.trim().strip_prefix(name)?.trim_start().strip_prefix('=')?;
+        Some(value.split('#').next().unwrap_or_default().trim().to_owned())
+    };
+    text.lines().rev().find_map(value)
+}
+
+fn config_text(machine: &Machine<'_>) -> Option<String> {
+    ["boot/firmware/config.txt", "boot/config.txt"].iter().find_map(|file| machine.text(file))
 }
 
 fn board_config(machine: &Machine<'_>) -> Option<Seen> {
     if !board(machine)?.starts_with("Raspberry Pi") {
         return None;
     }
-    let text = ["boot/firmware/config.txt", "boot/config.txt"].iter().find_map(|file| machine.text(file))?;
-    let value = |name: &str| {
-        text.lines().rev().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix('=').map(uncommented))
-    };
+    config_text(machine)?;
     let given: Vec<String> = ["arm_freq", "force_turbo", "temp_soft_limit", "over_voltage"]
         .into_iter()
-        .filter_map(|name| Some(format!("{name}={}", value(name)?)))
+        .filter_map(|name| Some(format!("{name}={}", config_value(machine, name)?)))
         .collect();
     if given.is_empty() {
         return Seen::warn(

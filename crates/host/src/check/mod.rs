@@ -10,12 +10,12 @@ mod agreement;
 mod area_arguments;
 #[cfg(test)]
 mod area_arguments_tests;
+mod area_battery;
 mod area_board;
 mod area_clock;
 mod area_cokernel;
 mod area_container;
 mod area_cores;
-mod area_environment;
 mod area_frequency;
 mod area_groups;
 mod area_interrupts;
@@ -25,6 +25,7 @@ mod area_kernel_tests;
 mod area_memory;
 mod area_rights;
 mod area_scheduling;
+mod area_temperature;
 mod area_threads;
 mod area_time;
 mod area_tuning;
@@ -147,7 +148,8 @@ fn checks() -> impl Iterator<Item = &'static Check> {
         area_virtual::CHECKS,
         area_container::CHECKS,
         area_cores::CHECKS,
-        area_environment::CHECKS,
+        area_battery::CHECKS,
+        area_temperature::CHECKS,
         area_board::CHECKS,
         area_tuning::CHECKS,
     ]
