@@ -95,7 +95,7 @@ fn pinned(machine: &Machine<'_>, cpu: CpuId) -> Option<u64> {
 }
 
 /// What makes the frequency of CPUs the highest: their governors differ in it, so these are commands.
-fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
+pub(super) fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
     let wanted = by_value(cpus, |cpu| {
         let offered = cpufreq(machine, cpu, "scaling_available_governors");
         let has_performance = offered.is_none_or(|all| all.split_whitespace().any(|name| name == "performance"));
@@ -111,6 +111,14 @@ fn raise(machine: &Machine<'_>, cpus: &[CpuId]) -> String {
     commands.collect::<Vec<_>>().join("; ")
 }
 
+/// CPUs that are to be on time and whose governor changes their frequency. None where no governor can be seen.
+pub(super) fn scaling_cpus(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
+    let governor = |cpu: CpuId| Some((cpu, cpufreq(machine, cpu, "scaling_governor")?));
+    let governors: Vec<(CpuId, String)> = machine.measured().into_iter().filter_map(governor).collect();
+    let is_scaling = |(cpu, name): &&(CpuId, String)| name != "performance" && pinned(machine, *cpu).is_none();
+    (!governors.is_empty()).then(|| governors.iter().filter(is_scaling).map(|(cpu, _)| *cpu).collect())
+}
+
 fn governor(machine: &Machine<'_>) -> Option<Seen> {
     let measured = machine.measured();
     let name = |cpu| cpufreq(machine, cpu, "scaling_governor");
@@ -119,19 +127,16 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
         let fixed = fixed.map(|khz| format!(" fixed at {} MHz", khz / 1_000)).unwrap_or_default();
         Some(format!("{}{fixed}", name(cpu)?))
     });
-    if found.is_empty() {
-        return None;
-    }
-    let of = |is_it: &dyn Fn(CpuId) -> bool| -> Vec<CpuId> {
-        let others = measured.iter().copied().filter(|cpu| name(*cpu).is_some_and(|name| name != "performance"));
-        others.filter(|cpu| is_it(*cpu)).collect()
-    };
-    let scaling = of(&|cpu| pinned(machine, cpu).is_none());
+    let scaling = scaling_cpus(machine)?;
     if !scaling.is_empty() {
         return Seen::bad(words(&found), raise(machine, &scaling));
     }
     // A frequency that stays is repeatable, and may have been chosen for its heat. It is still slow.
-    let slow = of(&|cpu| pinned(machine, cpu) < khz(machine, cpu, "cpuinfo_max_freq"));
+    let is_slow = |cpu: &CpuId| {
+        let is_other = name(*cpu).is_some_and(|name| name != "performance");
+        is_other && pinned(machine, *cpu) < khz(machine, *cpu, "cpuinfo_max_freq")
+    };
+    let slow: Vec<CpuId> = measured.iter().copied().filter(is_slow).collect();
     if slow.is_empty() {
         return Seen::ok(words(&found));
     }
@@ -252,6 +257,15 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     let disable = |(state, cpus): (&String, &Vec<CpuId>)| write_for(machine, cpus, &format!("cpuidle/{state}/disable"), 1);
     let commands: Vec<String> = by_state(&slow, |state| state.folder.clone()).iter().map(disable).collect();
     Seen::warn(state_words(&slow), format!("hold /dev/cpu_dma_latency open with 0 written to it, or {}", commands.join("; ")))
+}
+
+/// What kernel arguments leave of idle states that are slow to wake from, in words. None where no file shows it.
+pub(super) fn slow_states_left(machine: &Machine<'_>) -> Option<String> {
+    let driver = machine.text("sys/devices/system/cpu/cpuidle/current_driver");
+    match slow_states(machine) {
+        Some(slow) => Some(state_words(&slow)),
+        None => driver.filter(|driver| driver == "none").map(|_| String::new()),
+    }
 }
 
 #[cfg(test)]
