@@ -16,6 +16,7 @@ mod area_clock;
 mod area_cokernel;
 mod area_container;
 mod area_cores;
+mod area_firmware;
 mod area_frequency;
 mod area_groups;
 mod area_interrupts;
@@ -148,6 +149,7 @@ fn checks() -> impl Iterator<Item = &'static Check> {
         area_virtual::CHECKS,
         area_container::CHECKS,
         area_cores::CHECKS,
+        area_firmware::CHECKS,
         area_battery::CHECKS,
         area_temperature::CHECKS,
         area_board::CHECKS,
