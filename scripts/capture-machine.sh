@@ -13,13 +13,19 @@ print() {
 }
 
 for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo proc/swaps proc/self/cgroup proc/self/limits proc/self/status \
+    proc/self/uid_map proc/xen/capabilities etc/os-release \
     proc/sys/kernel/arch proc/sys/kernel/osrelease proc/sys/kernel/sched_rt_runtime_us proc/sys/kernel/sched_rt_period_us \
     proc/sys/kernel/nmi_watchdog proc/sys/kernel/soft_watchdog proc/sys/kernel/watchdog_cpumask proc/sys/kernel/timer_migration \
     proc/sys/kernel/numa_balancing proc/sys/vm/stat_interval proc/sys/vm/compaction_proactiveness proc/irq/default_smp_affinity \
     proc/device-tree/model proc/xenomai/version proc/xenomai/clock/coreclk sys/kernel/realtime sys/kernel/debug/sched/preempt \
     sys/kernel/mm/transparent_hugepage/enabled sys/kernel/mm/ksm/run sys/hypervisor/type sys/class/dmi/id/sys_vendor \
+    sys/class/dmi/id/product_name sys/class/dmi/id/bios_vendor proc/device-tree/hypervisor/compatible \
+    run/.containerenv run/host/container-manager run/systemd/container run/systemd/timesync/synchronized \
+    etc/security/limits.conf etc/chrony/chrony.conf etc/chrony.conf etc/ntp.conf etc/ntpsec/ntp.conf \
+    sys/devices/system/cpu/cpuidle/current_driver \
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
+    sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \
     sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance; do
     print "$file"
 done
@@ -36,8 +42,23 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     sys/devices/system/cpu/cpu*/cpu_capacity sys/devices/system/cpu/cpu*/cache/index*/level \
     sys/devices/system/cpu/cpu*/cache/index*/shared_cpu_list sys/devices/cpu_atom/cpus sys/devices/system/cpu/cpuidle/current_driver \
     sys/class/power_supply/*/type sys/class/power_supply/*/status sys/class/thermal/thermal_zone*/temp \
-    sys/class/thermal/thermal_zone*/trip_point_*_t* sys/class/evl/control/*; do
+    sys/class/thermal/thermal_zone*/trip_point_*_t* sys/class/evl/control/* sys/class/thermal/thermal_zone*/type \
+    sys/class/hwmon/hwmon*/name sys/class/hwmon/hwmon*/temp*_input sys/class/hwmon/hwmon*/temp*_crit \
+    sys/class/hwmon/hwmon*/in0_lcrit_alarm sys/module/evl/parameters/*cpus sys/devices/system/cpu/cpu*/online \
+    sys/devices/system/cpu/cpu*/thermal_throttle/*_throttle_count \
+    sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference \
+    sys/kernel/mm/transparent_hugepage/hugepages-*/enabled sys/fs/cgroup/cpu/cpu.cfs_* \
+    etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf; do
     print "$file"
+done
+# Services that set the time of day, by their names.
+for file in proc/[0-9]*/stat; do
+    case $(cut -d')' -f1 "$file" 2>/dev/null | cut -d'(' -f2) in
+    chronyd | ntpd | ntpsec | systemd-timesyn | phc2sys | ptp4l)
+        process=${file%/stat}
+        print "$process/task/${process#proc/}/stat"
+        ;;
+    esac
 done
 # Of threads only those with a real-time policy, and the main ones: others say nothing here.
 for file in proc/[0-9]*/task/*/stat; do
@@ -51,6 +72,7 @@ for file in proc/config.gz "boot/config-$(uname -r)"; do
         echo "=== $file"
         case $file in *.gz) zcat "$file" ;; *) cat "$file" ;; esac |
             grep -E '^(# )?CONFIG_(PREEMPT|HZ|NO_HZ|RCU_NOCB|CPU_ISOLATION|CPU_FREQ|CPU_IDLE|HIGH_RES|DEBUG_|LOCK|PROVE_|PROFILE_ALL|SLUB_|K.SAN|UBSAN|KCOV|GCOV|TRACE_IRQ|IRQSOFF|RT_GROUP|XENOMAI|EVL|MIGRATION|COMPACTION|TRANSPARENT|KSM|FAIL|PAGE_POISONING|PAGE_OWNER)'
+            grep -E '^(# )?CONFIG_(PREEMPT|HZ|NO_HZ|RCU_NOCB|CPU_ISOLATION|CPU_FREQ|CPU_IDLE|HIGH_RES|DEBUG_|LOCK|PROVE_|SLUB_DEBUG|K.SAN|UBSAN|KCOV|TRACE_IRQ|IRQSOFF|RT_GROUP|XENO|EVL|HWLAT|MIGRATION|COMPACTION|TRANSPARENT|KSM|FAULT_INJ)'
         break
     fi
 done
