@@ -12,6 +12,12 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         "full-dynticks" => "NO_HZ_FULL がないと、分離した CPU でもティックが毎秒 100 から 1,000 回割り込みます。",
         "rcu-callbacks" => "RCU のコールバックは、オフロードしない限り、登録した CPU で実行されます。",
         "co-kernel" => "コカーネル上で動くのは、その呼び出しを使うスレッドだけです。Linux はその後で動きます。",
+        "co-kernel-gravity" => {
+            "コカーネルは、起床にかかる時間だけタイマーを早めて設定します。ほかの機械の値では、起床が遅れるか早すぎます。"
+        }
+        "co-kernel-neighbours" => {
+            "Linux が選ぶアイドル状態や周波数は、コカーネルのスレッドも遅らせます。ページを移動すると、そのスレッドでページフォルトが起きます。"
+        }
         "isolation" => "分離していない CPU には、スケジューラがどのスレッドでも割り当てます。",
         "arguments-agree" => {
             "指定から漏れた CPU には、ティック、割り込み、RCU コールバックのいずれかが残ります(RCU コールバックは nohz_full= でもオフロードされます)。"
@@ -35,6 +41,16 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         }
         "numa-balancing" => "NUMA バランシングはページのマップを外して移動するため、動作中のスレッドでページフォルトが起きます。",
         "cpu-quota" => "クォータを使い切ったグループは、次の周期まで(数十 ms)待たされます。",
+        "energy-preference" => "プロセッサは周波数とその上げ方を自ら選び、省電力を指示されていればそれに従います。",
+        "time-synchronisation" => {
+            "時刻を合わせるサービスは CLOCK_REALTIME をステップさせます。CLOCK_MONOTONIC はステップせず、速さだけが調整されます。"
+        }
+        "time-stepping" => {
+            "CLOCK_REALTIME のステップは、その時計による締め切りをすべて動かします。スレッドは直ちに、またはその分だけ遅れて起き、ログの時刻が合わなくなります。"
+        }
+        "system-management-interrupts" => {
+            "システム管理割り込み(SMI)では、ファームウェアが動く数十 µs から数 ms の間、全 CPU が止まります。カーネルはそれを検知することも遅らせることもできません。"
+        }
         "smt-siblings" => "1 つのコアのスレッドは、パイプラインとキャッシュを共有します。",
         "temperature" => "温度の上限に近づくと、CPU の速度が下げられます。",
         "board-throttled" => "Raspberry Pi は、電圧が下がるか温度が上がると、クロックを下げます。",
