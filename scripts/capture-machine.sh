@@ -13,7 +13,7 @@ print() {
 }
 
 for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo proc/swaps proc/self/cgroup proc/self/limits proc/self/status \
-    proc/self/uid_map proc/xen/capabilities etc/os-release \
+    proc/self/uid_map proc/2/comm proc/xen/capabilities etc/os-release \
     proc/sys/kernel/arch proc/sys/kernel/osrelease proc/sys/kernel/sched_rt_runtime_us proc/sys/kernel/sched_rt_period_us \
     proc/sys/kernel/nmi_watchdog proc/sys/kernel/soft_watchdog proc/sys/kernel/watchdog_cpumask proc/sys/kernel/timer_migration \
     proc/sys/kernel/numa_balancing proc/sys/vm/stat_interval proc/sys/vm/compaction_proactiveness proc/irq/default_smp_affinity \
@@ -51,6 +51,11 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf; do
     print "$file"
 done
+# Of mounts only that of the root folder.
+if [ -r proc/self/mountinfo ]; then
+    echo '=== proc/self/mountinfo'
+    awk '$5 == "/"' proc/self/mountinfo
+fi
 # Services that set the time of day, by their names.
 for file in proc/[0-9]*/stat; do
     case $(cut -d')' -f1 "$file" 2>/dev/null | cut -d'(' -f2) in

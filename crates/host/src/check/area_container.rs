@@ -50,7 +50,7 @@ pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
     {
         return Some("kubernetes".to_owned());
     }
-    if machine.exists(".dockerenv") {
+    if machine.exists(".dockerenv") && !is_unpacked_image(machine, &mount) {
         return Some("docker".to_owned());
     }
     if machine.exists("run/.containerenv") {
@@ -66,6 +66,13 @@ pub(super) fn container_kind(machine: &Machine<'_>) -> Option<String> {
         return Some("openvz".to_owned());
     }
     traced.map(str::to_owned)
+}
+
+/// Whether this is a machine that boots what was made as the image of a container: kernel threads run, and the root folder is on a disk.
+fn is_unpacked_image(machine: &Machine<'_>, mount: &str) -> bool {
+    const OF_IMAGES: [&str; 5] = ["overlay", "fuse-overlayfs", "aufs", "btrfs", "zfs"];
+    let kind = mount.lines().filter(|line| is_root(line)).find_map(|line| line.split_once(" - ")?.1.split(' ').next());
+    machine.text("proc/2/comm").as_deref() == Some("kthreadd") && kind.is_some_and(|kind| !OF_IMAGES.contains(&kind))
 }
 
 /// Whether a line of mountinfo is that of the root folder.
@@ -203,6 +210,17 @@ mod tests {
             ),
         ]);
         assert!(finding(&root, "container", None).is_none());
+    }
+
+    /// A machine may boot what was an image.
+    #[test]
+    fn the_mark_of_docker_alone_makes_no_container() {
+        for (kind, is_container) in [("ext4 /dev/vda", false), ("overlay overlay", true)] {
+            let mount = format!("26 2 254:1 / / rw,relatime - {kind} rw\n");
+            let files = [(".dockerenv", ""), ("proc/2/comm", "kthreadd\n"), ("proc/self/mountinfo", mount.as_str())];
+            let (_dir, root) = lay(&files);
+            assert_eq!(finding(&root, "container", None).is_some(), is_container, "{kind}");
+        }
     }
 
     /// Of version 1 only the group itself was looked at.
