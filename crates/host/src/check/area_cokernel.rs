@@ -145,7 +145,7 @@ fn gravity_of(machine: &Machine<'_>, core: &Core) -> Option<(i64, String)> {
             Some((user.parse().ok()?, line.to_owned()))
         }
         Core::Evl { .. } => {
-            let files = ["sys/devices/virtual/clock/monotonic/gravity", "sys/class/evl/clock/monotonic/gravity"];
+            let files = ["sys/devices/virtual/clock/monotonic/gravity", "sys/class/clock/monotonic/gravity"];
             let line = files.into_iter().find_map(|file| machine.text(file))?;
             let user = line.split_whitespace().find_map(|word| word.strip_suffix('u'))?.parse().ok()?;
             Some((user, line))
@@ -180,11 +180,13 @@ fn gravity(machine: &Machine<'_>) -> Option<Seen> {
     if !is_built_in {
         return Seen::ok(format!("{line}, which is not what it was built with: calibrated"));
     }
-    let command = match core {
-        Core::Cobalt { .. } => "sudo autotune (a tool of Xenomai)",
-        Core::Evl { .. } => "sudo latmus -t (a tool of libevl)",
+    let (command, driver) = match core {
+        Core::Cobalt { .. } => ("sudo autotune (a tool of Xenomai), after each boot", "XENO_DRIVERS_AUTOTUNE"),
+        Core::Evl { .. } => ("sudo latmus -t (a tool of libevl), after each boot", "EVL_LATMUS"),
     };
-    Seen::warn(format!("{line}, as it was built: not calibrated on this machine"), format!("{command}, after each boot"))
+    let lacks_driver = machine.config().is_ok_and(|config| !config.has(driver));
+    let first = if lacks_driver { format!("boot a kernel with CONFIG_{driver}=y. Then ") } else { String::new() };
+    Seen::warn(format!("{line}, as it was built: not calibrated on this machine"), first + command)
 }
 
 /// What disturbs a co-kernel, and what to do about it.

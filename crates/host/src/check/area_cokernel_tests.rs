@@ -81,6 +81,10 @@ fn a_gravity_that_was_built_in_is_not_calibrated() {
     }
     let finding = seen("co-kernel-gravity", None, &[EVL, (EVL_CLOCK, "0i 3000k 3000u\n")]).unwrap();
     assert_eq!(finding.action, "sudo latmus -t (a tool of libevl), after each boot");
+    let without = [COBALT, (CLOCK, "gravity: irq=0 kernel=3350 user=3350\n"), ("proc/config.gz", "CONFIG_XENOMAI=y\n")];
+    let finding = seen("co-kernel-gravity", None, &without).unwrap();
+    let expected = "boot a kernel with CONFIG_XENO_DRIVERS_AUTOTUNE=y. Then sudo autotune (a tool of Xenomai), after each boot";
+    assert_eq!(finding.action, expected);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> String {
             let (numbers, file) = (numbers.join(" "), "/sys/devices/system/cpu/cpu$cpu/online");
             format!("switch off their siblings: for cpu in {numbers}; do echo 0 | sudo tee {file}; done")
         }
-        _ => format!("keep everything off {}: isolate them too at boot (isolcpus=)", cpu_words(idle)),
+        _ => format!("keep everything off {} too: boot with isolcpus= for all of these cores", cpu_words(idle)),
     }
 }
 
@@ -158,6 +158,17 @@ mod tests {
         let expected = "measure on 5-7 alone (-a 5-7), and switch off their siblings: \
                         for cpu in 1 2 3; do echo 0 | sudo tee /sys/devices/system/cpu/cpu$cpu/online; done";
         assert_eq!(action(8, "4-7", None), expected);
+    }
+
+    /// Without CPU hotplug there is no such file.
+    #[test]
+    fn cpus_that_cannot_be_switched_off_are_isolated() {
+        let (_dir, root) = lay(&[
+            ("sys/devices/system/cpu/online", "0-3"),
+            ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3"),
+        ]);
+        let finding = finding(&root, "smt-siblings", Some(&[1])).unwrap();
+        assert_eq!(finding.action, "keep everything off CPU 3 too: boot with isolcpus= for all of these cores");
     }
 
     #[test]
