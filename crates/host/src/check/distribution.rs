@@ -39,21 +39,21 @@ const DEBIAN_KERNELS: [(&str, &str); 4] = [("amd64", "amd64"), ("arm64", "arm64"
 /// The command for one, where the distribution has it.
 fn package(machine: &Machine<'_>, distribution: &Distribution, is_pi: bool) -> Option<String> {
     let release = machine.text("proc/sys/kernel/osrelease").unwrap_or_default();
-    let major = distribution.version.0;
+    let (major, is_x86) = (distribution.version.0, release.ends_with("x86_64"));
     Some(match (distribution.id.as_str(), distribution.version) {
         ("debian", _) => {
             let (_, kind) = DEBIAN_KERNELS.into_iter().find(|(ending, _)| release.ends_with(&format!("-{ending}")))?;
             format!("sudo apt install linux-image-rt-{kind}")
         }
         ("ubuntu", (26.., _)) if is_pi => "sudo apt install linux-raspi-realtime".to_owned(),
-        ("ubuntu", (24, 4)) if is_pi => "sudo pro enable realtime-kernel --variant=raspi (Ubuntu Pro)".to_owned(),
+        ("ubuntu", (24, 4)) if is_pi => "with Ubuntu Pro, sudo pro enable realtime-kernel --variant=raspi".to_owned(),
         ("ubuntu", (26.., _) | (25, 10)) if !is_pi => "sudo apt install ubuntu-realtime".to_owned(),
-        ("ubuntu", (22 | 24, 4)) if !is_pi => "sudo pro enable realtime-kernel (Ubuntu Pro)".to_owned(),
+        ("ubuntu", (22 | 24, 4)) if !is_pi => "with Ubuntu Pro, sudo pro enable realtime-kernel".to_owned(),
         ("arch", _) => "sudo pacman -S linux-rt".to_owned(),
-        ("rhel", _) => format!(
-            "sudo subscription-manager repos --enable rhel-{major}-for-x86_64-rt-rpms && sudo dnf install kernel-rt (RHEL for Real Time)"
+        ("rhel", _) if is_x86 => format!(
+            "with RHEL for Real Time, sudo subscription-manager repos --enable rhel-{major}-for-x86_64-rt-rpms && sudo dnf install kernel-rt"
         ),
-        ("centos" | "rocky" | "almalinux", _) if major >= 9 => "sudo dnf --enablerepo=rt install kernel-rt".to_owned(),
+        ("centos" | "rocky" | "almalinux", _) if is_x86 && major >= 9 => "sudo dnf --enablerepo=rt install kernel-rt".to_owned(),
         ("sles" | "opensuse-leap", _) => "sudo zypper install kernel-rt".to_owned(),
         _ => return None,
     })
@@ -92,7 +92,7 @@ mod tests {
         for (os, release, expected) in [
             ("ID=debian\nVERSION_ID=\"12\"\n", "6.1.0-18-amd64", "sudo apt install linux-image-rt-amd64"),
             ("ID=debian\nVERSION_ID=\"12\"\n", "6.1.0-18-cloud-arm64", "sudo apt install linux-image-rt-arm64"),
-            ("VERSION_ID=\"24.04\"\nID=ubuntu\n", "6.8.0-31-generic", "sudo pro enable realtime-kernel (Ubuntu Pro)"),
+            ("VERSION_ID=\"24.04\"\nID=ubuntu\n", "6.8.0-31-generic", "with Ubuntu Pro, sudo pro enable realtime-kernel"),
             ("ID=ubuntu\nVERSION_ID=\"26.04\"\n", "7.0.0-14-generic", "sudo apt install ubuntu-realtime"),
             ("ID=arch\n", "6.12.1-arch1-1", "sudo pacman -S linux-rt"),
             ("ID=\"rocky\"\nVERSION_ID=\"9.4\"\n", "5.14.0-427.el9.x86_64", "sudo dnf --enablerepo=rt install kernel-rt"),
@@ -111,7 +111,7 @@ mod tests {
         let found = action("ID=debian\nVERSION_ID=\"12\"\n", "6.6.31+rpt-rpi-v8", pi);
         assert!(found.contains("github.com/raspberrypi/linux") && !found.contains("amd64"), "{found}");
         let found = action("ID=ubuntu\nVERSION_ID=\"24.04\"\n", "6.8.0-1004-raspi", pi);
-        assert!(found.ends_with("sudo pro enable realtime-kernel --variant=raspi (Ubuntu Pro)"), "{found}");
+        assert!(found.ends_with("with Ubuntu Pro, sudo pro enable realtime-kernel --variant=raspi"), "{found}");
         // Debian's own kernel for arm64 runs there too.
         let found = action("ID=debian\nVERSION_ID=\"12\"\n", "6.1.0-18-arm64", pi);
         assert!(found.ends_with("linux-image-rt-arm64"), "{found}");
