@@ -2,14 +2,15 @@
 //! The machine that is looked at, and what several checks want to know of it.
 
 use super::CheckOptions;
-use super::area_threads::{Thread, thread};
 use super::arguments::Arguments;
 use super::config::KernelConfig;
+use super::thread::{self, Thread};
 use crate::root::HostRoot;
 use crate::{cpu, kernel};
 use plan::{CpuId, CpuList};
-use std::cell::{OnceCell, RefCell};
-use std::io::ErrorKind;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
 
 /// What a machine is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,9 @@ impl Purpose {
     }
 }
 
+/// More than most files have, bytes.
+const AT_ONCE: usize = 4_096;
+
 /// A machine, and what it is looked at for.
 pub(crate) struct Machine<'a> {
     root: &'a HostRoot,
@@ -52,6 +56,13 @@ pub(crate) struct Machine<'a> {
     pub(crate) arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
     threads: OnceCell<Vec<Thread>>,
+    /// A process that is measured, and is not in its own way.
+    program: Option<u32>,
+    spared: OnceCell<Vec<u32>>,
+    /// Whether somebody set CPUs apart, where that is known otherwise than by their number.
+    chosen: Option<bool>,
+    /// Files and folders that were read.
+    reads: Cell<u64>,
     /// Files that are there and could not be read, since this was asked last.
     unreadable: RefCell<Vec<String>>,
 }
@@ -68,8 +79,30 @@ impl<'a> Machine<'a> {
             arguments: Arguments::of(&text("proc/cmdline").unwrap_or_default()),
             config: OnceCell::new(),
             threads: OnceCell::new(),
+            program: None,
+            spared: OnceCell::new(),
+            chosen: None,
+            reads: Cell::new(0),
             unreadable: RefCell::default(),
         }
+    }
+
+    /// As it is during a run on CPUs that somebody set apart, or not, and that measures a process.
+    pub(super) fn in_run(mut self, chosen: bool, program: Option<u32>) -> Self {
+        (self.chosen, self.program) = (Some(chosen), program);
+        self
+    }
+
+    /// The process that is measured, where it is another one.
+    pub(super) fn program(&self) -> Option<u32> {
+        self.program
+    }
+
+    /// Whether a process is what is measured or measures, which is not in its own way.
+    pub(super) fn is_spared(&self, process: u32) -> bool {
+        let own = self.root.is_system().then(std::process::id);
+        let spared = || own.into_iter().chain(self.program).flat_map(|process| thread::with_descendants(self.threads(), process));
+        self.spared.get_or_init(|| spared().collect()).contains(&process)
     }
 
     /// Where its files lie.
@@ -99,7 +132,8 @@ impl<'a> Machine<'a> {
 
     /// Whether somebody gave some CPUs to what is to be on time, by naming or isolating them.
     pub(crate) fn has_chosen_cpus(&self) -> bool {
-        self.measured().len() < self.online.len()
+        let are_some_left = self.measured().len() < self.online.len();
+        are_some_left && self.chosen != Some(false)
     }
 
     /// CPUs that are left for everything else.
@@ -110,7 +144,7 @@ impl<'a> Machine<'a> {
 
     /// The text of a file, without what is white around it, where it can be read.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
-        match std::fs::read(self.root.path(path)) {
+        match self.bytes(path) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
             Err(error) => {
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
@@ -119,6 +153,20 @@ impl<'a> Machine<'a> {
                 None
             }
         }
+    }
+
+    /// In few calls: a file below /proc has no size that would say how much there is, and some are slow to make.
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.reads.set(self.reads.get() + 1);
+        let mut bytes = Vec::with_capacity(AT_ONCE);
+        File::open(self.root.path(path))?.take(u64::MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// How many files and folders were read.
+    #[cfg(test)]
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.get()
     }
 
     /// Files that could not be read since this was asked last.
@@ -137,6 +185,7 @@ impl<'a> Machine<'a> {
 
     /// Names in a folder, sorted, those with numbers by their number.
     pub(crate) fn names(&self, path: &str) -> Vec<String> {
+        self.reads.set(self.reads.get() + 1);
         let entries = std::fs::read_dir(self.root.path(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort_by_key(|name| (name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok(), name.clone()));
@@ -156,14 +205,7 @@ impl<'a> Machine<'a> {
 
     /// Every thread that can be seen.
     pub(super) fn threads(&self) -> &[Thread] {
-        self.threads.get_or_init(|| {
-            let pids = self.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
-            let of = |pid: u32| {
-                let folder = format!("proc/{pid}/task");
-                self.names(&folder).into_iter().filter_map(move |id| thread(pid, &self.text(&format!("{folder}/{id}/stat"))?))
-            };
-            pids.flat_map(of).collect()
-        })
+        self.threads.get_or_init(|| thread::all(self))
     }
 
     /// The numbers of the processes of this name.

@@ -40,6 +40,7 @@ mod recommended;
 mod topology;
 #[cfg(test)]
 mod one_finding;
+mod thread;
 mod watching;
 
 use crate::HostRoot;
@@ -48,7 +49,7 @@ pub(crate) use area_arguments::highest as highest_cpu;
 pub(crate) use area_frequency::SLOW_EXIT_US;
 pub(crate) use area_groups::{GROUPS, groups_on_measured};
 pub(crate) use area_interrupts::moved_interrupts;
-pub(crate) use area_threads::{Thread, interrupt_threads_above, thread as thread_of_line, threads_above};
+pub(crate) use area_threads::OF_INTERRUPTS;
 pub(crate) use arguments::cpus as cpus_of_argument;
 pub use config::KernelConfig;
 pub(crate) use machine::Machine;
@@ -56,6 +57,7 @@ pub use machine::Purpose;
 use model::Warning;
 use plan::CpuId;
 pub(crate) use recommended::{Recommended, built_with, isolable as isolable_cpus, recommended as recommended_arguments};
+pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};
 pub use watching::Activity;
 
 /// How a finding is.
@@ -200,17 +202,23 @@ impl HostRoot {
     /// Looks at the machine. Never fails: what cannot be read is of unknown status.
     #[must_use]
     pub fn check(&self, options: &CheckOptions) -> Vec<Finding> {
-        let machine = Machine::new(self, options);
-        let found = checks().filter_map(|check| {
-            machine.take_unreadable();
-            let seen = (check.look)(&machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
-            let Seen { status, found, action } = seen?;
-            let status = if check.matters.contains(&options.purpose) { status } else { status.min(Status::Warn) };
-            let Check { id, why, reference, tunable, .. } = *check;
-            Some(Finding { id, status, found, why, action, tunable, reference })
-        });
-        found.collect()
+        findings(&Machine::new(self, options))
     }
+}
+
+/// What all checks find.
+fn findings(machine: &Machine<'_>) -> Vec<Finding> {
+    checks().filter_map(|check| look(machine, check)).collect()
+}
+
+/// What one check finds. It is unknown where a file that it needs could not be read.
+fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
+    machine.take_unreadable();
+    let seen = (check.look)(machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
+    let Seen { status, found, action } = seen?;
+    let status = if check.matters.contains(&machine.options.purpose) { status } else { status.min(Status::Warn) };
+    let Check { id, why, reference, tunable, .. } = *check;
+    Some(Finding { id, status, found, why, action, tunable, reference })
 }
 
 /// Checks of whose findings a run warns by itself, from what it saw before and after.

@@ -3,10 +3,7 @@
 
 use super::proposals::Wanted;
 use super::setting::Form;
-use crate::check::{Machine, Thread, interrupt_threads_above, threads_above};
-
-/// What handlers in threads have unless somebody changed it.
-const OF_INTERRUPTS: u8 = 50;
+use crate::check::{Machine, OF_INTERRUPTS, Thread, interrupt_threads_above, lower_priority, threads_above};
 
 fn lowered(thread: &Thread, to: u8) -> Wanted {
     let file = format!("proc/{}/task/{}/stat", thread.pid, thread.id);
@@ -14,11 +11,14 @@ fn lowered(thread: &Thread, to: u8) -> Wanted {
     Wanted { subject: format!("priority of {}", thread.name), form, ..Wanted::plain(file, to.to_string()) }
 }
 
+/// Those of SCHED_DEADLINE have no priority that could be lowered.
 pub(super) fn threads(machine: &Machine<'_>) -> Vec<Wanted> {
-    let below = machine.options.priority.saturating_sub(1).max(1);
-    threads_above(machine).into_iter().map(|thread| lowered(thread, below)).collect()
+    let Some(to) = lower_priority(machine, u8::MAX) else { return Vec::new() };
+    let above = threads_above(machine).into_iter().filter(|above| !above.thread.is_deadline());
+    above.map(|above| lowered(above.thread, to)).collect()
 }
 
 pub(super) fn interrupt_threads(machine: &Machine<'_>) -> Vec<Wanted> {
-    interrupt_threads_above(machine).into_iter().map(|thread| lowered(thread, OF_INTERRUPTS)).collect()
+    let Some(to) = lower_priority(machine, OF_INTERRUPTS) else { return Vec::new() };
+    interrupt_threads_above(machine).into_iter().map(|above| lowered(above.thread, to)).collect()
 }

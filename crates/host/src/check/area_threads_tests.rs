@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads that come before what is to be on time, on small machines.
+
+use super::super::tests::laid_out;
+use super::super::{CheckOptions, Finding, Status};
+use super::*;
+use crate::HostRoot;
+use plan::CpuId;
+use std::fs;
+use std::path::Path;
+
+const FIFO: u32 = 1;
+const RR: u32 = 2;
+const DEADLINE: u32 = 6;
+const KERNEL: u64 = 0x0020_0000;
+
+struct Made<'a> {
+    id: u32,
+    name: &'a str,
+    policy: u32,
+    priority: u32,
+    cpu: u32,
+    flags: u64,
+    allowed: Option<&'a str>,
+}
+
+impl Default for Made<'_> {
+    fn default() -> Self {
+        Made { id: 0, name: "daemon", policy: FIFO, priority: 0, cpu: 0, flags: 0, allowed: None }
+    }
+}
+
+fn file(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A thread of the process with its own number.
+fn make(root: &Path, Made { id, name, policy, priority, cpu, flags, allowed }: &Made<'_>) {
+    // Fields 10 to 21 and 23 to 38.
+    let (first, second) = ("0 ".repeat(12), "0 ".repeat(16));
+    let line = format!("{id} ({name}) S 1 0 0 0 -1 {flags} {first}7 {second}{cpu} {priority} {policy} 0 0 0\n");
+    file(root, &format!("proc/{id}/task/{id}/stat"), &line);
+    if let Some(allowed) = allowed {
+        file(root, &format!("proc/{id}/task/{id}/status"), &format!("Name:\t{name}\nCpus_allowed_list:\t{allowed}\n"));
+    }
+}
+
+fn four_cpus(isolated: &str) -> tempfile::TempDir {
+    laid_out(&format!(
+        "=== sys/devices/system/cpu/online\n0-3\n=== sys/devices/system/cpu/isolated\n{isolated}\n=== proc/1/x\n\n"
+    ))
+    .0
+}
+
+fn options(cpus: &[u32], priority: u8) -> CheckOptions {
+    let cpus = Some(cpus.iter().copied().map(CpuId).collect());
+    CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None }
+}
+
+fn finding(dir: &tempfile::TempDir, cpus: &[u32], priority: u8, id: &str) -> Finding {
+    HostRoot::at(dir.path()).check(&options(cpus, priority)).into_iter().find(|finding| finding.id == id).unwrap()
+}
+
+fn found(dir: &tempfile::TempDir, cpus: &[u32], priority: u8) -> (Status, String, String) {
+    let Finding { status, found, action, .. } = finding(dir, cpus, priority, "threads-above");
+    (status, found, action.unwrap_or_default())
+}
+
+#[test]
+fn a_thread_may_run_wherever_it_is_allowed_to() {
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 70, priority: 95, cpu: 0, allowed: Some("0-2"), ..Made::default() });
+    assert_eq!(found(&dir, &[2, 3], 90).1, "daemon 70 at 95 on CPU 2");
+    assert_eq!(found(&dir, &[3], 90).0, Status::Ok);
+    // A kernel thread that is bound to another CPU.
+    make(dir.path(), &Made { id: 71, priority: 99, cpu: 0, flags: KERNEL, allowed: Some("0"), ..Made::default() });
+    assert_eq!(found(&dir, &[3], 90).0, Status::Ok);
+}
+
+#[test]
+fn nothing_is_balanced_onto_an_isolated_cpu() {
+    let dir = four_cpus("2-3");
+    make(dir.path(), &Made { id: 70, priority: 95, cpu: 0, allowed: Some("0-3"), ..Made::default() });
+    assert_eq!(found(&dir, &[3], 90).0, Status::Ok);
+    make(dir.path(), &Made { id: 70, priority: 95, cpu: 3, allowed: Some("0-3"), ..Made::default() });
+    assert_eq!(found(&dir, &[3], 90).1, "daemon 70 at 95 on CPU 3");
+    make(dir.path(), &Made { id: 70, priority: 95, cpu: 2, allowed: Some("2-3"), ..Made::default() });
+    assert_eq!(found(&dir, &[3], 90).1, "daemon 70 at 95 on CPU 3");
+}
+
+#[test]
+fn deadline_threads_come_before_every_priority() {
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 70, name: "decoder", policy: DEADLINE, cpu: 1, allowed: Some("0-3"), ..Made::default() });
+    let (status, words, action) = found(&dir, &[1], 99);
+    assert_eq!((status, words.as_str()), (Status::Bad, "decoder 70 with SCHED_DEADLINE on CPU 1"));
+    assert_eq!(action, "sudo chrt -f -p 98 70");
+    // The governor's thread cannot be changed, but the governor can.
+    let dir = four_cpus("");
+    make(dir.path(), &Made { id: 80, name: "sugov:0", policy: DEADLINE, cpu: 1, flags: KERNEL, ..Made::default() });
+    let action = found(&dir, &[1], 90).2;
+    assert!(!action.contains("chrt") && action.contains("echo performance"), "{action}");
+}
+
+#[test]
+fn what_is_advised_comes_after_what_is_to_be_on_time() {
+    let dir = four_cpus("");
+    let threads = [(70, FIFO, 50), (71, RR, 60), (72, FIFO, 40)];
+    for (id, policy, priority) in threads {
+        make(dir.path(), &Made { id, policy, priority, cpu: 1, ..Made::default() });
+    }
+    let action = |priority| found(&dir, &[1], priority).2;
+    let expected =
+        "for i in 70 72; do sudo chrt -f -p 39 $i; done, and sudo chrt -r -p 39 71, or run what is to be on time at 61 or above";
+    assert_eq!(action(40), expected);
+    assert_eq!(action(60), "sudo chrt -r -p 59 71, or run what is to be on time at 61 or above");
+    assert_eq!(action(1), "no real-time priority is below 1, run what is to be on time at 61 or above");
+    make(dir.path(), &Made { id: 70, priority: 99, cpu: 1, ..Made::default() });
+    assert_eq!(action(99), "sudo chrt -f -p 98 70");
+}
+
+#[test]
+fn handlers_of_interrupts_get_a_lower_priority_than_what_is_to_be_on_time() {
+    let dir = four_cpus("");
+    let handler = Made { id: 70, name: "irq/9-acpi", priority: 50, cpu: 1, flags: KERNEL, allowed: Some("1"), ..Made::default() };
+    make(dir.path(), &handler);
+    let of = |priority| finding(&dir, &[1], priority, "interrupt-threads");
+    assert_eq!(of(40).found, "irq/9-acpi 70 at 50 on CPU 1");
+    assert_eq!(of(40).action.as_deref(), Some("sudo chrt -f -p 39 70, or run what is to be on time at 51 or above"));
+    assert_eq!(of(51).status, Status::Ok);
+    make(dir.path(), &Made { priority: 95, ..handler });
+    assert_eq!(of(90).action.as_deref(), Some("sudo chrt -f -p 50 70, or run what is to be on time at 96 or above"));
+}
+
+#[test]
+fn raised_workers_are_lowered_by_their_numbers() {
+    let dir = four_cpus("");
+    for (id, name) in [(20, "kworker/1:1"), (21, "kworker/1:2")] {
+        make(dir.path(), &Made { id, name, priority: 98, cpu: 1, flags: KERNEL, ..Made::default() });
+    }
+    let action = finding(&dir, &[1], 90, "kernel-workers").action;
+    assert_eq!(action.as_deref(), Some("for i in 20 21; do sudo chrt -o -p 0 $i; done"));
+}
+
+/// One file of each thread, its folder, and a second file of those with a real-time policy.
+#[test]
+fn few_files_are_read_of_each_thread() {
+    const THREADS: u32 = 4_000;
+    const REAL_TIME: u32 = 10;
+    let dir = four_cpus("");
+    for id in 1_000..1_000 + THREADS {
+        let priority = if id < 1_000 + REAL_TIME { 95 } else { 0 };
+        let policy = if priority > 0 { FIFO } else { 0 };
+        make(dir.path(), &Made { id, policy, priority, cpu: 1, allowed: Some("0-3"), ..Made::default() });
+    }
+    let (root, options) = (HostRoot::at(dir.path()), options(&[1], 90));
+    let machine = Machine::new(&root, &options);
+    let findings = super::super::findings(&machine);
+    assert!(
+        findings.iter().any(|finding| finding.id == "threads-above" && finding.found.ends_with("and 2 more")),
+        "{findings:?}"
+    );
+    let per_thread = u64::from(2 * THREADS + REAL_TIME);
+    // All else that is looked at on a machine without files.
+    let others = 300;
+    assert!((per_thread..per_thread + others).contains(&machine.reads()), "{}", machine.reads());
+}
