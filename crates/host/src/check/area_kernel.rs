@@ -180,7 +180,7 @@ fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
         if machine.arguments.value("highres") == Some("off") {
             return Seen::bad("switched off by highres=off", "remove highres=off from the kernel's arguments");
         }
-        if let Some(list) = machine.text("proc/timer_list") {
+        if let Some(list) = machine.timer_list() {
             let active: Vec<&str> = list.lines().filter_map(|line| line.trim().strip_prefix(".hres_active")).collect();
             if active.iter().any(|value| value.trim_end().ends_with('0')) {
                 return Seen::bad(

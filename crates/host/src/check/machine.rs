@@ -44,6 +44,9 @@ impl Purpose {
 /// More than most files have, bytes.
 const AT_ONCE: usize = 4_096;
 
+/// So many timers take some 50 ms to be listed.
+const MAX_LISTED_TIMERS: usize = 1_000;
+
 /// A machine, and what it is looked at for.
 pub(crate) struct Machine<'a> {
     root: &'a HostRoot,
@@ -206,6 +209,12 @@ impl<'a> Machine<'a> {
     /// Every thread that can be seen.
     pub(super) fn threads(&self) -> &[Thread] {
         self.threads.get_or_init(|| thread::all(self))
+    }
+
+    /// The timers of each CPU, where they can be listed in a short time: the kernel takes a time for it that grows with the square of their
+    /// number, and holds a lock meanwhile that delays them. Each thread that sleeps for a time has one.
+    pub(super) fn timer_list(&self) -> Option<String> {
+        if self.threads().len() > MAX_LISTED_TIMERS { None } else { self.text("proc/timer_list") }
     }
 
     /// The numbers of the processes of this name.
