@@ -31,7 +31,7 @@ mod test_machines;
 mod tune;
 mod usage;
 
-pub use check::{Activity, Advice, CheckOptions, Finding, KernelConfig, Purpose, Status};
+pub use check::{Activity, Advice, CheckOptions, Finding, KernelConfig, MeasuredProgram, Purpose, RunCheck, Status};
 pub use dma_latency::{DmaLatency, HostError};
 pub use judge::{isolated_not_measured, warnings};
 pub use other_work::other_work;

@@ -4,7 +4,7 @@
 use crate::conditions::Conditions;
 use crate::live::Progress;
 use crate::recorder::{Recorder, Tracks};
-use crate::{Granted, Signals, document};
+use crate::{Granted, Signals, document, machine_check};
 use host::HostRoot;
 use load::{Loads, StartError, ValidatedLoad};
 use model::{CoKernel, Document, End, ProbeStatement, Recorded, State, TakenBy, Thread, Warning, fill_in};
@@ -103,6 +103,7 @@ const MAX_SYNC: Nanos = Nanos::from_millis(500);
 pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObserver) -> Result<Recorded, RunnerError> {
     let host = HostRoot::system();
     let mut document = document::initial_document(order, host.snapshot());
+    let mut machine_check = machine_check::begin(order, &host);
     let own = std::process::id();
     let mut processes_before = (host.process_times(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;
@@ -165,6 +166,8 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     let ended = Monotonic.now();
     // While the loads still run: killing them is work that no activation met.
     document.host.after = Some(host.snapshot());
+    // While a program that is measured still runs.
+    machine_check::see_program(&mut machine_check, order, &host);
     let children_ms = host.waited_for_ms(own).saturating_sub(processes_before.1);
     let tracks = recorder.stop()?;
     drop(nice_boost);
@@ -179,22 +182,8 @@ pub fn execute(order: &Order, signals: &Signals, observer: &mut dyn ProgressObse
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
-    document.warnings.extend(bad_about_machine(order, &host));
+    document.warnings.extend(machine_check.map(|check| check.end(&host)).unwrap_or_default());
     Ok(closing(order, folder, document, &results, tracks, document::end(control.reason(), signals.caught()), ended)?)
-}
-
-/// Of the real-time policies.
-const HIGHEST_PRIORITY: u8 = 99;
-
-/// What is bad about the machine. What was recorded elsewhere met nothing of it.
-fn bad_about_machine(order: &Order, host: &HostRoot) -> Vec<Warning> {
-    // Ordinary threads run after all that is real-time, whichever that is.
-    let own_priority = order.granted.scheduling.prio.unwrap_or(HIGHEST_PRIORITY);
-    match order.probe.taken_by() {
-        TakenBy::OwnThreads => host.bad_for_measuring(&order.run.cpus, own_priority),
-        TakenBy::ThisMachine => host.bad_for_measuring(&order.run.cpus, HIGHEST_PRIORITY),
-        TakenBy::AnotherMachine => Vec::new(),
-    }
 }
 
 /// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn for seconds, and samples with

@@ -16,6 +16,7 @@ mod interval;
 mod isolated;
 mod live;
 mod loads_elsewhere;
+mod machine_check;
 mod recorder;
 mod rights;
 mod signals;

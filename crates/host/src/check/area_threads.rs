@@ -103,4 +103,4 @@ fn desktop(machine: &Machine<'_>) -> Option<Seen> {
 
 #[cfg(test)]
 #[path = "area_threads_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -14,40 +14,41 @@ const RR: u32 = 2;
 const DEADLINE: u32 = 6;
 const KERNEL: u64 = 0x0020_0000;
 
-struct Made<'a> {
-    id: u32,
-    name: &'a str,
-    policy: u32,
-    priority: u32,
-    cpu: u32,
-    flags: u64,
-    allowed: Option<&'a str>,
+pub(in crate::check) struct Made<'a> {
+    pub(in crate::check) id: u32,
+    pub(in crate::check) parent: u32,
+    pub(in crate::check) name: &'a str,
+    pub(in crate::check) policy: u32,
+    pub(in crate::check) priority: u32,
+    pub(in crate::check) cpu: u32,
+    pub(in crate::check) flags: u64,
+    pub(in crate::check) allowed: Option<&'a str>,
 }
 
 impl Default for Made<'_> {
     fn default() -> Self {
-        Made { id: 0, name: "daemon", policy: FIFO, priority: 0, cpu: 0, flags: 0, allowed: None }
+        Made { id: 0, parent: 1, name: "daemon", policy: FIFO, priority: 0, cpu: 0, flags: 0, allowed: None }
     }
 }
 
-fn file(root: &Path, path: &str, text: &str) {
+pub(in crate::check) fn file(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
 /// A thread of the process with its own number.
-fn make(root: &Path, Made { id, name, policy, priority, cpu, flags, allowed }: &Made<'_>) {
+pub(in crate::check) fn make(root: &Path, Made { id, name, policy, priority, cpu, flags, allowed, parent }: &Made<'_>) {
     // Fields 10 to 21 and 23 to 38.
     let (first, second) = ("0 ".repeat(12), "0 ".repeat(16));
-    let line = format!("{id} ({name}) S 1 0 0 0 -1 {flags} {first}7 {second}{cpu} {priority} {policy} 0 0 0\n");
+    let line = format!("{id} ({name}) S {parent} 0 0 0 -1 {flags} {first}7 {second}{cpu} {priority} {policy} 0 0 0\n");
     file(root, &format!("proc/{id}/task/{id}/stat"), &line);
     if let Some(allowed) = allowed {
         file(root, &format!("proc/{id}/task/{id}/status"), &format!("Name:\t{name}\nCpus_allowed_list:\t{allowed}\n"));
     }
 }
 
-fn four_cpus(isolated: &str) -> tempfile::TempDir {
+pub(in crate::check) fn four_cpus(isolated: &str) -> tempfile::TempDir {
     laid_out(&format!(
         "=== sys/devices/system/cpu/online\n0-3\n=== sys/devices/system/cpu/isolated\n{isolated}\n=== proc/1/x\n\n"
     ))

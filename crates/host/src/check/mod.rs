@@ -40,6 +40,7 @@ mod recommended;
 mod topology;
 #[cfg(test)]
 mod one_finding;
+mod of_run;
 mod thread;
 mod watching;
 
@@ -54,7 +55,7 @@ pub(crate) use arguments::cpus as cpus_of_argument;
 pub use config::KernelConfig;
 pub(crate) use machine::Machine;
 pub use machine::Purpose;
-use model::Warning;
+pub use of_run::{MeasuredProgram, RunCheck};
 use plan::CpuId;
 pub(crate) use recommended::{Recommended, built_with, isolable as isolable_cpus, recommended as recommended_arguments};
 pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};
@@ -219,29 +220,6 @@ fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     let status = if check.matters.contains(&machine.options.purpose) { status } else { status.min(Status::Warn) };
     let Check { id, why, reference, tunable, .. } = *check;
     Some(Finding { id, status, found, why, action, tunable, reference })
-}
-
-/// Checks of whose findings a run warns by itself, from what it saw before and after.
-const WARNED_OF: [&str; 5] = ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
-
-impl HostRoot {
-    /// What is bad about the machine for a run on these CPUs at this priority, but for what a run warns of by itself.
-    #[must_use]
-    pub fn bad_for_measuring(&self, cpus: &[CpuId], priority: u8) -> Vec<Warning> {
-        let isolated = self.isolated_cpus();
-        // CPUs that nobody set apart are as busy with interrupts and threads as any.
-        let cpus = cpus.iter().all(|cpu| isolated.contains(cpu)).then(|| cpus.to_vec());
-        let cpus = cpus.or_else(|| Some(self.online_cpus()));
-        let findings = self.check(&CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None });
-        let bad = findings.into_iter().filter(|finding| finding.status == Status::Bad && !WARNED_OF.contains(&finding.id));
-        let warning = |Finding { id, found, why, action, .. }| Warning::MachineCheck {
-            check: id.to_owned(),
-            found,
-            why: why.to_owned(),
-            action,
-        };
-        bad.map(warning).collect()
-    }
 }
 
 /// Every purpose.

@@ -67,6 +67,11 @@ impl Thread {
         self.is_kernel && self.is_deadline() && self.name.starts_with("sugov:")
     }
 
+    /// The CPUs that it may run on, as far as they are known.
+    pub(super) fn cpus(&self) -> Vec<CpuId> {
+        self.allowed.clone().unwrap_or_default()
+    }
+
     /// Those of these CPUs on which it may run. No balancing brings a thread to an isolated CPU as long as it may also run on another.
     fn on(&self, cpus: &[CpuId], isolated: &[CpuId]) -> Vec<CpuId> {
         let is_kept_there = |allowed: &[CpuId]| allowed.iter().all(|cpu| isolated.contains(cpu));

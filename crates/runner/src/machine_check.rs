@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is bad about the machine, for the recording of a run. What was recorded elsewhere met nothing of it.
+
+use crate::execute::Order;
+use host::{HostRoot, MeasuredProgram, RunCheck};
+use model::TakenBy;
+
+/// Before the run begins.
+pub(crate) fn begin(order: &Order, host: &HostRoot) -> Option<RunCheck> {
+    match order.probe.taken_by() {
+        TakenBy::OwnThreads => Some(RunCheck::begin(host, &order.run.cpus, Some(order.granted.scheduling))),
+        TakenBy::ThisMachine => Some(RunCheck::begin(host, &order.run.cpus, None)),
+        TakenBy::AnotherMachine => None,
+    }
+}
+
+/// When the run has ended, while its program still runs.
+pub(crate) fn see_program(check: &mut Option<RunCheck>, order: &Order, host: &HostRoot) {
+    if let (Some(check), Some(program)) = (check, program(order)) {
+        check.see_program(host, program);
+    }
+}
+
+/// The program that a probe measures, by the settings that name it.
+fn program(order: &Order) -> Option<MeasuredProgram> {
+    if order.probe.taken_by() != TakenBy::ThisMachine {
+        return None;
+    }
+    let settings = &order.run.probe_settings;
+    let by_number = settings.get("pid").and_then(|number| number.parse().ok()).map(MeasuredProgram::Runs);
+    by_number.or_else(|| settings.contains_key("command").then_some(MeasuredProgram::Started))
+}
