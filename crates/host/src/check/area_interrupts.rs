@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Interrupts: where they may go, and who moves them.
 
+use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose, cpu_words};
-use super::{Check, Seen, listed};
+use super::thread::for_each;
+use super::{Check, Seen, Status};
 use crate::tune::{of_mask, to_mask};
 use plan::{CpuId, CpuList};
 
@@ -41,56 +43,64 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// What an interrupt is for, from /proc/interrupts: the last words of its line.
-fn devices(machine: &Machine<'_>) -> Vec<(String, String)> {
-    let text = machine.text("proc/interrupts").unwrap_or_default();
-    let row = |line: &str| {
-        let (number, rest) = line.split_once(':')?;
-        let number = number.trim();
-        number.parse::<u32>().ok()?;
-        Some((number.to_owned(), rest.split_whitespace().last().unwrap_or_default().to_owned()))
-    };
-    text.lines().filter_map(row).collect()
-}
-
-/// Interrupts of the timers of all CPUs, which belong there.
-const TIMERS: [&str; 5] = ["timer", "arch_timer", "hpet", "arm-pmu", "pmu"];
-
-/// Interrupts that belong to no CPU: their number, and what they are for.
-pub(crate) fn moved_interrupts(machine: &Machine<'_>) -> Vec<(String, String)> {
-    let mut devices = devices(machine);
-    devices.retain(|(_, device)| !TIMERS.contains(&device.as_str()));
-    devices
-}
+/// No more interrupts than this are named.
+const MAX_NAMED: usize = 8;
+/// Where `managed_irq` in isolcpus came in: before, it made the kernel ignore the whole argument.
+const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
 
 fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.has_chosen_cpus() {
         return None;
     }
     let measured = machine.measured();
-    let mut there = Vec::new();
-    for (number, device) in moved_interrupts(machine) {
-        let list = |name: &str| machine.cpus(&format!("proc/irq/{number}/{name}")).filter(|cpus| !cpus.is_empty());
-        let allowed = list("smp_affinity_list");
-        // Where it comes to now; it goes where it is allowed to with the next one.
-        let mut cpus = list("effective_affinity_list").or_else(|| allowed.clone()).unwrap_or_default();
-        cpus.retain(|cpu| allowed.as_ref().is_none_or(|allowed| allowed.contains(cpu)));
-        let shared: Vec<CpuId> = cpus.iter().copied().filter(|cpu| measured.contains(cpu)).collect();
-        if !shared.is_empty() {
-            there.push((number, device, shared));
-        }
-    }
-    let Some((first, ..)) = there.first() else {
+    let comes = |interrupt: &DeviceInterrupt| !interrupt.comes(&measured).is_empty();
+    let (managed, mut movable): (Vec<_>, Vec<_>) =
+        device_interrupts(machine).into_iter().partition(|interrupt| interrupt.is_managed);
+    movable.retain(|interrupt| !interrupt.may_come(&measured).is_empty());
+    movable.sort_by_key(|interrupt| !comes(interrupt));
+    // One whose CPUs are all measured comes only when a program there uses the device.
+    let is_for_others = |interrupt: &DeviceInterrupt| !interrupt.may_come(&machine.others()).is_empty();
+    let managed: Vec<DeviceInterrupt> =
+        managed.into_iter().filter(|interrupt| comes(interrupt) && is_for_others(interrupt)).collect();
+    if movable.is_empty() && managed.is_empty() {
         return Seen::ok(format!("none may come to {}", cpu_words(&measured)));
+    }
+    let there: Vec<String> = movable.iter().chain(&managed).take(MAX_NAMED).map(|one| words(one, &measured)).collect();
+    let further = (movable.len() + managed.len()).saturating_sub(MAX_NAMED);
+    let found = there.join(", ") + &if further > 0 { format!(", and {further} more") } else { String::new() };
+    let mut actions = Vec::new();
+    if !movable.is_empty() {
+        let numbers: Vec<String> = movable.iter().map(|interrupt| interrupt.number.clone()).collect();
+        let others = CpuList::format(&machine.others());
+        actions.push(for_each(&format!("echo {others} | sudo tee /proc/irq/$i/smp_affinity_list"), &numbers));
+    }
+    actions.extend((!managed.is_empty()).then(|| without_managed(machine, &measured)).flatten());
+    let action = Some(actions.join(", and ")).filter(|action| !action.is_empty());
+    let status = if movable.iter().any(comes) { Status::Bad } else { Status::Warn };
+    Some(Seen { status, found, action })
+}
+
+/// Where an interrupt comes, or may come.
+fn words(interrupt: &DeviceInterrupt, measured: &[CpuId]) -> String {
+    let DeviceInterrupt { number, device, is_managed, .. } = interrupt;
+    let (comes, may_come) = (interrupt.comes(measured), interrupt.may_come(measured));
+    if comes.is_empty() {
+        return format!("{number} ({device}) may come to {}", cpu_words(&may_come));
+    }
+    let placed = if *is_managed { ", where the kernel placed it" } else { "" };
+    let count = match interrupt.count(&comes) {
+        0 => "none".to_owned(),
+        count => count.to_string(),
     };
-    let named: Vec<String> =
-        there.iter().take(8).map(|(number, device, cpus)| format!("{number} ({device}) on {}", cpu_words(cpus))).collect();
-    let further = if there.len() > named.len() { format!(", and {} more", there.len() - named.len()) } else { String::new() };
-    let others = CpuList::format(&machine.others());
-    Seen::bad(
-        format!("{}{further}", named.join(", ")),
-        format!("echo {others} | sudo tee /proc/irq/{first}/smp_affinity_list, and so for each"),
-    )
+    format!("{number} ({device}) comes to {} ({count} since boot{placed})", cpu_words(&comes))
+}
+
+/// What has the kernel place the interrupts of queues elsewhere.
+fn without_managed(machine: &Machine<'_>, measured: &[CpuId]) -> Option<String> {
+    let is_known = machine.kernel_version().is_some_and(|version| version >= WITH_MANAGED_IRQ);
+    let is_given = machine.arguments.value("isolcpus").is_some_and(|list| list.split(',').any(|word| word == "managed_irq"));
+    (is_known && !is_given)
+        .then(|| format!("boot with isolcpus=managed_irq,domain,{} for those that the kernel places", CpuList::format(measured)))
 }
 
 /// What a mask says of the measured CPUs.
@@ -115,20 +125,51 @@ fn workqueues(machine: &Machine<'_>) -> Option<Seen> {
     mask(machine, "sys/devices/virtual/workqueue/cpumask")
 }
 
+/// The CPUs that irqbalance leaves alone, where somebody said so, and how: it then looks at no isolated ones by itself. An empty value is as
+/// good as none.
+fn banned(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
+    let of_process = machine.processes("irqbalance").into_iter().find_map(|pid| machine.text(&format!("proc/{pid}/environ")));
+    let settings = of_process.map(|text| text.replace('\0', "\n")).unwrap_or_else(|| {
+        let files = ["etc/default/irqbalance", "etc/sysconfig/irqbalance"];
+        files.iter().filter_map(|file| machine.text(file)).collect::<Vec<_>>().join("\n")
+    });
+    let value = |name: &str| {
+        let line = |line: &str| {
+            Some(line.trim().strip_prefix(name)?.trim_start().strip_prefix('=')?.trim().trim_matches(['"', '\'']).to_owned())
+        };
+        settings.lines().filter_map(line).next_back().filter(|value| !value.is_empty())
+    };
+    let of_list = |name: &str| Some((name.to_owned(), crate::cpu::listed(&value(name)?, "CPUs").ok()?));
+    let of_mask = |name: &str| Some((name.to_owned(), of_mask(value(name)?.trim_start_matches("0x"))?));
+    of_mask("IRQBALANCE_BANNED_CPUS").or_else(|| of_list("IRQBALANCE_BANNED_CPULIST"))
+}
+
 fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
     if machine.processes("irqbalance").is_empty() {
         return None;
     }
-    let files = ["etc/default/irqbalance", "etc/sysconfig/irqbalance"];
-    let settings: String = files.iter().filter_map(|file| machine.text(file)).collect::<Vec<_>>().join("\n");
-    let banned = |line: &str| line.trim().strip_prefix("IRQBALANCE_BANNED_CPU").map(str::to_owned);
-    let banned: Vec<String> = settings.lines().filter_map(banned).collect();
-    // It leaves isolated CPUs alone by itself.
-    if !machine.has_chosen_cpus() || machine.measured().iter().all(|cpu| machine.isolated.contains(cpu)) {
+    if !machine.has_chosen_cpus() {
+        return Seen::ok("runs; no CPUs are set apart");
+    }
+    let stop = "sudo systemctl disable --now irqbalance";
+    let is_open =
+        |left_out: &[CpuId]| -> Vec<CpuId> { machine.measured().into_iter().filter(|cpu| !left_out.contains(cpu)).collect() };
+    if let Some((name, left_out)) = banned(machine) {
+        let open = is_open(&left_out);
+        if open.is_empty() {
+            return Seen::ok(format!("runs, and leaves {} alone ({name})", cpu_words(&machine.measured())));
+        }
+        return Seen::bad(format!("runs, and {name} does not leave out {}", cpu_words(&open)), stop);
+    }
+    // It leaves these alone by itself.
+    let mut left_out = machine.root().isolated_cpus();
+    left_out.extend(machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default());
+    if is_open(&left_out).is_empty() {
         return Seen::ok("runs, and leaves isolated CPUs alone");
     }
-    if !banned.is_empty() {
-        return Seen::ok(format!("runs, with IRQBALANCE_BANNED_CPU{}", listed(&banned)));
-    }
-    Seen::bad("runs, with no CPU left out", "sudo systemctl disable --now irqbalance")
+    Seen::bad("runs, with no CPU left out", stop)
 }
+
+#[cfg(test)]
+#[path = "area_interrupts_tests.rs"]
+mod tests;

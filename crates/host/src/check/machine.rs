@@ -222,6 +222,13 @@ impl<'a> Machine<'a> {
         self.threads().iter().filter(|thread| thread.id == thread.pid && thread.name == name).map(|thread| thread.pid).collect()
     }
 
+    /// Version and patch level of the kernel, of a release such as `6.1.0-56-rt-amd64`.
+    pub(super) fn kernel_version(&self) -> Option<(u32, u32)> {
+        let release = self.text("proc/sys/kernel/osrelease")?;
+        let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
+        Some((numbers.next()??, numbers.next()??))
+    }
+
     /// The kernel's configuration, or why it is not known.
     pub(crate) fn config(&self) -> Result<&KernelConfig, String> {
         if let Some(config) = &self.options.config {

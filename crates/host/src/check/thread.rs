@@ -223,7 +223,8 @@ pub(super) fn lowering(machine: &Machine<'_>, above: &[Above<'_>], at_most: u8) 
     let highest = above.iter().map(|above| above.thread.rank()).max().unwrap_or(0);
     if highest < 99 {
         let joined = if lower_priority(machine, at_most).is_some() { "or run" } else { "run" };
-        text += &format!(", {joined} what is to be on time at {} or above", highest + 1);
+        let or_above = if highest < 98 { " or above" } else { "" };
+        text += &format!(", {joined} what is to be on time at {}{or_above}", highest + 1);
     }
     text
 }

@@ -3,7 +3,7 @@
 
 use super::proposals::Wanted;
 use super::setting::{Form, of_mask, to_mask};
-use crate::check::{Machine, moved_interrupts};
+use crate::check::{DeviceInterrupt, Machine, movable_interrupts};
 use plan::{CpuId, CpuList};
 
 /// What is left of these CPUs, or all others where nothing is.
@@ -22,13 +22,13 @@ pub(super) fn affinities(machine: &Machine<'_>) -> Vec<Wanted> {
     if !machine.has_chosen_cpus() {
         return Vec::new();
     }
-    let wanted = |(number, device): (String, String)| {
+    let wanted = |DeviceInterrupt { number, device, .. }: DeviceInterrupt| {
         let file = format!("proc/irq/{number}/smp_affinity_list");
         let cpus = machine.cpus(&file).filter(|cpus| has_measured(machine, cpus))?;
         let to = CpuList::format(&without_measured(machine, &cpus));
         Some(Wanted { subject: device, form: Form::CpuList, ..Wanted::plain(file, to) })
     };
-    moved_interrupts(machine).into_iter().filter_map(wanted).collect()
+    movable_interrupts(machine).into_iter().filter_map(wanted).collect()
 }
 
 fn mask(machine: &Machine<'_>, file: &str) -> Vec<Wanted> {
