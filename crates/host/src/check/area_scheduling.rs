@@ -2,6 +2,7 @@
 //! What the kernel lets run when: throttling, watchdogs, statistics.
 
 use super::machine::{Machine, Purpose};
+use super::rt_share::{group_scheduling, throttling};
 use super::{ALL, Check, Seen};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -10,7 +11,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Real-time threads that use up their share of a period are stopped until the next: up to 50 ms by default.",
         reference: "kernel: Documentation/scheduler/sched-rt-group.rst",
         tunable: true,
-        matters: &[],
+        matters: ALL,
         look: throttling,
     },
     Check {
@@ -37,20 +38,15 @@ pub(super) const CHECKS: &[Check] = &[
         matters: &[],
         look: statistics,
     },
+    Check {
+        id: "timer-slack",
+        why: "The kernel ends the sleep of an ordinary thread later than asked for, by up to its timer slack, to end several at once.",
+        reference: "prctl(2), PR_SET_TIMERSLACK; kernel: Documentation/filesystems/proc.rst, timerslack_ns",
+        tunable: false,
+        matters: ALL,
+        look: timer_slack,
+    },
 ];
-
-fn throttling(machine: &Machine<'_>) -> Option<Seen> {
-    let runtime = machine.number("proc/sys/kernel/sched_rt_runtime_us")?;
-    let period = machine.number("proc/sys/kernel/sched_rt_period_us")?;
-    if runtime < 0 || runtime >= period {
-        return Seen::ok("off: a real-time thread that does not sleep stops its CPU for everything else");
-    }
-    let found = format!("{runtime} µs of each {period} µs");
-    if machine.options.purpose == Purpose::Telco {
-        return Seen::warn(found, "sudo sysctl kernel.sched_rt_runtime_us=-1, where threads poll on CPUs of their own");
-    }
-    Seen::ok(format!("{found}, which protects the machine"))
-}
 
 /// The control group of this process in version 2 or, for one controller, in version 1: its folder.
 pub(super) fn own_group(machine: &Machine<'_>, controller: Option<&str>) -> Option<String> {
@@ -68,24 +64,6 @@ pub(super) fn own_group(machine: &Machine<'_>, controller: Option<&str>) -> Opti
         None => format!("sys/fs/cgroup/{line}"),
         Some(name) => format!("sys/fs/cgroup/{name}/{line}"),
     })
-}
-
-fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
-    if !machine.config().ok()?.has("RT_GROUP_SCHED") {
-        return None;
-    }
-    let share = own_group(machine, Some("cpu")).and_then(|group| machine.number(&format!("{group}/cpu.rt_runtime_us")));
-    match share {
-        Some(0) => Seen::bad(
-            "built in, and this control group's share is 0",
-            "echo 950000 | sudo tee /sys/fs/cgroup/cpu/GROUP/cpu.rt_runtime_us, or boot with rt_group_sched=0",
-        ),
-        Some(share) => Seen::warn(
-            format!("built in, {share} µs for this control group"),
-            "boot with rt_group_sched=0, or build without RT_GROUP_SCHED",
-        ),
-        None => Seen::warn("built in", "boot with rt_group_sched=0, or build without RT_GROUP_SCHED"),
-    }
 }
 
 fn watchdogs(machine: &Machine<'_>) -> Option<Seen> {
@@ -117,3 +95,28 @@ fn statistics(machine: &Machine<'_>) -> Option<Seen> {
     }
     Seen::ok(found)
 }
+
+/// What threads have unless somebody changed it, ns.
+const USUAL_SLACK: i64 = 50_000;
+
+fn timer_slack(machine: &Machine<'_>) -> Option<Seen> {
+    let process = machine.program().map_or_else(|| "self".to_owned(), |process| process.to_string());
+    let slack = machine.number(&format!("proc/{process}/timerslack_ns"))?;
+    let found = format!("{}.{:03} µs", slack / 1_000, slack % 1_000).replace(".000 ", " ");
+    if machine.is_ordinary() {
+        let set = format!("echo 1 | sudo tee /proc/{process}/timerslack_ns, or give its threads a real-time policy");
+        return if slack > USUAL_SLACK { Seen::bad(found, set) } else { Seen::ok(found) };
+    }
+    let found = format!("{found} for ordinary threads. Those of a real-time policy have none");
+    if slack > USUAL_SLACK {
+        return Seen::warn(
+            found,
+            format!("echo {USUAL_SLACK} | sudo tee /proc/$$/timerslack_ns, and start ordinary threads from this shell"),
+        );
+    }
+    Seen::ok(found)
+}
+
+#[cfg(test)]
+#[path = "area_scheduling_tests.rs"]
+mod tests;

@@ -61,6 +61,8 @@ pub(crate) struct Machine<'a> {
     threads: OnceCell<Vec<Thread>>,
     /// A process that is measured, and is not in its own way.
     program: Option<u32>,
+    /// Whether no thread that is measured has a real-time policy.
+    is_ordinary: bool,
     spared: OnceCell<Vec<u32>>,
     /// Whether somebody set CPUs apart, where that is known otherwise than by their number.
     chosen: Option<bool>,
@@ -83,6 +85,7 @@ impl<'a> Machine<'a> {
             config: OnceCell::new(),
             threads: OnceCell::new(),
             program: None,
+            is_ordinary: false,
             spared: OnceCell::new(),
             chosen: None,
             reads: Cell::new(0),
@@ -91,9 +94,14 @@ impl<'a> Machine<'a> {
     }
 
     /// As it is during a run on CPUs that somebody set apart, or not, and that measures a process.
-    pub(super) fn in_run(mut self, chosen: bool, program: Option<u32>) -> Self {
-        (self.chosen, self.program) = (Some(chosen), program);
+    pub(super) fn in_run(mut self, chosen: bool, program: Option<u32>, is_ordinary: bool) -> Self {
+        (self.chosen, self.program, self.is_ordinary) = (Some(chosen), program, is_ordinary);
         self
+    }
+
+    /// Whether no thread that is measured has a real-time policy.
+    pub(super) fn is_ordinary(&self) -> bool {
+        self.is_ordinary
     }
 
     /// The process that is measured, where it is another one.

@@ -42,6 +42,7 @@ mod topology;
 #[cfg(test)]
 mod one_finding;
 mod of_run;
+mod rt_share;
 mod thread;
 mod watching;
 
@@ -59,6 +60,7 @@ pub use machine::Purpose;
 pub use of_run::{MeasuredProgram, RunCheck};
 use plan::CpuId;
 pub(crate) use recommended::{Recommended, built_with, isolable as isolable_cpus, recommended as recommended_arguments};
+pub(crate) use rt_share::has_fair_server;
 pub(crate) use thread::{Thread, interrupt_threads_above, lower_priority, thread as thread_of_line, threads_above};
 pub use watching::Activity;
 

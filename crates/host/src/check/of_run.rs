@@ -29,6 +29,8 @@ pub enum MeasuredProgram {
 pub struct RunCheck {
     options: CheckOptions,
     program: Option<u32>,
+    /// Whether no thread of the program has a real-time policy.
+    is_ordinary: bool,
     /// What was bad when the run began, and could be changed since.
     before: Vec<Finding>,
 }
@@ -46,7 +48,7 @@ impl RunCheck {
         };
         let cpus = Some(cpus.to_vec()).filter(|cpus| !cpus.is_empty()).or_else(|| Some(host.online_cpus()));
         let options = CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None };
-        let mut check = RunCheck { options, program: None, before: Vec::new() };
+        let mut check = RunCheck { options, program: None, is_ordinary: false, before: Vec::new() };
         check.before = check.bad(host, |check| check.tunable && !OF_THREADS.contains(&check.id));
         check
     }
@@ -67,7 +69,11 @@ impl RunCheck {
             self.program = Some(first);
         }
         let of_program: Vec<&Thread> = threads.iter().filter(|thread| processes.contains(&thread.pid)).collect();
-        let Some(highest) = of_program.iter().map(|thread| thread.rank()).max().filter(|rank| *rank > 0) else { return };
+        let Some(highest) = of_program.iter().map(|thread| thread.rank()).max() else { return };
+        if highest == 0 {
+            self.is_ordinary = self.program.is_some();
+            return;
+        }
         let mut cpus: Vec<CpuId> =
             of_program.iter().filter(|thread| thread.rank() > 0).flat_map(|thread| thread.cpus()).collect();
         cpus.retain(|cpu| machine.online.contains(cpu));
@@ -102,7 +108,7 @@ impl RunCheck {
         let machine = Machine::new(host, &self.options);
         // CPUs that nobody set apart are as busy with interrupts as any.
         let are_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
-        let machine = machine.in_run(are_isolated, self.program);
+        let machine = machine.in_run(are_isolated, self.program, self.is_ordinary);
         let wanted = checks().filter(|check| is_wanted(check) && !WARNED_OF.contains(&check.id));
         wanted.filter_map(|check| look(&machine, check)).filter(|finding| finding.status == Status::Bad).collect()
     }
