@@ -27,6 +27,8 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     sys/devices/platform/soc/soc:firmware/get_throttled sys/module/xenomai/parameters/allowed_group \
     sys/module/xenomai/parameters/smi sys/module/xenomai/parameters/state proc/xenomai/affinity \
     sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance; do
+    sys/devices/virtual/clock/monotonic/gravity boot/config.txt boot/firmware/config.txt etc/default/irqbalance etc/sysconfig/irqbalance \
+    proc/self/timerslack_ns proc/timer_list sys/fs/cgroup/cpuset.cpus.isolated sys/fs/cgroup/cpuset.cpus.effective; do
     print "$file"
 done
 cd "$root/" || exit 1
@@ -36,7 +38,8 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     sys/devices/system/cpu/vulnerabilities/* sys/devices/system/cpu/cpu*/cpufreq/scaling_governor \
     sys/devices/system/cpu/cpu*/cpufreq/scaling_m*_freq sys/devices/system/cpu/cpu*/cpufreq/scaling_available_governors \
     sys/devices/system/cpu/cpu*/cpufreq/scaling_setspeed sys/fs/cgroup/cgroup.controllers sys/fs/cgroup/cgroup.subtree_control \
-    sys/fs/cgroup/*/cgroup.procs sys/fs/cgroup/*/cpuset.cpus* sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq \
+    sys/kernel/debug/sched/fair_server/cpu*/* sys/kernel/debug/irq/irqs/[0-9]* sys/fs/cgroup/cpu/cpu.rt_*_us sys/fs/cgroup/cpu/*/cpu.rt_*_us \
+    sys/fs/cgroup/*/cpu.weight sys/fs/cgroup/*/cgroup.procs sys/fs/cgroup/*/cpuset.cpus* sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq \
     sys/devices/system/cpu/cpu*/cpuidle/state*/name sys/devices/system/cpu/cpu*/cpuidle/state*/latency \
     sys/devices/system/cpu/cpu*/cpuidle/state*/disable sys/devices/system/cpu/cpu*/topology/thread_siblings_list \
     sys/devices/system/cpu/cpu*/cpu_capacity sys/devices/system/cpu/cpu*/cache/index*/level \
@@ -68,7 +71,19 @@ done
 # Of threads only those with a real-time policy, and the main ones: others say nothing here.
 for file in proc/[0-9]*/task/*/stat; do
     case $(sed 's/.*) //' "$file" 2>/dev/null | cut -d' ' -f39) in
-    1 | 2) print "$file" ;;
+    1 | 2 | 6)
+        print "$file"
+        print "${file%stat}status"
+        ;;
+    esac
+done
+# What irqbalance was told, and nothing else of what stands there.
+for file in proc/[0-9]*/environ; do
+    case $(cat "${file%environ}comm" 2>/dev/null) in
+    irqbalance)
+        echo "=== $file"
+        tr '\000' '\n' <"$file" 2>/dev/null | grep '^IRQBALANCE_BANNED'
+        ;;
     esac
 done
 # Which of their options are set; a configuration has thousands of others.

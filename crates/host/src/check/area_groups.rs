@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control groups whose threads may run on the CPUs that are to be on time.
 
+use super::cpuset::allowed;
 use super::machine::{Machine, Purpose, cpu_words};
-use super::{Check, Seen, listed};
+use super::{ALL, Check, Seen, listed};
 use plan::{CpuId, CpuList};
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "control-groups",
-    why: "Threads of services run on any CPU that their control group has, unless the CPU is isolated.",
-    reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus",
-    tunable: true,
-    matters: &[Purpose::Telco],
-    look: groups,
-}];
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "control-groups",
+        why: "Threads of services run on any CPU that their control group has, unless the CPU is isolated.",
+        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus",
+        tunable: true,
+        matters: &[Purpose::Telco],
+        look: groups,
+    },
+    Check {
+        id: "allowed-cpus",
+        why: "A program cannot run on CPUs that its control group does not have, whatever affinity it asks for.",
+        reference: "kernel: Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.effective; cpuset(7)",
+        tunable: false,
+        matters: ALL,
+        look: allowed,
+    },
+];
 
 /// Where version 2 is mounted.
 pub(crate) const GROUPS: &str = "sys/fs/cgroup";

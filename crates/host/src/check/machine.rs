@@ -4,6 +4,7 @@
 use super::CheckOptions;
 use super::arguments::Arguments;
 use super::config::KernelConfig;
+use super::cpuset;
 use super::thread::{self, Thread};
 use crate::root::HostRoot;
 use crate::{cpu, kernel};
@@ -76,7 +77,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn new(root: &'a HostRoot, options: &'a CheckOptions) -> Machine<'a> {
         let text = |path: &str| std::fs::read(root.path(path)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let cpus = |path: &str| cpu::listed(&kernel::cpu_list(&text(path)?), "CPUs").ok();
-        Machine {
+        let mut machine = Machine {
             root,
             options,
             online: cpus("sys/devices/system/cpu/online").unwrap_or_else(|| vec![CpuId(0)]),
@@ -90,7 +91,11 @@ impl<'a> Machine<'a> {
             chosen: None,
             reads: Cell::new(0),
             unreadable: RefCell::default(),
-        }
+        };
+        machine.isolated.extend(cpuset::isolated(&machine));
+        machine.isolated.sort_unstable();
+        machine.isolated.dedup();
+        machine
     }
 
     /// As it is during a run on CPUs that somebody set apart, or not, and that measures a process.

@@ -35,6 +35,7 @@ mod arguments;
 mod config;
 mod debug_options;
 mod distribution;
+mod cpuset;
 mod interrupt_lines;
 mod machine;
 mod recommended;

@@ -133,6 +133,7 @@ fn services_share_the_other_cpus() {
         fs::write(groups.join("cgroup.subtree_control"), if has_cpuset { "cpuset memory\n" } else { "memory\n" }).unwrap();
         // Somebody else keeps CPUs for this one.
         fs::write(groups.join("kept/cpuset.cpus.partition"), "isolated\n").unwrap();
+        fs::write(groups.join("kept/cpuset.cpus.effective"), "3\n").unwrap();
         fs::write(dir.path().join("proc/self/cgroup"), "0::/user.slice/session-3.scope\n").unwrap();
         let options = TuningOptions { cpus: Some(vec![CpuId(1)]), ..asked(&[], &[]) };
         let plan = root.plan_tuning(&TuningOptions { only: vec!["control-groups".to_owned()], ..options.clone() }).unwrap();

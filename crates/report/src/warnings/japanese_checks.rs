@@ -29,6 +29,9 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         }
         "irqbalance" => "irqbalance は、割り込みを空いている CPU、つまり締め切りを待つ CPU に移します。",
         "workqueues" => "CPU が決まっていないカーネルの処理は、このマスクの CPU のどれかで動きます。",
+        "rt-throttling" => "リアルタイムスレッドは、周期内の割り当てを使い切ると次の周期まで停止されます(標準では最大 50 ms)。",
+        "timer-slack" => "カーネルは、通常のスレッドのスリープを、タイマースラックの範囲で遅らせ、まとめて終わらせます。",
+        "allowed-cpus" => "プログラムは、アフィニティをどう指定しても、所属する cgroup にない CPU では動きません。",
         "rt-group-scheduling" => "RT_GROUP_SCHED では、割り当てが 0 の cgroup でリアルタイムスレッドを実行できません。",
         "watchdogs" => "ウォッチドッグは、数秒ごとに各 CPU で最高優先度のスレッドを起こします。",
         "threads-above" => "同じ CPU にある同じか高い優先度のスレッドが、先に、望むだけ動きます。",
