@@ -45,6 +45,7 @@ mod one_finding;
 mod of_run;
 mod rt_share;
 mod thread;
+mod timers;
 mod watching;
 
 use crate::HostRoot;

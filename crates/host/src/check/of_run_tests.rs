@@ -9,11 +9,14 @@ fn cpus(ids: &[u32]) -> Vec<CpuId> {
 }
 
 fn said(warnings: &[Warning]) -> Vec<(&str, &str)> {
-    let said = |warning| match warning {
-        &Warning::MachineCheck { ref check, ref found, .. } => (check.as_str(), found.as_str()),
-        other => panic!("{other:?}"),
-    };
-    warnings.iter().map(said).collect()
+    let mut said = Vec::new();
+    for warning in warnings {
+        match warning {
+            Warning::MachineCheck { check, found, .. } => said.push((check.as_str(), found.as_str())),
+            other => panic!("{other:?}"),
+        }
+    }
+    said
 }
 
 fn at(prio: u8) -> Option<Scheduling> {

@@ -160,7 +160,8 @@ const STOPPERS: [&str; 3] = ["migration/", "cpuhp/", "idle_inject/"];
 pub(crate) fn threads_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
     let mut above = all_above(machine);
     above.retain(|Above { thread, .. }| {
-        !is_handler(thread) && !(thread.is_kernel && STOPPERS.iter().any(|name| thread.name.starts_with(name)))
+        let is_stopper = thread.is_kernel && STOPPERS.iter().any(|name| thread.name.starts_with(name));
+        !is_stopper && !is_handler(thread)
     });
     above
 }

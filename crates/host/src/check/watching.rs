@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What ran on some CPUs meanwhile: interrupts, soft interrupts and threads.
+//! What ran on some CPUs meanwhile: interrupts, timers, soft interrupts and threads.
 
 use super::machine::Machine;
+use super::timers::ArmedTimers;
 use super::{CheckOptions, Purpose};
 use crate::HostRoot;
 use plan::CpuId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Something that ran on a CPU while it was watched.
+/// Something that ran on a CPU while it was watched, or a timer that is armed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// Where.
     pub cpu: CpuId,
-    /// What it is: `interrupt`, `softirq` or `thread`.
+    /// What it is: `interrupt`, `timer` for the interrupts of the CPU's timer, `softirq`, `thread`, or `hrtimer` for timers that are armed there.
     pub kind: &'static str,
-    /// Its name, with its number.
+    /// Its name, with its number. Of an armed timer the function that it calls.
     pub name: String,
-    /// How often it ran; of a thread, how often it was put on a CPU.
+    /// How often it ran; of a thread, how often it was put on a CPU; of armed timers, how many were due.
     pub count: u64,
     /// For how long, ns; only threads are timed.
     pub ran_ns: Option<u64>,
 }
 
 impl HostRoot {
-    /// What ran on these CPUs within a time, the busiest first.
+    /// What ran within a time on these CPUs, the busiest first. None: those that are isolated, or all.
     #[must_use]
-    pub fn watch(&self, cpus: &[CpuId], time: Duration) -> Vec<Activity> {
-        let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
-        let before = Sight::of(&Machine::new(self, &options));
+    pub fn watch(&self, cpus: Option<&[CpuId]>, time: Duration) -> Vec<Activity> {
+        let options = CheckOptions { purpose: Purpose::Measure, cpus: cpus.map(<[CpuId]>::to_vec), priority: 1, config: None };
+        let machine = Machine::new(self, &options);
+        let before = Sight::of(&machine);
         std::thread::sleep(time);
-        Sight::of(&Machine::new(self, &options)).since(&before, cpus)
+        Sight::of(&Machine::new(self, &options)).since(&before, &machine.measured())
     }
 }
 
@@ -40,15 +42,30 @@ struct Sight {
     events: BTreeMap<(&'static str, String, CpuId), u64>,
     /// By thread: its name, the CPU it was last on, how long it ran, and how often.
     threads: BTreeMap<u32, (String, CpuId, u64, u64)>,
+    /// None where only root may list them, or there are too many.
+    timers: ArmedTimers,
 }
+
+/// What a row of /proc/interrupts or /proc/softirqs counts: the timer of each CPU by itself.
+fn kind_of(file: &'static str, name: &str, description: &str) -> (&'static str, String) {
+    let is_timer = name == "LOC" || TIMERS.iter().any(|timer| description.ends_with(timer));
+    if file == "interrupt" && is_timer {
+        return ("timer", format!("timer interrupts ({})", format!("{name} {description}").trim()));
+    }
+    (file, format!("{name} {description}").trim().to_owned())
+}
+
+/// Timers of each CPU, where they are interrupts with a number.
+const TIMERS: [&str; 5] = [" arch_timer", " riscv-timer", " kvm guest vtimer", " timer", "LAPIC timer interrupt"];
 
 impl Sight {
     fn of(machine: &Machine<'_>) -> Sight {
-        let mut sight = Sight::default();
+        let timers = machine.timer_list().map(|text| ArmedTimers::parse(&text)).unwrap_or_default();
+        let mut sight = Sight { timers, ..Sight::default() };
         for (kind, file) in [("interrupt", "proc/interrupts"), ("softirq", "proc/softirqs")] {
             let text = machine.text(file).unwrap_or_default();
             for row in crate::interrupts::parse(&text, &machine.online, &mut Vec::new()) {
-                let name = format!("{} {}", row.name, row.description).trim().to_owned();
+                let (kind, name) = kind_of(kind, &row.name, &row.description);
                 for (cpu, count) in machine.online.iter().zip(&row.counts) {
                     sight.events.insert((kind, name.clone(), *cpu), *count);
                 }
@@ -84,7 +101,15 @@ impl Sight {
             };
             (ran_ns > 0).then_some(activity)
         });
-        let mut found: Vec<Activity> = events.chain(threads).filter(|activity| cpus.contains(&activity.cpu)).collect();
+        let timers = self.timers.since(&before.timers).into_iter().map(|((cpu, function), (armed, count))| Activity {
+            cpu,
+            kind: "hrtimer",
+            name: format!("{function}, {armed} armed"),
+            count,
+            ran_ns: None,
+        });
+        let mut found: Vec<Activity> =
+            events.chain(threads).chain(timers).filter(|activity| cpus.contains(&activity.cpu)).collect();
         found.sort_by(|one, other| {
             (one.cpu, one.kind, other.ran_ns, other.count, &one.name).cmp(&(
                 other.cpu,
@@ -100,6 +125,7 @@ impl Sight {
 
 #[cfg(test)]
 mod tests {
+    use super::super::area_threads::tests::{file, four_cpus};
     use super::*;
 
     #[test]
@@ -107,18 +133,53 @@ mod tests {
         let cpu = CpuId(1);
         let sight = |timer: u64, ran: u64| Sight {
             events: [
-                (("interrupt", "LOC Local timer interrupts".to_owned(), cpu), timer),
+                (("timer", "timer interrupts (LOC)".to_owned(), cpu), timer),
                 (("softirq", "RCU".to_owned(), CpuId(0)), timer),
             ]
             .into(),
             threads: [(70, ("kworker/1:1".to_owned(), cpu, ran, ran / 10))].into(),
+            timers: ArmedTimers::default(),
         };
         let found = sight(25, 5_000).since(&sight(20, 1_000), &[cpu]);
         let expected = [
-            Activity { cpu, kind: "interrupt", name: "LOC Local timer interrupts".to_owned(), count: 5, ran_ns: None },
             Activity { cpu, kind: "thread", name: "kworker/1:1 70".to_owned(), count: 400, ran_ns: Some(4_000) },
+            Activity { cpu, kind: "timer", name: "timer interrupts (LOC)".to_owned(), count: 5, ran_ns: None },
         ];
         assert_eq!(found, expected);
         assert_eq!(sight(25, 1_000).since(&sight(25, 1_000), &[cpu]), []);
+    }
+
+    /// Of two states of a machine.
+    #[test]
+    fn timers_of_watched_cpus() {
+        let state = |loc: u32, arch: u32, softirq: u32, now: &str| {
+            let dir = four_cpus("");
+            file(
+                dir.path(),
+                "proc/interrupts",
+                &format!("  CPU0 CPU1\nLOC: 5 {loc} Local timer interrupts\n 11: 7 {arch} GICv2 30 Level arch_timer\n"),
+            );
+            file(dir.path(), "proc/softirqs", &format!("  CPU0 CPU1\nTIMER: 1 {softirq}\nHRTIMER: 0 {softirq}\n"));
+            let list = include_str!("../test_machines/timer-list").replace("now at 1000000000", &format!("now at {now}"));
+            file(dir.path(), "proc/timer_list", &list);
+            let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config: None };
+            Sight::of(&Machine::new(&HostRoot::at(dir.path()), &options))
+        };
+        let (before, after) = (state(10, 20, 3, "1000000000"), state(14, 25, 4, "1008000000"));
+        let shown = |cpu: u32| -> Vec<String> {
+            let found = after.since(&before, &[CpuId(cpu)]);
+            found.iter().map(|Activity { kind, name, count, .. }| format!("{kind} {count} {name}")).collect()
+        };
+        let expected = [
+            "hrtimer 1 tick_nohz_handler, 1 armed",
+            "softirq 1 HRTIMER",
+            "softirq 1 TIMER",
+            "timer 5 timer interrupts (11 GICv2 30 Level arch_timer)",
+            "timer 4 timer interrupts (LOC Local timer interrupts)",
+        ];
+        assert_eq!(shown(1), expected);
+        let armed =
+            ["hrtimer 1 tick_nohz_handler, 1 armed", "hrtimer 0 hrtimer_wakeup, 2 armed", "hrtimer 0 timerfd_tmrproc, 1 armed"];
+        assert_eq!(shown(0), armed);
     }
 }

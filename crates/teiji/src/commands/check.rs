@@ -80,8 +80,7 @@ pub fn run(args: &Args) -> CommandResult {
     let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
     let findings = root.check(&options);
     let advice = args.advise.then(|| root.advise());
-    let watched_cpus = options.cpus.clone().unwrap_or_else(|| root.online_cpus());
-    let watched = args.watch.map(|time| root.watch(&watched_cpus, time));
+    let watched = args.watch.map(|time| root.watch(options.cpus.as_deref(), time));
     if args.json {
         let mut document = as_json(&options, &findings);
         if let Some(advice) = &advice {
