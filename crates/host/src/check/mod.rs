@@ -185,7 +185,7 @@ pub struct Finding {
     pub why: &'static str,
     /// What to do: the exact command, or the kernel argument.
     pub action: Option<String>,
-    /// Whether that can be done while the machine runs, by writing to files.
+    /// Whether `teiji tune` would do something about it on this machine.
     pub tunable: bool,
     /// Where it is documented.
     pub reference: &'static str,
@@ -224,6 +224,7 @@ fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     let Seen { status, found, action } = seen?;
     let status = if check.matters.contains(&machine.options.purpose) { status } else { status.min(Status::Warn) };
     let Check { id, why, reference, tunable, .. } = *check;
+    let tunable = tunable && status >= Status::Warn && crate::tune::would_change(machine, id);
     Some(Finding { id, status, found, why, action, tunable, reference })
 }
 

@@ -133,3 +133,19 @@ fn group_scheduling_can_be_switched_off() {
     let (status, _, action) = of("5.10.0", on, "rt_group_sched=0");
     assert!(status == Status::Bad && action.ends_with("or boot a kernel without RT_GROUP_SCHED"), "{action}");
 }
+
+/// Where nothing is to be put right, where that is never touched, and where it would do nothing.
+#[test]
+fn tuning_is_named_only_where_it_helps() {
+    let tunable = |files: &[(&str, &str)]| {
+        let dir = machine(&[files, &[PERIOD]].concat());
+        let options = CheckOptions { purpose: Purpose::Telco, cpus: None, priority: 90, config: None };
+        let found = HostRoot::at(dir.path()).check(&options);
+        found.into_iter().find(|finding| finding.id == "rt-throttling").unwrap().tunable
+    };
+    let rt = ("sys/kernel/realtime", "1");
+    assert!(tunable(&[(RUNTIME, "950000"), (RELEASE, "6.1.0"), rt]));
+    assert!(!tunable(&[(RUNTIME, "-1"), (RELEASE, "6.1.0"), rt]));
+    assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.1.0")]));
+    assert!(!tunable(&[(RUNTIME, "950000"), (RELEASE, "6.12.0"), rt]));
+}

@@ -159,6 +159,13 @@ impl TuningPlan {
     }
 }
 
+/// Whether something would be changed on this machine for a check of this name.
+pub(crate) fn would_change(machine: &Machine<'_>, check: &str) -> bool {
+    let is_left_alone = || never::on(machine).iter().any(|never| never.check == Some(check));
+    let proposal = PROPOSALS.iter().find(|proposal| proposal.check == check);
+    proposal.is_some_and(|proposal| !is_left_alone() && !(proposal.propose)(machine).is_empty())
+}
+
 /// Whether there are changes for a check of this name.
 #[cfg(test)]
 pub(crate) fn mends(check: &str) -> bool {
