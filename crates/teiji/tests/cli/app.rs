@@ -14,7 +14,7 @@ use std::time::Duration;
 const TEIJI: &str = env!("CARGO_BIN_EXE_teiji");
 
 /// Whether this machine can be traced; if not, it is said.
-fn may_trace_or_skip(place: &TestFolder) -> bool {
+pub(crate) fn may_trace_or_skip(place: &TestFolder) -> bool {
     let probes: Value = serde_json::from_str(&place.well("probes --json").out).unwrap();
     let app = probes["probes"].as_array().unwrap().iter().find(|probe| probe["name"] == "app").unwrap().clone();
     if app["available"] != true {

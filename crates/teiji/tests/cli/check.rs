@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji check`, on this machine and on files in its place.
 
+use crate::app::may_trace_or_skip;
 use crate::support::{TestFolder, exclusive};
 use serde_json::Value;
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn findings(text: &str) -> Vec<Value> {
@@ -88,6 +90,26 @@ fn cpus_are_advised_and_watched() {
     let document: Value = serde_json::from_str(&output.out).unwrap();
     let watched = document["watched"].as_array().unwrap();
     assert!(watched.iter().any(|activity| activity["kind"] == "timer" && activity["count"].as_u64() > Some(0)), "{output:?}");
+}
+
+/// It has the highest priority, and still runs when the machine is looked at.
+#[test]
+fn a_measured_program_is_not_in_its_own_way() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    let mut program = Command::new("chrt").args(["-f", "99", "sh", "-c", "while sleep 0.01; do :; done"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let number = program.id();
+    let output = place.teiji(&format!("measure --probe app --pid {number} -d 500ms -q -o program.teiji"));
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let document: Value = serde_json::from_str(&place.read("program.teiji/run.json")).unwrap();
+    let warnings = document["warnings"].as_array().unwrap();
+    let is_named = |warning: &Value| warning["found"].as_str().is_some_and(|found| found.contains(&format!(" {number} at 99")));
+    assert!(!warnings.iter().any(is_named), "{warnings:?} {output:?}");
 }
 
 #[test]
