@@ -8,7 +8,7 @@ use super::{ALL, Check, Seen};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "rt-throttling",
-        why: "Real-time threads that use up their share of a period are stopped until the next: up to 50 ms by default.",
+        why: "A real-time thread that does not sleep is stopped for ordinary ones: by default for up to 50 ms of each second.",
         reference: "kernel: Documentation/scheduler/sched-rt-group.rst",
         tunable: true,
         matters: ALL,

@@ -29,7 +29,7 @@ pub(super) fn why(check: &str) -> Option<&'static str> {
         }
         "irqbalance" => "irqbalance は、割り込みを空いている CPU、つまり締め切りを待つ CPU に移します。",
         "workqueues" => "CPU が決まっていないカーネルの処理は、このマスクの CPU のどれかで動きます。",
-        "rt-throttling" => "リアルタイムスレッドは、周期内の割り当てを使い切ると次の周期まで停止されます(標準では最大 50 ms)。",
+        "rt-throttling" => "スリープしないリアルタイムスレッドは、通常のスレッドのために停止されます(標準では毎秒最大 50 ms)。",
         "timer-slack" => "カーネルは、通常のスレッドのスリープを、タイマースラックの範囲で遅らせ、まとめて終わらせます。",
         "allowed-cpus" => "プログラムは、アフィニティをどう指定しても、所属する cgroup にない CPU では動きません。",
         "rt-group-scheduling" => "RT_GROUP_SCHED では、割り当てが 0 の cgroup でリアルタイムスレッドを実行できません。",
