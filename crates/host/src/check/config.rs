@@ -17,14 +17,17 @@ const CHUNK: usize = 8 << 10;
 
 /// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A configuration has ten thousand others, which are not kept: a measuring program
 /// has no memory for them.
-const ASKED: [&str; 26] = [
+const ASKED: [&str; 31] = [
     "COMPACTION",
     "CPU_FREQ",
     "CPU_IDLE",
     "CPU_ISOLATION",
     "DEBUG_KMEMLEAK_DEFAULT_OFF",
     "EVL",
+    "EVL_LATENCY_USER",
+    "EVL_LATMUS",
     "HIGH_RES_TIMERS",
+    "HWLAT_TRACER",
     "HZ",
     "KASAN_HW_TAGS",
     "KSM",
@@ -44,6 +47,8 @@ const ASKED: [&str; 26] = [
     "RT_GROUP_SCHED_DEFAULT_DISABLED",
     "TRANSPARENT_HUGEPAGE",
     "XENOMAI",
+    "XENO_DRIVERS_AUTOTUNE",
+    "XENO_OPT_TIMING_SCHEDLAT",
 ];
 
 fn is_asked(option: &str) -> bool {

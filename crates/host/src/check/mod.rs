@@ -33,19 +33,19 @@ mod area_tuning;
 mod area_virtual;
 mod arguments;
 mod config;
+mod cpuset;
 mod debug_options;
 mod distribution;
-mod cpuset;
 mod interrupt_lines;
 mod machine;
-mod recommended;
-mod topology;
+mod of_run;
 #[cfg(test)]
 mod one_finding;
-mod of_run;
+mod recommended;
 mod rt_share;
 mod thread;
 mod timers;
+mod topology;
 mod watching;
 
 use crate::HostRoot;
