@@ -81,6 +81,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return unread(error, &words),
     };
+    if is_to_put_right_first(&cli.verb) {
+        commands::tune::put_right_killed();
+    }
     let result = match cli.verb {
         Verb::Measure(args) => commands::measure::run(*args, started),
         Verb::Run(args) => commands::run::run(&args),
@@ -103,6 +106,16 @@ fn main() -> ExitCode {
         Verb::LoadWorker(args) => return commands::load_worker::run(&args),
     };
     exit::of_output(result.unwrap_or_else(|failure| failure.report()), output::has_failed())
+}
+
+/// Whether the machine is to be as it was before a tuning was killed, before this begins. What teiji itself starts comes after that, and
+/// `tune` knows best what it is to put back.
+fn is_to_put_right_first(verb: &Verb) -> bool {
+    match verb {
+        Verb::LoadWorker(_) | Verb::LabInit(_) | Verb::LabEmulator(_) => false,
+        Verb::Tune(args) => args.only_shows(),
+        _ => true,
+    }
 }
 
 /// A command line that cannot be read, or that asks for help.

@@ -3,7 +3,7 @@
 
 use super::machine::Machine;
 use super::{ALL, Check, Seen};
-use crate::tune;
+use crate::tune::{self, Phase};
 
 pub(super) const CHECKS: &[Check] = &[Check {
     id: "tuning",
@@ -14,17 +14,21 @@ pub(super) const CHECKS: &[Check] = &[Check {
     look: tuning,
 }];
 
+const UNDO: &str = "sudo teiji tune --undo";
+
 fn tuning(machine: &Machine<'_>) -> Option<Seen> {
-    let (changes, is_applied) = match tune::left_over(machine.root()) {
+    let (changes, phase) = match tune::left_over(machine.root()) {
         Ok(left) => left?,
         Err(error) => return Seen::unknown_until(error, "reboot, which undoes every change, and remove the file"),
     };
     let word = if changes == 1 { "change" } else { "changes" };
-    if is_applied {
-        return Seen::ok(format!("{changes} {word} by teiji tune"));
+    match phase {
+        Phase::Applied => return Seen::ok(format!("{changes} {word} by teiji tune")),
+        Phase::Left => return Seen::warn(format!("{changes} {word} by teiji tune could not be put back"), UNDO),
+        Phase::Unfinished => {}
     }
     if tune::is_in_use(machine.root()) {
         return Seen::ok(format!("{changes} {word} by teiji tune, while its command runs"));
     }
-    Seen::warn(format!("teiji tune was cut off: up to {changes} {word} left to undo"), "sudo teiji tune --undo")
+    Seen::warn(format!("teiji tune was cut off: up to {changes} {word} left to undo"), UNDO)
 }

@@ -102,6 +102,10 @@ fn what_tuning_left_behind_is_named() {
     assert_eq!(tuned(), None);
     root.begin_tuning(|_, _| unreachable!()).unwrap().apply(&plan, true, &|| false).unwrap();
     assert_eq!(tuned().unwrap().found, format!("{} changes by teiji tune", plan.changes.len()));
+    fs::write(dir.path().join("proc/sys/vm/stat_interval"), "7\n").unwrap();
+    root.begin_tuning(|_, _| unreachable!()).unwrap().undo(false).unwrap();
+    let left = tuned().unwrap();
+    assert_eq!((left.status, left.found.as_str()), (Status::Warn, "1 change by teiji tune could not be put back"));
 }
 
 /// What is said of a check, and what is done for it, come from two tables.

@@ -68,6 +68,13 @@ impl Obstacle {
     }
 }
 
+impl Obstacle {
+    /// Whether somebody with more rights, or a file system mounted otherwise, could do it.
+    pub(super) fn is_missing_right(&self) -> bool {
+        matches!(self, Obstacle::Refused(error) if matches!(errno(error), Some(Errno::ACCESS | Errno::ROFS)))
+    }
+}
+
 fn errno(error: &io::Error) -> Option<Errno> {
     Errno::from_io_error(error)
 }
@@ -162,6 +169,10 @@ impl HostRoot {
 }
 
 impl Tuning {
+    pub(super) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
+    }
+
     /// Whether the changes in the journal were undone by a reboot.
     #[must_use]
     pub fn was_rebooted(&self) -> bool {
@@ -242,19 +253,25 @@ impl Tuning {
             self.forget().map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
             return Ok(Vec::new());
         }
-        let (mut results, mut left) = (Vec::new(), Vec::new());
+        if journal.phase == Phase::Applied {
+            // Cut off from here on, the rest is put back by whoever comes next. Where that cannot be written, this one goes on.
+            let _ = self.keep(Phase::Unfinished, &journal.entries);
+        }
+        let (mut results, mut left, mut needs_rights) = (Vec::new(), Vec::new(), false);
         for entry in journal.entries.into_iter().rev() {
             match self.put_back(&entry, is_forced) {
                 Ok(false) => {}
                 Ok(true) => results.push(ChangeResult { file: entry.file, obstacle: None, is_expected: false }),
                 Err(obstacle) => {
+                    needs_rights |= obstacle.is_missing_right();
                     results.push(ChangeResult { file: entry.file.clone(), obstacle: Some(obstacle), is_expected: false });
                     left.push(entry);
                 }
             }
         }
         left.reverse();
-        let forgotten = if left.is_empty() || is_forced { self.forget() } else { self.keep(Phase::Unfinished, &left) };
+        let phase = if needs_rights { Phase::Unfinished } else { Phase::Left };
+        let forgotten = if left.is_empty() || is_forced { self.forget() } else { self.keep(phase, &left) };
         forgotten.map_err(|source| TuningError::NotSettled { path: self.folder.clone(), source })?;
         Ok(results)
     }

@@ -8,8 +8,9 @@ use super::setting::Form;
 use crate::root::HostRoot;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// The folder, on a machine.
@@ -20,6 +21,8 @@ const JOURNAL: &str = "journal.json";
 const LOCK: &str = "lock";
 /// The kernel chooses it anew at each boot.
 const BOOT_ID: &str = "proc/sys/kernel/random/boot_id";
+/// The mode of these files.
+const READABLE: u32 = 0o644;
 /// Of this form; another one is not read.
 const VERSION: u32 = 1;
 
@@ -39,11 +42,14 @@ pub(super) struct Entry {
 /// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Phase {
-    /// Some of the changes may not have been made yet, or are for a command that runs, or are being put back.
+pub(crate) enum Phase {
+    /// Some of the changes may not have been made yet, or are for a command that runs, or are being put back: whoever finds this and
+    /// nobody at it puts everything back.
     Unfinished,
     /// All changes that could be made are, and are to stay.
     Applied,
+    /// What undoing left, because somebody else had changed it or it was refused. Only who asks for it tries again.
+    Left,
 }
 
 /// What is put back, from the last to the first.
@@ -64,6 +70,16 @@ impl Journal {
     /// Whether the machine still is as this left it: a reboot undoes everything.
     pub(super) fn is_of_this_boot(&self, root: &HostRoot) -> bool {
         self.boot_id == boot_id(root)
+    }
+
+    /// Whether it is of a process that was killed, unless that process is still at it.
+    pub(super) fn is_unfinished(&self, root: &HostRoot) -> bool {
+        self.phase == Phase::Unfinished && self.is_of_this_boot(root)
+    }
+
+    /// How many settings it says were changed.
+    pub(super) fn changes(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.to.is_some()).count()
     }
 }
 
@@ -107,6 +123,8 @@ pub(super) fn store(folder: &Path, journal: &Journal) -> io::Result<()> {
     let beside = folder.join(format!("{JOURNAL}.new"));
     let text = serde_json::to_string_pretty(journal)?;
     let mut file = File::create(&beside)?;
+    // Whoever looks at the machine may know what was changed, whatever the umask of root is.
+    file.set_permissions(Permissions::from_mode(READABLE))?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&beside, folder.join(JOURNAL))?;
@@ -134,6 +152,8 @@ pub(super) fn lock(folder: &Path) -> Result<File, NotLocked> {
     let path = folder.join(LOCK);
     let mut file =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(NotLocked::Failed)?;
+    // Whether it is held, anybody may ask. Somebody else's stays as it is.
+    let _ = file.set_permissions(Permissions::from_mode(READABLE));
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -148,13 +168,10 @@ pub(super) fn lock(folder: &Path) -> Result<File, NotLocked> {
     Ok(file)
 }
 
-/// What a machine was left with: how many changes, and whether they are to stay.
-pub(crate) fn left_over(root: &HostRoot) -> Result<Option<(usize, bool)>, String> {
+/// What a machine was left with: how many changes, and why they are still there.
+pub(crate) fn left_over(root: &HostRoot) -> Result<Option<(usize, Phase)>, String> {
     let journal = load(&folder(root))?.filter(|journal| journal.is_of_this_boot(root));
-    Ok(journal.map(|journal| {
-        let changes = journal.entries.iter().filter(|entry| entry.to.is_some()).count();
-        (changes, journal.phase == Phase::Applied)
-    }))
+    Ok(journal.map(|journal| (journal.changes(), journal.phase)))
 }
 
 /// Whether a process that changes settings runs now.

@@ -10,6 +10,7 @@
 mod apply;
 mod boot;
 mod journal;
+mod killed;
 mod never;
 mod proposals;
 mod propose_frequency;
@@ -24,7 +25,8 @@ use crate::check::{CheckOptions, Machine, Purpose, why_of};
 pub use apply::{ChangeResult, Obstacle, Tuning, TuningError};
 pub use boot::{BootArgument, BootPlan};
 use journal::Entry;
-pub(crate) use journal::{is_in_use, left_over};
+pub(crate) use journal::{Phase, is_in_use, left_over};
+pub use killed::KilledTuning;
 pub use never::NeverTouched;
 use plan::CpuId;
 use proposals::{PROPOSALS, Proposal, Wanted};

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// A place that everybody can reach, with the program in it and a folder that everybody may write to.
-fn public() -> TestFolder {
+pub fn public() -> TestFolder {
     let place = TestFolder::new();
     set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     std::fs::copy(TEIJI, place.join("teiji")).unwrap();
@@ -18,7 +18,7 @@ fn public() -> TestFolder {
 }
 
 /// The program as somebody without any rights: whoever runs the tests, or `nobody` where that is root.
-fn powerless(place: &TestFolder) -> Command {
+pub fn powerless(place: &TestFolder) -> Command {
     let mut command = place.command("prlimit");
     command.args(["--rtprio=0:0", "--memlock=65536:65536"]);
     if is_root() {

@@ -67,6 +67,20 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+impl Args {
+    /// Whether it changes nothing.
+    pub fn only_shows(&self) -> bool {
+        self.plan || self.boot
+    }
+}
+
+/// Puts back what a killed call left on this machine, and says so.
+pub fn put_right_killed() {
+    if let Some(killed) = HostRoot::system().put_right_killed_tuning(probe::set_priority) {
+        output::complain(&text::killed(killed));
+    }
+}
+
 pub fn run(args: &Args) -> CommandResult {
     let root = HostRoot::at(&args.root);
     if !root.path("proc").is_dir() {

@@ -3,7 +3,7 @@
 
 use crate::commands::plans;
 use crate::output;
-use host::{BootArgument, BootPlan, Change, ChangeResult, TuningPlan};
+use host::{BootArgument, BootPlan, Change, ChangeResult, KilledTuning, TuningPlan};
 use plan::{CpuId, CpuList};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -106,6 +106,18 @@ pub fn applied(plan: &TuningPlan, results: &[ChangeResult], undo: &str) -> Strin
         (0, all) => format!("None of {} changed for {cpus}.", settings(all)),
         (changed, all) if changed == all => format!("{} changed for {cpus}.{undo}", settings(all)),
         (changed, all) => format!("{changed} of {} changed for {cpus}.{undo}", settings(all)),
+    }
+}
+
+/// What any call says of one that was killed.
+pub fn killed(killed: KilledTuning) -> String {
+    let of = "of a teiji tune that was killed";
+    match killed {
+        KilledTuning::PutBack { back, left: 0 } => format!("note: {} {of} put back", settings(back)),
+        KilledTuning::PutBack { back, left } => {
+            format!("note: {back} of {} {of} put back. The others: sudo teiji tune --undo", settings(back + left))
+        }
+        KilledTuning::NoRights(left) => format!("note: {} {of} left. Put back: sudo teiji tune --undo", settings(left)),
     }
 }
 

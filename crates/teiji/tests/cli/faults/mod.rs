@@ -9,3 +9,4 @@ mod killed;
 mod recorder;
 mod stall;
 mod tuning;
+mod tuning_put_right;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a killed tuning left, put right by any call of the program before it does anything else.
+//!
+//! Where there is no journal, which is nearly always, this is one file that cannot be opened. It touches nothing that is to stay, and
+//! nothing while a process that changes settings lives.
+
+use super::journal::{self, Journal};
+use super::{Obstacle, SetPriority, TuningError};
+use crate::root::HostRoot;
+
+/// What became of the changes of a tuning that was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KilledTuning {
+    /// They are put back: how many, and how many could not be.
+    PutBack {
+        /// As they were.
+        back: usize,
+        /// Changed by somebody else meanwhile, or refused by the kernel.
+        left: usize,
+    },
+    /// This process may not put them back: how many.
+    NoRights(usize),
+}
+
+impl HostRoot {
+    /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a reboot goes, without a word.
+    #[must_use]
+    pub fn put_right_killed_tuning(&self, set_priority: SetPriority) -> Option<KilledTuning> {
+        let folder = journal::folder(self);
+        // A damaged one is a finding of `check`, and stops `tune`.
+        let found = journal::load(&folder).ok()??;
+        if !self.is_to_put_right(&found) || journal::is_in_use(self) {
+            return None;
+        }
+        let changes = found.changes();
+        let mut tuning = match self.begin_tuning(set_priority) {
+            Ok(tuning) => tuning,
+            Err(TuningError::Held(_)) => return None,
+            // After a reboot nothing is wrong.
+            Err(_) => return found.is_of_this_boot(self).then_some(KilledTuning::NoRights(changes)),
+        };
+        // Whoever had the lock until now may have finished.
+        if !tuning.journal().is_some_and(|journal| self.is_to_put_right(journal)) {
+            return None;
+        }
+        let was_rebooted = tuning.was_rebooted();
+        match tuning.undo(false) {
+            _ if was_rebooted => None,
+            Ok(results) => {
+                let left = results.iter().filter(|result| result.obstacle.is_some()).count();
+                let lacks_rights = results.iter().flat_map(|result| &result.obstacle).any(Obstacle::is_missing_right);
+                let back = results.len() - left;
+                match (back, left) {
+                    (0, 0) => None,
+                    (0, left) if lacks_rights => Some(KilledTuning::NoRights(left)),
+                    (back, left) => Some(KilledTuning::PutBack { back, left }),
+                }
+            }
+            Err(_) => Some(KilledTuning::NoRights(changes)),
+        }
+    }
+
+    fn is_to_put_right(&self, journal: &Journal) -> bool {
+        journal.is_unfinished(self) || !journal.is_of_this_boot(self)
+    }
+}
+
+#[cfg(test)]
+#[path = "killed_tests.rs"]
+mod tests;
